@@ -1,0 +1,2 @@
+//! The `ndnweir` command.
+fn main() {}
