@@ -1,1 +1,3 @@
-//! placeholder
+//! A deterministic packet-level simulator of NDN networks.
+
+pub mod observer;
