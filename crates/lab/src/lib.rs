@@ -1,1 +1,6 @@
-//! placeholder
+//! The laboratory: scenarios, metrics, the computed optimum, results and reports.
+
+pub mod metrics;
+pub mod optimum;
+pub mod report;
+pub mod results;
