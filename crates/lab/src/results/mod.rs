@@ -8,10 +8,13 @@ mod csv;
 mod folder;
 mod json;
 mod number;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod scenario;
 mod series;
 mod table;
 
+pub(crate) use aggregate::drops;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
 pub use folder::{File, Keep, files, from_files, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
@@ -19,7 +22,6 @@ pub use number::significant;
 pub use scenario::{ConsumerInfo, LinkInfo, NodeInfo, Scenario};
 pub use series::{Kind, Rows, Series};
 pub use table::{overview, table};
-pub(crate) use aggregate::drops;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +98,13 @@ pub struct Drops {
 impl Drops {
     /// All causes together.
     pub fn total(&self) -> u64 {
-        self.overflow + self.marker + self.loss + self.down + self.protocol + self.bound + self.shaper
+        self.overflow
+            + self.marker
+            + self.loss
+            + self.down
+            + self.protocol
+            + self.bound
+            + self.shaper
     }
 }
 
@@ -310,6 +318,9 @@ impl Comparison {
 
     /// Total goodput over the optimum's total in 10⁶ bit/s, as a fraction; none where the optimum is undefined.
     pub fn of_optimum(&self, goodput: f64) -> Option<f64> {
-        self.optimum.total_mbps.filter(|t| *t > 0.0).map(|t| goodput / t)
+        self.optimum
+            .total_mbps
+            .filter(|t| *t > 0.0)
+            .map(|t| goodput / t)
     }
 }

@@ -35,10 +35,14 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
     let shown: Vec<_> = (COLUMNS.iter())
         .filter(|c| !matches!(c.2, Show::OfOptimum) || comparison.optimum.total_mbps.is_some())
         .collect();
-    let headings = std::iter::once("scheme").chain(shown.iter().map(|c| c.0)).collect();
+    let headings = std::iter::once("scheme")
+        .chain(shown.iter().map(|c| c.0))
+        .collect();
     let row = |a: &Aggregate| {
         let cells = shown.iter().map(|(_, metric, show)| {
-            a.get(metric).and_then(|s| cell(comparison, s, *show)).unwrap_or_else(|| "–".to_owned())
+            a.get(metric)
+                .and_then(|s| cell(comparison, s, *show))
+                .unwrap_or_else(|| "–".to_owned())
         });
         std::iter::once(a.scheme.clone()).chain(cells).collect()
     };
@@ -46,7 +50,11 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
 }
 
 fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
-    let scaled = |by: f64| Summary { mean: s.mean * by, sd: s.sd.map(|sd| sd * by), n: s.n };
+    let scaled = |by: f64| Summary {
+        mean: s.mean * by,
+        sd: s.sd.map(|sd| sd * by),
+        n: s.n,
+    };
     let fixed = |s: Summary, d: usize, unit: &str| match s.sd {
         Some(sd) => format!("{:.d$} ± {sd:.d$}{unit}", s.mean),
         None => format!("{:.d$}{unit}", s.mean),
@@ -56,7 +64,11 @@ fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
         Show::Fraction => fixed(*s, 3, ""),
         Show::Percent => fixed(scaled(100.0), 1, " %"),
         Show::Each => scaled(1.0 / comparison.scenario.consumers.len().max(1) as f64).text(),
-        Show::OfOptimum => fixed(scaled(100.0 / comparison.optimum.total_mbps.filter(|t| *t > 0.0)?), 1, " %"),
+        Show::OfOptimum => fixed(
+            scaled(100.0 / comparison.optimum.total_mbps.filter(|t| *t > 0.0)?),
+            1,
+            " %",
+        ),
     })
 }
 
@@ -75,14 +87,22 @@ pub fn table(comparison: &Comparison) -> String {
         rows.push(last);
     }
     let width = |i: usize| {
-        rows.iter().map(|r| r[i].chars().count()).chain([headings[i].chars().count()]).max().unwrap_or(0)
+        rows.iter()
+            .map(|r| r[i].chars().count())
+            .chain([headings[i].chars().count()])
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     let line = |cells: &[String]| {
         let padded: Vec<String> = (cells.iter().zip(&widths).enumerate())
             .map(|(i, (c, w))| {
                 let pad = " ".repeat(w - c.chars().count());
-                if i == 0 { format!("{c}{pad}") } else { format!("{pad}{c}") }
+                if i == 0 {
+                    format!("{c}{pad}")
+                } else {
+                    format!("{pad}{c}")
+                }
             })
             .collect();
         padded.join("  ").trim_end().to_owned() + "\n"
@@ -95,7 +115,9 @@ pub fn table(comparison: &Comparison) -> String {
         out.push_str(&format!("optimum undefined: {reason}\n"));
     }
     if comparison.partial || comparison.runs.iter().any(|r| r.partial) {
-        out.push_str("partial: the work was interrupted; values cover the runs and the time there are\n");
+        out.push_str(
+            "partial: the work was interrupted; values cover the runs and the time there are\n",
+        );
     }
     out
 }
