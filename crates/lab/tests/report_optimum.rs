@@ -5,11 +5,7 @@ use ndnweir_lab::optimum::{Flow, Link, Optimum, Problem, Routes, Sizes, water_fi
 use proptest::prelude::*;
 
 /// Content bits are wire bits and Interests are free, so that rates are plain numbers.
-const PLAIN: Sizes = Sizes {
-    payload_bytes: 1000,
-    data_wire_bytes: 1000,
-    interest_wire_bytes: 0,
-};
+const PLAIN: Sizes = Sizes { payload_bytes: 1000, data_wire_bytes: 1000, interest_wire_bytes: 0 };
 
 /// Links both ways for each (a, b, rate in 10⁶ bit/s): link 2·i runs from a to b.
 fn problem(nodes: usize, links: &[(usize, usize, f64)], sizes: Sizes) -> Problem {
@@ -17,33 +13,15 @@ fn problem(nodes: usize, links: &[(usize, usize, f64)], sizes: Sizes) -> Problem
     for (i, (a, b, rate)) in links.iter().enumerate() {
         for (from, to, at) in [(*a, *b, 2 * i), (*b, *a, 2 * i + 1)] {
             let name = format!("{from}>{to}");
-            list.push(Link {
-                name,
-                from,
-                to,
-                rate: Rate::from_mbps(*rate),
-                reverse: Some(at ^ 1),
-            });
+            list.push(Link { name, from, to, rate: Rate::from_mbps(*rate), reverse: Some(at ^ 1) });
         }
     }
-    Problem {
-        nodes,
-        links: list,
-        flows: Vec::new(),
-        sizes,
-    }
+    Problem { nodes, links: list, flows: Vec::new(), sizes }
 }
 
 fn any(problem: &mut Problem, name: &str, consumer: usize, producers: &[usize]) {
-    let routes = Routes::Any {
-        producers: producers.to_vec(),
-        usable: None,
-    };
-    problem.flows.push(Flow {
-        name: name.into(),
-        consumer,
-        routes,
-    });
+    let routes = Routes::Any { producers: producers.to_vec(), usable: None };
+    problem.flows.push(Flow { name: name.into(), consumer, routes });
 }
 
 fn rates(optimum: &Optimum) -> Vec<f64> {
@@ -54,54 +32,27 @@ fn rates(optimum: &Optimum) -> Vec<f64> {
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (f, e) in found.iter().zip(expected) {
-        assert!(
-            (f - e).abs() <= 1e-5 * e.abs().max(1.0),
-            "{found:?} is not {expected:?}"
-        );
+        assert!((f - e).abs() <= 1e-5 * e.abs().max(1.0), "{found:?} is not {expected:?}");
     }
 }
 
 #[test]
 fn two_flows_share_a_dumbbell_equally() {
-    let mut p = problem(
-        6,
-        &[
-            (0, 2, 100.0),
-            (1, 2, 100.0),
-            (2, 3, 10.0),
-            (3, 4, 100.0),
-            (3, 5, 100.0),
-        ],
-        PLAIN,
-    );
+    let mut p = problem(6, &[(0, 2, 100.0), (1, 2, 100.0), (2, 3, 10.0), (3, 4, 100.0), (3, 5, 100.0)], PLAIN);
     any(&mut p, "C1", 0, &[4]);
     any(&mut p, "C2", 1, &[5]);
     let optimum = p.solve();
     assert_close(&rates(&optimum), &[5.0, 5.0]);
-    assert_close(
-        &[optimum.total_mbps.unwrap(), optimum.max_total_mbps.unwrap()],
-        &[10.0, 10.0],
-    );
+    assert_close(&[optimum.total_mbps.unwrap(), optimum.max_total_mbps.unwrap()], &[10.0, 10.0]);
     assert_eq!(optimum.jain, Some(1.0));
-    let load = |name: &str| {
-        optimum
-            .links
-            .iter()
-            .find(|l| l.name == name)
-            .unwrap()
-            .utilization
-    };
+    let load = |name: &str| optimum.links.iter().find(|l| l.name == name).unwrap().utilization;
     assert_close(&[load("3>2"), load("2>3"), load("4>3")], &[1.0, 0.0, 0.05]);
 }
 
 #[test]
 fn headers_and_interests_are_paid_for() {
     // Data one way only: 10 Mbit/s carry 1024 payload bytes of every 1080 on the wire.
-    let sizes = Sizes {
-        payload_bytes: 1024,
-        data_wire_bytes: 1080,
-        interest_wire_bytes: 40,
-    };
+    let sizes = Sizes { payload_bytes: 1024, data_wire_bytes: 1080, interest_wire_bytes: 40 };
     let mut p = problem(3, &[(0, 1, 10.0), (1, 2, 10.0)], sizes);
     any(&mut p, "C", 0, &[2]);
     assert_close(&rates(&p.solve()), &[10.0 * 1024.0 / 1080.0]);
@@ -136,11 +87,7 @@ fn rates_freeze_level_by_level() {
 
 #[test]
 fn two_disjoint_paths_add_up() {
-    let mut p = problem(
-        4,
-        &[(0, 1, 10.0), (1, 3, 10.0), (0, 2, 4.0), (2, 3, 100.0)],
-        PLAIN,
-    );
+    let mut p = problem(4, &[(0, 1, 10.0), (1, 3, 10.0), (0, 2, 4.0), (2, 3, 100.0)], PLAIN);
     any(&mut p, "C", 0, &[3]);
     assert_close(&rates(&p.solve()), &[14.0]);
     p.flows[0].routes = Routes::Paths(vec![vec![3, 1]]);
@@ -161,11 +108,7 @@ fn a_pooled_resource_is_split_three_quarters_to_one_quarter() {
     // C1..C3 are 0..2, R1..R3 3..5, R4..R7 6..9, R8..R11 10..13 with the producers; bottlenecks R4-R8 .. R7-R11.
     let mut links = vec![];
     for i in 0..3 {
-        links.extend([
-            (i, 3 + i, 100.0),
-            (3 + i, 6 + i, 100.0),
-            (3 + i, 7 + i, 100.0),
-        ]);
+        links.extend([(i, 3 + i, 100.0), (3 + i, 6 + i, 100.0), (3 + i, 7 + i, 100.0)]);
     }
     for i in 0..4 {
         links.push((6 + i, 10 + i, 10.0));
@@ -176,20 +119,10 @@ fn a_pooled_resource_is_split_three_quarters_to_one_quarter() {
     }
     let optimum = p.solve();
     assert_close(&rates(&optimum), &[40.0 / 3.0; 3]);
-    let load = |a: usize, b: usize| {
-        optimum
-            .links
-            .iter()
-            .find(|l| l.name == format!("{a}>{b}"))
-            .unwrap()
-            .utilization
-            * 100.0
-    };
+    let load =
+        |a: usize, b: usize| optimum.links.iter().find(|l| l.name == format!("{a}>{b}")).unwrap().utilization * 100.0;
     // All four links are full, so C1 takes 10 over R4 and the rest over R5, C3 alike over R7 and R6.
-    assert_close(
-        &[load(6, 3), load(7, 3), load(8, 5), load(9, 5)],
-        &[10.0, 10.0 / 3.0, 10.0 / 3.0, 10.0],
-    );
+    assert_close(&[load(6, 3), load(7, 3), load(8, 5), load(9, 5)], &[10.0, 10.0 / 3.0, 10.0 / 3.0, 10.0]);
     assert!((load(6, 3) / (load(6, 3) + load(7, 3)) - 0.75).abs() < 1e-4);
     assert!((load(7, 4) / (load(7, 4) + load(8, 4)) - 0.5).abs() < 1e-4);
 }
@@ -199,19 +132,11 @@ fn what_has_no_optimum_says_why() {
     let mut p = problem(2, &[(0, 1, 1.0)], PLAIN);
     assert_eq!(p.solve().undefined.as_deref(), Some("no long-lived flow"));
     any(&mut p, "C", 0, &[0]);
-    assert!(
-        p.solve()
-            .undefined
-            .unwrap()
-            .starts_with("C is at a producer")
-    );
+    assert!(p.solve().undefined.unwrap().starts_with("C is at a producer"));
     p.flows[0].routes = Routes::Paths(vec![vec![9]]);
     assert!(p.solve().undefined.unwrap().contains("does not exist"));
     p.sizes.payload_bytes = 0;
-    assert_eq!(
-        p.solve().undefined.as_deref(),
-        Some("packets without payload")
-    );
+    assert_eq!(p.solve().undefined.as_deref(), Some("packets without payload"));
     assert_eq!(Optimum::undefined("routers cache Data").total_mbps, None);
 }
 
@@ -250,32 +175,15 @@ fn consumers_all_over_a_grid_share_the_links_of_their_producer() {
 /// Progressive filling in small steps: slow, crude, and nothing in common with either implementation.
 fn crude(p: &Problem) -> Vec<f64> {
     const STEP: f64 = 1e-3;
-    let paths: Vec<&Vec<usize>> = p
-        .flows
-        .iter()
-        .map(|f| {
-            if let Routes::Paths(l) = &f.routes {
-                &l[0]
-            } else {
-                unreachable!()
-            }
-        })
-        .collect();
+    let paths: Vec<&Vec<usize>> =
+        p.flows.iter().map(|f| if let Routes::Paths(l) = &f.routes { &l[0] } else { unreachable!() }).collect();
     let mut rates = vec![0.0; paths.len()];
     let mut grew = true;
     while grew {
         grew = false;
         for i in 0..rates.len() {
-            let load = |l: usize| {
-                (0..rates.len())
-                    .filter(|j| paths[*j].contains(&l))
-                    .map(|j| rates[j])
-                    .sum::<f64>()
-            };
-            if paths[i]
-                .iter()
-                .all(|l| load(*l) + STEP <= p.links[*l].rate.mbps())
-            {
+            let load = |l: usize| (0..rates.len()).filter(|j| paths[*j].contains(&l)).map(|j| rates[j]).sum::<f64>();
+            if paths[i].iter().all(|l| load(*l) + STEP <= p.links[*l].rate.mbps()) {
                 rates[i] += STEP;
                 grew = true;
             }

@@ -4,9 +4,7 @@ use super::gather::{ConsumerGather, LinkGather};
 use super::{Histogram, Setup, jain};
 use crate::results::{Event, Run, Series, ShareRun};
 use ndnweir_core::units::{Span, Time};
-use ndnweir_sim::observer::{
-    ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Share, Snapshot,
-};
+use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Share, Snapshot};
 use std::collections::BTreeMap;
 
 /// No run has more bins; the width grows instead.
@@ -44,11 +42,7 @@ impl Collector {
         let bins = length.div_ceil(width) as usize;
         Collector {
             bins,
-            consumers: setup
-                .consumers
-                .iter()
-                .map(|_| ConsumerGather::new(bins))
-                .collect(),
+            consumers: setup.consumers.iter().map(|_| ConsumerGather::new(bins)).collect(),
             links: setup.links.iter().map(|_| LinkGather::new(bins)).collect(),
             shares: BTreeMap::new(),
             paths: BTreeMap::new(),
@@ -84,18 +78,14 @@ impl Collector {
         };
         let active = |i: usize| {
             let c = &self.setup.consumers[i];
-            let stop = [c.stop, self.consumers[i].completed]
-                .into_iter()
-                .flatten()
-                .fold(end, Time::min);
+            let stop = [c.stop, self.consumers[i].completed].into_iter().flatten().fold(end, Time::min);
             (c.start.max(self.setup.from), stop)
         };
         let mut delay = Histogram::new();
         for (i, gather) in self.consumers.iter().enumerate() {
             delay.merge(&gather.delay);
             let (from, to) = active(i);
-            run.consumers
-                .push(gather.finish(&self.setup, i, to.since(from), &self.paths));
+            run.consumers.push(gather.finish(&self.setup, i, to.since(from), &self.paths));
         }
         for (i, gather) in self.links.iter().enumerate() {
             run.links.push(gather.finish(&self.setup.links[i], sampled));
@@ -110,14 +100,10 @@ impl Collector {
         run.loss_mbps = run.links.iter().map(|l| l.loss_mbps).sum();
         run.delay_ms = delay.distribution();
         // The first of equals, so that the choice does not depend on rounding in later links.
-        let busiest = run
-            .links
-            .iter()
-            .filter(|l| l.utilization > 0.0)
-            .fold(None, |best, l| match best {
-                Some(b) if least(b) >= least(l) => best,
-                _ => Some(l),
-            });
+        let busiest = run.links.iter().filter(|l| l.utilization > 0.0).fold(None, |best, l| match best {
+            Some(b) if least(b) >= least(l) => best,
+            _ => Some(l),
+        });
         run.bottleneck = busiest.map(|l| l.name.clone());
         run.bottleneck_utilization = busiest.map(|l| l.utilization);
         run.bottleneck_queue_ms = busiest.map(|l| l.queue_ms);
@@ -135,8 +121,7 @@ impl Collector {
     }
 
     fn share_names(&self, key: (u32, u32, u32)) -> [String; 3] {
-        let name =
-            |list: Option<&String>, id: u32| list.cloned().unwrap_or_else(|| format!("#{id}"));
+        let name = |list: Option<&String>, id: u32| list.cloned().unwrap_or_else(|| format!("#{id}"));
         let (node, prefix, link) = key;
         [
             name(self.setup.nodes.get(node as usize), node),
@@ -149,21 +134,10 @@ impl Collector {
         let tail = (self.bins / 10).max(1);
         let mut shares = Vec::new();
         for (key, values) in &self.shares {
-            let last: Vec<f64> = values
-                .iter()
-                .rev()
-                .copied()
-                .filter(|v| !v.is_nan())
-                .take(tail)
-                .collect();
+            let last: Vec<f64> = values.iter().rev().copied().filter(|v| !v.is_nan()).take(tail).collect();
             if !last.is_empty() {
                 let [node, prefix, link] = self.share_names(*key);
-                shares.push(ShareRun {
-                    node,
-                    prefix,
-                    link,
-                    share: last.iter().sum::<f64>() / last.len() as f64,
-                });
+                shares.push(ShareRun { node, prefix, link, share: last.iter().sum::<f64>() / last.len() as f64 });
             }
         }
         shares
@@ -173,66 +147,39 @@ impl Collector {
         use crate::results::{Kind, Rows};
         let width = self.setup.bin.secs();
         let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
-        let mut series = Series {
-            bin_s: width,
-            tables: Default::default(),
-        };
-        let mut network = vec![vec![f64::NAN; bins]; 3];
+        let mut series = Series { bin_s: width, tables: Default::default() };
+        let mut network = vec![Vec::with_capacity(bins); 3];
         for bin in 0..bins {
             let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
-            network[0][bin] = self.consumers.iter().map(rate).sum();
-            let (from, to) = (
-                self.setup.bin * bin as u64,
-                self.setup.bin * (bin as u64 + 1),
-            );
+            let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
             let fair: Vec<f64> = (self.setup.consumers.iter().zip(&self.consumers))
                 .filter(|(s, c)| {
-                    let stop = [s.stop, c.completed]
-                        .into_iter()
-                        .flatten()
-                        .fold(Time::NEVER, Time::min);
+                    let stop = [s.stop, c.completed].into_iter().flatten().fold(Time::NEVER, Time::min);
                     s.long_lived && s.start <= Time::ZERO + from && Time::ZERO + to <= stop
                 })
                 .map(|(_, c)| rate(c))
                 .collect();
-            network[1][bin] = jain(&fair).unwrap_or(f64::NAN);
-            network[2][bin] = self
-                .links
-                .iter()
-                .map(|l| l.rate(&l.overflow_bits, bin, width))
-                .sum();
+            network[0].push(self.consumers.iter().map(rate).sum());
+            network[1].push(jain(&fair).unwrap_or(f64::NAN));
+            network[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum());
         }
-        series.tables[Kind::Network as usize] = vec![Rows {
-            key: Vec::new(),
-            columns: network,
-        }];
+        series.tables[Kind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
         for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
-            series.tables[Kind::Consumers as usize].push(Rows {
-                key: vec![setup.name.clone()],
-                columns: gather.columns(bins, width),
-            });
+            series.tables[Kind::Consumers as usize]
+                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
             for (path, bits) in gather.path_series(&self.paths) {
-                let column = bits[..bins]
-                    .iter()
-                    .map(|b| mbps(*b as f64, width))
-                    .collect();
-                series.tables[Kind::Paths as usize].push(Rows {
-                    key: vec![setup.name.clone(), path],
-                    columns: vec![column],
-                });
+                let column = bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
+                series.tables[Kind::Paths as usize]
+                    .push(Rows { key: vec![setup.name.clone(), path], columns: vec![column] });
             }
         }
         for (setup, gather) in self.setup.links.iter().zip(&self.links) {
-            series.tables[Kind::Links as usize].push(Rows {
-                key: vec![setup.name.clone()],
-                columns: gather.columns(bins, width),
-            });
+            series.tables[Kind::Links as usize]
+                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
         }
         for (key, values) in &self.shares {
-            series.tables[Kind::Shares as usize].push(Rows {
-                key: self.share_names(*key).into(),
-                columns: vec![values[..bins].to_vec()],
-            });
+            series.tables[Kind::Shares as usize]
+                .push(Rows { key: self.share_names(*key).into(), columns: vec![values[..bins].to_vec()] });
         }
         series
     }
@@ -265,12 +212,7 @@ impl Observer for Collector {
     }
 
     fn path(&mut self, path: PathId, links: &[LinkId]) {
-        let node = |id: u32| {
-            self.setup
-                .nodes
-                .get(id as usize)
-                .map_or("?", String::as_str)
-        };
+        let node = |id: u32| self.setup.nodes.get(id as usize).map_or("?", String::as_str);
         let mut name = String::new();
         for (i, link) in links.iter().enumerate() {
             let Some(link) = self.setup.links.get(link.0 as usize) else {
@@ -282,14 +224,7 @@ impl Observer for Collector {
             name.push('>');
             name.push_str(node(link.to));
         }
-        self.paths.insert(
-            path,
-            if name.is_empty() {
-                "local".to_owned()
-            } else {
-                name
-            },
-        );
+        self.paths.insert(path, if name.is_empty() { "local".to_owned() } else { name });
     }
 
     fn sample(&mut self, snapshot: &Snapshot<'_>) {
@@ -307,18 +242,9 @@ impl Observer for Collector {
             gather.sample(counters, bin, warm);
         }
         let at = self.bin(snapshot.at).or(bin);
-        for Share {
-            node: NodeId(node),
-            prefix,
-            link: LinkId(link),
-            share,
-        } in snapshot.shares.iter().copied()
-        {
+        for Share { node: NodeId(node), prefix, link: LinkId(link), share } in snapshot.shares.iter().copied() {
             let bins = self.bins;
-            let values = self
-                .shares
-                .entry((node, prefix, link))
-                .or_insert_with(|| vec![f64::NAN; bins]);
+            let values = self.shares.entry((node, prefix, link)).or_insert_with(|| vec![f64::NAN; bins]);
             if let Some(at) = at {
                 values[at] = share;
             }
@@ -334,13 +260,7 @@ impl Observer for Collector {
             return;
         }
         if self.events.len() < MAX_EVENTS {
-            self.events.push(Event {
-                at_s: at.secs(),
-                node: node.0,
-                key,
-                id,
-                value,
-            });
+            self.events.push(Event { at_s: at.secs(), node: node.0, key, id, value });
         } else {
             self.events_dropped += 1;
         }

@@ -22,11 +22,7 @@ pub fn episodes(events: &[(Time, u64)], gap: Span) -> Vec<Episode> {
                 last.to = last.to.max(at);
                 last.count += count;
             }
-            _ => found.push(Episode {
-                from: at,
-                to: at,
-                count,
-            }),
+            _ => found.push(Episode { from: at, to: at, count }),
         }
     }
     found
@@ -37,10 +33,7 @@ pub fn episodes(events: &[(Time, u64)], gap: Span) -> Vec<Episode> {
 pub fn rebin(values: &[f64], by: usize) -> Vec<f64> {
     let by = by.max(1);
     let mean = |group: &[f64]| {
-        let (sum, n) = group
-            .iter()
-            .filter(|v| !v.is_nan())
-            .fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
+        let (sum, n) = group.iter().filter(|v| !v.is_nan()).fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
         if n > 0.0 { sum / n } else { f64::NAN }
     };
     values.chunks_exact(by).map(mean).collect()
@@ -50,13 +43,7 @@ pub fn rebin(values: &[f64], by: usize) -> Vec<f64> {
 /// last `final_part` (a fraction) of the values; none when even the last value does not, or nothing was measured.
 pub fn convergence(values: &[f64], tolerance: f64, final_part: f64) -> Option<usize> {
     let tail = ((values.len() as f64 * final_part).ceil() as usize).clamp(1, values.len().max(1));
-    let last: Vec<f64> = values
-        .iter()
-        .rev()
-        .take(tail)
-        .copied()
-        .filter(|v| !v.is_nan())
-        .collect();
+    let last: Vec<f64> = values.iter().rev().take(tail).copied().filter(|v| !v.is_nan()).collect();
     if last.is_empty() {
         return None;
     }
@@ -73,18 +60,9 @@ mod tests {
     #[test]
     fn nacks_closer_than_the_gap_are_one_congestion() {
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
-        let events = [
-            (at(80), 11),
-            (at(90), 0),
-            (at(3130), 2),
-            (at(3140), 2),
-            (at(5270), 4),
-        ];
+        let events = [(at(80), 11), (at(90), 0), (at(3130), 2), (at(3140), 2), (at(5270), 4)];
         let found = episodes(&events, Span::from_millis(100));
-        assert_eq!(
-            found.iter().map(|e| e.count).collect::<Vec<_>>(),
-            [11, 4, 4]
-        );
+        assert_eq!(found.iter().map(|e| e.count).collect::<Vec<_>>(), [11, 4, 4]);
         assert_eq!((found[1].from, found[1].to), (at(3130), at(3140)));
     }
 

@@ -21,25 +21,14 @@ struct Means {
 
 impl Means {
     fn new(bins: usize) -> Means {
-        Means {
-            sum: vec![0.0; bins],
-            count: vec![0; bins],
-        }
+        Means { sum: vec![0.0; bins], count: vec![0; bins] }
     }
     fn add(&mut self, bin: usize, value: f64) {
         self.sum[bin] += value;
         self.count[bin] += 1;
     }
     fn column(&self, bins: usize) -> Vec<f64> {
-        (0..bins)
-            .map(|b| {
-                if self.count[b] > 0 {
-                    self.sum[b] / f64::from(self.count[b])
-                } else {
-                    f64::NAN
-                }
-            })
-            .collect()
+        (0..bins).map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN }).collect()
     }
 }
 
@@ -97,13 +86,7 @@ impl ConsumerGather {
         }
     }
 
-    pub(super) fn delivered(
-        &mut self,
-        delivery: &Delivery,
-        bin: Option<usize>,
-        window: bool,
-        bins: usize,
-    ) {
+    pub(super) fn delivered(&mut self, delivery: &Delivery, bin: Option<usize>, window: bool, bins: usize) {
         let bits = delivery.payload.bits();
         let path = self.path(delivery.path, bins);
         if window {
@@ -144,11 +127,7 @@ impl ConsumerGather {
         {
             return rest;
         }
-        self.paths.push(PathGather {
-            id,
-            window_bits: 0,
-            bits: vec![0; bins],
-        });
+        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; bins] });
         self.paths.len() - 1
     }
 
@@ -178,12 +157,7 @@ impl ConsumerGather {
         order.sort_by_key(|p| (p.id.is_none(), std::cmp::Reverse(total(p)), p.id));
         let mut found: Vec<(String, u64, Vec<u64>)> = Vec::new();
         for path in order {
-            let name = path.id.and_then(|id| {
-                names
-                    .get(&id)
-                    .cloned()
-                    .or_else(|| Some(format!("path {}", id.0)))
-            });
+            let name = path.id.and_then(|id| names.get(&id).cloned().or_else(|| Some(format!("path {}", id.0))));
             match (name, found.len() < MAX_PATHS) {
                 (Some(name), true) => found.push((name, path.window_bits, path.bits.clone())),
                 _ => {
@@ -201,10 +175,7 @@ impl ConsumerGather {
     }
 
     pub(super) fn path_series(&self, names: &BTreeMap<PathId, String>) -> Vec<(String, Vec<u64>)> {
-        self.ranked(names)
-            .into_iter()
-            .map(|(name, _, bits)| (name, bits))
-            .collect()
+        self.ranked(names).into_iter().map(|(name, _, bits)| (name, bits)).collect()
     }
 
     pub(super) fn finish(
@@ -224,11 +195,7 @@ impl ConsumerGather {
             delay_ms: self.delay.distribution(),
             rtt_ms: self.rtt.distribution(),
             completion_s: self.completed.map(|at| at.since(me.start).secs()),
-            convergence_s: if me.long_lived {
-                self.convergence(setup, me.start, me.stop)
-            } else {
-                None
-            },
+            convergence_s: if me.long_lived { self.convergence(setup, me.start, me.stop) } else { None },
             interests: b.interests.saturating_sub(a.interests),
             retransmissions: b.retransmissions.saturating_sub(a.retransmissions),
             segments: self.in_order + self.out_of_order,
@@ -239,16 +206,12 @@ impl ConsumerGather {
             nacks: b.nacks.saturating_sub(a.nacks),
             timeouts: b.timeouts.saturating_sub(a.timeouts),
             decreases: b.decreases.saturating_sub(a.decreases),
-            window_mean: (self.window_count > 0)
-                .then(|| self.window_sum / self.window_count as f64),
+            window_mean: (self.window_count > 0).then(|| self.window_sum / self.window_count as f64),
             paths: self
                 .ranked(names)
                 .into_iter()
                 .filter(|p| p.1 > 0)
-                .map(|(path, bits, _)| PathRun {
-                    path,
-                    goodput_mbps: mbps(bits as f64, active.secs()),
-                })
+                .map(|(path, bits, _)| PathRun { path, goodput_mbps: mbps(bits as f64, active.secs()) })
                 .collect(),
         }
     }
@@ -256,17 +219,8 @@ impl ConsumerGather {
     fn convergence(&self, setup: &Setup, start: Time, stop: Option<Time>) -> Option<f64> {
         let width = setup.bin.secs();
         let first = start.nanos().div_ceil(setup.bin.nanos()) as usize;
-        let end = stop
-            .map_or(self.bits.len(), |s| {
-                (s.nanos() / setup.bin.nanos()) as usize
-            })
-            .min(self.bits.len());
-        let rates: Vec<f64> = self
-            .bits
-            .get(first..end)?
-            .iter()
-            .map(|b| mbps(*b as f64, width))
-            .collect();
+        let end = stop.map_or(self.bits.len(), |s| (s.nanos() / setup.bin.nanos()) as usize).min(self.bits.len());
+        let rates: Vec<f64> = self.bits.get(first..end)?.iter().map(|b| mbps(*b as f64, width)).collect();
         let by = ((1.0 / width).round() as usize).max(1);
         let at = convergence(&rebin(&rates, by), 0.1, 0.25)?;
         Some((at * by) as f64 * width)
@@ -276,10 +230,7 @@ impl ConsumerGather {
     pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
         let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
         vec![
-            self.bits[..bins]
-                .iter()
-                .map(|b| mbps(*b as f64, width))
-                .collect(),
+            self.bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect(),
             self.delays.column(bins),
             self.delay_max[..bins].to_vec(),
             self.rtts.column(bins),
@@ -333,9 +284,7 @@ impl LinkGather {
         if let Some(bin) = bin {
             self.data_bits[bin] += now.data_bits.saturating_sub(last.data_bits);
             self.interest_bits[bin] += now.interest_bits.saturating_sub(last.interest_bits);
-            self.overflow_bits[bin] += now
-                .overflow_data_bits
-                .saturating_sub(last.overflow_data_bits);
+            self.overflow_bits[bin] += now.overflow_data_bits.saturating_sub(last.overflow_data_bits);
             self.marks[bin] += now.data_marks.saturating_sub(last.data_marks);
             self.nacks[bin] += now.nack_packets.saturating_sub(last.nack_packets);
             self.queue.add(bin, f64::from(now.queue_packets));
@@ -365,11 +314,7 @@ impl LinkGather {
         let (a, b) = (&self.base, &self.last);
         let capacity = setup.rate.bps() as f64 * sampled.secs();
         let part = |bits: u64| {
-            if capacity > 0.0 {
-                bits as f64 / capacity
-            } else {
-                0.0
-            }
+            if capacity > 0.0 { bits as f64 / capacity } else { 0.0 }
         };
         let data = b.data_bits.saturating_sub(a.data_bits);
         let interests = b.interest_bits.saturating_sub(a.interest_bits);
@@ -382,22 +327,11 @@ impl LinkGather {
             utilization: part(data + interests + nacks),
             utilization_data: part(data),
             utilization_interests: part(interests),
-            queue_ms: if departed > 0 {
-                waited / departed as f64
-            } else {
-                0.0
-            },
+            queue_ms: if departed > 0 { waited / departed as f64 } else { 0.0 },
             queue_max_ms: self.longest.millis(),
-            queue_packets: if self.queue_count > 0 {
-                self.queue_sum / self.queue_count as f64
-            } else {
-                0.0
-            },
+            queue_packets: if self.queue_count > 0 { self.queue_sum / self.queue_count as f64 } else { 0.0 },
             queue_max_packets: self.queue_max,
-            loss_mbps: mbps(
-                b.overflow_data_bits.saturating_sub(a.overflow_data_bits) as f64,
-                sampled.secs(),
-            ),
+            loss_mbps: mbps(b.overflow_data_bits.saturating_sub(a.overflow_data_bits) as f64, sampled.secs()),
             marks: b.data_marks.saturating_sub(a.data_marks),
             interest_marks: b.interest_marks.saturating_sub(a.interest_marks),
             nacks: b.nack_packets.saturating_sub(a.nack_packets),
@@ -418,11 +352,7 @@ impl LinkGather {
         let rates = |v: &[u64]| v[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
         let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
         let mean = |&(sum, n): &(u128, u64)| {
-            if n > 0 {
-                sum as f64 / n as f64 / 1e6
-            } else {
-                f64::NAN
-            }
+            if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN }
         };
         vec![
             rates(&self.data_bits),

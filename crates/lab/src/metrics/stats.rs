@@ -49,11 +49,7 @@ impl Histogram {
             self.buckets.resize(at + 1, 0);
         }
         self.buckets[at] += 1;
-        self.min = if self.count == 0 {
-            ns
-        } else {
-            self.min.min(ns)
-        };
+        self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
         self.count += 1;
         let step = ns as f64 - self.mean;
@@ -76,11 +72,7 @@ impl Histogram {
         let step = other.mean - self.mean;
         self.m2 += other.m2 + step * step * a * b / (a + b);
         self.mean += step * b / (a + b);
-        self.min = if self.count == 0 {
-            other.min
-        } else {
-            self.min.min(other.min)
-        };
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = self.max.max(other.max);
         self.count += other.count;
     }
@@ -112,11 +104,7 @@ impl Histogram {
         Some(Distribution {
             n: self.count,
             mean: self.mean / 1e6,
-            sd: if self.count > 1 {
-                (self.m2 / (self.count - 1) as f64).max(0.0).sqrt() / 1e6
-            } else {
-                0.0
-            },
+            sd: if self.count > 1 { (self.m2 / (self.count - 1) as f64).max(0.0).sqrt() / 1e6 } else { 0.0 },
             min: self.min as f64 / 1e6,
             q1: at(0.25)?,
             p50: at(0.5)?,
@@ -149,10 +137,7 @@ pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
     }
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    Some((
-        mean,
-        (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
-    ))
+    Some((mean, (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())))
 }
 
 #[cfg(test)]
@@ -162,9 +147,7 @@ mod tests {
     #[test]
     fn quantiles_of_a_histogram_are_within_a_thousandth_of_the_sorted_list() {
         let mut histogram = Histogram::new();
-        let mut list: Vec<u64> = (0..20_000u64)
-            .map(|i| i * i * 37 % 900_000_007 + 1)
-            .collect();
+        let mut list: Vec<u64> = (0..20_000u64).map(|i| i * i * 37 % 900_000_007 + 1).collect();
         for ns in &list {
             histogram.record(Span::from_nanos(*ns));
         }
@@ -172,10 +155,7 @@ mod tests {
         for q in [0.01, 0.25, 0.5, 0.9, 0.99, 1.0] {
             let exact = list[((q * list.len() as f64).ceil() as usize).max(1) - 1] as f64;
             let found = histogram.quantile(q).unwrap();
-            assert!(
-                (found - exact).abs() <= exact / 1000.0,
-                "{q}: {found} against {exact}"
-            );
+            assert!((found - exact).abs() <= exact / 1000.0, "{q}: {found} against {exact}");
         }
     }
 
@@ -211,10 +191,7 @@ mod tests {
         a.merge(&b);
         let (merged, whole) = (a.distribution().unwrap(), all.distribution().unwrap());
         assert!((merged.sd - whole.sd).abs() < 1e-9 && (merged.mean - whole.mean).abs() < 1e-9);
-        assert_eq!(
-            (merged.n, merged.p99, merged.min, merged.max),
-            (whole.n, whole.p99, whole.min, whole.max)
-        );
+        assert_eq!((merged.n, merged.p99, merged.min, merged.max), (whole.n, whole.p99, whole.min, whole.max));
     }
 
     #[test]
@@ -225,10 +202,7 @@ mod tests {
         }
         let d = histogram.distribution().unwrap();
         assert!((d.mean - 2.5).abs() < 1e-12 && (d.sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(
-            mean_sd(&[1.0, 2.0, 3.0, 4.0]).unwrap().1,
-            Some((5.0f64 / 3.0).sqrt())
-        );
+        assert_eq!(mean_sd(&[1.0, 2.0, 3.0, 4.0]).unwrap().1, Some((5.0f64 / 3.0).sqrt()));
     }
 
     #[test]

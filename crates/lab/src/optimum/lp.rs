@@ -8,9 +8,7 @@
 
 use super::paths::Paths;
 use super::{Problem, Routes};
-use good_lp::{
-    Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
-};
+use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
 /// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it infeasible.
 const SLACK: f64 = 1e-7;
@@ -47,16 +45,8 @@ struct Prices {
 impl<'a> Program<'a> {
     pub(super) fn new(problem: &'a Problem) -> Program<'a> {
         let paths = Paths::new(problem);
-        let scale = problem
-            .links
-            .iter()
-            .map(|l| l.rate.mbps())
-            .fold(0.0, f64::max);
-        Program {
-            problem,
-            paths,
-            scale: if scale > 0.0 { scale } else { 1.0 },
-        }
+        let scale = problem.links.iter().map(|l| l.rate.mbps()).fold(0.0, f64::max);
+        Program { problem, paths, scale: if scale > 0.0 { scale } else { 1.0 } }
     }
 
     fn capacity(&self, link: usize) -> f64 {
@@ -65,9 +55,7 @@ impl<'a> Program<'a> {
 
     /// Flows that have a path at all.
     fn reachable(&self) -> Vec<usize> {
-        (0..self.problem.flows.len())
-            .filter(|f| !self.paths.of(*f).is_empty())
-            .collect()
+        (0..self.problem.flows.len()).filter(|f| !self.paths.of(*f).is_empty()).collect()
     }
 
     /// Max-min fair rates by flow, in 10⁶ bit/s.
@@ -102,18 +90,11 @@ impl<'a> Program<'a> {
 
     /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as they allow.
     pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, String> {
-        let floor: Vec<f64> = rates
-            .iter()
-            .map(|r| r / self.scale * (1.0 - SLACK))
-            .collect();
+        let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
         let loads = self.least_traffic(&floor)?;
         let part = |(link, load): (usize, f64)| {
             let capacity = self.capacity(link);
-            if capacity > 0.0 {
-                ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6
-            } else {
-                0.0
-            }
+            if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
         };
         Ok(loads.into_iter().enumerate().map(part).collect())
     }
@@ -148,11 +129,7 @@ impl<'a> Program<'a> {
             if matches!(flow.routes, Routes::Any { .. }) {
                 let limit = prices.flows[f] * (1.0 + CHEAPER) + CHEAPER;
                 self.paths.keep(f, |paths, path| {
-                    let price: f64 = paths
-                        .charges(path)
-                        .iter()
-                        .map(|(l, weight)| weight * prices.links[*l])
-                        .sum();
+                    let price: f64 = paths.charges(path).iter().map(|(l, weight)| weight * prices.links[*l]).sum();
                     price <= limit
                 });
             }
@@ -163,12 +140,7 @@ impl<'a> Program<'a> {
     fn prices(&self, goal: &Goal, floor: &[f64]) -> Result<Prices, String> {
         let mut variables = ProblemVariables::new();
         let mut links: Vec<Option<Variable>> = vec![None; self.problem.links.len()];
-        let flows: Vec<Variable> = self
-            .problem
-            .flows
-            .iter()
-            .map(|_| variables.add(variable().min(0)))
-            .collect();
+        let flows: Vec<Variable> = self.problem.flows.iter().map(|_| variables.add(variable().min(0))).collect();
         let mut constraints = Vec::new();
         let mut cost = Expression::default();
         for (f, price) in flows.iter().enumerate() {
@@ -176,8 +148,7 @@ impl<'a> Program<'a> {
             for path in self.paths.of(f) {
                 let mut along = Expression::default();
                 for (link, weight) in self.paths.charges(path) {
-                    along += weight
-                        * *links[link].get_or_insert_with(|| variables.add(variable().min(0)));
+                    along += weight * *links[link].get_or_insert_with(|| variables.add(variable().min(0)));
                 }
                 constraints.push(constraint!(along >= *price));
             }
@@ -204,10 +175,7 @@ impl<'a> Program<'a> {
         let solution = model.solve().map_err(|e| e.to_string())?;
         let value = |v: &Variable| solution.value(*v).max(0.0);
         Ok(Prices {
-            links: links
-                .iter()
-                .map(|v| v.as_ref().map_or(0.0, value))
-                .collect(),
+            links: links.iter().map(|v| v.as_ref().map_or(0.0, value)).collect(),
             flows: flows.iter().map(value).collect(),
             value: solution.eval(cost),
         })
@@ -226,10 +194,7 @@ impl<'a> Program<'a> {
                 let share = variables.add(variable().min(0));
                 rate += share;
                 // Unequal tolls, so that of equal detours one is the best and the simplex does not circle among them.
-                let toll: f64 = path
-                    .iter()
-                    .map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract())
-                    .sum();
+                let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
                 traffic += toll * share;
                 for (link, weight) in self.paths.charges(path) {
                     loads[link] += weight * share;

@@ -129,18 +129,12 @@ pub struct Optimum {
 impl Optimum {
     /// No optimum, with the reason the report prints, e.g. "routers cache Data".
     pub fn undefined(reason: impl Into<String>) -> Optimum {
-        Optimum {
-            undefined: Some(reason.into()),
-            ..Optimum::default()
-        }
+        Optimum { undefined: Some(reason.into()), ..Optimum::default() }
     }
 
     /// The rate of a consumer in 10⁶ bit/s.
     pub fn goodput(&self, consumer: &str) -> Option<f64> {
-        self.consumers
-            .iter()
-            .find(|c| c.name == consumer)
-            .map(|c| c.goodput_mbps)
+        self.consumers.iter().find(|c| c.name == consumer).map(|c| c.goodput_mbps)
     }
 }
 
@@ -165,12 +159,7 @@ impl Problem {
                 name: c.name.clone(),
                 consumer: node(&c.node).unwrap_or(scenario.nodes.len()),
                 routes: Routes::Any {
-                    producers: producers
-                        .get(&c.prefix)
-                        .into_iter()
-                        .flatten()
-                        .filter_map(|n| node(n))
-                        .collect(),
+                    producers: producers.get(&c.prefix).into_iter().flatten().filter_map(|n| node(n)).collect(),
                     usable: None,
                 },
             })
@@ -209,29 +198,21 @@ impl Problem {
                 Routes::Any { producers, .. } => producers.contains(&flow.consumer),
             };
             if local {
-                return Some(format!(
-                    "{} is at a producer of its prefix, so no link limits it",
-                    flow.name
-                ));
+                return Some(format!("{} is at a producer of its prefix, so no link limits it", flow.name));
             }
             let links: Vec<usize> = match &flow.routes {
                 Routes::Paths(paths) => paths.iter().flatten().copied().collect(),
                 Routes::Any { usable, .. } => usable.iter().flatten().copied().collect(),
             };
             if links.iter().any(|l| *l >= self.links.len()) {
-                return Some(format!(
-                    "{} is routed over a link that does not exist",
-                    flow.name
-                ));
+                return Some(format!("{} is routed over a link that does not exist", flow.name));
             }
         }
         None
     }
 
     fn single_paths(&self) -> bool {
-        self.flows
-            .iter()
-            .all(|f| matches!(&f.routes, Routes::Paths(paths) if paths.len() == 1))
+        self.flows.iter().all(|f| matches!(&f.routes, Routes::Paths(paths) if paths.len() == 1))
     }
 
     /// The max-min fair rates in 10⁶ bit/s, the loads that go with them, and the largest total.
@@ -247,38 +228,24 @@ impl Problem {
 
     fn solved(&self) -> Result<Optimum, String> {
         let mut program = lp::Program::new(self);
-        let rates = if self.single_paths() {
-            water_filling(self)
-        } else {
-            program.max_min()?
-        };
+        let rates = if self.single_paths() { water_filling(self) } else { program.max_min()? };
         let loads = program.loads(&rates)?;
         // To the digits that can be told apart, so that 12.9999998 reads 13.
         let round = |rate: f64| crate::results::significant(rate, 6);
         let rates: Vec<f64> = rates.into_iter().map(round).collect();
         let total: f64 = round(rates.iter().sum());
         let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_TOTAL;
-        let most = if small {
-            Some(round(program.max_total()?).max(total))
-        } else {
-            None
-        };
+        let most = if small { Some(round(program.max_total()?).max(total)) } else { None };
         Ok(Optimum {
             undefined: None,
             total_mbps: Some(total),
             jain: crate::metrics::jain(&rates),
             max_total_mbps: most,
             consumers: (self.flows.iter().zip(&rates))
-                .map(|(f, r)| ConsumerOptimum {
-                    name: f.name.clone(),
-                    goodput_mbps: *r,
-                })
+                .map(|(f, r)| ConsumerOptimum { name: f.name.clone(), goodput_mbps: *r })
                 .collect(),
             links: (self.links.iter().zip(loads))
-                .map(|(l, utilization)| LinkOptimum {
-                    name: l.name.clone(),
-                    utilization,
-                })
+                .map(|(l, utilization)| LinkOptimum { name: l.name.clone(), utilization })
                 .collect(),
         })
     }
@@ -286,9 +253,6 @@ impl Problem {
     /// Wire bits per payload bit on the way down (Data) and on the way back (Interests).
     fn overhead(&self) -> (f64, f64) {
         let payload = self.sizes.payload_bytes as f64;
-        (
-            self.sizes.data_wire_bytes as f64 / payload,
-            self.sizes.interest_wire_bytes as f64 / payload,
-        )
+        (self.sizes.data_wire_bytes as f64 / payload, self.sizes.interest_wire_bytes as f64 / payload)
     }
 }

@@ -22,20 +22,12 @@ impl<'a> Paths<'a> {
                 into[link.to].push(l);
             }
         }
-        let mut paths = Paths {
-            problem,
-            known: Vec::new(),
-            into,
-        };
+        let mut paths = Paths { problem, known: Vec::new(), into };
         let flat = vec![0.0; problem.links.len()];
         for (f, flow) in problem.flows.iter().enumerate() {
             let known = match &flow.routes {
                 Routes::Paths(list) => list.clone(),
-                Routes::Any { .. } => paths
-                    .cheapest(f, &flat, |_| 1.0)
-                    .map(|p| p.0)
-                    .into_iter()
-                    .collect(),
+                Routes::Any { .. } => paths.cheapest(f, &flat, |_| 1.0).map(|p| p.0).into_iter().collect(),
             };
             paths.known.push(known);
         }
@@ -57,11 +49,7 @@ impl<'a> Paths<'a> {
 
     /// Keeps the paths that a rule allows; all of them if it allows none.
     pub(super) fn keep(&mut self, flow: usize, rule: impl Fn(&Self, &[usize]) -> bool) {
-        let kept: Vec<Path> = self.known[flow]
-            .iter()
-            .filter(|p| rule(self, p))
-            .cloned()
-            .collect();
+        let kept: Vec<Path> = self.known[flow].iter().filter(|p| rule(self, p)).cloned().collect();
         if !kept.is_empty() {
             self.known[flow] = kept;
         }
@@ -84,12 +72,7 @@ impl<'a> Paths<'a> {
 
     /// The cheapest path of a flow and its price, when a link costs what it carries at the given prices and the toll.
     /// Of equal paths the one with fewer links, then with smaller numbers. None when no producer can be reached.
-    pub(super) fn cheapest(
-        &self,
-        flow: usize,
-        prices: &[f64],
-        toll: impl Fn(usize) -> f64,
-    ) -> Option<(Path, f64)> {
+    pub(super) fn cheapest(&self, flow: usize, prices: &[f64], toll: impl Fn(usize) -> f64) -> Option<(Path, f64)> {
         let flow = &self.problem.flows[flow];
         let Routes::Any { producers, usable } = &flow.routes else {
             return None;
@@ -110,12 +93,7 @@ impl<'a> Paths<'a> {
         best[flow.consumer] = (0.0, 0);
         loop {
             let open = (0..n).filter(|i| !done[*i] && best[*i].0.is_finite());
-            let i = open.min_by(|a, b| {
-                best[*a]
-                    .0
-                    .total_cmp(&best[*b].0)
-                    .then(best[*a].1.cmp(&best[*b].1))
-            })?;
+            let i = open.min_by(|a, b| best[*a].0.total_cmp(&best[*b].0).then(best[*a].1.cmp(&best[*b].1)))?;
             if producers.contains(&i) {
                 let mut path = Vec::new();
                 let mut at = i;
@@ -132,9 +110,7 @@ impl<'a> Paths<'a> {
                 }
                 let from = self.problem.links[*l].from;
                 let next = (best[i].0 + cost(*l), best[i].1 + 1);
-                if !done[from]
-                    && (next.0 < best[from].0 || (next.0 == best[from].0 && next.1 < best[from].1))
-                {
+                if !done[from] && (next.0 < best[from].0 || (next.0 == best[from].0 && next.1 < best[from].1)) {
                     best[from] = next;
                     via[from] = *l;
                 }

@@ -26,17 +26,9 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
     let mut left: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
     let mut rates = vec![0.0; problem.flows.len()];
     while open.contains(&true) {
-        let load = |l: usize| {
-            (0..weights.len())
-                .filter(|f| open[*f])
-                .map(|f| weights[f][l])
-                .sum::<f64>()
-        };
+        let load = |l: usize| (0..weights.len()).filter(|f| open[*f]).map(|f| weights[f][l]).sum::<f64>();
         let loads: Vec<f64> = (0..left.len()).map(load).collect();
-        let step = (left.iter().zip(&loads))
-            .filter(|(_, w)| **w > 0.0)
-            .map(|(c, w)| c / w)
-            .fold(f64::MAX, f64::min);
+        let step = (left.iter().zip(&loads)).filter(|(_, w)| **w > 0.0).map(|(c, w)| c / w).fold(f64::MAX, f64::min);
         if step == f64::MAX {
             break;
         }

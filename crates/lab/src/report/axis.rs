@@ -15,49 +15,22 @@ pub struct Axis {
 impl Axis {
     /// An axis that holds `low..=high` with about `count` ticks; `snug` ends it at the values, else at a tick.
     pub fn new(low: f64, high: f64, count: usize, snug: bool) -> Axis {
-        let (low, mut high) = if low.is_finite() && high.is_finite() {
-            (low, high)
-        } else {
-            (0.0, 1.0)
-        };
+        let (low, mut high) = if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) };
         if high - low <= 1e-9 * high.abs().max(1e-3) {
             high = low + if low == 0.0 { 1.0 } else { low.abs() };
         }
         let rough = (high - low) / count.max(1) as f64;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
-            .iter()
-            .map(|m| m * power)
-            .find(|s| *s >= rough * 0.999)
-            .unwrap_or(rough);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|m| m * power).find(|s| *s >= rough * 0.999).unwrap_or(rough);
         let first = (low / step - 1e-6).ceil() as i64;
-        let (start, end) = if snug {
-            (low, high)
-        } else {
-            (
-                (low / step + 1e-6).floor() * step,
-                (high / step - 1e-6).ceil() * step,
-            )
-        };
-        let first = if snug {
-            first
-        } else {
-            (start / step).round() as i64
-        };
-        let ticks = (first..)
-            .map(|i| i as f64 * step)
-            .take_while(|t| *t <= end + step * 1e-6)
-            .take(50)
-            .collect();
+        let (start, end) =
+            if snug { (low, high) } else { ((low / step + 1e-6).floor() * step, (high / step - 1e-6).ceil() * step) };
+        let first = if snug { first } else { (start / step).round() as i64 };
+        let ticks = (first..).map(|i| i as f64 * step).take_while(|t| *t <= end + step * 1e-6).take(50).collect();
         let mut decimals = (-step.log10().floor()).max(0.0) as usize;
         let fine = step * 10f64.powi(decimals as i32);
         decimals += usize::from((fine - fine.round()).abs() > 1e-6);
-        Axis {
-            low: start,
-            high: end,
-            ticks,
-            decimals: decimals.min(9),
-        }
+        Axis { low: start, high: end, ticks, decimals: decimals.min(9) }
     }
 
     /// Where `value` lies between `from` (low end) and `to` (high end).
@@ -68,11 +41,7 @@ impl Axis {
     /// A tick's number with the decimals that tell ticks apart.
     pub fn label(&self, tick: f64) -> String {
         let text = format!("{:.*}", self.decimals, tick + 0.0);
-        if text.trim_start_matches(['-', '0', '.']).is_empty() {
-            "0".to_owned()
-        } else {
-            text
-        }
+        if text.trim_start_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text }
     }
 }
 
@@ -97,17 +66,11 @@ mod tests {
     #[test]
     fn ticks_are_round_and_hold_the_range() {
         let axis = Axis::new(0.0, 9.7, 5, false);
-        assert_eq!(
-            (axis.ticks.clone(), axis.high),
-            (vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 10.0)
-        );
+        assert_eq!((axis.ticks.clone(), axis.high), (vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 10.0));
         assert_eq!(axis.label(2.0), "2");
         let fine = Axis::new(0.92, 1.0, 4, true);
         assert_eq!(
-            fine.ticks
-                .iter()
-                .map(|t| fine.label(*t))
-                .collect::<Vec<_>>(),
+            fine.ticks.iter().map(|t| fine.label(*t)).collect::<Vec<_>>(),
             ["0.92", "0.94", "0.96", "0.98", "1.00"]
         );
         assert_eq!(Axis::new(0.0, 0.1, 4, false).label(0.025), "0.025");
@@ -115,19 +78,10 @@ mod tests {
 
     #[test]
     fn impossible_ranges_still_give_an_axis() {
-        for (low, high) in [
-            (0.0, 0.0),
-            (5.0, 5.0),
-            (f64::NAN, 1.0),
-            (0.0, f64::INFINITY),
-            (3.0, -3.0),
-            (-1e300, 1e300),
-        ] {
+        for (low, high) in [(0.0, 0.0), (5.0, 5.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (3.0, -3.0), (-1e300, 1e300)]
+        {
             let axis = Axis::new(low, high, 5, false);
-            assert!(
-                axis.high > axis.low && axis.ticks.len() <= 50,
-                "{low} {high}: {axis:?}"
-            );
+            assert!(axis.high > axis.low && axis.ticks.len() <= 50, "{low} {high}: {axis:?}");
         }
     }
 }

@@ -16,8 +16,7 @@ fn merged(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> Comparison {
         partial: a.partial || b.partial,
     };
     if a.optimum != b.optimum {
-        both.optimum =
-            crate::optimum::Optimum::undefined("the two scenarios have different optima");
+        both.optimum = crate::optimum::Optimum::undefined("the two scenarios have different optima");
     }
     let mut schemes = a.schemes();
     schemes.extend(b.schemes().into_iter().filter(|s| !a.schemes().contains(s)));
@@ -43,48 +42,16 @@ fn differences(a: &Comparison, b: &Comparison) -> Vec<String> {
         }
     };
     note("scenario", s.name.clone(), t.name.clone());
-    note(
-        "duration",
-        format!("{} s", s.duration_s),
-        format!("{} s", t.duration_s),
-    );
-    note(
-        "warm-up",
-        format!("{} s", s.warmup_s),
-        format!("{} s", t.warmup_s),
-    );
-    note(
-        "payload",
-        format!("{} B", s.payload_bytes),
-        format!("{} B", t.payload_bytes),
-    );
-    note(
-        "nodes",
-        s.nodes.len().to_string(),
-        t.nodes.len().to_string(),
-    );
-    note(
-        "consumers",
-        s.consumers.len().to_string(),
-        t.consumers.len().to_string(),
-    );
-    note(
-        "version",
-        a.repeat.version.clone(),
-        b.repeat.version.clone(),
-    );
+    note("duration", format!("{} s", s.duration_s), format!("{} s", t.duration_s));
+    note("warm-up", format!("{} s", s.warmup_s), format!("{} s", t.warmup_s));
+    note("payload", format!("{} B", s.payload_bytes), format!("{} B", t.payload_bytes));
+    note("nodes", s.nodes.len().to_string(), t.nodes.len().to_string());
+    note("consumers", s.consumers.len().to_string(), t.consumers.len().to_string());
+    note("version", a.repeat.version.clone(), b.repeat.version.clone());
     for l in &s.links {
         if let Some(m) = t.links.iter().find(|m| m.name == l.name) {
-            note(
-                &format!("rate of {}", l.name),
-                format!("{} Mbit/s", l.rate_mbps),
-                format!("{} Mbit/s", m.rate_mbps),
-            );
-            note(
-                &format!("delay of {}", l.name),
-                format!("{} ms", l.delay_ms),
-                format!("{} ms", m.delay_ms),
-            );
+            note(&format!("rate of {}", l.name), format!("{} Mbit/s", l.rate_mbps), format!("{} Mbit/s", m.rate_mbps));
+            note(&format!("delay of {}", l.name), format!("{} ms", l.delay_ms), format!("{} ms", m.delay_ms));
         }
     }
     if list.len() > 12 {
@@ -125,11 +92,8 @@ fn row(name: String, a: Option<&Summary>, b: Option<&Summary>) -> Vec<String> {
     };
     let size = super::axis::short(diff.abs());
     cells.push(format!("<td{class}>{sign}{size}</td>"));
-    let percent = if x.mean == 0.0 {
-        "–".to_owned()
-    } else {
-        format!("{sign}{:.1} %", 100.0 * (diff / x.mean).abs())
-    };
+    let percent =
+        if x.mean == 0.0 { "–".to_owned() } else { format!("{sign}{:.1} %", 100.0 * (diff / x.mean).abs()) };
     cells.push(format!("<td{class}>{percent}</td>"));
     cells.push(match clear(x, y) {
         Some(true) => "yes".to_owned(),
@@ -139,36 +103,14 @@ fn row(name: String, a: Option<&Summary>, b: Option<&Summary>) -> Vec<String> {
     cells
 }
 
-fn table(
-    a: Option<&Aggregate>,
-    b: Option<&Aggregate>,
-    names: &[(String, String)],
-    labels: (&str, &str),
-) -> String {
+fn table(a: Option<&Aggregate>, b: Option<&Aggregate>, names: &[(String, String)], labels: (&str, &str)) -> String {
     let rows: Vec<Vec<String>> = names
         .iter()
-        .map(|(metric, title)| {
-            (
-                title,
-                a.and_then(|a| a.get(metric)),
-                b.and_then(|b| b.get(metric)),
-            )
-        })
+        .map(|(metric, title)| (title, a.and_then(|a| a.get(metric)), b.and_then(|b| b.get(metric))))
         .filter(|(_, x, y)| x.is_some() || y.is_some())
         .map(|(title, x, y)| row(escape(title), x, y))
         .collect();
-    html(
-        &[
-            "metric",
-            labels.0,
-            labels.1,
-            "difference",
-            "in %",
-            "beyond 2 standard errors",
-        ],
-        &rows,
-        1,
-    )
+    html(&["metric", labels.0, labels.1, "difference", "in %", "beyond 2 standard errors"], &rows, 1)
 }
 
 /// A page that compares two results: tables of differences scheme by scheme, and figures with both.
@@ -187,21 +129,12 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     if unlike.is_empty() {
         body.push_str("<p>Both ran the same scenario.</p>");
     } else {
-        let items: String = unlike
-            .iter()
-            .map(|d| format!("<li>{}</li>", escape(d)))
-            .collect();
-        let _ = write!(
-            body,
-            "<div class=\"warn\">The scenarios differ:<ul>{items}</ul></div>"
-        );
+        let items: String = unlike.iter().map(|d| format!("<li>{}</li>", escape(d))).collect();
+        let _ = write!(body, "<div class=\"warn\">The scenarios differ:<ul>{items}</ul></div>");
     }
     body.push_str("</header><main>");
     body.push_str(&pages::chips(aggregates.iter().map(|a| a.scheme.as_str())));
-    for figure in figures::figures(&both, &aggregates)
-        .iter()
-        .filter(|f| !f.id.starts_with("topology"))
-    {
+    for figure in figures::figures(&both, &aggregates).iter().filter(|f| !f.id.starts_with("topology")) {
         let _ = write!(
             body,
             "<h2 id=\"{}\">{}</h2>{}",
@@ -214,27 +147,12 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     let mut schemes = a.schemes();
     schemes.extend(b.schemes().into_iter().filter(|s| !a.schemes().contains(s)));
     for scheme in schemes {
-        let k = aggregates
-            .iter()
-            .position(|g| g.scheme.starts_with(&format!("{scheme} · ")))
-            .unwrap_or(0);
-        let (x, y) = (
-            of_a.iter().find(|g| g.scheme == scheme),
-            of_b.iter().find(|g| g.scheme == scheme),
-        );
-        let _ = write!(
-            body,
-            "<h3>{}</h3>{}",
-            scheme_cell(k, scheme),
-            table(x, y, &metrics(a, b), labels)
-        );
+        let k = aggregates.iter().position(|g| g.scheme.starts_with(&format!("{scheme} · "))).unwrap_or(0);
+        let (x, y) = (of_a.iter().find(|g| g.scheme == scheme), of_b.iter().find(|g| g.scheme == scheme));
+        let _ = write!(body, "<h3>{}</h3>{}", scheme_cell(k, scheme), table(x, y, &metrics(a, b), labels));
     }
     body.push_str("</main>");
-    pages::document(
-        &format!("{} and {} · ndnweir", labels.0, labels.1),
-        &body,
-        &b.repeat.version,
-    )
+    pages::document(&format!("{} and {} · ndnweir", labels.0, labels.1), &body, &b.repeat.version)
 }
 
 /// Metric names with their headings: the main ones, then goodput and delay of up to twenty consumers of both.
@@ -255,21 +173,9 @@ fn metrics(a: &Comparison, b: &Comparison) -> Vec<(String, String)> {
     ];
     let mut list: Vec<(String, String)> = main.map(|(m, t)| (m.to_owned(), t.to_owned())).into();
     let in_b = |name: &str| b.scenario.consumers.iter().any(|c| c.name == name);
-    for c in a
-        .scenario
-        .consumers
-        .iter()
-        .filter(|c| in_b(&c.name))
-        .take(20)
-    {
-        list.push((
-            format!("consumers.{}.goodput_mbps", c.name),
-            format!("{}: goodput (Mbit/s)", c.name),
-        ));
-        list.push((
-            format!("consumers.{}.delay_ms.mean", c.name),
-            format!("{}: delay, mean (ms)", c.name),
-        ));
+    for c in a.scenario.consumers.iter().filter(|c| in_b(&c.name)).take(20) {
+        list.push((format!("consumers.{}.goodput_mbps", c.name), format!("{}: goodput (Mbit/s)", c.name)));
+        list.push((format!("consumers.{}.delay_ms.mean", c.name), format!("{}: delay, mean (ms)", c.name)));
     }
     list
 }

@@ -14,36 +14,18 @@ pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
     let mut list = Vec::new();
     list.extend(bars::glance(comparison, all));
     list.extend(shown.total());
-    list.extend(shown.consumers(
-        "goodput",
-        "goodput_mbps",
-        "Goodput over time",
-        "goodput of each consumer (Mbit/s)",
-    ));
-    list.extend(shown.consumers(
-        "delay",
-        "delay_ms",
-        "Delay over time",
-        "delay, first Interest to Data (ms)",
-    ));
+    list.extend(shown.consumers("goodput", "goodput_mbps", "Goodput over time", "goodput of each consumer (Mbit/s)"));
+    list.extend(shown.consumers("delay", "delay_ms", "Delay over time", "delay, first Interest to Data (ms)"));
     list.extend(bars::boxes(comparison));
     list.extend(shown.consumers("window", "window", "Congestion window", "window (segments)"));
     list.extend(shown.queues());
     list.extend(shown.jain());
     list.extend(shown.shares());
     list.extend(shown.paths());
-    list.extend(topology::topology(
-        &comparison.scenario,
-        shown.first.first().copied().flatten(),
-        "topology",
-    ));
+    list.extend(topology::topology(&comparison.scenario, shown.first.first().copied().flatten(), "topology"));
     for (k, run) in shown.first.iter().enumerate().skip(1) {
         if let Some(run) = run {
-            list.extend(topology::topology(
-                &comparison.scenario,
-                Some(run),
-                &format!("topology-{k}"),
-            ));
+            list.extend(topology::topology(&comparison.scenario, Some(run), &format!("topology-{k}")));
         }
     }
     list
@@ -64,46 +46,22 @@ impl<'a> Shown<'a> {
         let first: Vec<Option<&Run>> = (schemes.iter())
             .map(|s| {
                 let mut of = comparison.runs.iter().filter(|r| r.scheme == *s);
-                of.clone()
-                    .find(|r| !r.series.is_empty())
-                    .or_else(|| of.next())
+                of.clone().find(|r| !r.series.is_empty()).or_else(|| of.next())
             })
             .collect();
-        let bin_s = first
-            .iter()
-            .flatten()
-            .map(|r| r.series.bin_s)
-            .find(|b| *b > 0.0)
-            .unwrap_or(1.0);
-        let long = comparison
-            .scenario
-            .consumers
-            .iter()
-            .filter(|c| c.long_lived);
+        let bin_s = first.iter().flatten().map(|r| r.series.bin_s).find(|b| *b > 0.0).unwrap_or(1.0);
+        let long = comparison.scenario.consumers.iter().filter(|c| c.long_lived);
         let from_s = long.map(|c| c.start_s).fold(0.0, f64::max);
-        Shown {
-            comparison,
-            schemes,
-            first,
-            bin_s,
-            from_s,
-        }
+        Shown { comparison, schemes, first, bin_s, from_s }
     }
 
     fn runs(&self) -> impl Iterator<Item = (usize, &'a Run)> {
-        self.first
-            .iter()
-            .enumerate()
-            .filter_map(|(k, run)| run.map(|r| (k, r)))
+        self.first.iter().enumerate().filter_map(|(k, run)| run.map(|r| (k, r)))
     }
 
     fn seed_note(&self) -> &'static str {
         let more = self.comparison.runs.len() > self.schemes.len();
-        if more {
-            " One run of each scheme, the first seed."
-        } else {
-            ""
-        }
+        if more { " One run of each scheme, the first seed." } else { "" }
     }
 
     fn grid(&self, id: &str, title: &str, y_label: &str, caption: String) -> Grid {
@@ -123,19 +81,9 @@ impl<'a> Shown<'a> {
     fn overlay(&self, metric: &str) -> Panel {
         let lines = self.runs().filter_map(|(k, run)| {
             let values = run.series.get(Kind::Network, &[], metric)?.to_vec();
-            Some(Line {
-                label: self.schemes[k].to_owned(),
-                scheme: k,
-                style: 0,
-                values,
-            })
+            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style: 0, values })
         });
-        Panel {
-            lines: lines
-                .filter(|l| l.values.iter().any(|v| v.is_finite()))
-                .collect(),
-            ..Panel::default()
-        }
+        Panel { lines: lines.filter(|l| l.values.iter().any(|v| v.is_finite())).collect(), ..Panel::default() }
     }
 
     fn total(&self) -> Option<Figure> {
@@ -143,46 +91,23 @@ impl<'a> Shown<'a> {
             "total",
             "Total goodput over time",
             "goodput of all consumers (Mbit/s)",
-            "Payload that arrived, all consumers together. Dashed: the max-min fair optimum."
-                .to_owned(),
+            "Payload that arrived, all consumers together. Dashed: the max-min fair optimum.".to_owned(),
         );
         let mut panel = self.overlay("goodput_mbps");
-        panel.references.extend(
-            self.comparison
-                .optimum
-                .total_mbps
-                .map(|t| (t, "optimum".to_owned())),
-        );
+        panel.references.extend(self.comparison.optimum.total_mbps.map(|t| (t, "optimum".to_owned())));
         grid.panels.push(panel);
         grid.draw()
     }
 
     fn jain(&self) -> Option<Figure> {
-        let long = self
-            .comparison
-            .scenario
-            .consumers
-            .iter()
-            .filter(|c| c.long_lived)
-            .count();
+        let long = self.comparison.scenario.consumers.iter().filter(|c| c.long_lived).count();
         if long < 2 {
             return None;
         }
         let caption = "Jain index of the long-lived consumers that are active during the whole bin; 1 is equal shares.";
-        let mut grid = self.grid(
-            "jain",
-            "Fairness over time",
-            "Jain index",
-            caption.to_owned(),
-        );
+        let mut grid = self.grid("jain", "Fairness over time", "Jain index", caption.to_owned());
         let panel = self.overlay("jain");
-        let low = panel
-            .lines
-            .iter()
-            .flat_map(|l| &l.values)
-            .copied()
-            .filter(|v| v.is_finite())
-            .fold(1.0, f64::min);
+        let low = panel.lines.iter().flat_map(|l| &l.values).copied().filter(|v| v.is_finite()).fold(1.0, f64::min);
         grid.y_range = Some(((low * 10.0).floor() / 10.0, 1.0));
         grid.panels.push(panel);
         grid.draw()
@@ -190,13 +115,7 @@ impl<'a> Shown<'a> {
 
     /// A panel for each scheme with a line for each consumer, or bands when there are many.
     fn consumers(&self, id: &str, metric: &str, title: &str, y_label: &str) -> Option<Figure> {
-        let names: Vec<&str> = self
-            .comparison
-            .scenario
-            .consumers
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect();
+        let names: Vec<&str> = self.comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
         let many = names.len() > MAX_LINES;
         let mut caption = if many {
             format!(
@@ -209,19 +128,11 @@ impl<'a> Shown<'a> {
         let goodput = metric == "goodput_mbps" && self.comparison.optimum.undefined.is_none();
         if goodput {
             caption += " Dashed: what each gets in the max-min fair optimum";
-            caption += if many {
-                ", the least and the most."
-            } else {
-                "."
-            };
+            caption += if many { ", the least and the most." } else { "." };
         }
         let mut grid = self.grid(id, title, y_label, caption);
         for (k, run) in self.runs() {
-            let mut panel = Panel {
-                title: self.schemes[k].to_owned(),
-                scheme: Some(k),
-                ..Panel::default()
-            };
+            let mut panel = Panel { title: self.schemes[k].to_owned(), scheme: Some(k), ..Panel::default() };
             let series = |name: &str| {
                 let values = run.series.get(Kind::Consumers, &[name], metric)?;
                 Some(self.while_active(name, values))
@@ -232,17 +143,8 @@ impl<'a> Shown<'a> {
             } else {
                 panel.lines = (names.iter().enumerate())
                     .filter_map(|(i, n)| {
-                        let label = if names.len() > 1 {
-                            (*n).to_owned()
-                        } else {
-                            String::new()
-                        };
-                        Some(Line {
-                            label,
-                            scheme: k,
-                            style: i,
-                            values: series(n)?,
-                        })
+                        let label = if names.len() > 1 { (*n).to_owned() } else { String::new() };
+                        Some(Line { label, scheme: k, style: i, values: series(n)? })
                     })
                     .collect();
             }
@@ -256,35 +158,18 @@ impl<'a> Shown<'a> {
 
     /// Values outside a consumer's time say nothing and are left out.
     fn while_active(&self, name: &str, values: &[f64]) -> Vec<f64> {
-        let of = self
-            .comparison
-            .scenario
-            .consumers
-            .iter()
-            .find(|c| c.name == name);
-        let (start, stop) = of.map_or((0.0, f64::MAX), |c| {
-            (c.start_s, c.stop_s.unwrap_or(f64::MAX))
-        });
+        let of = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
+        let (start, stop) = of.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
         let inside = |bin: usize| {
             let at = bin as f64 * self.bin_s;
             at + 1e-9 >= start && at < stop
         };
-        values
-            .iter()
-            .enumerate()
-            .map(|(bin, v)| if inside(bin) { *v } else { f64::NAN })
-            .collect()
+        values.iter().enumerate().map(|(bin, v)| if inside(bin) { *v } else { f64::NAN }).collect()
     }
 
     /// Different rates of the optimum; of many only the extremes.
     fn ceilings(&self, many: bool) -> Vec<(f64, String)> {
-        let mut rates: Vec<f64> = self
-            .comparison
-            .optimum
-            .consumers
-            .iter()
-            .map(|c| c.goodput_mbps)
-            .collect();
+        let mut rates: Vec<f64> = self.comparison.optimum.consumers.iter().map(|c| c.goodput_mbps).collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup_by(|a, b| (*a - *b).abs() < 0.01 * b.abs());
         if many && rates.len() > 2 {
@@ -313,12 +198,7 @@ impl<'a> Shown<'a> {
                 .flat_map(|(_, r)| &r.links)
                 .any(|l| l.name == name && l.queue_max_ms.max(l.queue_packets) >= 1.0)
         };
-        found
-            .into_iter()
-            .map(|f| f.1)
-            .filter(|n| queued(n))
-            .take(3)
-            .collect()
+        found.into_iter().map(|f| f.1).filter(|n| queued(n)).take(3).collect()
     }
 
     fn queues(&self) -> Option<Figure> {
@@ -328,36 +208,14 @@ impl<'a> Shown<'a> {
             Some(name) if one => format!("Packets waiting at the bottleneck {name}."),
             _ => "Packets waiting at the busiest links that queued at all.".to_owned(),
         };
-        let mut grid = self.grid(
-            "queue",
-            "Queue at the bottleneck",
-            "queue (packets)",
-            caption,
-        );
+        let mut grid = self.grid("queue", "Queue at the bottleneck", "queue (packets)", caption);
         for (k, run) in self.runs() {
             let lines = links.iter().enumerate().filter_map(|(i, name)| {
-                let values = run
-                    .series
-                    .get(Kind::Links, &[name], "queue_packets")?
-                    .to_vec();
-                Some(Line {
-                    label: if one {
-                        String::new()
-                    } else {
-                        (*name).to_owned()
-                    },
-                    scheme: k,
-                    style: i,
-                    values,
-                })
+                let values = run.series.get(Kind::Links, &[name], "queue_packets")?.to_vec();
+                Some(Line { label: if one { String::new() } else { (*name).to_owned() }, scheme: k, style: i, values })
             });
             let title = self.schemes[k].to_owned();
-            grid.panels.push(Panel {
-                title,
-                scheme: Some(k),
-                lines: lines.collect(),
-                ..Panel::default()
-            });
+            grid.panels.push(Panel { title, scheme: Some(k), lines: lines.collect(), ..Panel::default() });
         }
         grid.draw()
     }
@@ -366,19 +224,8 @@ impl<'a> Shown<'a> {
     fn shares(&self) -> Option<Figure> {
         let mut places: Vec<(f64, &[String])> = Vec::new();
         for (_, run) in self.runs() {
-            for rows in run
-                .series
-                .table(Kind::Shares)
-                .iter()
-                .filter(|r| r.key.len() == 3)
-            {
-                let finite = || {
-                    rows.columns
-                        .iter()
-                        .flatten()
-                        .copied()
-                        .filter(|v| v.is_finite())
-                };
+            for rows in run.series.table(Kind::Shares).iter().filter(|r| r.key.len() == 3) {
+                let finite = || rows.columns.iter().flatten().copied().filter(|v| v.is_finite());
                 let moved = finite().fold(0.0, f64::max) - finite().fold(1.0, f64::min);
                 let at = &rows.key[..2];
                 match places.iter_mut().find(|p| p.1 == at) {
@@ -388,46 +235,23 @@ impl<'a> Shown<'a> {
             }
         }
         places.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let splitting = self
-            .runs()
-            .filter(|(_, r)| !r.series.table(Kind::Shares).is_empty())
-            .count()
-            .max(1);
+        let splitting = self.runs().filter(|(_, r)| !r.series.table(Kind::Shares).is_empty()).count().max(1);
         places.truncate((12 / splitting).clamp(1, 3));
         let caption = "Share of a prefix's Interests that a node sends to each next hop, where it changed most. \
                        Schemes that do not split traffic have no panel.";
-        let mut grid = self.grid(
-            "shares",
-            "Forwarding shares",
-            "share of Interests",
-            caption.to_owned(),
-        );
+        let mut grid = self.grid("shares", "Forwarding shares", "share of Interests", caption.to_owned());
         grid.y_range = Some((0.0, 1.0));
         for (_, at) in &places {
             for (k, run) in self.runs() {
-                let rows = run
-                    .series
-                    .table(Kind::Shares)
-                    .iter()
-                    .filter(|r| r.key.len() == 3 && r.key[..2] == **at);
+                let rows = run.series.table(Kind::Shares).iter().filter(|r| r.key.len() == 3 && r.key[..2] == **at);
                 let lines: Vec<Line> = rows
                     .take(4)
                     .enumerate()
-                    .map(|(i, r)| Line {
-                        label: r.key[2].clone(),
-                        scheme: k,
-                        style: i,
-                        values: r.columns[0].clone(),
-                    })
+                    .map(|(i, r)| Line { label: r.key[2].clone(), scheme: k, style: i, values: r.columns[0].clone() })
                     .collect();
                 if !lines.is_empty() {
                     let title = format!("{} at {}, {}", self.schemes[k], at[0], at[1]);
-                    grid.panels.push(Panel {
-                        title,
-                        scheme: Some(k),
-                        lines,
-                        ..Panel::default()
-                    });
+                    grid.panels.push(Panel { title, scheme: Some(k), lines, ..Panel::default() });
                 }
             }
         }
@@ -439,46 +263,26 @@ impl<'a> Shown<'a> {
     fn paths(&self) -> Option<Figure> {
         let mut consumers: Vec<&str> = Vec::new();
         for (_, run) in self.runs() {
-            for rows in run
-                .series
-                .table(Kind::Paths)
-                .iter()
-                .filter(|r| r.key.len() == 2)
-            {
+            for rows in run.series.table(Kind::Paths).iter().filter(|r| r.key.len() == 2) {
                 if !consumers.contains(&rows.key[0].as_str()) {
                     consumers.push(&rows.key[0]);
                 }
             }
         }
         consumers.truncate((12 / self.schemes.len().max(1)).clamp(1, 3));
-        let caption =
-            "Goodput by the path its Data took, for consumers with more than one.".to_owned();
+        let caption = "Goodput by the path its Data took, for consumers with more than one.".to_owned();
         let mut grid = self.grid("paths", "Goodput by path", "goodput (Mbit/s)", caption);
         for name in consumers {
             for (k, run) in self.runs() {
-                let rows = run
-                    .series
-                    .table(Kind::Paths)
-                    .iter()
-                    .filter(|r| r.key.len() == 2 && r.key[0] == name);
+                let rows = run.series.table(Kind::Paths).iter().filter(|r| r.key.len() == 2 && r.key[0] == name);
                 let lines: Vec<Line> = rows
                     .take(4)
                     .enumerate()
-                    .map(|(i, r)| Line {
-                        label: via(&r.key[1]),
-                        scheme: k,
-                        style: i,
-                        values: r.columns[0].clone(),
-                    })
+                    .map(|(i, r)| Line { label: via(&r.key[1]), scheme: k, style: i, values: r.columns[0].clone() })
                     .collect();
                 if !lines.is_empty() {
                     let title = format!("{}, {name}", self.schemes[k]);
-                    grid.panels.push(Panel {
-                        title,
-                        scheme: Some(k),
-                        lines,
-                        ..Panel::default()
-                    });
+                    grid.panels.push(Panel { title, scheme: Some(k), lines, ..Panel::default() });
                 }
             }
         }
@@ -501,12 +305,7 @@ fn band(scheme: usize, all: &[Vec<f64>]) -> Option<Band> {
     let bins = all.iter().map(Vec::len).max()?;
     let mut five: [Vec<f64>; 5] = Default::default();
     for bin in 0..bins {
-        let mut values: Vec<f64> = all
-            .iter()
-            .filter_map(|s| s.get(bin))
-            .copied()
-            .filter(|v| v.is_finite())
-            .collect();
+        let mut values: Vec<f64> = all.iter().filter_map(|s| s.get(bin)).copied().filter(|v| v.is_finite()).collect();
         values.sort_by(f64::total_cmp);
         for (i, column) in five.iter_mut().enumerate() {
             let at = (values.len().saturating_sub(1) * i) as f64 / 4.0;

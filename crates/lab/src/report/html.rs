@@ -12,54 +12,29 @@ const FOLD: usize = 12;
 /// The whole page.
 pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> String {
     let scenario = &comparison.scenario;
-    let name = if scenario.name.is_empty() {
-        "unnamed scenario"
-    } else {
-        &scenario.name
-    };
+    let name = if scenario.name.is_empty() { "unnamed scenario" } else { &scenario.name };
     let mut body = String::new();
     let _ = write!(body, "<header><h1>{}</h1>", escape(name));
     if !scenario.description.is_empty() {
-        let _ = write!(
-            body,
-            "<p class=\"lead\">{}</p>",
-            escape(&scenario.description)
-        );
+        let _ = write!(body, "<p class=\"lead\">{}</p>", escape(&scenario.description));
     }
     body.push_str(&facts(comparison, all));
     body.push_str(&warnings(comparison));
     body.push_str("</header><main>");
     body.push_str(&chips(all.iter().map(|a| a.scheme.as_str())));
     for figure in figures.iter().filter(|f| !f.id.starts_with("topology")) {
-        let _ = write!(
-            body,
-            "<h2 id=\"{}\">{}</h2>",
-            escape(&figure.id),
-            escape(&figure.title)
-        );
+        let _ = write!(body, "<h2 id=\"{}\">{}</h2>", escape(&figure.id), escape(&figure.title));
         body.push_str(&with_caption(figure));
     }
     body.push_str(&topologies(figures, all));
     body.push_str("<h2 id=\"tables\">Tables</h2>");
     body.push_str(&tables::overview(comparison, all));
-    body.push_str(&folded(
-        "Consumers",
-        scenario.consumers.len() * all.len(),
-        &tables::consumers(comparison, all),
-    ));
-    body.push_str(&folded(
-        "Links",
-        scenario.links.len(),
-        &tables::links(comparison, all),
-    ));
+    body.push_str(&folded("Consumers", scenario.consumers.len() * all.len(), &tables::consumers(comparison, all)));
+    body.push_str(&folded("Links", scenario.links.len(), &tables::links(comparison, all)));
     body.push_str(&tables::drop_causes(all));
     body.push_str(&repeat(comparison));
     body.push_str("</main>");
-    document(
-        &format!("{name} · ndnweir"),
-        &body,
-        &comparison.repeat.version,
-    )
+    document(&format!("{name} · ndnweir"), &body, &comparison.repeat.version)
 }
 
 /// A complete document around a body.
@@ -77,11 +52,7 @@ pub fn document(title: &str, body: &str, version: &str) -> String {
 
 /// A figure with its caption above, where readers look for what they see.
 pub fn with_caption(figure: &Figure) -> String {
-    format!(
-        "<figure><figcaption>{}</figcaption>{}</figure>\n",
-        escape(&figure.caption),
-        figure.inline()
-    )
+    format!("<figure><figcaption>{}</figcaption>{}</figure>\n", escape(&figure.caption), figure.inline())
 }
 
 /// The schemes with their colours; the script makes them switches.
@@ -89,11 +60,7 @@ pub fn chips<'a>(schemes: impl Iterator<Item = &'a str>) -> String {
     let mut out = "<div class=\"chips\">".to_owned();
     for (k, scheme) in schemes.enumerate() {
         let name = escape(scheme);
-        let _ = write!(
-            out,
-            "<span class=\"chip {}\" data-s=\"{k}\"><i></i><span>{name}</span></span>",
-            colour(k)
-        );
+        let _ = write!(out, "<span class=\"chip {}\" data-s=\"{k}\"><i></i><span>{name}</span></span>", colour(k));
     }
     out.push_str("<small></small></div>");
     out
@@ -103,11 +70,7 @@ fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
     let s = &comparison.scenario;
     let seeds = all.iter().map(|a| a.seeds).max().unwrap_or(0);
     let plural = |n: usize, what: &str| {
-        if n == 1 {
-            format!("<b>1</b> {what}")
-        } else {
-            format!("<b>{n}</b> {what}s")
-        }
+        if n == 1 { format!("<b>1</b> {what}") } else { format!("<b>{n}</b> {what}s") }
     };
     let mut list = vec![
         plural(all.len(), "scheme"),
@@ -115,19 +78,11 @@ fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
         plural(s.consumers.len(), "consumer"),
         plural(s.nodes.len(), "node"),
         plural(s.links.len().div_ceil(2), "link"),
-        format!(
-            "measured from <b>{} s</b> to <b>{} s</b>",
-            s.warmup_s, s.duration_s
-        ),
+        format!("measured from <b>{} s</b> to <b>{} s</b>", s.warmup_s, s.duration_s),
     ];
     if let Some(total) = comparison.optimum.total_mbps {
-        let most = comparison
-            .optimum
-            .max_total_mbps
-            .filter(|m| *m > total * 1.001);
-        let most = most
-            .map(|m| format!(" (at most {m:.2} unfairly)"))
-            .unwrap_or_default();
+        let most = comparison.optimum.max_total_mbps.filter(|m| *m > total * 1.001);
+        let most = most.map(|m| format!(" (at most {m:.2} unfairly)")).unwrap_or_default();
         list.push(format!("optimum <b>{total:.2} Mbit/s</b>{most}"));
     }
     let items: String = list.iter().map(|f| format!("<li>{f}</li>")).collect();
@@ -150,9 +105,7 @@ fn warnings(comparison: &Comparison) -> String {
         list.push(format!("<b>No optimum.</b> {}.", escape(reason)));
     }
     list.extend(comparison.repeat.notes.iter().map(|n| escape(n)));
-    list.iter()
-        .map(|w| format!("<div class=\"warn\">{w}</div>"))
-        .collect()
+    list.iter().map(|w| format!("<div class=\"warn\">{w}</div>")).collect()
 }
 
 fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
@@ -162,12 +115,8 @@ fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
     };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
     for (figure, a) in list.zip(all.iter().skip(1)) {
-        let _ = write!(
-            out,
-            "<details><summary>under {}</summary>{}</details>",
-            escape(&a.scheme),
-            with_caption(figure)
-        );
+        let _ =
+            write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
     }
     out
 }
@@ -199,11 +148,7 @@ fn repeat(comparison: &Comparison) -> String {
         "<p>Seeds: {}. Version: {}. The same seed gives the same bytes on every machine. Beside this page: <code>summary.json</code>, \
          <code>series/*.csv</code>, <code>figures/*.svg</code>.</p>",
         escape(&seeds.join(", ")),
-        escape(if r.version.is_empty() {
-            "unknown"
-        } else {
-            &r.version
-        })
+        escape(if r.version.is_empty() { "unknown" } else { &r.version })
     );
     out
 }

@@ -10,11 +10,8 @@ const COLUMN: usize = 8;
 
 /// A place in px for each node: the scenario's own coordinates, or layers from consumers to producers, or springs.
 pub fn layout(scenario: &Scenario) -> Vec<(f64, f64)> {
-    let given: Option<Vec<(f64, f64)>> = scenario
-        .nodes
-        .iter()
-        .map(|n| n.x.zip(n.y).filter(|(x, y)| x.is_finite() && y.is_finite()))
-        .collect();
+    let given: Option<Vec<(f64, f64)>> =
+        scenario.nodes.iter().map(|n| n.x.zip(n.y).filter(|(x, y)| x.is_finite() && y.is_finite())).collect();
     if let Some(given) = given {
         return fit(given);
     }
@@ -41,10 +38,7 @@ fn edges(scenario: &Scenario) -> Vec<(usize, usize)> {
 fn fit(places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let low = places.iter().map(of).fold(f64::MAX, f64::min);
-        (
-            low,
-            (places.iter().map(of).fold(f64::MIN, f64::max) - low).max(0.0),
-        )
+        (low, (places.iter().map(of).fold(f64::MIN, f64::max) - low).max(0.0))
     };
     let ((x0, w), (y0, h)) = (range(|p| p.0), range(|p| p.1));
     let room = WIDTH - 2.0 * MARGIN.0;
@@ -56,21 +50,9 @@ fn fit(places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         60.0
     };
     let scale = |v: f64, low: f64, size: f64, room: f64| {
-        if size > 0.0 {
-            (v - low) / size * room
-        } else {
-            room / 2.0
-        }
+        if size > 0.0 { (v - low) / size * room } else { room / 2.0 }
     };
-    places
-        .iter()
-        .map(|p| {
-            (
-                MARGIN.0 + scale(p.0, x0, w, room),
-                MARGIN.1 + scale(p.1, y0, h, height),
-            )
-        })
-        .collect()
+    places.iter().map(|p| (MARGIN.0 + scale(p.0, x0, w, room), MARGIN.1 + scale(p.1, y0, h, height))).collect()
 }
 
 fn neighbours(n: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
@@ -88,11 +70,7 @@ fn layers(scenario: &Scenario, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize
     let near = neighbours(n, edges);
     let mut depth = vec![usize::MAX; n];
     let sources = (0..n).filter(|i| {
-        scenario.nodes[*i].role == "consumer"
-            || scenario
-                .consumers
-                .iter()
-                .any(|c| c.node == scenario.nodes[*i].name)
+        scenario.nodes[*i].role == "consumer" || scenario.consumers.iter().any(|c| c.node == scenario.nodes[*i].name)
     });
     let mut open: VecDeque<usize> = sources.collect();
     open.iter().for_each(|i| depth[*i] = 0);
@@ -113,9 +91,8 @@ fn layers(scenario: &Scenario, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize
     }
     layers.retain(|l| !l.is_empty());
     // Hosts stand in several columns beside their router; routers that many need another kind of drawing.
-    let drawable = |l: &Vec<usize>| {
-        l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1))
-    };
+    let drawable =
+        |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
     (layers.len() >= 3 && layers.iter().all(drawable)).then_some(layers)
 }
 
@@ -129,25 +106,16 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
     let mut y = vec![0.0; n];
     let spread = |layer: &[usize], y: &mut [f64]| {
         // Neighbouring columns are shifted so that links pass between hosts.
-        let step = if layer.len() > 1 {
-            height / (layer.len() as f64 - 1.0)
-        } else {
-            0.0
-        };
+        let step = if layer.len() > 1 { height / (layer.len() as f64 - 1.0) } else { 0.0 };
         for (i, node) in layer.iter().enumerate() {
-            y[*node] = if layer.len() > 1 {
-                i as f64 * step
-            } else {
-                height / 2.0
-            };
+            y[*node] = if layer.len() > 1 { i as f64 * step } else { height / 2.0 };
         }
     };
     order.iter().for_each(|l| spread(l, &mut y));
     for _ in 0..6 {
         for layer in &mut order {
-            let centre = |i: &usize, y: &[f64]| {
-                near[*i].iter().map(|j| y[*j]).sum::<f64>() / near[*i].len().max(1) as f64
-            };
+            let centre =
+                |i: &usize, y: &[f64]| near[*i].iter().map(|j| y[*j]).sum::<f64>() / near[*i].len().max(1) as f64;
             let mut keyed: Vec<(f64, usize)> = layer.iter().map(|i| (centre(i, &y), *i)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             *layer = keyed.into_iter().map(|k| k.1).collect();
@@ -156,16 +124,12 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
     }
     const BESIDE: f64 = 46.0;
     let width = |layer: &Vec<usize>| (columns(layer) as f64 - 1.0) * BESIDE;
-    let between =
-        (WIDTH - 2.0 * MARGIN.0 - order.iter().map(width).sum::<f64>()) / (order.len() - 1) as f64;
+    let between = (WIDTH - 2.0 * MARGIN.0 - order.iter().map(width).sum::<f64>()) / (order.len() - 1) as f64;
     let mut places = vec![(0.0, 0.0); n];
     let mut x = MARGIN.0;
     for layer in &order {
         for (i, node) in layer.iter().enumerate() {
-            places[*node] = (
-                x + (i % columns(layer)) as f64 * BESIDE,
-                MARGIN.1 + y[*node],
-            );
+            places[*node] = (x + (i % columns(layer)) as f64 * BESIDE, MARGIN.1 + y[*node]);
         }
         x += width(layer) + between;
     }

@@ -72,27 +72,15 @@ pub struct Grid {
 fn thin(values: &[f64], by: usize) -> Vec<f64> {
     let mean = |group: &[f64]| {
         let finite: Vec<f64> = group.iter().copied().filter(|v| v.is_finite()).collect();
-        if finite.is_empty() {
-            f64::NAN
-        } else {
-            finite.iter().sum::<f64>() / finite.len() as f64
-        }
+        if finite.is_empty() { f64::NAN } else { finite.iter().sum::<f64>() / finite.len() as f64 }
     };
     values.chunks(by.max(1)).map(mean).collect()
 }
 
 impl Grid {
     fn bins(&self) -> usize {
-        let lines = self
-            .panels
-            .iter()
-            .flat_map(|p| &p.lines)
-            .map(|l| l.values.len());
-        let bands = self
-            .panels
-            .iter()
-            .flat_map(|p| &p.bands)
-            .map(|b| b.five[0].len());
+        let lines = self.panels.iter().flat_map(|p| &p.lines).map(|l| l.values.len());
+        let bands = self.panels.iter().flat_map(|p| &p.bands).map(|b| b.five[0].len());
         lines.chain(bands).max().unwrap_or(0)
     }
 
@@ -100,15 +88,8 @@ impl Grid {
     fn thinned(mut self) -> Grid {
         let by = self.bins().div_ceil(MAX_POINTS).max(1);
         for panel in &mut self.panels {
-            panel
-                .lines
-                .iter_mut()
-                .for_each(|l| l.values = thin(&l.values, by));
-            panel
-                .bands
-                .iter_mut()
-                .flat_map(|b| &mut b.five)
-                .for_each(|v| *v = thin(v, by));
+            panel.lines.iter_mut().for_each(|l| l.values = thin(&l.values, by));
+            panel.bands.iter_mut().flat_map(|b| &mut b.five).for_each(|v| *v = thin(v, by));
         }
         self.bin_s *= by as f64;
         self
@@ -119,35 +100,17 @@ impl Grid {
         if let Some((low, high)) = self.y_range {
             return Axis::new(low, high, count, true);
         }
-        let lines = self
-            .panels
-            .iter()
-            .flat_map(|p| &p.lines)
-            .flat_map(|l| &l.values);
-        let bands = self
-            .panels
-            .iter()
-            .flat_map(|p| &p.bands)
-            .flat_map(|b| &b.five[4]);
+        let lines = self.panels.iter().flat_map(|p| &p.lines).flat_map(|l| &l.values);
+        let bands = self.panels.iter().flat_map(|p| &p.bands).flat_map(|b| &b.five[4]);
         let references = self.panels.iter().flat_map(|p| &p.references).map(|r| &r.0);
-        let top = lines
-            .chain(bands)
-            .chain(references)
-            .copied()
-            .filter(|v| v.is_finite())
-            .fold(0.0, f64::max);
+        let top = lines.chain(bands).chain(references).copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
         Axis::new(0.0, top * 1.04, count, true)
     }
 
     /// Draws the grid; none without any value.
     pub fn draw(self) -> Option<Figure> {
         let grid = self.thinned();
-        if grid.bins() == 0
-            || !grid
-                .panels
-                .iter()
-                .any(|p| !p.lines.is_empty() || !p.bands.is_empty())
-        {
+        if grid.bins() == 0 || !grid.panels.iter().any(|p| !p.lines.is_empty() || !p.bands.is_empty()) {
             return None;
         }
         let n = grid.panels.len();
@@ -159,30 +122,12 @@ impl Grid {
         };
         let height = [260.0, 210.0, 165.0, 135.0][columns - 1];
         let rows = n.div_ceil(columns);
-        let longest = |p: &Panel| {
-            p.lines
-                .iter()
-                .map(|l| text_width(&shorten(&l.label, 14), 10.5))
-                .fold(0.0, f64::max)
-        };
+        let longest = |p: &Panel| p.lines.iter().map(|l| text_width(&shorten(&l.label, 14), 10.5)).fold(0.0, f64::max);
         let longest = grid.panels.iter().map(longest).fold(0.0, f64::max);
-        let right = if longest > 0.0 {
-            longest + LABEL + 6.0
-        } else {
-            24.0
-        };
+        let right = if longest > 0.0 { longest + LABEL + 6.0 } else { 24.0 };
         let y = grid.y_axis(height);
-        let left = y
-            .ticks
-            .iter()
-            .map(|t| text_width(&y.label(*t), 11.5))
-            .fold(0.0, f64::max)
-            + 12.0;
-        let top = if grid.panels.iter().any(|p| !p.title.is_empty()) {
-            38.0
-        } else {
-            16.0
-        };
+        let left = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 12.0;
+        let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 38.0 } else { 16.0 };
         // The first row has the axis title above it and needs less room.
         let head = if top > 20.0 { 6.0 } else { 10.0 };
         let width = (WIDTH - left - 4.0) / columns as f64 - right;
@@ -192,32 +137,14 @@ impl Grid {
         canvas.text("mute", (0.0, 11.0), Anchor::Start, &grid.y_label);
         for (i, panel) in grid.panels.iter().enumerate() {
             let (row, column) = (i / columns, i % columns);
-            let origin = (
-                left + column as f64 * (width + right),
-                head + row as f64 * (height + top) + top,
-            );
-            let frame = Frame {
-                x: &x,
-                y: &y,
-                at: origin,
-                size: (width, height),
-                grid: &grid,
-            };
+            let origin = (left + column as f64 * (width + right), head + row as f64 * (height + top) + top);
+            let frame = Frame { x: &x, y: &y, at: origin, size: (width, height), grid: &grid };
             frame.draw(&mut canvas, panel, column == 0, i + columns >= n);
         }
         let total = head + rows as f64 * (height + top) + 34.0;
         canvas.text("mute", (left + width, total - 5.0), Anchor::End, "time (s)");
-        let Grid {
-            id, title, caption, ..
-        } = grid;
-        Some(Figure {
-            id,
-            title,
-            caption,
-            width: WIDTH,
-            height: total,
-            body: canvas.0,
-        })
+        let Grid { id, title, caption, .. } = grid;
+        Some(Figure { id, title, caption, width: WIDTH, height: total, body: canvas.0 })
     }
 }
 
@@ -245,11 +172,7 @@ impl Frame<'_> {
         let bottom = top + height;
         for tick in &self.y.ticks {
             let y = self.py(*tick);
-            canvas.line(
-                if *tick == self.y.low { "base" } else { "grid" },
-                (left, y),
-                (left + width, y),
-            );
+            canvas.line(if *tick == self.y.low { "base" } else { "grid" }, (left, y), (left + width, y));
             if numbers {
                 canvas.text("", (left - 6.0, y + 4.0), Anchor::End, &self.y.label(*tick));
             }
@@ -263,33 +186,17 @@ impl Frame<'_> {
         }
         self.title(canvas, panel);
         for (value, label) in &panel.references {
-            let from = self
-                .x
-                .place(self.grid.reference_from_s, left, left + width)
-                .clamp(left, left + width);
-            canvas.line(
-                "opt",
-                (from, self.py(*value)),
-                (left + width, self.py(*value)),
-            );
+            let from = self.x.place(self.grid.reference_from_s, left, left + width).clamp(left, left + width);
+            canvas.line("opt", (from, self.py(*value)), (left + width, self.py(*value)));
             if !label.is_empty() {
-                canvas.text(
-                    "small optt halo",
-                    (left + width - 2.0, self.py(*value) - 5.0),
-                    Anchor::End,
-                    label,
-                );
+                canvas.text("small optt halo", (left + width - 2.0, self.py(*value) - 5.0), Anchor::End, label);
             }
         }
         for band in &panel.bands {
             let k = band.scheme;
             canvas.open(&format!("{} k{k}", colour(k)));
             let x: Vec<f64> = (0..band.five[0].len()).map(|b| self.px(b)).collect();
-            let y: Vec<Vec<f64>> = band
-                .five
-                .iter()
-                .map(|v| v.iter().map(|v| self.py(*v)).collect())
-                .collect();
+            let y: Vec<Vec<f64>> = band.five.iter().map(|v| v.iter().map(|v| self.py(*v)).collect()).collect();
             canvas.band("b0", &x, &y[0], &y[4]);
             canvas.band("b1", &x, &y[1], &y[3]);
             let middle: Vec<(f64, f64)> = x.iter().copied().zip(y[2].iter().copied()).collect();
@@ -297,12 +204,8 @@ impl Frame<'_> {
             canvas.close();
         }
         for line in &panel.lines {
-            let points: Vec<(f64, f64)> = line
-                .values
-                .iter()
-                .enumerate()
-                .map(|(b, v)| (self.px(b), self.py(*v)))
-                .collect();
+            let points: Vec<(f64, f64)> =
+                line.values.iter().enumerate().map(|(b, v)| (self.px(b), self.py(*v))).collect();
             canvas.open(&format!("{} k{}", colour(line.scheme), line.scheme));
             let title = if panel.title.is_empty() || panel.title == line.label {
                 line.label.clone()
@@ -321,21 +224,11 @@ impl Frame<'_> {
             Some(k) => {
                 canvas.open(&format!("{} k{k}", colour(k)));
                 canvas.disc("dot", (left + 5.0, top - 11.0), 4.5, "");
-                canvas.text(
-                    "name",
-                    (left + 15.0, top - 7.0),
-                    Anchor::Start,
-                    &shorten(&panel.title, 36),
-                );
+                canvas.text("name", (left + 15.0, top - 7.0), Anchor::Start, &shorten(&panel.title, 36));
                 canvas.close();
             }
             None if !panel.title.is_empty() => {
-                canvas.text(
-                    "name",
-                    (left, top - 7.0),
-                    Anchor::Start,
-                    &shorten(&panel.title, 40),
-                );
+                canvas.text("name", (left, top - 7.0), Anchor::Start, &shorten(&panel.title, 40));
             }
             None => {}
         }
@@ -350,11 +243,8 @@ impl Frame<'_> {
             .filter_map(|l| {
                 let last = l.values.iter().rposition(|v| v.is_finite())?;
                 // The mean of the last values says better where a jagged line ends up.
-                let tail: Vec<f64> = l.values[last.saturating_sub(7)..=last]
-                    .iter()
-                    .copied()
-                    .filter(|v| v.is_finite())
-                    .collect();
+                let tail: Vec<f64> =
+                    l.values[last.saturating_sub(7)..=last].iter().copied().filter(|v| v.is_finite()).collect();
                 let y = self.py(tail.iter().sum::<f64>() / tail.len() as f64);
                 Some((y, self.px(last), l))
             })
@@ -368,13 +258,8 @@ impl Frame<'_> {
         let mut start = 0;
         for i in 1..=places.len() {
             if i == places.len() || places[i] - places[i - 1] > GAP + 1e-9 {
-                let drift: f64 =
-                    (start..i).map(|j| places[j] - ends[j].0).sum::<f64>() / (i - start) as f64;
-                let above = if start > 0 {
-                    places[start - 1] + GAP
-                } else {
-                    f64::MIN
-                };
+                let drift: f64 = (start..i).map(|j| places[j] - ends[j].0).sum::<f64>() / (i - start) as f64;
+                let above = if start > 0 { places[start - 1] + GAP } else { f64::MIN };
                 let shift = drift.min(places[start] - above).max(0.0);
                 places[start..i].iter_mut().for_each(|p| *p -= shift);
                 start = i;
@@ -393,17 +278,8 @@ impl Frame<'_> {
         for ((y, from, line), place) in ends.iter().zip(&places) {
             canvas.open(&format!("{} k{}", colour(line.scheme), line.scheme));
             canvas.line("lead", (from.max(x - 3.0), *y), (x + 7.0, *place));
-            canvas.line(
-                &format!("l l{}", line.style % 4),
-                (x + 8.0, *place),
-                (x + LABEL - 4.0, *place),
-            );
-            canvas.text(
-                "small tint",
-                (x + LABEL, place + 3.6),
-                Anchor::Start,
-                &shorten(&line.label, 14),
-            );
+            canvas.line(&format!("l l{}", line.style % 4), (x + 8.0, *place), (x + LABEL - 4.0, *place));
+            canvas.text("small tint", (x + LABEL, place + 3.6), Anchor::Start, &shorten(&line.label, 14));
             canvas.close();
         }
     }

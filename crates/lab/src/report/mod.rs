@@ -18,9 +18,7 @@ mod topology;
 pub use compare::compare;
 pub use svg::Figure;
 
-use crate::results::{
-    Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder,
-};
+use crate::results::{Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder};
 use std::path::Path;
 
 /// All figures of a comparison.
@@ -38,15 +36,8 @@ pub fn page(comparison: &Comparison) -> String {
 fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
     let all = aggregate(comparison);
     let figures = figures::figures(comparison, &all);
-    let mut files = vec![(
-        "report.html".to_owned(),
-        html::page(comparison, &all, &figures).into_bytes(),
-    )];
-    files.extend(
-        figures
-            .iter()
-            .map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())),
-    );
+    let mut files = vec![("report.html".to_owned(), html::page(comparison, &all, &figures).into_bytes())];
+    files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));
     files
 }
 

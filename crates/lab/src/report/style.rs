@@ -48,9 +48,7 @@ pub fn figure_css(dark: bool) -> String {
         css.push_str(&format!(".s{i}{{color:{light}}}"));
     }
     for (i, light) in super::topology::RAMP.iter().enumerate() {
-        css.push_str(&format!(
-            ".fig .u{i}{{stroke:{light}}}.fig .v{i}{{fill:{light}}}"
-        ));
+        css.push_str(&format!(".fig .u{i}{{stroke:{light}}}.fig .v{i}{{fill:{light}}}"));
     }
     if dark {
         css.push_str("@media (prefers-color-scheme:dark){");

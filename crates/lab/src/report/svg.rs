@@ -69,28 +69,12 @@ pub fn escape(text: &str) -> String {
 /// A coordinate.
 pub fn px(x: f64) -> String {
     let tenths = (x.clamp(-1e6, 1e6) * 10.0).round() / 10.0;
-    format!(
-        "{}",
-        if tenths.is_finite() {
-            tenths + 0.0
-        } else {
-            0.0
-        }
-    )
+    format!("{}", if tenths.is_finite() { tenths + 0.0 } else { 0.0 })
 }
 
 /// About how wide a text is: digits and lower case take 0.55 of the font size on average.
 pub fn text_width(text: &str, size: f64) -> f64 {
-    text.chars()
-        .map(|c| {
-            if c.is_ascii_uppercase() || c == 'm' || c == 'w' {
-                0.68
-            } else {
-                0.54
-            }
-        })
-        .sum::<f64>()
-        * size
+    text.chars().map(|c| if c.is_ascii_uppercase() || c == 'm' || c == 'w' { 0.68 } else { 0.54 }).sum::<f64>() * size
 }
 
 /// At most `max` characters, the last an ellipsis when some are missing.
@@ -98,10 +82,7 @@ pub fn shorten(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars()
-        .take(max.saturating_sub(1))
-        .chain(['…'])
-        .collect()
+    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// Which end of a text is at its position.
@@ -123,10 +104,7 @@ impl Canvas {
     /// A straight line with a style class.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (px(from.0), px(from.1), px(to.0), px(to.1));
-        let _ = write!(
-            self.0,
-            "<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"
-        );
+        let _ = write!(self.0, "<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>");
     }
 
     /// A text with a style class.
@@ -136,27 +114,14 @@ impl Canvas {
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        let class = if class.is_empty() {
-            String::new()
-        } else {
-            format!(" class=\"{class}\"")
-        };
-        let _ = write!(
-            self.0,
-            "<text{class} x=\"{}\" y=\"{}\"{anchor}>{}</text>",
-            px(at.0),
-            px(at.1),
-            escape(text)
-        );
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = write!(self.0, "<text{class} x=\"{}\" y=\"{}\"{anchor}>{}</text>", px(at.0), px(at.1), escape(text));
     }
 
     /// A rectangle with a style class and, shown on hover, a title.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), title: &str) {
         let (x, y, w, h) = (px(at.0), px(at.1), px(size.0.max(0.0)), px(size.1.max(0.0)));
-        let _ = write!(
-            self.0,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\">"
-        );
+        let _ = write!(self.0, "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\">");
         if !title.is_empty() {
             let _ = write!(self.0, "<title>{}</title>", escape(title));
         }
@@ -166,10 +131,7 @@ impl Canvas {
     /// A disc with a style class and a title.
     pub fn disc(&mut self, class: &str, at: (f64, f64), radius: f64, title: &str) {
         let (x, y, r) = (px(at.0), px(at.1), px(radius));
-        let _ = write!(
-            self.0,
-            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\">"
-        );
+        let _ = write!(self.0, "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\">");
         if !title.is_empty() {
             let _ = write!(self.0, "<title>{}</title>", escape(title));
         }
@@ -186,10 +148,7 @@ impl Canvas {
                 continue;
             }
             let _ = write!(d, "{}{} {}", if pen { 'L' } else { 'M' }, px(*x), px(*y));
-            let alone = !pen
-                && points
-                    .get(i + 1)
-                    .is_none_or(|n| !n.0.is_finite() || !n.1.is_finite());
+            let alone = !pen && points.get(i + 1).is_none_or(|n| !n.0.is_finite() || !n.1.is_finite());
             if alone {
                 // A lone point between gaps would not show as a line.
                 d.push_str("h.5");
@@ -199,30 +158,18 @@ impl Canvas {
         if d.is_empty() {
             return;
         }
-        let _ = write!(
-            self.0,
-            "<path class=\"{class}\" d=\"{d}\"><title>{}</title></path>",
-            escape(title)
-        );
+        let _ = write!(self.0, "<path class=\"{class}\" d=\"{d}\"><title>{}</title></path>", escape(title));
     }
 
     /// The area between two lines over the same x; points that are not finite are left out.
     pub fn band(&mut self, class: &str, x: &[f64], low: &[f64], high: &[f64]) {
-        let finite: Vec<usize> = (0..x.len())
-            .filter(|i| low[*i].is_finite() && high[*i].is_finite())
-            .collect();
+        let finite: Vec<usize> = (0..x.len()).filter(|i| low[*i].is_finite() && high[*i].is_finite()).collect();
         if finite.len() < 2 {
             return;
         }
         let mut d = String::new();
         for (n, i) in finite.iter().enumerate() {
-            let _ = write!(
-                d,
-                "{}{} {}",
-                if n == 0 { 'M' } else { 'L' },
-                px(x[*i]),
-                px(high[*i])
-            );
+            let _ = write!(d, "{}{} {}", if n == 0 { 'M' } else { 'L' }, px(x[*i]), px(high[*i]));
         }
         for i in finite.iter().rev() {
             let _ = write!(d, "L{} {}", px(x[*i]), px(low[*i]));

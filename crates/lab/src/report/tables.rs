@@ -31,12 +31,8 @@ pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
 
 /// A scheme's name with its colour.
 pub fn scheme_cell(k: usize, name: &str) -> String {
-    format!(
-        "<span class=\"{}\"><i></i><span>{}</span></span>",
-        colour(k),
-        escape(name)
-    )
-    .replace("<span class", "<span style=\"white-space:nowrap\" class")
+    format!("<span class=\"{}\"><i></i><span>{}</span></span>", colour(k), escape(name))
+        .replace("<span class", "<span style=\"white-space:nowrap\" class")
 }
 
 /// One row for each scheme.
@@ -55,47 +51,26 @@ pub fn overview(comparison: &Comparison, all: &[Aggregate]) -> String {
         line[0] = "<td><em>optimum</em></td>".to_owned();
         line[1] = format!("{total:.2}");
         if let Some(at) = headings.iter().position(|h| *h == "Jain") {
-            line[at] = comparison
-                .optimum
-                .jain
-                .map(|j| format!("{j:.3}"))
-                .unwrap_or_default();
+            line[at] = comparison.optimum.jain.map(|j| format!("{j:.3}")).unwrap_or_default();
         }
         cells.push(line);
     }
     let several = all.iter().any(|a| a.seeds > 1);
-    let note = if several {
-        "Mean ± standard deviation over n seeds."
-    } else {
-        "One seed: no spread is known."
-    };
-    format!(
-        "<p>{note} All values over the measurement window.</p>{}",
-        html(&headings, &cells, 1)
-    )
+    let note = if several { "Mean ± standard deviation over n seeds." } else { "One seed: no spread is known." };
+    format!("<p>{note} All values over the measurement window.</p>{}", html(&headings, &cells, 1))
 }
 
 fn metric(a: &Aggregate, name: &str) -> String {
-    a.get(name)
-        .map_or_else(|| "–".to_owned(), |s| escape(&s.text()))
+    a.get(name).map_or_else(|| "–".to_owned(), |s| escape(&s.text()))
 }
 
 /// One row for each scheme and consumer; with more than twenty consumers those of the extremes and the middle.
 pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
-    let names: Vec<&str> = comparison
-        .scenario
-        .consumers
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
+    let names: Vec<&str> = comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
     if names.is_empty() || all.is_empty() {
         return String::new();
     }
-    let finite = all.iter().any(|a| {
-        names
-            .iter()
-            .any(|n| a.get(&format!("consumers.{n}.completion_s")).is_some())
-    });
+    let finite = all.iter().any(|a| names.iter().any(|n| a.get(&format!("consumers.{n}.completion_s")).is_some()));
     let optimum = comparison.optimum.total_mbps.is_some();
     let mut headings = vec!["scheme", "consumer", "goodput Mbit/s"];
     headings.extend(optimum.then_some("of optimum"));
@@ -121,11 +96,7 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
             if optimum {
                 let goodput = a.mean(&format!("consumers.{name}.goodput_mbps"));
                 let best = comparison.optimum.goodput(name).filter(|b| *b > 0.0);
-                row.push(
-                    goodput
-                        .zip(best)
-                        .map_or("–".to_owned(), |(g, b)| format!("{:.1} %", 100.0 * g / b)),
-                );
+                row.push(goodput.zip(best).map_or("–".to_owned(), |(g, b)| format!("{:.1} %", 100.0 * g / b)));
             }
             for m in [
                 "delay_ms.mean",
@@ -153,19 +124,8 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
 
 /// One row for each link direction that carried anything, a column of utilisation and queueing for each scheme.
 pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
-    let used = |name: &str| {
-        all.iter().any(|a| {
-            a.mean(&format!("links.{name}.utilization"))
-                .is_some_and(|u| u > 0.0)
-        })
-    };
-    let names: Vec<&str> = comparison
-        .scenario
-        .links
-        .iter()
-        .map(|l| l.name.as_str())
-        .filter(|n| used(n))
-        .collect();
+    let used = |name: &str| all.iter().any(|a| a.mean(&format!("links.{name}.utilization")).is_some_and(|u| u > 0.0));
+    let names: Vec<&str> = comparison.scenario.links.iter().map(|l| l.name.as_str()).filter(|n| used(n)).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -179,28 +139,15 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     let mut rows = Vec::new();
     for name in names {
         let info = comparison.scenario.links.iter().find(|l| l.name == name);
-        let mut row = vec![
-            escape(name),
-            info.map(|l| l.rate_mbps.to_string()).unwrap_or_default(),
-        ];
+        let mut row = vec![escape(name), info.map(|l| l.rate_mbps.to_string()).unwrap_or_default()];
         if optimum {
             let load = comparison.optimum.links.iter().find(|l| l.name == name);
-            row.push(
-                load.map(|l| format!("{:.1} %", 100.0 * l.utilization))
-                    .unwrap_or_default(),
-            );
+            row.push(load.map(|l| format!("{:.1} %", 100.0 * l.utilization)).unwrap_or_default());
         }
         for a in all {
             let used = a.mean(&format!("links.{name}.utilization"));
-            row.push(
-                used.map(|u| format!("{:.1} %", 100.0 * u))
-                    .unwrap_or_default(),
-            );
-            row.push(
-                a.mean(&format!("links.{name}.queue_ms"))
-                    .map(super::axis::short)
-                    .unwrap_or_default(),
-            );
+            row.push(used.map(|u| format!("{:.1} %", 100.0 * u)).unwrap_or_default());
+            row.push(a.mean(&format!("links.{name}.queue_ms")).map(super::axis::short).unwrap_or_default());
         }
         rows.push(row);
     }
@@ -213,31 +160,17 @@ pub fn drop_causes(all: &[Aggregate]) -> String {
     let causes: Vec<&str> = crate::results::drops(&crate::results::Drops::default())
         .iter()
         .map(|d| d.0)
-        .filter(|c| {
-            all.iter()
-                .any(|a| a.mean(&format!("drops.{c}")).is_some_and(|m| m > 0.0))
-        })
+        .filter(|c| all.iter().any(|a| a.mean(&format!("drops.{c}")).is_some_and(|m| m > 0.0)))
         .collect();
     if causes.is_empty() {
-        return if all.is_empty() {
-            String::new()
-        } else {
-            "<p>No packet was dropped anywhere.</p>".to_owned()
-        };
+        return if all.is_empty() { String::new() } else { "<p>No packet was dropped anywhere.</p>".to_owned() };
     }
-    let headings: Vec<&str> = std::iter::once("scheme")
-        .chain(causes.iter().copied())
-        .collect();
+    let headings: Vec<&str> = std::iter::once("scheme").chain(causes.iter().copied()).collect();
     let rows: Vec<Vec<String>> = (all.iter().enumerate())
         .map(|(k, a)| {
             let cells = causes.iter().map(|c| metric(a, &format!("drops.{c}")));
-            std::iter::once(scheme_cell(k, &a.scheme))
-                .chain(cells)
-                .collect()
+            std::iter::once(scheme_cell(k, &a.scheme)).chain(cells).collect()
         })
         .collect();
-    format!(
-        "<h3>Packets dropped, by cause</h3>{}",
-        html(&headings, &rows, 1)
-    )
+    format!("<h3>Packets dropped, by cause</h3>{}", html(&headings, &rows, 1))
 }

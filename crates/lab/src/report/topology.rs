@@ -5,9 +5,7 @@ use crate::results::{Run, Scenario};
 use std::fmt::Write;
 
 /// Link colours by utilisation, from idle to full; the width of the line says the same.
-pub const RAMP: [&str; 6] = [
-    "#c3cdd5", "#9db4c6", "#7fa3c4", "#e3b04b", "#de7f2a", "#c22f1d",
-];
+pub const RAMP: [&str; 6] = ["#c3cdd5", "#9db4c6", "#7fa3c4", "#e3b04b", "#de7f2a", "#c22f1d"];
 const WIDTH: f64 = 1000.0;
 
 /// A number of the scenario as it would be written there.
@@ -16,10 +14,7 @@ fn plain(x: f64) -> f64 {
 }
 
 fn step(utilization: f64) -> usize {
-    [0.05, 0.3, 0.6, 0.8, 0.95]
-        .iter()
-        .filter(|limit| utilization >= **limit)
-        .count()
+    [0.05, 0.3, 0.6, 0.8, 0.95].iter().filter(|limit| utilization >= **limit).count()
 }
 
 /// The topology, coloured by a run's utilisation; plain without a run. None without nodes.
@@ -31,19 +26,11 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
     let height = places.iter().map(|p| p.1).fold(0.0, f64::max) + 40.0;
     let index = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
     let mut canvas = Canvas::default();
-    let degree = |name: &str| {
-        scenario
-            .links
-            .iter()
-            .step_by(2)
-            .filter(|l| l.from == name || l.to == name)
-            .count()
-    };
+    let degree = |name: &str| scenario.links.iter().step_by(2).filter(|l| l.from == name || l.to == name).count();
     let crowded = scenario.links.len() > 60;
     let load = |i: usize| {
         let name = &scenario.links[i].name;
-        run.and_then(|r| r.links.iter().find(|l| l.name == *name))
-            .map_or(0.0, |l| l.utilization)
+        run.and_then(|r| r.links.iter().find(|l| l.name == *name)).map_or(0.0, |l| l.utilization)
     };
     for i in (0..scenario.links.len()).rev() {
         let link = &scenario.links[i];
@@ -63,11 +50,7 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
                 link.name,
                 plain(link.rate_mbps),
                 plain(link.delay_ms),
-                if run.is_some() {
-                    format!(", {:.1} % used", load(i) * 100.0)
-                } else {
-                    String::new()
-                }
+                if run.is_some() { format!(", {:.1} % used", load(i) * 100.0) } else { String::new() }
             ),
         );
     }
@@ -75,25 +58,14 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
         let mut told: Vec<(String, String)> = Vec::new();
         for link in scenario.links.iter().step_by(2) {
             // Of many like links at one node one label says it.
-            let centre = if degree(&link.from) > degree(&link.to) {
-                &link.from
-            } else {
-                &link.to
-            };
-            let like = (
-                centre.clone(),
-                format!("{} {}", link.rate_mbps, link.delay_ms),
-            );
+            let centre = if degree(&link.from) > degree(&link.to) { &link.from } else { &link.to };
+            let like = (centre.clone(), format!("{} {}", link.rate_mbps, link.delay_ms));
             if degree(centre) > 6 && told.contains(&like) {
                 continue;
             }
             told.push(like);
             if let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) {
-                let text = format!(
-                    "{} Mbit/s · {} ms",
-                    plain(link.rate_mbps),
-                    plain(link.delay_ms)
-                );
+                let text = format!("{} Mbit/s · {} ms", plain(link.rate_mbps), plain(link.delay_ms));
                 label_link(&mut canvas, places[a], places[b], &text);
             }
         }
@@ -108,29 +80,16 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
         } else {
             9.0
         };
-        canvas.disc(
-            if host { "host" } else { "node" },
-            *place,
-            radius,
-            &format!("{} {}", node.role, node.name),
-        );
+        canvas.disc(if host { "host" } else { "node" }, *place, radius, &format!("{} {}", node.role, node.name));
         if !(many && host) {
-            canvas.text(
-                "name halo",
-                (place.0, place.1 - radius - 5.0),
-                Anchor::Middle,
-                &shorten(&node.name, 14),
-            );
+            canvas.text("name halo", (place.0, place.1 - radius - 5.0), Anchor::Middle, &shorten(&node.name, 14));
         }
     }
     let mut x = 8.0;
     if run.is_some() {
         canvas.text("mute", (x, height - 8.0), Anchor::Start, "used");
         x += 36.0;
-        for (i, name) in ["< 5 %", "< 30 %", "< 60 %", "< 80 %", "< 95 %", "full"]
-            .iter()
-            .enumerate()
-        {
+        for (i, name) in ["< 5 %", "< 30 %", "< 60 %", "< 80 %", "< 95 %", "full"].iter().enumerate() {
             let _ = write!(
                 canvas.0,
                 "<path class=\"u{i}\" stroke-width=\"{}\" d=\"M{} {}h22\"/>",
@@ -149,24 +108,11 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
         ),
         None => "The network.".to_owned(),
     };
-    Some(Figure {
-        id: id.to_owned(),
-        title: "Topology".to_owned(),
-        caption,
-        width: WIDTH,
-        height,
-        body: canvas.0,
-    })
+    Some(Figure { id: id.to_owned(), title: "Topology".to_owned(), caption, width: WIDTH, height, body: canvas.0 })
 }
 
 /// A line beside the middle of the link, on the right of its direction.
-fn draw_direction(
-    canvas: &mut Canvas,
-    a: (f64, f64),
-    b: (f64, f64),
-    utilization: f64,
-    title: &str,
-) {
+fn draw_direction(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), utilization: f64, title: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);
     let (nx, ny) = (-dy / length * 2.6, dx / length * 2.6);
@@ -189,11 +135,7 @@ fn label_link(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), text: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt();
     let width = super::svg::text_width(text, 10.5);
-    let text = if width > length - 26.0 {
-        text.split(" · ").next().unwrap_or(text)
-    } else {
-        text
-    };
+    let text = if width > length - 26.0 { text.split(" · ").next().unwrap_or(text) } else { text };
     if super::svg::text_width(text, 10.5) > length - 18.0 {
         return;
     }

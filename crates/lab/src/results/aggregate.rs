@@ -25,11 +25,7 @@ impl Summary {
             a if a >= 1.0 => 2,
             _ => 3,
         };
-        let d = if self.mean.fract() == 0.0 && self.sd.unwrap_or(0.0) == 0.0 {
-            0
-        } else {
-            digits(self.mean)
-        };
+        let d = if self.mean.fract() == 0.0 && self.sd.unwrap_or(0.0) == 0.0 { 0 } else { digits(self.mean) };
         match self.sd {
             Some(sd) => format!("{:.d$} ± {sd:.d$}", self.mean),
             None => format!("{:.d$}", self.mean),
@@ -71,14 +67,7 @@ impl Run {
         all.delay("", "delay_ms", self.delay_ms.as_ref());
         all.put("", "bottleneck_utilization", self.bottleneck_utilization);
         all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
-        all.counts(
-            "",
-            &[
-                ("marks", self.marks),
-                ("nacks", self.nacks),
-                ("retransmissions", self.retransmissions),
-            ],
-        );
+        all.counts("", &[("marks", self.marks), ("nacks", self.nacks), ("retransmissions", self.retransmissions)]);
         all.counts("drops.", &drops(&self.drops));
         for c in &self.consumers {
             let at = format!("consumers.{}.", c.name);
@@ -102,11 +91,7 @@ impl Run {
             ];
             all.counts(&at, &counts);
             for p in &c.paths {
-                all.put(
-                    &format!("{at}paths.{}.", p.path),
-                    "goodput_mbps",
-                    Some(p.goodput_mbps),
-                );
+                all.put(&format!("{at}paths.{}.", p.path), "goodput_mbps", Some(p.goodput_mbps));
             }
         }
         for l in &self.links {
@@ -118,22 +103,11 @@ impl Run {
             all.put(&at, "queue_max_ms", Some(l.queue_max_ms));
             all.put(&at, "queue_packets", Some(l.queue_packets));
             all.put(&at, "loss_mbps", Some(l.loss_mbps));
-            all.counts(
-                &at,
-                &[
-                    ("marks", l.marks),
-                    ("interest_marks", l.interest_marks),
-                    ("nacks", l.nacks),
-                ],
-            );
+            all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);
             all.counts(&format!("{at}drops."), &drops(&l.drops));
         }
         for s in &self.shares {
-            all.put(
-                "",
-                &format!("shares.{}.{}.{}", s.node, s.prefix, s.link),
-                Some(s.share),
-            );
+            all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
         }
         all.0
     }
@@ -159,8 +133,7 @@ impl Scalars {
     fn put(&mut self, at: &str, name: &str, value: Option<f64>) {
         if let Some(value) = value.filter(|v| v.is_finite()) {
             // As stored, so that aggregates of results read back are the same.
-            self.0
-                .push((format!("{at}{name}"), super::significant(value, 9)));
+            self.0.push((format!("{at}{name}"), super::significant(value, 9)));
         }
     }
     fn counts(&mut self, at: &str, counts: &[(&str, u64)]) {
@@ -171,14 +144,9 @@ impl Scalars {
     fn delay(&mut self, at: &str, name: &str, d: Option<&Distribution>) {
         let Some(d) = d else { return };
         let at = format!("{at}{name}.");
-        for (name, value) in [
-            ("mean", d.mean),
-            ("sd", d.sd),
-            ("p50", d.p50),
-            ("p90", d.p90),
-            ("p99", d.p99),
-            ("max", d.max),
-        ] {
+        for (name, value) in
+            [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
+        {
             self.put(&at, name, Some(value));
         }
     }
@@ -198,24 +166,9 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
         }
         let metrics = values
             .into_iter()
-            .filter_map(|(name, v)| {
-                mean_sd(&v).map(|(mean, sd)| {
-                    (
-                        name,
-                        Summary {
-                            mean,
-                            sd,
-                            n: v.len(),
-                        },
-                    )
-                })
-            })
+            .filter_map(|(name, v)| mean_sd(&v).map(|(mean, sd)| (name, Summary { mean, sd, n: v.len() })))
             .collect();
-        all.push(Aggregate {
-            scheme: scheme.to_owned(),
-            seeds,
-            metrics,
-        });
+        all.push(Aggregate { scheme: scheme.to_owned(), seeds, metrics });
     }
     all
 }
@@ -234,15 +187,9 @@ pub struct ZeroSpread {
 pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
     let mut found = Vec::new();
     for all in aggregate(comparison) {
-        let differs = all
-            .metrics
-            .values()
-            .any(|m| m.n < all.seeds || m.sd.is_some_and(|sd| sd > 0.0));
+        let differs = all.metrics.values().any(|m| m.n < all.seeds || m.sd.is_some_and(|sd| sd > 0.0));
         if all.seeds >= 2 && !differs {
-            found.push(ZeroSpread {
-                scheme: all.scheme,
-                seeds: all.seeds,
-            });
+            found.push(ZeroSpread { scheme: all.scheme, seeds: all.seeds });
         }
     }
     found

@@ -9,22 +9,14 @@ use std::fmt::Write;
 const REMEDY: &str = "restore the file, or delete it to draw the report without these series";
 
 fn header(kind: Kind) -> String {
-    let columns: Vec<&str> = ["scheme", "seed", "time_s"]
-        .iter()
-        .chain(kind.keys())
-        .chain(kind.metrics())
-        .copied()
-        .collect();
+    let columns: Vec<&str> =
+        ["scheme", "seed", "time_s"].iter().chain(kind.keys()).chain(kind.metrics()).copied().collect();
     columns.join(",")
 }
 
 fn quoted(name: &str) -> String {
     let name = name.replace(['\n', '\r'], " ");
-    if name.contains([',', '"']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name
-    }
+    if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }
 
 /// The table of all given runs; none when none of them kept it.
@@ -43,10 +35,7 @@ pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: Kind) -> Opti
                     if i > 0 {
                         out.push(',');
                     }
-                    out.push_str(&number::text(
-                        column.get(bin).copied().unwrap_or(f64::NAN),
-                        6,
-                    ));
+                    out.push_str(&number::text(column.get(bin).copied().unwrap_or(f64::NAN), 6));
                 }
                 out.push('\n');
             }
@@ -96,12 +85,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
 }
 
 /// Reads a table back into the runs it belongs to.
-pub(super) fn read(
-    comparison: &mut Comparison,
-    kind: Kind,
-    text: &str,
-    path: &str,
-) -> Result<(), Error> {
+pub(super) fn read(comparison: &mut Comparison, kind: Kind, text: &str, path: &str) -> Result<(), Error> {
     let damaged = |line: usize, what: &str| Error::Damaged {
         path: path.to_owned(),
         what: format!("line {}: {what}", line + 1),
@@ -117,9 +101,7 @@ pub(super) fn read(
     for (at, line) in lines {
         let row = fields(line).filter(|f| f.len() == 3 + keys + metrics);
         let row = row.ok_or_else(|| damaged(at, &format!("not {} fields", 3 + keys + metrics)))?;
-        let seed: u64 = row[1]
-            .parse()
-            .map_err(|_| damaged(at, &format!("seed {:?} is no number", row[1])))?;
+        let seed: u64 = row[1].parse().map_err(|_| damaged(at, &format!("seed {:?} is no number", row[1])))?;
         let time: f64 = row[2]
             .parse()
             .ok()
@@ -129,21 +111,11 @@ pub(super) fn read(
         let (run, rows) = match index.get(&(row[0].clone(), seed, key.clone())) {
             Some(found) => *found,
             None => {
-                let run = comparison
-                    .runs
-                    .iter()
-                    .position(|r| r.scheme == row[0] && r.seed == seed);
-                let run = run.ok_or_else(|| {
-                    damaged(
-                        at,
-                        &format!("no run of {:?} with seed {seed} in summary.json", row[0]),
-                    )
-                })?;
+                let run = comparison.runs.iter().position(|r| r.scheme == row[0] && r.seed == seed);
+                let run = run
+                    .ok_or_else(|| damaged(at, &format!("no run of {:?} with seed {seed} in summary.json", row[0])))?;
                 let table = &mut comparison.runs[run].series.tables[kind as usize];
-                table.push(Rows {
-                    key: key.clone(),
-                    columns: vec![Vec::new(); metrics],
-                });
+                table.push(Rows { key: key.clone(), columns: vec![Vec::new(); metrics] });
                 let place = (run, table.len() - 1);
                 index.insert((row[0].clone(), seed, key), place);
                 place
@@ -156,18 +128,12 @@ pub(super) fn read(
         if (time - bin as f64 * series.bin_s).abs() > 0.01 * series.bin_s + 1e-6 * time {
             return Err(damaged(
                 at,
-                &format!(
-                    "time {time} is out of order: rows follow at the bin width of {} s",
-                    series.bin_s
-                ),
+                &format!("time {time} is out of order: rows follow at the bin width of {} s", series.bin_s),
             ));
         }
         for (column, field) in columns.iter_mut().zip(&row[3 + keys..]) {
-            let value = if field.is_empty() {
-                Some(f64::NAN)
-            } else {
-                field.parse().ok().filter(|v: &f64| v.is_finite())
-            };
+            let value =
+                if field.is_empty() { Some(f64::NAN) } else { field.parse().ok().filter(|v: &f64| v.is_finite()) };
             column.push(value.ok_or_else(|| damaged(at, &format!("{field:?} is no number")))?);
         }
     }

@@ -20,17 +20,11 @@ pub type File = (String, Vec<u8>);
 
 /// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
 pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
-    let mut files = vec![(
-        "summary.json".to_owned(),
-        comparison.to_summary().into_bytes(),
-    )];
+    let mut files = vec![("summary.json".to_owned(), comparison.to_summary().into_bytes())];
     for kind in Kind::ALL {
         let kept = || {
             comparison.runs.iter().enumerate().filter(|(i, run)| {
-                keep == Keep::All
-                    || !comparison.runs[..*i]
-                        .iter()
-                        .any(|earlier| earlier.scheme == run.scheme)
+                keep == Keep::All || !comparison.runs[..*i].iter().any(|earlier| earlier.scheme == run.scheme)
             })
         };
         if let Some(text) = csv::write(kept().map(|(_, run)| run), kind) {
@@ -46,20 +40,14 @@ pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
 
 fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Error {
     let path = path.display().to_string();
-    move |source| Error::Io {
-        path,
-        source,
-        remedy,
-    }
+    move |source| Error::Io { path, source, remedy }
 }
 
 const WRITING: &str = "check that the folder is writable and the disk has room";
 
 /// A hidden name beside `dir`.
 fn sibling(dir: &Path, tag: &str) -> PathBuf {
-    let name = dir
-        .file_name()
-        .map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
+    let name = dir.file_name().map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
     dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
 }
 
@@ -73,11 +61,7 @@ pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     // `.` and `results/..` have no name of their own to rename.
     let dir = &std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
     let old = match fs::read_dir(dir) {
-        Ok(entries) => Some(
-            entries
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(io_error(dir, WRITING))?,
-        ),
+        Ok(entries) => Some(entries.collect::<Result<Vec<_>, _>>().map_err(io_error(dir, WRITING))?),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(io_error(dir, "name a folder that can be written")(e)),
     };
@@ -85,9 +69,7 @@ pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
         && !entries.is_empty()
         && !dir.join("summary.json").is_file()
     {
-        return Err(Error::Foreign {
-            path: dir.display().to_string(),
-        });
+        return Err(Error::Foreign { path: dir.display().to_string() });
     }
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
@@ -126,19 +108,13 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
         return Err(io_error(dir, WRITING)(e));
     }
     const OURS: [&str; 4] = ["summary.json", "report.html", "series", "figures"];
-    for entry in fs::read_dir(aside)
-        .map_err(io_error(aside, WRITING))?
-        .flatten()
-    {
+    for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
         if !OURS.iter().any(|o| entry.file_name() == *o) {
             let to = dir.join(entry.file_name());
             fs::rename(entry.path(), &to).map_err(io_error(&to, WRITING))?;
         }
     }
-    fs::remove_dir_all(aside).map_err(io_error(
-        aside,
-        "remove it: the results are complete without it",
-    ))
+    fs::remove_dir_all(aside).map_err(io_error(aside, "remove it: the results are complete without it"))
 }
 
 /// Replaces or adds files in a result folder, each one atomically.
@@ -171,11 +147,8 @@ pub fn read(dir: &Path) -> Result<Comparison, Error> {
     for name in names {
         let path = dir.join(&name);
         let first = files.is_empty();
-        let remedy = if first {
-            "name a folder that `ndnweir sim --out` wrote"
-        } else {
-            "make it readable, or delete it"
-        };
+        let remedy =
+            if first { "name a folder that `ndnweir sim --out` wrote" } else { "make it readable, or delete it" };
         match fs::read(&path) {
             Ok(bytes) => files.push((name, bytes)),
             Err(e) if e.kind() == io::ErrorKind::NotFound && !first => {}
@@ -202,13 +175,11 @@ fn load(files: &[File], place: impl Fn(&str) -> String) -> Result<Comparison, Er
         let Some((_, bytes)) = files.iter().find(|f| f.0 == name) else {
             return Ok(None);
         };
-        std::str::from_utf8(bytes)
-            .map(Some)
-            .map_err(|e| Error::Damaged {
-                path: place(name),
-                what: format!("no UTF-8 text at byte {}", e.valid_up_to()),
-                remedy: "run the scenario again, or restore the file",
-            })
+        std::str::from_utf8(bytes).map(Some).map_err(|e| Error::Damaged {
+            path: place(name),
+            what: format!("no UTF-8 text at byte {}", e.valid_up_to()),
+            remedy: "run the scenario again, or restore the file",
+        })
     };
     let summary = text("summary.json")?.unwrap_or_default();
     let mut comparison = parse_document(summary, &place("summary.json"))?;

@@ -39,11 +39,7 @@ impl Comparison {
             partial: self.partial,
             runs: self.runs.clone(),
             optimum: self.optimum.clone(),
-            aggregates: if full {
-                super::aggregate(self)
-            } else {
-                Vec::new()
-            },
+            aggregates: if full { super::aggregate(self) } else { Vec::new() },
             repeat: full.then(|| self.repeat.clone()),
         }
     }
@@ -74,23 +70,15 @@ fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
 /// [`Error::Damaged`] with line and column when the text is no such document or of a newer format.
 pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     const REMEDY: &str = "run the scenario again, or restore the file";
-    let damaged = |what: String, remedy| Error::Damaged {
-        path: path.to_owned(),
-        what,
-        remedy,
-    };
+    let damaged = |what: String, remedy| Error::Damaged { path: path.to_owned(), what, remedy };
     #[derive(Deserialize)]
     struct Version {
         format: Option<u32>,
     }
-    let version: Version =
-        serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
+    let version: Version = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     match version.format {
         None => {
-            return Err(damaged(
-                "has no \"format\", so it is no summary of ndnweir".to_owned(),
-                REMEDY,
-            ));
+            return Err(damaged("has no \"format\", so it is no summary of ndnweir".to_owned(), REMEDY));
         }
         Some(f) if f > FORMAT => {
             let what = format!("format {f} is newer than this version reads ({FORMAT})");
@@ -98,8 +86,7 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
         }
         Some(_) => {}
     }
-    let document: Document =
-        serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
+    let document: Document = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     Ok(Comparison {
         scenario: document.scenario,
         runs: document.runs,

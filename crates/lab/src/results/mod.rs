@@ -98,13 +98,7 @@ pub struct Drops {
 impl Drops {
     /// All causes together.
     pub fn total(&self) -> u64 {
-        self.overflow
-            + self.marker
-            + self.loss
-            + self.down
-            + self.protocol
-            + self.bound
-            + self.shaper
+        self.overflow + self.marker + self.loss + self.down + self.protocol + self.bound + self.shaper
     }
 }
 
@@ -318,9 +312,6 @@ impl Comparison {
 
     /// Total goodput over the optimum's total in 10⁶ bit/s, as a fraction; none where the optimum is undefined.
     pub fn of_optimum(&self, goodput: f64) -> Option<f64> {
-        self.optimum
-            .total_mbps
-            .filter(|t| *t > 0.0)
-            .map(|t| goodput / t)
+        self.optimum.total_mbps.filter(|t| *t > 0.0).map(|t| goodput / t)
     }
 }

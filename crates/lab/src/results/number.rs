@@ -2,9 +2,7 @@
 
 /// `x` rounded to `digits` significant decimal digits.
 pub fn significant(x: f64, digits: usize) -> f64 {
-    format!("{x:.*e}", digits.saturating_sub(1))
-        .parse()
-        .unwrap_or(x)
+    format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
 }
 
 /// The shortest decimal text of `x` at `digits` significant digits, without exponent; empty for NaN and infinities.

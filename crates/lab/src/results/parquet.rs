@@ -26,8 +26,7 @@ fn encode(runs: &[&Run], kind: Kind) -> Result<Option<Vec<u8>>> {
     let mut lines = Vec::new();
     for run in runs {
         for rows in run.series.table(kind) {
-            lines
-                .extend((0..rows.columns.first().map_or(0, Vec::len)).map(|bin| (*run, rows, bin)));
+            lines.extend((0..rows.columns.first().map_or(0, Vec::len)).map(|bin| (*run, rows, bin)));
         }
     }
     if lines.is_empty() {
@@ -39,78 +38,36 @@ fn encode(runs: &[&Run], kind: Kind) -> Result<Option<Vec<u8>>> {
         field("time_s", Physical::DOUBLE, false, Repetition::REQUIRED)?,
     ];
     for key in kind.keys() {
-        fields.push(field(
-            key,
-            Physical::BYTE_ARRAY,
-            true,
-            Repetition::REQUIRED,
-        )?);
+        fields.push(field(key, Physical::BYTE_ARRAY, true, Repetition::REQUIRED)?);
     }
     for metric in kind.metrics() {
-        fields.push(field(
-            metric,
-            Physical::DOUBLE,
-            false,
-            Repetition::OPTIONAL,
-        )?);
+        fields.push(field(metric, Physical::DOUBLE, false, Repetition::OPTIONAL)?);
     }
-    let schema = Arc::new(
-        Type::group_type_builder(kind.name())
-            .with_fields(fields)
-            .build()?,
-    );
-    let properties = WriterProperties::builder()
-        .set_created_by("ndnweir".to_owned())
-        .build();
+    let schema = Arc::new(Type::group_type_builder(kind.name()).with_fields(fields).build()?);
+    let properties = WriterProperties::builder().set_created_by("ndnweir".to_owned()).build();
     let mut bytes = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     texts(&mut group, lines.iter().map(|l| l.0.scheme.as_str()))?;
     let seeds: Vec<i64> = lines.iter().map(|l| l.0.seed.cast_signed()).collect();
     if let Some(mut column) = group.next_column()? {
-        column
-            .typed::<Int64Type>()
-            .write_batch(&seeds, None, None)?;
+        column.typed::<Int64Type>().write_batch(&seeds, None, None)?;
         column.close()?;
     }
-    let times: Vec<f64> = lines
-        .iter()
-        .map(|l| super::significant(l.2 as f64 * l.0.series.bin_s, 9))
-        .collect();
+    let times: Vec<f64> = lines.iter().map(|l| super::significant(l.2 as f64 * l.0.series.bin_s, 9)).collect();
     if let Some(mut column) = group.next_column()? {
-        column
-            .typed::<DoubleType>()
-            .write_batch(&times, None, None)?;
+        column.typed::<DoubleType>().write_batch(&times, None, None)?;
         column.close()?;
     }
     for key in 0..kind.keys().len() {
-        texts(
-            &mut group,
-            lines
-                .iter()
-                .map(|l| l.1.key.get(key).map_or("", String::as_str)),
-        )?;
+        texts(&mut group, lines.iter().map(|l| l.1.key.get(key).map_or("", String::as_str)))?;
     }
     for metric in 0..kind.metrics().len() {
-        let value = |l: &(&Run, &super::Rows, usize)| {
-            l.1.columns[metric]
-                .get(l.2)
-                .copied()
-                .filter(|v| v.is_finite())
-        };
-        let defined: Vec<i16> = lines
-            .iter()
-            .map(|l| i16::from(value(l).is_some()))
-            .collect();
-        let values: Vec<f64> = lines
-            .iter()
-            .filter_map(value)
-            .map(|v| super::significant(v, 6))
-            .collect();
+        let value = |l: &(&Run, &super::Rows, usize)| l.1.columns[metric].get(l.2).copied().filter(|v| v.is_finite());
+        let defined: Vec<i16> = lines.iter().map(|l| i16::from(value(l).is_some())).collect();
+        let values: Vec<f64> = lines.iter().filter_map(value).map(|v| super::significant(v, 6)).collect();
         if let Some(mut column) = group.next_column()? {
-            column
-                .typed::<DoubleType>()
-                .write_batch(&values, Some(&defined), None)?;
+            column.typed::<DoubleType>().write_batch(&values, Some(&defined), None)?;
             column.close()?;
         }
     }
@@ -125,9 +82,7 @@ fn texts<'a, W: std::io::Write + Send>(
 ) -> Result<()> {
     let values: Vec<ByteArray> = values.map(ByteArray::from).collect();
     if let Some(mut column) = group.next_column()? {
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&values, None, None)?;
+        column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
         column.close()?;
     }
     Ok(())
@@ -141,36 +96,18 @@ mod tests {
 
     #[test]
     fn a_table_reads_back_with_its_nulls() {
-        let mut run = Run {
-            scheme: "pcon".into(),
-            seed: 7,
-            ..Run::default()
-        };
-        run.series = Series {
-            bin_s: 0.5,
-            ..Series::default()
-        };
+        let mut run = Run { scheme: "pcon".into(), seed: 7, ..Run::default() };
+        run.series = Series { bin_s: 0.5, ..Series::default() };
         let columns = vec![vec![1.5, f64::NAN], vec![f64::NAN, 0.25], vec![0.0, 0.0]];
-        run.series.tables[0].push(Rows {
-            key: vec![],
-            columns,
-        });
+        run.series.tables[0].push(Rows { key: vec![], columns });
         let bytes = write([&run].into_iter(), Kind::Network).unwrap();
         let dir = std::env::temp_dir().join(format!("ndnweir-parquet-{}", std::process::id()));
         std::fs::write(&dir, &bytes).unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&dir).unwrap()).unwrap();
-        let rows: Vec<String> = reader
-            .get_row_iter(None)
-            .unwrap()
-            .map(|r| r.unwrap().to_string())
-            .collect();
+        let rows: Vec<String> = reader.get_row_iter(None).unwrap().map(|r| r.unwrap().to_string()).collect();
         std::fs::remove_file(&dir).unwrap();
         assert_eq!(rows.len(), 2);
-        assert!(
-            rows[1].contains("scheme: \"pcon\"") && rows[1].contains("goodput_mbps: null"),
-            "{}",
-            rows[1]
-        );
+        assert!(rows[1].contains("scheme: \"pcon\"") && rows[1].contains("goodput_mbps: null"), "{}", rows[1]);
         assert_eq!(write([&run].into_iter(), Kind::Shares), None);
     }
 }

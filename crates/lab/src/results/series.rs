@@ -17,13 +17,7 @@ pub enum Kind {
 
 impl Kind {
     /// All tables.
-    pub const ALL: [Kind; 5] = [
-        Kind::Network,
-        Kind::Consumers,
-        Kind::Paths,
-        Kind::Links,
-        Kind::Shares,
-    ];
+    pub const ALL: [Kind; 5] = [Kind::Network, Kind::Consumers, Kind::Paths, Kind::Links, Kind::Shares];
 
     /// The name of the table and, with `.csv`, of its file.
     pub fn name(self) -> &'static str {
@@ -51,16 +45,9 @@ impl Kind {
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
             Kind::Network => &["goodput_mbps", "jain", "loss_mbps"],
-            Kind::Consumers => &[
-                "goodput_mbps",
-                "delay_ms",
-                "delay_max_ms",
-                "rtt_ms",
-                "window",
-                "in_flight",
-                "nacks",
-                "marks",
-            ],
+            Kind::Consumers => {
+                &["goodput_mbps", "delay_ms", "delay_max_ms", "rtt_ms", "window", "in_flight", "nacks", "marks"]
+            }
             Kind::Paths => &["goodput_mbps"],
             Kind::Links => &[
                 "data_mbps",
@@ -104,10 +91,7 @@ impl Series {
     /// One series; none when it was not kept.
     pub fn get(&self, kind: Kind, key: &[&str], metric: &str) -> Option<&[f64]> {
         let column = kind.metrics().iter().position(|m| *m == metric)?;
-        let rows = self
-            .table(kind)
-            .iter()
-            .find(|r| r.key.iter().map(String::as_str).eq(key.iter().copied()))?;
+        let rows = self.table(kind).iter().find(|r| r.key.iter().map(String::as_str).eq(key.iter().copied()))?;
         rows.columns.get(column).map(Vec::as_slice)
     }
 
@@ -118,12 +102,6 @@ impl Series {
 
     /// Number of bins.
     pub fn len(&self) -> usize {
-        self.tables
-            .iter()
-            .flatten()
-            .flat_map(|r| &r.columns)
-            .map(Vec::len)
-            .max()
-            .unwrap_or(0)
+        self.tables.iter().flatten().flat_map(|r| &r.columns).map(Vec::len).max().unwrap_or(0)
     }
 }

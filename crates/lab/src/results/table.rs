@@ -35,14 +35,10 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
     let shown: Vec<_> = (COLUMNS.iter())
         .filter(|c| !matches!(c.2, Show::OfOptimum) || comparison.optimum.total_mbps.is_some())
         .collect();
-    let headings = std::iter::once("scheme")
-        .chain(shown.iter().map(|c| c.0))
-        .collect();
+    let headings = std::iter::once("scheme").chain(shown.iter().map(|c| c.0)).collect();
     let row = |a: &Aggregate| {
         let cells = shown.iter().map(|(_, metric, show)| {
-            a.get(metric)
-                .and_then(|s| cell(comparison, s, *show))
-                .unwrap_or_else(|| "–".to_owned())
+            a.get(metric).and_then(|s| cell(comparison, s, *show)).unwrap_or_else(|| "–".to_owned())
         });
         std::iter::once(a.scheme.clone()).chain(cells).collect()
     };
@@ -50,11 +46,7 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
 }
 
 fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
-    let scaled = |by: f64| Summary {
-        mean: s.mean * by,
-        sd: s.sd.map(|sd| sd * by),
-        n: s.n,
-    };
+    let scaled = |by: f64| Summary { mean: s.mean * by, sd: s.sd.map(|sd| sd * by), n: s.n };
     let fixed = |s: Summary, d: usize, unit: &str| match s.sd {
         Some(sd) => format!("{:.d$} ± {sd:.d$}{unit}", s.mean),
         None => format!("{:.d$}{unit}", s.mean),
@@ -64,11 +56,7 @@ fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
         Show::Fraction => fixed(*s, 3, ""),
         Show::Percent => fixed(scaled(100.0), 1, " %"),
         Show::Each => scaled(1.0 / comparison.scenario.consumers.len().max(1) as f64).text(),
-        Show::OfOptimum => fixed(
-            scaled(100.0 / comparison.optimum.total_mbps.filter(|t| *t > 0.0)?),
-            1,
-            " %",
-        ),
+        Show::OfOptimum => fixed(scaled(100.0 / comparison.optimum.total_mbps.filter(|t| *t > 0.0)?), 1, " %"),
     })
 }
 
@@ -79,30 +67,21 @@ pub fn table(comparison: &Comparison) -> String {
     if let Some(total) = comparison.optimum.total_mbps {
         last[0] = "optimum".to_owned();
         last[1] = format!("{total:.2}");
-        if let Some(jain) = comparison.optimum.jain {
-            if let Some(at) = headings.iter().position(|h| *h == "Jain") {
-                last[at] = format!("{jain:.3}");
-            }
+        if let Some(jain) = comparison.optimum.jain
+            && let Some(at) = headings.iter().position(|h| *h == "Jain")
+        {
+            last[at] = format!("{jain:.3}");
         }
         rows.push(last);
     }
-    let width = |i: usize| {
-        rows.iter()
-            .map(|r| r[i].chars().count())
-            .chain([headings[i].chars().count()])
-            .max()
-            .unwrap_or(0)
-    };
+    let width =
+        |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([headings[i].chars().count()]).max().unwrap_or(0);
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     let line = |cells: &[String]| {
         let padded: Vec<String> = (cells.iter().zip(&widths).enumerate())
             .map(|(i, (c, w))| {
                 let pad = " ".repeat(w - c.chars().count());
-                if i == 0 {
-                    format!("{c}{pad}")
-                } else {
-                    format!("{pad}{c}")
-                }
+                if i == 0 { format!("{c}{pad}") } else { format!("{pad}{c}") }
             })
             .collect();
         padded.join("  ").trim_end().to_owned() + "\n"
@@ -115,9 +94,7 @@ pub fn table(comparison: &Comparison) -> String {
         out.push_str(&format!("optimum undefined: {reason}\n"));
     }
     if comparison.partial || comparison.runs.iter().any(|r| r.partial) {
-        out.push_str(
-            "partial: the work was interrupted; values cover the runs and the time there are\n",
-        );
+        out.push_str("partial: the work was interrupted; values cover the runs and the time there are\n");
     }
     out
 }

@@ -5,8 +5,7 @@ use ndnweir_lab::metrics::Collector;
 use ndnweir_lab::optimum::Problem;
 use ndnweir_lab::results::{Comparison, ConsumerInfo, LinkInfo, NodeInfo, Repeat, Scenario};
 use ndnweir_sim::observer::{
-    ConsumerCounters, ConsumerId, Delivery, LinkCounters, LinkId, NodeId, Observer, PathId, Share,
-    Snapshot,
+    ConsumerCounters, ConsumerId, Delivery, LinkCounters, LinkId, NodeId, Observer, PathId, Share, Snapshot,
 };
 use std::collections::BTreeMap;
 
@@ -45,7 +44,8 @@ fn link(scenario: &mut Scenario, a: &str, b: &str, rate: f64, delay: f64) {
 pub fn dumbbell(consumers: usize, detour: bool) -> Scenario {
     let mut scenario = Scenario {
         name: if detour { "two-paths".into() } else { "dumbbell".into() },
-        description: "Long fetches share one bottleneck. Synthetic numbers that only show what a report looks like.".into(),
+        description: "Long fetches share one bottleneck. Synthetic numbers that only show what a report looks like."
+            .into(),
         duration_s: 60.0,
         warmup_s: 5.0,
         bin_s: 0.5,
@@ -55,12 +55,7 @@ pub fn dumbbell(consumers: usize, detour: bool) -> Scenario {
         ..Scenario::default()
     };
     let mut node = |name: &str, role: &str| {
-        scenario.nodes.push(NodeInfo {
-            name: name.into(),
-            role: role.into(),
-            x: None,
-            y: None,
-        });
+        scenario.nodes.push(NodeInfo { name: name.into(), role: role.into(), x: None, y: None });
     };
     for i in 1..=consumers {
         node(&format!("C{i}"), "consumer");
@@ -126,10 +121,7 @@ pub fn run(scenario: &Scenario, scheme: &str, temper: f64, seed: u64) -> ndnweir
     for step in 0..steps {
         let now = step as f64 * STEP;
         let mut wanted = 0.0;
-        let rtts = [
-            0.06 + queue[0] / (capacity / STEP),
-            0.08 + queue[1] / (capacity / STEP),
-        ];
+        let rtts = [0.06 + queue[0] / (capacity / STEP), 0.08 + queue[1] / (capacity / STEP)];
         let rtt = share * rtts[0] + (1.0 - share) * rtts[1];
         for (c, state) in consumers.iter_mut().enumerate() {
             if scenario.consumers[c].start_s <= now {
@@ -202,12 +194,7 @@ pub fn run(scenario: &Scenario, scheme: &str, temper: f64, seed: u64) -> ndnweir
         links[out].data_bits += (total * WIRE) as u64;
         if step % 20 == 19 {
             let shares = [
-                Share {
-                    node: NodeId(n as u32),
-                    prefix: 0,
-                    link: LinkId(up as u32),
-                    share,
-                },
+                Share { node: NodeId(n as u32), prefix: 0, link: LinkId(up as u32), share },
                 Share {
                     node: NodeId(n as u32),
                     prefix: 0,
@@ -233,12 +220,7 @@ pub fn comparison(scenario: Scenario, schemes: &[&str], seeds: u64) -> Compariso
     let mut runs = Vec::new();
     for (k, scheme) in schemes.iter().enumerate() {
         for seed in 1..=seeds {
-            runs.push(run(
-                &scenario,
-                scheme,
-                k as f64 / schemes.len().max(2) as f64,
-                seed + 100 * k as u64,
-            ));
+            runs.push(run(&scenario, scheme, k as f64 / schemes.len().max(2) as f64, seed + 100 * k as u64));
         }
     }
     for (i, run) in runs.iter_mut().enumerate() {
@@ -246,11 +228,7 @@ pub fn comparison(scenario: Scenario, schemes: &[&str], seeds: u64) -> Compariso
     }
     Comparison {
         repeat: Repeat {
-            command: format!(
-                "ndnweir sim {} --scheme {} --seeds {seeds}",
-                scenario.name,
-                schemes.join(",")
-            ),
+            command: format!("ndnweir sim {} --scheme {} --seeds {seeds}", scenario.name, schemes.join(",")),
             version: "0.1.0".into(),
             notes: Vec::new(),
         },
