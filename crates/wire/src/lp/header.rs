@@ -1,84 +1,9 @@
 //! The header fields of an LpPacket, owned, and their encoding.
 
-use super::{NackReason, is_assigned, is_ignorable, types};
+use super::field::{ExtraFields, PitToken};
+use super::{NackReason, types};
 use crate::error::EncodeError;
 use crate::tlv;
-
-/// Opaque bytes that a node attaches to an Interest and gets back with its answer: 1 to 32 (NDNLPv2, "PIT Token").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PitToken {
-    len: u8,
-    bytes: [u8; 32],
-}
-
-impl PitToken {
-    /// A token of 1 to 32 bytes.
-    ///
-    /// # Errors
-    /// [`EncodeError::PitTokenLength`].
-    pub fn new(token: &[u8]) -> Result<Self, EncodeError> {
-        let mut bytes = [0; 32];
-        match bytes.get_mut(..token.len()) {
-            Some(slot) if !token.is_empty() => slot.copy_from_slice(token),
-            _ => return Err(EncodeError::PitTokenLength(token.len())),
-        }
-        Ok(Self {
-            len: token.len() as u8,
-            bytes,
-        })
-    }
-
-    /// The token.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-}
-
-/// A header field by type and bytes. Up to 8 bytes are held without allocation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtraField {
-    typ: u32,
-    value: ExtraValue,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ExtraValue {
-    Short { len: u8, bytes: [u8; 8] },
-    Long(Box<[u8]>),
-}
-
-impl ExtraField {
-    pub(super) fn new(typ: u32, value: &[u8]) -> Self {
-        let mut bytes = [0; 8];
-        let value = match bytes.get_mut(..value.len()) {
-            Some(slot) => {
-                slot.copy_from_slice(value);
-                ExtraValue::Short {
-                    len: value.len() as u8,
-                    bytes,
-                }
-            }
-            None => ExtraValue::Long(value.into()),
-        };
-        Self { typ, value }
-    }
-
-    /// TLV-TYPE.
-    #[must_use]
-    pub const fn typ(&self) -> u32 {
-        self.typ
-    }
-
-    /// TLV-VALUE.
-    #[must_use]
-    pub fn value(&self) -> &[u8] {
-        match &self.value {
-            ExtraValue::Short { len, bytes } => &bytes[..usize::from(*len)],
-            ExtraValue::Long(bytes) => bytes,
-        }
-    }
-}
 
 /// The header fields of an LpPacket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -111,8 +36,8 @@ pub struct LpHeader {
     pub non_discovery: bool,
     /// PrefixAnnouncement: a whole Data packet.
     pub prefix_announcement: Option<Vec<u8>>,
-    /// Ascending by type.
-    extras: Vec<ExtraField>,
+    /// Header fields that NDNLPv2 does not assign (see [`Self::set_extra`]).
+    pub extras: ExtraFields,
 }
 
 impl LpHeader {
@@ -121,12 +46,7 @@ impl LpHeader {
     /// # Errors
     /// [`EncodeError::HeaderFieldType`] unless the type is ignorable and not assigned by NDNLPv2.
     pub fn set_extra(&mut self, typ: u32, value: &[u8]) -> Result<(), EncodeError> {
-        if !is_ignorable(typ) || is_assigned(typ) {
-            return Err(EncodeError::HeaderFieldType(typ));
-        }
-        self.remove_extra(typ);
-        self.insert_extra(typ, value);
-        Ok(())
+        self.extras.set(typ, value)
     }
 
     /// Sets a header field of our own whose value is a NonNegativeInteger.
@@ -137,42 +57,16 @@ impl LpHeader {
         self.set_extra(typ, &number.to_be_bytes()[8 - tlv::nni_len(number)..])
     }
 
-    /// Removes a header field of our own; `false` when there was none.
-    pub fn remove_extra(&mut self, typ: u32) -> bool {
-        let before = self.extras.len();
-        self.extras.retain(|e| e.typ != typ);
-        self.extras.len() != before
-    }
-
-    /// Removes all header fields of our own.
-    pub fn clear_extras(&mut self) {
-        self.extras.clear();
-    }
-
     /// The value of the first header field of this type, if it is none that NDNLPv2 assigns.
     #[must_use]
     pub fn extra(&self, typ: u32) -> Option<&[u8]> {
-        self.extras
-            .iter()
-            .find(|e| e.typ == typ)
-            .map(ExtraField::value)
+        self.extras.get(typ)
     }
 
     /// As [`Self::extra`], as a NonNegativeInteger.
     #[must_use]
     pub fn extra_number(&self, typ: u32) -> Option<u64> {
         self.extra(typ).and_then(tlv::read_nni)
-    }
-
-    /// Header fields that NDNLPv2 does not assign, ascending by type.
-    #[must_use]
-    pub fn extras(&self) -> &[ExtraField] {
-        &self.extras
-    }
-
-    pub(super) fn insert_extra(&mut self, typ: u32, value: &[u8]) {
-        let at = self.extras.partition_point(|e| e.typ <= typ);
-        self.extras.insert(at, ExtraField::new(typ, value));
     }
 
     /// Whether no field is set.
@@ -230,8 +124,8 @@ impl LpHeader {
         }
         let mut extras = self.extras.iter().peekable();
         let mut extras_below = |out: &mut Vec<u8>, limit: u32| {
-            while let Some(e) = extras.next_if(|e| e.typ < limit) {
-                tlv::write_element(out, e.typ, e.value());
+            while let Some(e) = extras.next_if(|e| e.typ() < limit) {
+                tlv::write_element(out, e.typ(), e.value());
             }
         };
         extras_below(out, types::INCOMING_FACE_ID);

@@ -7,14 +7,16 @@
 //! bytes ([`LpHeader::set_extra`], [`LpPacketView::extras`]), and so carries the fields that this stack adds. Any other
 //! unknown field makes the packet invalid.
 
+mod field;
 mod fragment;
 mod header;
 mod nack;
 mod reassembly;
 mod view;
 
+pub use field::{ExtraField, ExtraFields, PitToken};
 pub use fragment::{FragmentError, Fragmenter, MAX_FRAGMENTS};
-pub use header::{ExtraField, LpHeader, PitToken};
+pub use header::LpHeader;
 pub use nack::NackReason;
 pub use reassembly::{
     Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats,

@@ -158,23 +158,25 @@ impl<'a> LpPacketView<'a> {
     /// A copy of the header that owns its bytes.
     #[must_use]
     pub fn to_header(&self) -> LpHeader {
-        let mut header = LpHeader::default();
-        header.sequence = self.sequence;
-        header.frag_index = self.frag_index;
-        header.frag_count = self.frag_count;
-        header.hop_count = self.hop_count;
-        header.pit_token = self.pit_token;
-        header.nack = self.nack;
-        header.incoming_face_id = self.incoming_face_id;
-        header.next_hop_face_id = self.next_hop_face_id;
-        header.cache_policy = self.cache_policy;
-        header.congestion_mark = self.congestion_mark;
-        header.acks = self.acks().collect();
-        header.tx_sequence = self.tx_sequence;
-        header.non_discovery = self.non_discovery;
-        header.prefix_announcement = self.prefix_announcement.map(<[u8]>::to_vec);
+        let mut header = LpHeader {
+            sequence: self.sequence,
+            frag_index: self.frag_index,
+            frag_count: self.frag_count,
+            hop_count: self.hop_count,
+            pit_token: self.pit_token,
+            nack: self.nack,
+            incoming_face_id: self.incoming_face_id,
+            next_hop_face_id: self.next_hop_face_id,
+            cache_policy: self.cache_policy,
+            congestion_mark: self.congestion_mark,
+            acks: self.acks().collect(),
+            tx_sequence: self.tx_sequence,
+            non_discovery: self.non_discovery,
+            prefix_announcement: self.prefix_announcement.map(<[u8]>::to_vec),
+            extras: super::ExtraFields::default(),
+        };
         for (typ, value) in self.extras() {
-            header.insert_extra(typ, value);
+            header.extras.insert(typ, value);
         }
         header
     }
