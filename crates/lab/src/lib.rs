@@ -1,1 +1,4 @@
 //! placeholder
+
+pub mod scenario;
+pub mod topology;
