@@ -2,6 +2,7 @@
 //!
 //! Source: NDN packet specification v0.3, "Data Packet".
 
+use core::convert::Infallible;
 use core::time::Duration;
 
 use crate::component::{Component, ComponentView};
@@ -336,22 +337,18 @@ impl<'a> DataBuilder<'a> {
     }
 
     /// Encodes with a signature made elsewhere.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn encode_with(
-        &self,
-        info: &SignatureInfo<'_>,
-        value: &[u8],
-    ) -> Result<Vec<u8>, EncodeError> {
-        self.encode(info, |_| Ok(value.to_vec()))
+    #[must_use]
+    pub fn encode_with(&self, info: &SignatureInfo<'_>, value: &[u8]) -> Vec<u8> {
+        match self.encode(info, |_| Ok::<_, Infallible>(value.to_vec())) {
+            Ok(out) => out,
+        }
     }
 
-    fn encode(
+    fn encode<E>(
         &self,
         info: &SignatureInfo<'_>,
-        sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, EncodeError>,
-    ) -> Result<Vec<u8>, EncodeError> {
+        sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Vec<u8>, E> {
         let content_len = self
             .content
             .map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));
