@@ -121,7 +121,7 @@ impl<'a> SignatureInfo<'a> {
             if let Some(locator) = &self.key_locator {
                 locator.write(out);
             }
-            if let Some(nonce) = self.anti_replay.nonce.filter(|n| !n.is_empty()) {
+            if let Some(nonce) = self.anti_replay.nonce {
                 tlv::write_element(out, types::SIGNATURE_NONCE, nonce);
             }
             if let Some(time) = self.anti_replay.time {
