@@ -24,7 +24,8 @@ pub struct ReassemblerConfig {
 }
 
 impl Default for ReassemblerConfig {
-    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (NDN's practical packet limit), 500 ms (as NFD).
+    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (the practical packet limit), 500 ms (as NFD, which counts them from
+    /// the latest fragment instead of the first).
     fn default() -> Self {
         Self {
             max_partials: 256,
