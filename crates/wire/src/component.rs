@@ -24,6 +24,7 @@ impl<'a> ComponentView<'a> {
     /// # Errors
     /// [`EncodeError::ComponentType`] unless the type is in `1..=65535`; [`EncodeError::DigestLength`] when a digest
     /// component does not have 32 bytes.
+    #[inline]
     pub fn new(typ: u32, value: &'a [u8]) -> Result<Self, EncodeError> {
         let short = match u16::try_from(typ) {
             Ok(t) if t != 0 => t,
@@ -48,6 +49,7 @@ impl<'a> ComponentView<'a> {
     ///
     /// # Errors
     /// [`Kind::ComponentType`], or [`Kind::BadLength`] for a digest that does not have 32 bytes.
+    #[inline]
     pub fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         match Self::new(element.typ, element.value) {
             Ok(component) => Ok(component),

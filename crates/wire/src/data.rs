@@ -2,13 +2,16 @@
 //!
 //! Source: NDN packet specification v0.3, "Data Packet".
 
+use core::convert::Infallible;
 use core::time::Duration;
 
 use crate::component::{Component, ComponentView};
 use crate::elements::Ordered;
 use crate::error::{DecodeErrorKind as Kind, DecodeResult, EncodeError};
 use crate::name::{Name, NameView};
-use crate::signature::{SignatureInfo, Signer, ValidityPeriod, Verifier, VerifyError, sha256};
+use crate::signature::{
+    SignatureInfo, SignatureType, Signer, ValidityPeriod, Verifier, VerifyError, sha256,
+};
 use crate::tlv::{self, Element, Reader, types};
 
 /// Numbers of the ContentType element.
@@ -97,7 +100,8 @@ pub struct DataView<'a> {
     name: NameView<'a>,
     meta_info: Option<MetaInfo<'a>>,
     content: Option<&'a [u8]>,
-    signature_info: SignatureInfo<'a>,
+    /// Type of the signature and value of SignatureInfo, which is read when asked for: that keeps the view small.
+    signature: (SignatureType, &'a [u8]),
     signature_value: &'a [u8],
     signed_portion: &'a [u8],
 }
@@ -121,29 +125,32 @@ impl<'a> DataView<'a> {
         Self::from_element(&element)
     }
 
+    #[inline]
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         let mut reader = element.nested();
         let name = NameView::from_element(&reader.expect(types::NAME)?)?;
-        let (mut meta_info, mut content, mut signature_info, mut signature) =
-            (None, None, None, None);
+        let (mut meta_info, mut content, mut signature_info, mut value) = (None, None, None, None);
         let mut inner = Ordered::new(reader, &SEQUENCE);
         while let Some(e) = inner.next()? {
             match e.typ {
                 types::META_INFO => meta_info = Some(MetaInfo::from_element(&e)?),
                 types::CONTENT => content = Some(e.value),
-                types::SIGNATURE_INFO => signature_info = Some(SignatureInfo::from_element(&e)?),
-                _ => signature = Some((e.value, e.offset - element.value_offset())),
+                types::SIGNATURE_INFO => {
+                    let info = SignatureInfo::from_element(&e)?;
+                    signature_info = Some((info.signature_type, e.value));
+                }
+                _ => value = Some((e.value, e.offset - element.value_offset())),
             }
         }
         let missing = |typ| element.error(Kind::Missing(typ));
-        let signature_info = signature_info.ok_or_else(|| missing(types::SIGNATURE_INFO))?;
-        let (signature_value, end) = signature.ok_or_else(|| missing(types::SIGNATURE_VALUE))?;
+        let signature = signature_info.ok_or_else(|| missing(types::SIGNATURE_INFO))?;
+        let (signature_value, end) = value.ok_or_else(|| missing(types::SIGNATURE_VALUE))?;
         Ok(Self {
             wire: element.wire,
             name,
             meta_info,
             content,
-            signature_info,
+            signature,
             signature_value,
             signed_portion: &element.value[..end],
         })
@@ -197,8 +204,9 @@ impl<'a> DataView<'a> {
 
     /// SignatureInfo.
     #[must_use]
-    pub const fn signature_info(&self) -> SignatureInfo<'a> {
-        self.signature_info
+    pub fn signature_info(&self) -> SignatureInfo<'a> {
+        let (typ, value) = self.signature;
+        SignatureInfo::from_accepted(value).unwrap_or(SignatureInfo::new(typ))
     }
 
     /// SignatureValue.
@@ -232,8 +240,11 @@ impl<'a> DataView<'a> {
     /// # Errors
     /// [`VerifyError`] unless it is of the verifier's type and correct.
     pub fn verify(&self, verifier: &(impl Verifier + ?Sized)) -> Result<(), VerifyError> {
-        let typ = self.signature_info.signature_type;
-        verifier.verify(typ, &[self.signed_portion], self.signature_value)
+        verifier.verify(
+            self.signature.0,
+            &[self.signed_portion],
+            self.signature_value,
+        )
     }
 }
 
@@ -262,13 +273,14 @@ impl<'a> DataBuilder<'a> {
 
     /// The recognised elements of an existing packet, to be signed anew or with the signature it has.
     #[must_use]
-    pub const fn from_view(view: &DataView<'a>) -> Self {
+    pub fn from_view(view: &DataView<'a>) -> Self {
+        let info = view.signature_info();
         Self {
             name: view.name,
             meta_info: view.meta_info,
             content: view.content,
-            signature_time: view.signature_info.anti_replay.time,
-            validity: view.signature_info.validity,
+            signature_time: info.anti_replay.time,
+            validity: info.validity,
         }
     }
 
@@ -336,22 +348,18 @@ impl<'a> DataBuilder<'a> {
     }
 
     /// Encodes with a signature made elsewhere.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn encode_with(
-        &self,
-        info: &SignatureInfo<'_>,
-        value: &[u8],
-    ) -> Result<Vec<u8>, EncodeError> {
-        self.encode(info, |_| Ok(value.to_vec()))
+    #[must_use]
+    pub fn encode_with(&self, info: &SignatureInfo<'_>, value: &[u8]) -> Vec<u8> {
+        match self.encode(info, |_| Ok::<_, Infallible>(value.to_vec())) {
+            Ok(out) => out,
+        }
     }
 
-    fn encode(
+    fn encode<E>(
         &self,
         info: &SignatureInfo<'_>,
-        sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, EncodeError>,
-    ) -> Result<Vec<u8>, EncodeError> {
+        sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Vec<u8>, E> {
         let content_len = self
             .content
             .map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));

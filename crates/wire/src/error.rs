@@ -104,6 +104,9 @@ pub enum EncodeError {
     /// A ParametersSha256DigestComponent in the name of an Interest that has no parameters.
     #[error("an Interest without parameters must not have a parameters digest component")]
     UnexpectedParametersDigest,
+    /// A SignatureNonce without bytes would protect against nothing.
+    #[error("a signature nonce must not be empty")]
+    EmptySignatureNonce,
     /// A PIT token must have 1 to 32 bytes.
     #[error("a PIT token has 1 to 32 bytes, not {0}")]
     PitTokenLength(usize),

@@ -36,7 +36,8 @@ struct Parameters<'a> {
     value: &'a [u8],
     /// From ApplicationParameters to the end of the Interest: what the parameters digest covers.
     portion: &'a [u8],
-    signature_info: Option<SignatureInfo<'a>>,
+    /// Value of InterestSignatureInfo. It is read when asked for, which keeps the view small: most nodes never ask.
+    signature_info: Option<&'a [u8]>,
     /// The signature, and how much of the portion it covers.
     signature: Option<(&'a [u8], usize)>,
 }
@@ -77,6 +78,7 @@ impl<'a> InterestView<'a> {
         Self::from_element(&element)
     }
 
+    #[inline]
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         let mut reader = element.nested();
         let name_element = reader.expect(types::NAME)?;
@@ -131,7 +133,8 @@ impl<'a> InterestView<'a> {
                         continue;
                     };
                     if typ == types::INTEREST_SIGNATURE_INFO {
-                        parameters.signature_info = Some(SignatureInfo::from_element(&e)?);
+                        SignatureInfo::from_element(&e)?;
+                        parameters.signature_info = Some(e.value);
                     } else if parameters.signature_info.is_some() {
                         let portion_start = element.value.len() - parameters.portion.len();
                         parameters.signature = Some((e.value, e.offset - start - portion_start));
@@ -271,7 +274,7 @@ impl<'a> InterestView<'a> {
     /// InterestSignatureInfo.
     #[must_use]
     pub fn signature_info(&self) -> Option<SignatureInfo<'a>> {
-        self.parameters.and_then(|p| p.signature_info)
+        SignatureInfo::from_accepted(self.parameters?.signature_info?)
     }
 
     /// Value of InterestSignatureValue.
@@ -312,7 +315,7 @@ impl<'a> InterestView<'a> {
     /// [`VerifyError`] unless the Interest is signed in the verifier's way and correctly.
     pub fn verify(&self, verifier: &(impl Verifier + ?Sized)) -> Result<(), VerifyError> {
         let parameters = self.parameters.ok_or(VerifyError::NotSigned)?;
-        let info = parameters.signature_info.ok_or(VerifyError::NotSigned)?;
+        let info = self.signature_info().ok_or(VerifyError::NotSigned)?;
         let (value, _) = parameters.signature.ok_or(VerifyError::NotSigned)?;
         let portion = self.signed_portion().ok_or(VerifyError::NotSigned)?;
         let digest_last = self

@@ -137,12 +137,15 @@ impl<'a> InterestBuilder<'a> {
     /// and signature becomes the last component.
     ///
     /// # Errors
-    /// As [`Self::encode`], and [`EncodeError::Sign`].
+    /// As [`Self::encode`], [`EncodeError::EmptySignatureNonce`] and [`EncodeError::Sign`].
     pub fn sign(
         &self,
         signer: &(impl Signer + ?Sized),
         anti_replay: AntiReplay<'_>,
     ) -> Result<Vec<u8>, EncodeError> {
+        if anti_replay.nonce.is_some_and(<[u8]>::is_empty) {
+            return Err(EncodeError::EmptySignatureNonce);
+        }
         let name: crate::Name = self
             .name
             .components()

@@ -170,6 +170,7 @@ pub struct Components<'a> {
 impl<'a> Iterator for Components<'a> {
     type Item = ComponentView<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<ComponentView<'a>> {
         // The bytes were checked when the name was made, so an error cannot occur; ending is the safe answer.
         let element = self.reader.element().ok()?;

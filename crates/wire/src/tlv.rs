@@ -271,7 +271,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads type and length of the next element without consuming it: `(type, head bytes, value bytes)`.
+    #[inline]
     pub(crate) fn head(&self) -> DecodeResult<(u32, usize, u64)> {
+        // Nearly all elements have one byte of each.
+        match *self.rest {
+            [typ @ 1..=0xFC, len @ 0..=0xFC, ..] => Ok((u32::from(typ), 2, u64::from(len))),
+            _ => self.long_head(),
+        }
+    }
+
+    fn long_head(&self) -> DecodeResult<(u32, usize, u64)> {
         let (typ, type_len) = read_var_number(self.rest, self.offset)?;
         let typ = match u32::try_from(typ) {
             Ok(t) if t != 0 => t,
@@ -286,6 +295,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Kind::Truncated`] at the end of the buffer or inside an element, [`Kind::NonMinimalNumber`],
     /// [`Kind::TypeOutOfRange`].
+    #[inline]
     pub fn element(&mut self) -> DecodeResult<Element<'a>> {
         let (typ, head, len) = self.head()?;
         let available = self.rest.len() - head;

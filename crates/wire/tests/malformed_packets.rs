@@ -296,6 +296,14 @@ fn what_cannot_be_encoded_is_an_error() {
     let builder = InterestBuilder::new(two.as_view()).application_parameters(&[]);
     assert_eq!(builder.encode(), Err(EncodeError::RepeatedParametersDigest));
     assert!(builder.sign(&DigestSha256, AntiReplay::default()).is_ok());
+    let no_nonce = AntiReplay {
+        nonce: Some(&[]),
+        ..AntiReplay::default()
+    };
+    assert_eq!(
+        builder.sign(&DigestSha256, no_nonce),
+        Err(EncodeError::EmptySignatureNonce)
+    );
     assert_eq!(Component::new(0, &[]), Err(EncodeError::ComponentType(0)));
     assert_eq!(
         Component::new(65_536, &[]),

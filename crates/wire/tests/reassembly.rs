@@ -225,6 +225,27 @@ fn the_oldest_incomplete_packet_gives_way() {
 }
 
 #[test]
+fn the_header_of_a_first_fragment_counts_towards_the_bound() {
+    let config = ReassemblerConfig {
+        max_bytes: 1000,
+        ..ReassemblerConfig::default()
+    };
+    let mut reassembler = Reassembler::new(config);
+    let mut header = LpHeader {
+        sequence: Some(0),
+        frag_count: Some(2),
+        acks: vec![0; 50],
+        ..LpHeader::default()
+    };
+    push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0]))).unwrap();
+    assert!(reassembler.bytes() > 400);
+    header.sequence = Some(10);
+    header.acks = vec![0; 200];
+    let refused = push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0])));
+    assert_eq!(refused, Err(ReassemblyError::TooLarge));
+}
+
+#[test]
 fn contradicting_fragments_are_dropped_and_counted() {
     let mut reassembler = Reassembler::default();
     let fragment = |sequence, index, count, len| {

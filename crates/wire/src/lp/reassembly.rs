@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{LpHeader, LpPacketView, MAX_FRAGMENTS};
+use super::{ExtraField, LpHeader, LpPacketView, MAX_FRAGMENTS};
 
 /// Bounds of a [`Reassembler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,8 @@ pub struct ReassemblerConfig {
 }
 
 impl Default for ReassemblerConfig {
-    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (NDN's practical packet limit), 500 ms (as NFD).
+    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (the practical packet limit), 500 ms (as NFD, which counts them from
+    /// the latest fragment instead of the first).
     fn default() -> Self {
         Self {
             max_partials: 256,
@@ -87,6 +88,7 @@ pub struct Reassembled<'a> {
     pub packet: Cow<'a, [u8]>,
     /// The header of its first fragment, without Sequence, FragIndex and FragCount when there were several. Its
     /// CongestionMark is the largest of all fragments, since any of them may have been the one that met the queue.
+    /// Acks and TxSequence concern each LpPacket; read them before it is pushed.
     pub header: LpHeader,
 }
 
@@ -102,6 +104,7 @@ struct Partial {
     parts: Vec<Option<Box<[u8]>>>,
     received: usize,
     bytes: usize,
+    header_bytes: usize,
 }
 
 impl Partial {
@@ -115,16 +118,27 @@ impl Partial {
             parts,
             received: 0,
             bytes: 0,
+            header_bytes: 0,
         }
     }
 
     fn cost(&self) -> usize {
-        self.bytes + cost_of_parts(self.parts.len())
+        self.bytes + self.header_bytes + cost_of_parts(self.parts.len())
     }
 }
 
 const fn cost_of_parts(count: usize) -> usize {
     count * size_of::<Option<Box<[u8]>>>()
+}
+
+/// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
+fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
+    let acks = packet.acks().count() * size_of::<u64>();
+    let extras: usize = packet
+        .extras()
+        .map(|(_, value)| size_of::<ExtraField>() + value.len())
+        .sum();
+    acks + extras + packet.prefix_announcement.map_or(0, <[u8]>::len)
 }
 
 /// Puts the fragments that one face receives together.
@@ -259,9 +273,12 @@ impl Reassembler {
             Some(partial) => (partial.bytes, partial.cost()),
             None => (0, 0),
         };
-        let cost = known_cost
-            .max(cost_of_parts(count))
-            .saturating_add(fragment.len());
+        let header_bytes = if index == 0 {
+            cost_of_header(packet)
+        } else {
+            0
+        };
+        let cost = known_cost.max(cost_of_parts(count)) + header_bytes + fragment.len();
         if known_bytes.saturating_add(fragment.len()) > self.config.max_packet
             || cost > self.config.max_bytes
         {
@@ -275,12 +292,13 @@ impl Reassembler {
         partial.congestion_mark = partial.congestion_mark.max(packet.congestion_mark);
         if index == 0 {
             partial.header = Some(packet.to_header());
+            partial.header_bytes = header_bytes;
         }
         if let Some(slot) = partial.parts.get_mut(index) {
             *slot = Some(fragment.into());
         }
         let complete = partial.received == count;
-        self.bytes += fragment.len();
+        self.bytes += fragment.len() + header_bytes;
         Ok(if complete { self.complete(key) } else { None })
     }
 
