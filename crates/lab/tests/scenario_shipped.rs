@@ -1,9 +1,7 @@
 //! The shipped scenarios say what their headers promise.
 
 use ndnweir_core::units::{Rate, Span};
-use ndnweir_lab::scenario::{
-    self, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, find, load, shipped,
-};
+use ndnweir_lab::scenario::{self, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, find, load, shipped};
 
 fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
     Ok(())

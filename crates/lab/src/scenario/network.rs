@@ -29,6 +29,8 @@ pub(super) struct Network {
     pub node_index: BTreeMap<String, usize>,
     pub link_index: BTreeMap<String, usize>,
     pub link_places: Vec<Place>,
+    /// Some nodes or links could not be read: what is missing for that reason is not reported again.
+    pub partial: bool,
 }
 
 const HOUR: Span = Span::from_millis(3_600_000);
@@ -83,9 +85,8 @@ pub(super) fn settings(root: &Table, whole: &Place, found: &Findings) -> Setting
     let start_jitter = f
         .checked("start-jitter", "write a time from \"0ms\" to \"60min\"", within(Span::ZERO, HOUR))
         .unwrap_or(Span::from_millis(5));
-    let payload = f
-        .checked("payload", "write a size from \"1B\" to \"8000B\"", payload_check)
-        .unwrap_or(Bytes::new(1024));
+    let payload =
+        f.checked("payload", "write a size from \"1B\" to \"8000B\"", payload_check).unwrap_or(Bytes::new(1024));
     let cache = f.checked("cache", "write a number of packets such as \"1000 packets\"", cache_check);
     let size = |key, default, least: u64| {
         let check = |&b: &Bytes| {
@@ -113,11 +114,8 @@ pub(super) fn settings(root: &Table, whole: &Place, found: &Findings) -> Setting
         if (1..=64).contains(&k) { Ok(()) } else { Err(format!("{k} paths make no sense")) }
     });
     let paths = k.unwrap_or(2) as u32;
-    let modes = [
-        ("shortest", RouteMode::Shortest),
-        ("k-shortest", RouteMode::KShortest(paths)),
-        ("all", RouteMode::All),
-    ];
+    let modes =
+        [("shortest", RouteMode::Shortest), ("k-shortest", RouteMode::KShortest(paths)), ("all", RouteMode::All)];
     let mode = f.word("mode", &modes).unwrap_or(RouteMode::Shortest);
     if k.is_some() && !matches!(mode, RouteMode::KShortest(_)) {
         f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");
@@ -132,6 +130,7 @@ pub(super) fn read(root: &Table, settings: &Settings, whole: &Place, found: &Fin
     let mut network = Network::default();
     nodes(root, settings, whole, found, &mut network);
     links(root, settings, whole, found, &mut network);
+    network.partial = network.nodes.len() != root.list("node").len() || network.links.len() != root.list("link").len();
     network
 }
 
@@ -174,7 +173,11 @@ fn nodes(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let help = "write a number of packets such as \"1000 packets\"";
         let cache = f.checked("cache", help, cache_check).map(|Packets(n)| n);
         if kind == NodeKind::Switch && cache.is_some_and(|n| n > 0) {
-            f.error("cache", "cache: a switch knows no NDN and caches nothing", "delete cache, or write kind = \"router\"");
+            f.error(
+                "cache",
+                "cache: a switch knows no NDN and caches nothing",
+                "delete cache, or write kind = \"router\"",
+            );
         }
         let coordinate = |key| {
             f.checked::<f64>(key, "write a number from -1e9 to 1e9", |x| {

@@ -72,7 +72,11 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
         let Some(families) = item.to_json().ok().filter(|_| sound) else { continue };
         if let Err(message) = check(name, &families) {
             let place = place_of(table, &message).unwrap_or(&item.at);
-            found.error(place, format!("scheme {name}: {message}"), "see `ndnweir list` for components and their parameters");
+            found.error(
+                place,
+                format!("scheme {name}: {message}"),
+                "see `ndnweir list` for components and their parameters",
+            );
         }
         compositions.push(Composition { name: name.clone(), families, place: item.at.clone() });
     }

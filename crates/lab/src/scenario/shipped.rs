@@ -27,22 +27,11 @@ macro_rules! topologies {
     };
 }
 
-const SCENARIOS: &[Shipped] = scenarios![
-    "dumbbell",
-    "two-paths",
-    "three-paths",
-    "parking-lot",
-    "linear",
-    "abilene",
-    "geant",
-    "star-100",
-];
+const SCENARIOS: &[Shipped] =
+    scenarios!["dumbbell", "two-paths", "three-paths", "parking-lot", "linear", "abilene", "geant", "star-100",];
 
-const TOPOLOGIES: &[(&str, &str)] = topologies![
-    "topologies/abilene.graphml",
-    "topologies/geant.graphml",
-    "topologies/example-ndnsim.txt",
-];
+const TOPOLOGIES: &[(&str, &str)] =
+    topologies!["topologies/abilene.graphml", "topologies/geant.graphml", "topologies/example-ndnsim.txt",];
 
 /// All shipped scenarios, simplest first.
 pub fn shipped() -> &'static [Shipped] {

@@ -30,7 +30,7 @@ pub(super) fn read(
 ) -> Applications {
     for key in ["producer", "consumer"] {
         let items = root.list(key);
-        if items.is_empty() && root.get(key).is_none() {
+        if items.is_empty() && root.get(key).is_none() && root.get("demand").is_none() {
             let help = format!("add [[{key}]] tables, or [demand] with model = \"gravity\"");
             found.error(whole, format!("the scenario has no {key}s"), help);
         }
@@ -211,11 +211,18 @@ impl ConsumerReader<'_> {
         let reached: Vec<usize> =
             answers.iter().copied().filter(|&p| self.reach.can(node, self.producers[p].node)).collect();
         if reached.is_empty() {
+            if self.network.partial {
+                return None;
+            }
             let names: Vec<&str> =
                 answers.iter().map(|&p| self.network.nodes[self.producers[p].node].name.as_str()).collect();
             let from = &self.network.nodes[node].name;
             let message = format!("{prefix} cannot be reached: no path from {from} to {}", names.join(", "));
-            f.error("prefix", message, "add the missing link (hosts do not forward for others; routers and switches do)");
+            f.error(
+                "prefix",
+                message,
+                "add the missing link (hosts do not forward for others; routers and switches do)",
+            );
             return None;
         }
         Some(reached)
@@ -230,9 +237,13 @@ impl ConsumerReader<'_> {
             Zipf,
         }
         let kinds = [("fetch", Kind::Fetch), ("object", Kind::Object), ("stream", Kind::Stream), ("zipf", Kind::Zipf)];
-        let kind = match f.item("kind") {
-            Some(_) => f.word("kind", &kinds)?,
-            None => Kind::Fetch,
+        let kind = match (f.item("kind"), f.word("kind", &kinds)) {
+            (None, _) => Kind::Fetch,
+            (Some(_), Some(kind)) => kind,
+            (Some(_), None) => {
+                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent"]);
+                return None;
+            }
         };
         let words = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
         let count = |key: &'static str, example: &str| {
@@ -260,19 +271,21 @@ impl ConsumerReader<'_> {
             }
             Kind::Zipf => {
                 let arrivals = f.word("arrivals", &words).unwrap_or(Arrivals::Poisson);
-                let catalogue = f
-                    .required::<u64>("catalogue", "10000")
-                    .filter(|_| true)
-                    .and_then(|_| {
-                        f.checked::<u64>("catalogue", "write a number of objects from 1 to 100000000", |&n| {
-                            let fits = (1..=100_000_000).contains(&n);
-                            if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
-                        })
-                    });
+                let catalogue = f.required::<u64>("catalogue", "10000").filter(|_| true).and_then(|_| {
+                    f.checked::<u64>("catalogue", "write a number of objects from 1 to 100000000", |&n| {
+                        let fits = (1..=100_000_000).contains(&n);
+                        if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
+                    })
+                });
                 let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
                     if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is no Zipf exponent")) }
                 });
-                Some(Traffic::Zipf { rate: rate()?, arrivals, catalogue: catalogue?, exponent: exponent.unwrap_or(0.8) })
+                Some(Traffic::Zipf {
+                    rate: rate()?,
+                    arrivals,
+                    catalogue: catalogue?,
+                    exponent: exponent.unwrap_or(0.8),
+                })
             }
         }
     }
@@ -314,7 +327,10 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         ("node-restart", 6),
     ];
     f.required::<String>("action", "\"link-down\"")?;
-    let action = f.word("action", &actions)?;
+    let Some(action) = f.word("action", &actions) else {
+        f.excuse(&["link", "node", "rate", "delay", "loss", "way"]);
+        return None;
+    };
     if action >= 5 {
         let name = f.required::<String>("node", "\"NODE\"")?;
         let node = network::node_index(&name, &f.place("node"), network, found)?;
@@ -326,8 +342,11 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
     };
     let straight = network.link_index.get(&name).copied();
     let Some(link) = straight.or_else(reversed) else {
-        let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
-        f.error("link", format!("there is no link \"{name}\""), help);
+        if !network.partial {
+            let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
+            f.error("link", format!("there is no link \"{name}\""), help);
+        }
+        f.excuse(&["rate", "delay", "loss", "way"]);
         return None;
     };
     let mut way = Way::Both;

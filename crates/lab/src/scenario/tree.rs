@@ -147,9 +147,7 @@ impl Item {
             ),
             Value::Bool(b) => Json::Bool(*b),
             Value::Unusable(what) => return Err((self.at.clone(), format!("{what} cannot be used here"))),
-            Value::List(items) => {
-                Json::Array(items.iter().map(Item::to_json).collect::<Result<Vec<_>, _>>()?)
-            }
+            Value::List(items) => Json::Array(items.iter().map(Item::to_json).collect::<Result<Vec<_>, _>>()?),
             Value::Table(table) => {
                 let pairs = table.entries.iter().map(|e| Ok((e.key.clone(), e.item.to_json()?)));
                 Json::Object(pairs.collect::<Result<_, _>>()?)
