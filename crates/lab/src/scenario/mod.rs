@@ -14,6 +14,7 @@ mod network;
 mod overrides;
 mod reach;
 mod schemes;
+mod settings;
 mod shipped;
 mod source;
 mod traffic;

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::tree::{self, Item, Table, Value};
-use super::{SchemeCheck, expand, gravity, network, schemes, shipped, traffic};
+use super::{SchemeCheck, expand, gravity, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -129,7 +129,7 @@ impl Source {
         expand::node_names(&mut root);
         overrides::apply_network(&mut root, &self.overrides, &found);
         let whole = Place::at(&self.name.as_str().into(), 1, 1);
-        let settings = network::settings(&root, &whole, &found);
+        let settings = settings::read(&root, &whole, &found);
         let network = network::read(&root, &settings, &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);

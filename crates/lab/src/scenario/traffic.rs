@@ -7,8 +7,9 @@ use ndnweir_core::units::{Bytes, Span};
 use super::diag::{Findings, Place, suggest};
 use super::fields::{Fields, Probability, RequestRate};
 use super::model::{Arrivals, Change, Consumer, Event, NodeKind, Producer, Traffic, Way};
-use super::network::{self, Network, Settings};
+use super::network::{self, Network};
 use super::reach::Reach;
+use super::settings::{self, Settings};
 use super::tree::Table;
 use super::{MAX_APPLICATIONS, MAX_EVENTS, SchemeCheck, is_under, prefix_error};
 
@@ -97,7 +98,7 @@ fn producers(root: &Table, settings: &Settings, network: &Network, found: &Findi
         let node = node_of(&f, network, found);
         let prefix = prefix_of(&f);
         let payload = f
-            .checked("payload", "write a size from \"1B\" to \"8000B\"", network::payload_check)
+            .checked("payload", "write a size from \"1B\" to \"8000B\"", settings::payload_check)
             .unwrap_or(settings.payload);
         let day = Span::from_millis(86_400_000);
         let freshness = f.checked("freshness", "write a time up to \"1440min\"", |&t: &Span| {
