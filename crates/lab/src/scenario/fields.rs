@@ -60,6 +60,15 @@ impl Read for f64 {
     }
 }
 
+impl Read for bool {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        match item.value {
+            Value::Bool(b) => Ok(b),
+            _ => wrong(item, "true or false"),
+        }
+    }
+}
+
 impl Read for u64 {
     fn read(item: &Item) -> Result<Self, (String, String)> {
         match item.value {

@@ -7,6 +7,7 @@ use ndnweir_core::units::{Bytes, Rate, Span};
 use super::diag::{Findings, Place, suggest};
 use super::fields::{Fields, Packets, Probability};
 use super::model::{CostModel, Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::reach::Reach;
 use super::settings::{Settings, cache_check};
 use super::tree::{Item, Table, Value};
 use super::{is_name, overrides};
@@ -17,6 +18,7 @@ use crate::topology::{MAX_LINKS, MAX_NODES};
 pub(super) struct Network {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    pub overlay: Option<Vec<(usize, usize)>>,
     pub node_index: BTreeMap<String, usize>,
     pub link_index: BTreeMap<String, usize>,
     pub link_places: Vec<Place>,
@@ -29,6 +31,7 @@ pub(super) fn read(root: &Table, settings: &Settings, whole: &Place, found: &Fin
     nodes(root, settings, whole, found, &mut network);
     links(root, settings, whole, found, &mut network);
     network.partial = network.nodes.len() != root.list("node").len() || network.links.len() != root.list("link").len();
+    overlay(root, found, &mut network);
     network
 }
 
@@ -101,9 +104,9 @@ struct Part {
     rate: Option<Rate>,
     delay: Option<Span>,
     queue: Option<QueueLimit>,
-    cost: Option<u64>,
     loss: Option<Probability>,
     jitter: Option<Span>,
+    jitter_reorders: Option<bool>,
     duplicate: Option<Probability>,
     reorder: Option<Probability>,
     reorder_delay: Option<Span>,
@@ -128,6 +131,13 @@ pub(super) fn delay_check(&delay: &Span) -> Result<(), String> {
     if delay <= Span::from_millis(100_000) { Ok(()) } else { Err(format!("{delay} is absurdly long")) }
 }
 
+const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
+
+/// The simulator keeps both kinds of extra delay together in 32 bits of nanoseconds.
+fn lag_check(&lag: &Span) -> Result<(), String> {
+    if lag <= Span::from_millis(2_000) { Ok(()) } else { Err(format!("{lag} is too long")) }
+}
+
 impl Part {
     fn read(f: &Fields<'_>, table: &Table, found: &Findings) -> Part {
         let marker = f.item("marker").and_then(|item| component(item, found));
@@ -135,14 +145,12 @@ impl Part {
             rate: f.checked("rate", RATE_HELP, rate_check),
             delay: f.checked("delay", DELAY_HELP, delay_check),
             queue: f.get("queue"),
-            cost: f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
-                if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
-            }),
             loss: f.get("loss"),
-            jitter: f.checked("jitter", DELAY_HELP, delay_check),
+            jitter: f.checked("jitter", LAG_HELP, lag_check),
+            jitter_reorders: f.get("jitter-reorders"),
             duplicate: f.get("duplicate"),
             reorder: f.get("reorder"),
-            reorder_delay: f.checked("reorder-delay", DELAY_HELP, delay_check),
+            reorder_delay: f.checked("reorder-delay", LAG_HELP, lag_check),
             marker,
             present: table.entries.iter().map(|e| e.key.clone()).collect(),
         }
@@ -154,9 +162,9 @@ impl Part {
             rate: self.rate.or(other.rate),
             delay: self.delay.or(other.delay),
             queue: self.queue.or(other.queue),
-            cost: self.cost.or(other.cost),
             loss: self.loss.or(other.loss),
             jitter: self.jitter.or(other.jitter),
+            jitter_reorders: self.jitter_reorders.or(other.jitter_reorders),
             duplicate: self.duplicate.or(other.duplicate),
             reorder: self.reorder.or(other.reorder),
             reorder_delay: self.reorder_delay.or(other.reorder_delay),
@@ -165,7 +173,7 @@ impl Part {
         }
     }
 
-    fn finish(self, f: &Fields<'_>, costs: CostModel, payload: Bytes, run: &Run) -> Option<Direction> {
+    fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
         let has = |key: &str| self.present.iter().any(|k| k == key);
         for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
             if !has(key) {
@@ -184,15 +192,14 @@ impl Part {
             let message = format!("queue: {bytes} has no room for one Data of {}", run.data_on_wire(payload));
             f.error("queue", message, "write a larger queue, or count it in packets");
         }
-        let microseconds = (delay.nanos() / 1_000).max(1);
         Some(Direction {
             rate: self.rate?,
             delay,
             queue,
-            cost: self.cost.unwrap_or(if costs == CostModel::Hops { 1 } else { microseconds }),
             impairment: Impairment {
                 loss: self.loss.map_or(0.0, |p| p.0),
                 jitter: self.jitter.unwrap_or(Span::ZERO),
+                jitter_reorders: self.jitter_reorders.unwrap_or(false),
                 duplicate: self.duplicate.map_or(0.0, |p| p.0),
                 reorder,
                 reorder_delay: self.reorder_delay.unwrap_or(Span::ZERO),
@@ -229,11 +236,13 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
             let table = item.as_table().unwrap_or(const { &Table { entries: Vec::new() } });
             let f = Fields::new(table, "[link-defaults]", &item.at, found);
             let part = Part::read(&f, table, found);
+            let cost = cost(&f);
             f.finish();
-            part
+            (part, cost)
         }
-        _ => Part::default(),
+        _ => (Part::default(), None),
     };
+    let (defaults, default_cost) = defaults;
     let items = root.list("link");
     if items.is_empty() && root.get("link").is_none() && !network.nodes.is_empty() {
         found.error(whole, "the scenario has no links", "add [[link]] tables with ends = [\"A\", \"B\"]");
@@ -248,6 +257,7 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let ends = ends(&f, network, found);
         f.get::<String>("name");
         let own = Part::read(&f, table, found);
+        let cost = cost(&f).or(default_cost);
         let way = |key: &'static str| {
             let part = match f.item(key) {
                 Some(Item { value: Value::Table(table), at }) => {
@@ -265,8 +275,21 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
             };
             part.or(&own).or(&defaults)
         };
-        let (forward, backward) = (way("forward"), way("backward"));
-        let finish = |part: Part| part.finish(&f, settings.routing.cost, settings.payload, &settings.run);
+        let (mut forward, mut backward) = (way("forward"), way("backward"));
+        if let Some((a, b)) = ends {
+            // A marker for the whole link is meant for its NDN end; a switch has none.
+            for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
+                if network.nodes[end].kind == NodeKind::Switch {
+                    let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));
+                    if let Some(marker) = explicit {
+                        let message = format!("{} is a switch and marks nothing", network.nodes[end].name);
+                        found.error(&marker.at, message, "delete the marker, or make the node a router");
+                    }
+                    part.marker = None;
+                }
+            }
+        }
+        let finish = |part: Part| part.finish(&f, settings.payload, &settings.run);
         let (forward, backward) = (finish(forward), finish(backward));
         let name_place = if table.get("name").is_some() { f.place("name") } else { f.place("ends") };
         f.finish();
@@ -292,8 +315,69 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let (Some(forward), Some(backward)) = (forward, backward) else { continue };
         network.link_index.insert(name.clone(), network.links.len());
         network.link_places.push(item.at.clone());
-        network.links.push(Link { name, a, b, forward, backward });
+        let delay = forward.delay.max(backward.delay).nanos() / 1_000;
+        let cost = cost.unwrap_or(match settings.routing.cost {
+            CostModel::Hops => 1,
+            CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
+        });
+        network.links.push(Link { name, a, b, cost, forward, backward });
     }
+    hosts(network, found);
+}
+
+/// Hosts have one link, so that nothing is ever forwarded through them.
+fn hosts(network: &Network, found: &Findings) {
+    let mut degree = vec![0; network.nodes.len()];
+    for (link, place) in network.links.iter().zip(&network.link_places) {
+        for end in [link.a, link.b] {
+            degree[end] += 1;
+            if degree[end] == 2 && network.nodes[end].kind == NodeKind::Host {
+                let message = format!("a second link at host {}", network.nodes[end].name);
+                found.error(place, message, "a host has one link: write kind = \"router\" for that node");
+            }
+        }
+    }
+}
+
+fn cost(f: &Fields<'_>) -> Option<u32> {
+    f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
+        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
+    })
+    .map(|c| c as u32)
+}
+
+/// `overlay = [["A", "B"], ...]`: pairs of nodes that are neighbours across switches.
+fn overlay(root: &Table, found: &Findings, network: &mut Network) {
+    let Some(item) = root.get("overlay") else { return };
+    let help = "write overlay = [[\"A\", \"B\"]] with pairs of NDN nodes";
+    let Value::List(items) = &item.value else {
+        found.error(&item.at, format!("overlay is {}, not a list of pairs", item.kind()), help);
+        return;
+    };
+    let switches = Reach::through_switches(network);
+    let mut pairs = Vec::new();
+    for pair in items {
+        let names: Vec<&str> = match &pair.value {
+            Value::List(ends) => ends.iter().filter_map(Item::as_text).collect(),
+            _ => Vec::new(),
+        };
+        let &[a, b] = names.as_slice() else {
+            found.error(&pair.at, "this is no pair of nodes", help);
+            continue;
+        };
+        let (a, b) = (node_index(a, &pair.at, network, found), node_index(b, &pair.at, network, found));
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        if a == b || [a, b].iter().any(|&n| network.nodes[n].kind == NodeKind::Switch) {
+            found.error(&pair.at, "this is no pair of two different NDN nodes", help);
+        } else if !switches.can(a, b) && !network.partial {
+            let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
+            let help = "overlay neighbours need a path of switches between them";
+            found.error(&pair.at, format!("no switches join {a} and {b}"), help);
+        } else {
+            pairs.push((a, b));
+        }
+    }
+    network.overlay = Some(pairs);
 }
 
 fn ends(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<(usize, usize)> {

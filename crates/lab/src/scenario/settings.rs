@@ -88,7 +88,15 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
     let (data_overhead, interest_size, framing) =
         (size("data-overhead", 40, 0), size("interest-size", 30, 1), size("framing", 2, 0));
     let marks = [("ignore", InterestMarks::Ignore), ("copy", InterestMarks::Copy)];
-    let interest_marks = f.word("interest-marks", &marks).unwrap_or(InterestMarks::Ignore);
+    let interest_marks = f.word("interest-marks", &marks);
+    let pit_limit = f
+        .checked::<Packets>("pit-limit", "write a number of packets such as \"1000000 packets\"", |&Packets(n)| {
+            if (1..=1_000_000_000).contains(&n) { Ok(()) } else { Err(format!("{n} pending Interests make no sense")) }
+        })
+        .map_or(1 << 20, |Packets(n)| n);
+    let control_delay = f
+        .checked("control-delay", "write a time up to \"60min\"", within(Span::ZERO, HOUR))
+        .unwrap_or(Span::from_millis(10));
     f.item("schemes");
     f.finish();
 
@@ -105,7 +113,23 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
         f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");
     }
     let cost = f.word("cost", &[("hops", CostModel::Hops), ("delay", CostModel::Delay)]).unwrap_or(CostModel::Hops);
+    let reaction = match f.item("reaction") {
+        Some(item) if item.as_text() == Some("never") => None,
+        None => Some(Span::from_millis(200)),
+        Some(_) => f.checked("reaction", "write a time up to \"60min\", or \"never\"", within(Span::ZERO, HOUR)),
+    };
     f.finish();
-    let run = Run { duration, warm_up, sample, start_jitter, data_overhead, interest_size, framing, interest_marks };
-    Settings { run, routing: Routing { mode, cost }, payload, cache: cache.map_or(0, |Packets(n)| n) }
+    let run = Run {
+        duration,
+        warm_up,
+        sample,
+        start_jitter,
+        data_overhead,
+        interest_size,
+        framing,
+        interest_marks,
+        pit_limit,
+        control_delay,
+    };
+    Settings { run, routing: Routing { mode, cost, reaction }, payload, cache: cache.map_or(0, |Packets(n)| n) }
 }

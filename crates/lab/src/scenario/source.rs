@@ -145,6 +145,7 @@ impl Source {
             source: self.name.clone(),
             nodes: network.nodes,
             links: network.links,
+            overlay: network.overlay,
             producers: traffic.producers,
             consumers: traffic.consumers,
             events: traffic.events,
@@ -165,6 +166,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
         fields.error("name", "name: this is no usable name", "use letters, digits, '_', '-', '.' and '+', at most 64");
     }
     fields.get::<String>("about");
+    fields.item("overlay");
     for key in ["run", "routing", "topology", "demand", "link-defaults", "scheme"] {
         if let Some(item) = fields.item(key)
             && item.as_table().is_none()
