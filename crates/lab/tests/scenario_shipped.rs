@@ -1,9 +1,7 @@
 //! The shipped scenarios say what their headers promise.
 
 use ndnweir_core::units::{Rate, Span};
-use ndnweir_lab::scenario::{
-    self, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, find, load, shipped,
-};
+use ndnweir_lab::scenario::{self, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, find, load, shipped};
 
 fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
     Ok(())
@@ -115,7 +113,7 @@ fn a_bare_ndnsim_topology_runs_with_a_demand_of_its_own() {
     assert_eq!((s.nodes.len(), s.links.len()), (6, 6));
     assert_eq!(s.name, "example-ndnsim");
     assert!(!s.consumers.is_empty() && !s.producers.is_empty());
-    assert_eq!(s.links[3].forward.cost, 2);
+    assert_eq!(s.links[3].cost, 2);
 }
 
 #[test]

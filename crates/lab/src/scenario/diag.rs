@@ -107,11 +107,7 @@ pub(crate) struct Findings {
 
 impl Findings {
     pub(crate) fn error(&self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
-        self.errors.borrow_mut().push(Diagnostic {
-            place: place.clone(),
-            message: message.into(),
-            help: help.into(),
-        });
+        self.errors.borrow_mut().push(Diagnostic { place: place.clone(), message: message.into(), help: help.into() });
     }
     pub(crate) fn add_notes(&self, more: Vec<Diagnostic>) {
         self.notes.borrow_mut().extend(more);
@@ -145,9 +141,14 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .filter(|name| name.len() <= 256)
         .map(|name| (distance(&wrong, &fold(name)), name))
-        .filter(|(d, name)| *d <= 1 + name.chars().count().min(wrong.chars().count()) / 4)
+        .filter(|(d, name)| *d <= allowed(name.chars().count().min(wrong.chars().count())))
         .min_by_key(|(d, _)| *d)
         .map(|(_, name)| name)
+}
+
+/// How many slips are believable in a word of this length: none in single letters, one in short words.
+fn allowed(length: usize) -> usize {
+    if length < 2 { 0 } else { (length / 4).max(1) }
 }
 
 /// "did you mean" for `wrong`, or the list of what exists.

@@ -60,6 +60,15 @@ impl Read for f64 {
     }
 }
 
+impl Read for bool {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        match item.value {
+            Value::Bool(b) => Ok(b),
+            _ => wrong(item, "true or false"),
+        }
+    }
+}
+
 impl Read for u64 {
     fn read(item: &Item) -> Result<Self, (String, String)> {
         match item.value {
@@ -102,7 +111,9 @@ impl Read for QueueLimit {
         let Some(text) = item.as_text() else { return wrong(item, want) };
         match packets(text) {
             Some(Err(error)) => Err(error),
-            Some(Ok(0)) => Err(("a queue of zero packets passes nothing".into(), "write at least \"1 packets\"".into())),
+            Some(Ok(0)) => {
+                Err(("a queue of zero packets passes nothing".into(), "write at least \"1 packets\"".into()))
+            }
             Some(Ok(n)) => match u32::try_from(n) {
                 Ok(n) if n <= 100_000_000 => Ok(QueueLimit::Packets(n)),
                 _ => Err((format!("a queue of {n} packets is absurd"), "write at most \"100000000 packets\"".into())),
@@ -225,6 +236,10 @@ impl<'a> Fields<'a> {
         }
         self.get(key)
     }
+    /// Counts keys as known that were not read because something before them failed.
+    pub(crate) fn excuse(&self, keys: &[&'static str]) {
+        self.known.borrow_mut().extend(keys);
+    }
     pub(crate) fn missing(&self, key: &'static str, example: &str) {
         self.known.borrow_mut().push(key);
         self.found.error(&self.at, format!("{} has no {key}", self.what), format!("add {key} = {example}"));
@@ -248,7 +263,9 @@ impl<'a> Fields<'a> {
     }
     /// Reports every key that was never asked for.
     pub(crate) fn finish(self) {
-        let known = self.known.into_inner();
+        let mut known = self.known.into_inner();
+        let mut seen = std::collections::BTreeSet::new();
+        known.retain(|key| seen.insert(*key));
         for entry in &self.table.entries {
             if !known.contains(&entry.key.as_str()) {
                 let help = suggest(&entry.key, "keys here", known.iter().copied());

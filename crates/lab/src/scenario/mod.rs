@@ -14,10 +14,11 @@ mod network;
 mod overrides;
 mod reach;
 mod schemes;
+mod settings;
 mod shipped;
 mod source;
 mod traffic;
-mod tree;
+pub(crate) mod tree;
 
 pub use diag::{Diagnostic, Place, Problems};
 pub use model::*;
@@ -64,9 +65,10 @@ fn prefix_error(prefix: &str) -> Option<String> {
         if let Some(bad) = component.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '?' | '#' | '"')) {
             return Some(format!("\"{prefix}\" contains {bad:?}"));
         }
-        let escaped = component.split('%').skip(1).all(|after| {
-            after.as_bytes().get(..2).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
-        });
+        let escaped = component
+            .split('%')
+            .skip(1)
+            .all(|after| after.as_bytes().get(..2).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)));
         if !escaped {
             return Some(format!("\"{prefix}\" has a % without two hexadecimal digits"));
         }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+pub use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::units::{Bytes, Rate, Span};
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links; events refer to them by index.
     pub links: Vec<Link>,
+    /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches alone.
+    pub overlay: Option<Vec<(usize, usize)>>,
     /// Who answers which prefix.
     pub producers: Vec<Producer>,
     /// Who asks for what, and when.
@@ -46,7 +49,7 @@ pub struct Scenario {
 pub enum NodeKind {
     /// A full NDN node that also forwards for others.
     Router,
-    /// A full NDN node that runs applications and never forwards for others.
+    /// An NDN node at the edge, with one link at most, so that it never forwards for others.
     Host,
     /// A layer-2 switch: queues and forwards frames, knows no NDN, carries no applications.
     Switch,
@@ -74,6 +77,9 @@ pub struct Link {
     pub a: usize,
     /// Index of the node at the second end.
     pub b: usize,
+    /// Routing cost, 1 or more, as routing should use it: what the file gives, else 1, or with [`CostModel::Delay`] the larger
+    /// propagation delay of the two directions in microseconds.
+    pub cost: u32,
     /// From `a` to `b`.
     pub forward: Direction,
     /// From `b` to `a`.
@@ -89,11 +95,9 @@ pub struct Direction {
     pub delay: Span,
     /// Queue at the sending end; a packet in transmission does not count.
     pub queue: QueueLimit,
-    /// Routing cost, 1 or more; with [`CostModel::Delay`] the delay in microseconds unless the file gives a cost.
-    pub cost: u64,
     /// What goes wrong on the way.
     pub impairment: Impairment,
-    /// Marker component (name or table) that replaces the scheme's at this queue.
+    /// Marker component (name or table) that replaces the scheme's at this queue; `None` where the sender is a switch.
     pub marker: Option<serde_json::Value>,
 }
 
@@ -121,8 +125,10 @@ impl fmt::Display for QueueLimit {
 pub struct Impairment {
     /// Probability that a packet is lost after transmission, 0 to 1.
     pub loss: f64,
-    /// Extra delay, uniform from zero to this, drawn per packet; order is kept.
+    /// Extra delay, uniform from zero to this, drawn per packet.
     pub jitter: Span,
+    /// Whether jitter may change the order of packets; otherwise a packet waits for the one before it.
+    pub jitter_reorders: bool,
     /// Probability that a packet arrives twice, 0 to 1.
     pub duplicate: f64,
     /// Probability that a packet is held back by `reorder_delay` while later ones pass it, 0 to 1.
@@ -180,12 +186,14 @@ pub enum Traffic {
         /// Number of Data, 1 or more.
         packets: u64,
     },
-    /// New segments at a fixed rate, whatever the network does.
+    /// The segments of one object at a constant rate, whatever the network does.
     Stream {
         /// Interests per second, above zero.
         rate: f64,
-        /// How they are spaced.
-        arrivals: Arrivals,
+        /// Number of Data; `None`: until stopped.
+        packets: Option<u64>,
+        /// How often a segment is asked for again when its Interest's lifetime ends.
+        retries: u32,
     },
     /// One-packet objects drawn from a catalogue by Zipf's law: rank r with probability proportional to r^-exponent.
     Zipf {
@@ -194,9 +202,11 @@ pub enum Traffic {
         /// How they are spaced.
         arrivals: Arrivals,
         /// Number of objects, 1 or more.
-        catalogue: u64,
+        catalogue: u32,
         /// Exponent, 0 (uniform) or more.
         exponent: f64,
+        /// How often an object is asked for again when its Interest's lifetime ends.
+        retries: u32,
     },
 }
 
@@ -256,19 +266,21 @@ pub enum Way {
 pub struct Routing {
     /// Which paths get into the FIBs.
     pub mode: RouteMode,
-    /// Where costs come from.
+    /// Where costs come from; [`Link::cost`] follows it already.
     pub cost: CostModel,
+    /// How long after a failure or return the FIBs follow; `None`: never.
+    pub reaction: Option<Span>,
 }
 
 /// Which paths get into the FIBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteMode {
-    /// One shortest path to the nearest producer.
+    /// One next hop: on the shortest path to the nearest producer.
     Shortest,
-    /// The next hops of the k shortest loop-free paths over all producers.
+    /// The k cheapest next hops.
     KShortest(u32),
-    /// Every loop-free alternative to every producer.
+    /// Every next hop that is nearer to some producer: all loop-free alternatives.
     All,
 }
 
@@ -299,8 +311,12 @@ pub struct Run {
     pub interest_size: Bytes,
     /// Bytes each packet adds on a link.
     pub framing: Bytes,
-    /// What becomes of congestion marks on Interests.
-    pub interest_marks: InterestMarks,
+    /// What becomes of congestion marks on Interests; `None`: the scheme decides.
+    pub interest_marks: Option<InterestMarks>,
+    /// Pending Interests per node at most.
+    pub pit_limit: u64,
+    /// One-way delay between a node and a planner.
+    pub control_delay: Span,
 }
 
 impl Run {
@@ -312,16 +328,6 @@ impl Run {
     pub fn interest_on_wire(&self) -> Bytes {
         self.interest_size + self.framing
     }
-}
-
-/// What becomes of congestion marks on Interests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InterestMarks {
-    /// They end with the Interest, as in ndnSIM 2.8.
-    Ignore,
-    /// The PIT remembers them and the Data that answers is marked.
-    Copy,
 }
 
 /// A scheme named in `run.schemes`.

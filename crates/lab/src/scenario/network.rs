@@ -6,132 +6,32 @@ use ndnweir_core::units::{Bytes, Rate, Span};
 
 use super::diag::{Findings, Place, suggest};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{
-    CostModel, Direction, Impairment, InterestMarks, Link, Node, NodeKind, QueueLimit, RouteMode, Routing, Run,
-};
+use super::model::{CostModel, Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::reach::Reach;
+use super::settings::{Settings, cache_check};
 use super::tree::{Item, Table, Value};
 use super::{is_name, overrides};
 use crate::topology::{MAX_LINKS, MAX_NODES};
-
-/// `[run]` and `[routing]`.
-pub(super) struct Settings {
-    pub run: Run,
-    pub routing: Routing,
-    pub payload: Bytes,
-    cache: u64,
-}
 
 /// Nodes and links, and where each was written.
 #[derive(Default)]
 pub(super) struct Network {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    pub overlay: Option<Vec<(usize, usize)>>,
     pub node_index: BTreeMap<String, usize>,
     pub link_index: BTreeMap<String, usize>,
     pub link_places: Vec<Place>,
-}
-
-const HOUR: Span = Span::from_millis(3_600_000);
-/// Most cached packets of one node.
-const MAX_CACHE: u64 = 1_000_000_000;
-/// Largest content of a Data: the packet format allows 8800 bytes for a whole packet.
-const MAX_PAYLOAD: Bytes = Bytes::new(8_000);
-
-/// A time within bounds.
-fn within(low: Span, high: Span) -> impl Fn(&Span) -> Result<(), String> {
-    move |&t| match t {
-        t if t < low => Err(format!("{t} is less than {low}")),
-        t if t > high => Err(format!("{t} is more than {high}")),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn payload_check(&bytes: &Bytes) -> Result<(), String> {
-    match bytes {
-        Bytes::ZERO => Err("a Data without content measures nothing".into()),
-        b if b > MAX_PAYLOAD => Err(format!("{b} does not fit into a Data packet")),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn cache_check(&Packets(n): &Packets) -> Result<(), String> {
-    if n <= MAX_CACHE { Ok(()) } else { Err(format!("{n} packets is absurd")) }
-}
-
-pub(super) fn settings(root: &Table, whole: &Place, found: &Findings) -> Settings {
-    let empty = Table::default();
-    let section = |key: &str| match root.get(key) {
-        Some(item) => (item.as_table().unwrap_or(&empty), item.at.clone()),
-        None => (&empty, whole.clone()),
-    };
-    let (table, at) = section("run");
-    let f = Fields::new(table, "[run]", &at, found);
-    let help = "write a time from \"1ms\" to \"24h\"-like \"1440min\"";
-    let duration = f.checked("duration", help, within(Span::from_millis(1), HOUR * 24)).unwrap_or(HOUR / 60);
-    let warm_up = f.get("warm-up").unwrap_or(Span::ZERO);
-    if warm_up >= duration {
-        let message = format!("warm-up: {warm_up} is not shorter than the run ({duration})");
-        f.error("warm-up", message, "averages need time after the warm-up: shorten it or lengthen the run");
-    }
-    let sample = f
-        .checked("sample", "write a time from \"100us\" to \"1h\"-like \"60min\"", within(Span::from_micros(100), HOUR))
-        .unwrap_or(Span::from_millis(100));
-    if duration.nanos() / sample.nanos().max(1) > 1_000_000 {
-        let message = format!("sample: {duration} at one point per {sample} is more than a million points");
-        f.error("sample", message, "sample less often, or shorten the run");
-    }
-    let start_jitter = f
-        .checked("start-jitter", "write a time from \"0ms\" to \"60min\"", within(Span::ZERO, HOUR))
-        .unwrap_or(Span::from_millis(5));
-    let payload = f
-        .checked("payload", "write a size from \"1B\" to \"8000B\"", payload_check)
-        .unwrap_or(Bytes::new(1024));
-    let cache = f.checked("cache", "write a number of packets such as \"1000 packets\"", cache_check);
-    let size = |key, default, least: u64| {
-        let check = |&b: &Bytes| {
-            if b.get() < least {
-                Err(format!("{b} is less than {least}B"))
-            } else if b > MAX_PAYLOAD {
-                Err(format!("{b} is more than {MAX_PAYLOAD}"))
-            } else {
-                Ok(())
-            }
-        };
-        f.checked(key, "write a size such as \"40B\"", check).unwrap_or(Bytes::new(default))
-    };
-    // Wire sizes of ndnSIM 2.8: 1064 B of Data for 1024 B of content, Interests of 30 B, 2 B of framing per link.
-    let (data_overhead, interest_size, framing) =
-        (size("data-overhead", 40, 0), size("interest-size", 30, 1), size("framing", 2, 0));
-    let marks = [("ignore", InterestMarks::Ignore), ("copy", InterestMarks::Copy)];
-    let interest_marks = f.word("interest-marks", &marks).unwrap_or(InterestMarks::Ignore);
-    f.item("schemes");
-    f.finish();
-
-    let (table, at) = section("routing");
-    let f = Fields::new(table, "[routing]", &at, found);
-    let k = f.checked::<u64>("k", "write a whole number from 1 to 64", |&k| {
-        if (1..=64).contains(&k) { Ok(()) } else { Err(format!("{k} paths make no sense")) }
-    });
-    let paths = k.unwrap_or(2) as u32;
-    let modes = [
-        ("shortest", RouteMode::Shortest),
-        ("k-shortest", RouteMode::KShortest(paths)),
-        ("all", RouteMode::All),
-    ];
-    let mode = f.word("mode", &modes).unwrap_or(RouteMode::Shortest);
-    if k.is_some() && !matches!(mode, RouteMode::KShortest(_)) {
-        f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");
-    }
-    let cost = f.word("cost", &[("hops", CostModel::Hops), ("delay", CostModel::Delay)]).unwrap_or(CostModel::Hops);
-    f.finish();
-    let run = Run { duration, warm_up, sample, start_jitter, data_overhead, interest_size, framing, interest_marks };
-    Settings { run, routing: Routing { mode, cost }, payload, cache: cache.map_or(0, |Packets(n)| n) }
+    /// Some nodes or links could not be read: what is missing for that reason is not reported again.
+    pub partial: bool,
 }
 
 pub(super) fn read(root: &Table, settings: &Settings, whole: &Place, found: &Findings) -> Network {
     let mut network = Network::default();
     nodes(root, settings, whole, found, &mut network);
     links(root, settings, whole, found, &mut network);
+    network.partial = network.nodes.len() != root.list("node").len() || network.links.len() != root.list("link").len();
+    overlay(root, found, &mut network);
     network
 }
 
@@ -174,7 +74,11 @@ fn nodes(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let help = "write a number of packets such as \"1000 packets\"";
         let cache = f.checked("cache", help, cache_check).map(|Packets(n)| n);
         if kind == NodeKind::Switch && cache.is_some_and(|n| n > 0) {
-            f.error("cache", "cache: a switch knows no NDN and caches nothing", "delete cache, or write kind = \"router\"");
+            f.error(
+                "cache",
+                "cache: a switch knows no NDN and caches nothing",
+                "delete cache, or write kind = \"router\"",
+            );
         }
         let coordinate = |key| {
             f.checked::<f64>(key, "write a number from -1e9 to 1e9", |x| {
@@ -200,9 +104,9 @@ struct Part {
     rate: Option<Rate>,
     delay: Option<Span>,
     queue: Option<QueueLimit>,
-    cost: Option<u64>,
     loss: Option<Probability>,
     jitter: Option<Span>,
+    jitter_reorders: Option<bool>,
     duplicate: Option<Probability>,
     reorder: Option<Probability>,
     reorder_delay: Option<Span>,
@@ -227,6 +131,13 @@ pub(super) fn delay_check(&delay: &Span) -> Result<(), String> {
     if delay <= Span::from_millis(100_000) { Ok(()) } else { Err(format!("{delay} is absurdly long")) }
 }
 
+const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
+
+/// The simulator keeps both kinds of extra delay together in 32 bits of nanoseconds.
+fn lag_check(&lag: &Span) -> Result<(), String> {
+    if lag <= Span::from_millis(2_000) { Ok(()) } else { Err(format!("{lag} is too long")) }
+}
+
 impl Part {
     fn read(f: &Fields<'_>, table: &Table, found: &Findings) -> Part {
         let marker = f.item("marker").and_then(|item| component(item, found));
@@ -234,14 +145,12 @@ impl Part {
             rate: f.checked("rate", RATE_HELP, rate_check),
             delay: f.checked("delay", DELAY_HELP, delay_check),
             queue: f.get("queue"),
-            cost: f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
-                if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
-            }),
             loss: f.get("loss"),
-            jitter: f.checked("jitter", DELAY_HELP, delay_check),
+            jitter: f.checked("jitter", LAG_HELP, lag_check),
+            jitter_reorders: f.get("jitter-reorders"),
             duplicate: f.get("duplicate"),
             reorder: f.get("reorder"),
-            reorder_delay: f.checked("reorder-delay", DELAY_HELP, delay_check),
+            reorder_delay: f.checked("reorder-delay", LAG_HELP, lag_check),
             marker,
             present: table.entries.iter().map(|e| e.key.clone()).collect(),
         }
@@ -253,9 +162,9 @@ impl Part {
             rate: self.rate.or(other.rate),
             delay: self.delay.or(other.delay),
             queue: self.queue.or(other.queue),
-            cost: self.cost.or(other.cost),
             loss: self.loss.or(other.loss),
             jitter: self.jitter.or(other.jitter),
+            jitter_reorders: self.jitter_reorders.or(other.jitter_reorders),
             duplicate: self.duplicate.or(other.duplicate),
             reorder: self.reorder.or(other.reorder),
             reorder_delay: self.reorder_delay.or(other.reorder_delay),
@@ -264,7 +173,7 @@ impl Part {
         }
     }
 
-    fn finish(self, f: &Fields<'_>, costs: CostModel, payload: Bytes, run: &Run) -> Option<Direction> {
+    fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
         let has = |key: &str| self.present.iter().any(|k| k == key);
         for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
             if !has(key) {
@@ -283,15 +192,14 @@ impl Part {
             let message = format!("queue: {bytes} has no room for one Data of {}", run.data_on_wire(payload));
             f.error("queue", message, "write a larger queue, or count it in packets");
         }
-        let microseconds = (delay.nanos() / 1_000).max(1);
         Some(Direction {
             rate: self.rate?,
             delay,
             queue,
-            cost: self.cost.unwrap_or(if costs == CostModel::Hops { 1 } else { microseconds }),
             impairment: Impairment {
                 loss: self.loss.map_or(0.0, |p| p.0),
                 jitter: self.jitter.unwrap_or(Span::ZERO),
+                jitter_reorders: self.jitter_reorders.unwrap_or(false),
                 duplicate: self.duplicate.map_or(0.0, |p| p.0),
                 reorder,
                 reorder_delay: self.reorder_delay.unwrap_or(Span::ZERO),
@@ -328,11 +236,13 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
             let table = item.as_table().unwrap_or(const { &Table { entries: Vec::new() } });
             let f = Fields::new(table, "[link-defaults]", &item.at, found);
             let part = Part::read(&f, table, found);
+            let cost = cost(&f);
             f.finish();
-            part
+            (part, cost)
         }
-        _ => Part::default(),
+        _ => (Part::default(), None),
     };
+    let (defaults, default_cost) = defaults;
     let items = root.list("link");
     if items.is_empty() && root.get("link").is_none() && !network.nodes.is_empty() {
         found.error(whole, "the scenario has no links", "add [[link]] tables with ends = [\"A\", \"B\"]");
@@ -347,6 +257,7 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let ends = ends(&f, network, found);
         f.get::<String>("name");
         let own = Part::read(&f, table, found);
+        let cost = cost(&f).or(default_cost);
         let way = |key: &'static str| {
             let part = match f.item(key) {
                 Some(Item { value: Value::Table(table), at }) => {
@@ -364,8 +275,21 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
             };
             part.or(&own).or(&defaults)
         };
-        let (forward, backward) = (way("forward"), way("backward"));
-        let finish = |part: Part| part.finish(&f, settings.routing.cost, settings.payload, &settings.run);
+        let (mut forward, mut backward) = (way("forward"), way("backward"));
+        if let Some((a, b)) = ends {
+            // A marker for the whole link is meant for its NDN end; a switch has none.
+            for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
+                if network.nodes[end].kind == NodeKind::Switch {
+                    let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));
+                    if let Some(marker) = explicit {
+                        let message = format!("{} is a switch and marks nothing", network.nodes[end].name);
+                        found.error(&marker.at, message, "delete the marker, or make the node a router");
+                    }
+                    part.marker = None;
+                }
+            }
+        }
+        let finish = |part: Part| part.finish(&f, settings.payload, &settings.run);
         let (forward, backward) = (finish(forward), finish(backward));
         let name_place = if table.get("name").is_some() { f.place("name") } else { f.place("ends") };
         f.finish();
@@ -391,8 +315,69 @@ fn links(root: &Table, settings: &Settings, whole: &Place, found: &Findings, net
         let (Some(forward), Some(backward)) = (forward, backward) else { continue };
         network.link_index.insert(name.clone(), network.links.len());
         network.link_places.push(item.at.clone());
-        network.links.push(Link { name, a, b, forward, backward });
+        let delay = forward.delay.max(backward.delay).nanos() / 1_000;
+        let cost = cost.unwrap_or(match settings.routing.cost {
+            CostModel::Hops => 1,
+            CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
+        });
+        network.links.push(Link { name, a, b, cost, forward, backward });
     }
+    hosts(network, found);
+}
+
+/// Hosts have one link, so that nothing is ever forwarded through them.
+fn hosts(network: &Network, found: &Findings) {
+    let mut degree = vec![0; network.nodes.len()];
+    for (link, place) in network.links.iter().zip(&network.link_places) {
+        for end in [link.a, link.b] {
+            degree[end] += 1;
+            if degree[end] == 2 && network.nodes[end].kind == NodeKind::Host {
+                let message = format!("a second link at host {}", network.nodes[end].name);
+                found.error(place, message, "a host has one link: write kind = \"router\" for that node");
+            }
+        }
+    }
+}
+
+fn cost(f: &Fields<'_>) -> Option<u32> {
+    f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
+        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
+    })
+    .map(|c| c as u32)
+}
+
+/// `overlay = [["A", "B"], ...]`: pairs of nodes that are neighbours across switches.
+fn overlay(root: &Table, found: &Findings, network: &mut Network) {
+    let Some(item) = root.get("overlay") else { return };
+    let help = "write overlay = [[\"A\", \"B\"]] with pairs of NDN nodes";
+    let Value::List(items) = &item.value else {
+        found.error(&item.at, format!("overlay is {}, not a list of pairs", item.kind()), help);
+        return;
+    };
+    let switches = Reach::through_switches(network);
+    let mut pairs = Vec::new();
+    for pair in items {
+        let names: Vec<&str> = match &pair.value {
+            Value::List(ends) => ends.iter().filter_map(Item::as_text).collect(),
+            _ => Vec::new(),
+        };
+        let &[a, b] = names.as_slice() else {
+            found.error(&pair.at, "this is no pair of nodes", help);
+            continue;
+        };
+        let (a, b) = (node_index(a, &pair.at, network, found), node_index(b, &pair.at, network, found));
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        if a == b || [a, b].iter().any(|&n| network.nodes[n].kind == NodeKind::Switch) {
+            found.error(&pair.at, "this is no pair of two different NDN nodes", help);
+        } else if !switches.can(a, b) && !network.partial {
+            let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
+            let help = "overlay neighbours need a path of switches between them";
+            found.error(&pair.at, format!("no switches join {a} and {b}"), help);
+        } else {
+            pairs.push((a, b));
+        }
+    }
+    network.overlay = Some(pairs);
 }
 
 fn ends(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<(usize, usize)> {

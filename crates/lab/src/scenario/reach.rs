@@ -3,52 +3,67 @@
 use super::model::NodeKind;
 use super::network::Network;
 
-/// Answers "is there a path from this node to that one" in constant time per neighbour.
-///
-/// Routers and switches forward for others, hosts do not; so a host reaches what its neighbours' components reach.
+/// Answers "is there a path from this node to that one".
 pub(super) struct Reach {
-    /// Components of the graph of routers and switches that each node touches.
-    touches: Vec<Vec<usize>>,
-    neighbours: Vec<Vec<usize>>,
+    /// By node: the component it belongs to, named by its first member.
+    component: Vec<usize>,
+    /// By node: the components of switches it touches; only of [`Reach::through_switches`].
+    touches: Option<Vec<Vec<usize>>>,
 }
 
 impl Reach {
+    /// Paths as NDN sees them: over links, and over switches as far as the overlay allows.
     pub(super) fn new(network: &Network) -> Reach {
-        let count = network.nodes.len();
-        let mut neighbours = vec![Vec::new(); count];
-        for link in &network.links {
-            neighbours[link.a].push(link.b);
-            neighbours[link.b].push(link.a);
-        }
-        let transit = |n: usize| network.nodes[n].kind != NodeKind::Host;
-        let mut component = vec![usize::MAX; count];
-        for start in (0..count).filter(|&n| transit(n)) {
-            let mut stack = vec![start];
-            while let Some(n) = stack.pop() {
-                if component[n] == usize::MAX {
-                    component[n] = start;
-                    stack.extend(neighbours[n].iter().copied().filter(|&m| transit(m)));
+        let switch = |n: usize| network.nodes[n].kind == NodeKind::Switch;
+        let links = network.links.iter().map(|l| (l.a, l.b));
+        let pairs: Vec<(usize, usize)> = match &network.overlay {
+            None => links.collect(),
+            Some(overlay) => links.filter(|&(a, b)| !switch(a) && !switch(b)).chain(overlay.iter().copied()).collect(),
+        };
+        Reach { component: components(network.nodes.len(), &pairs), touches: None }
+    }
+
+    /// Paths from NDN node to NDN node over switches alone.
+    pub(super) fn through_switches(network: &Network) -> Reach {
+        let switch = |n: usize| network.nodes[n].kind == NodeKind::Switch;
+        let links: Vec<(usize, usize)> = network.links.iter().map(|l| (l.a, l.b)).collect();
+        let inner: Vec<_> = links.iter().copied().filter(|&(a, b)| switch(a) && switch(b)).collect();
+        let component = components(network.nodes.len(), &inner);
+        let mut touches = vec![Vec::new(); network.nodes.len()];
+        for (a, b) in links {
+            for (node, other) in [(a, b), (b, a)] {
+                if !switch(node) && switch(other) {
+                    touches[node].push(component[other]);
                 }
             }
         }
-        let touches = (0..count)
-            .map(|n| {
-                let mut all: Vec<usize> = if transit(n) {
-                    vec![component[n]]
-                } else {
-                    neighbours[n].iter().map(|&m| component[m]).filter(|&c| c != usize::MAX).collect()
-                };
-                all.sort_unstable();
-                all.dedup();
-                all
-            })
-            .collect();
-        Reach { touches, neighbours }
+        Reach { component, touches: Some(touches) }
     }
 
     pub(super) fn can(&self, from: usize, to: usize) -> bool {
-        from == to
-            || self.neighbours[from].contains(&to)
-            || self.touches[from].iter().any(|c| self.touches[to].binary_search(c).is_ok())
+        match &self.touches {
+            None => self.component[from] == self.component[to],
+            Some(touches) => touches[from].iter().any(|c| touches[to].contains(c)),
+        }
     }
+}
+
+/// The connected component of each node.
+fn components(count: usize, pairs: &[(usize, usize)]) -> Vec<usize> {
+    let mut neighbours = vec![Vec::new(); count];
+    for &(a, b) in pairs {
+        neighbours[a].push(b);
+        neighbours[b].push(a);
+    }
+    let mut component = vec![usize::MAX; count];
+    for start in 0..count {
+        let mut stack = vec![start];
+        while let Some(n) = stack.pop() {
+            if component[n] == usize::MAX {
+                component[n] = start;
+                stack.extend(&neighbours[n]);
+            }
+        }
+    }
+    component
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use ndnweir_core::registry::Family;
+
 use super::diag::{Findings, Place, suggest};
 use super::model::{Composition, SchemeName};
 use super::network::{Network, component};
 use super::tree::{Item, Table, Value};
 use super::{SchemeCheck, is_name};
 
-/// The families a composition may name a component of.
-const FAMILIES: [&str; 7] = ["consumer", "queue", "marker", "shaper", "strategy", "meter", "planner"];
+/// Keys of a composition that are no family.
+const OTHER_KEYS: [&str; 3] = ["base", "summary", "interest-marks"];
 
 pub(super) fn read(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> (Vec<SchemeName>, Vec<Composition>) {
     let compositions = compositions(root, found, check);
@@ -60,32 +62,55 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
             continue;
         }
         let mut sound = true;
-        for family in &table.entries {
-            if !FAMILIES.contains(&family.key.as_str()) {
-                let help = suggest(&family.key, "families", FAMILIES);
-                found.error(&family.key_at, format!("there is no family \"{}\"", family.key), help);
+        let families = Family::ALL.iter().map(|family| family.key());
+        for entry in &table.entries {
+            let known = families.clone().chain(OTHER_KEYS);
+            if !known.clone().any(|key| key == entry.key) {
+                let help = suggest(&entry.key, "keys of a scheme", known);
+                found.error(&entry.key_at, format!("a scheme has no \"{}\"", entry.key), help);
                 sound = false;
-            } else {
-                sound &= component(&family.item, found).is_some();
+            } else if families.clone().any(|key| key == entry.key) && table.get("base").is_none() {
+                // With a base, a table without a name changes parameters of the base's component.
+                sound &= component(&entry.item, found).is_some();
             }
         }
-        let Some(families) = item.to_json().ok().filter(|_| sound) else { continue };
+        let families = match item.to_json() {
+            Ok(families) if sound => families,
+            Ok(_) => continue,
+            Err((at, message)) => {
+                found.error(&at, message, "write a number, a text, true, false, a list or a table");
+                continue;
+            }
+        };
         if let Err(message) = check(name, &families) {
-            let place = place_of(table, &message).unwrap_or(&item.at);
-            found.error(place, format!("scheme {name}: {message}"), "see `ndnweir list` for components and their parameters");
+            let message = message.strip_prefix(&format!("scheme {name}: ")).unwrap_or(&message);
+            let place = place_of(table, message).unwrap_or(&item.at);
+            let help = "`ndnweir list` shows the components, `ndnweir explain NAME` their parameters";
+            found.error(place, format!("scheme {name}: {message}"), help);
         }
         compositions.push(Composition { name: name.clone(), families, place: item.at.clone() });
     }
     compositions
 }
 
-/// The place of the key an error text starts with: `family: ...` or `family.parameter: ...`.
+/// The place of what an error text is about: the key it starts with (`family: ...` or `family.parameter: ...`), or the
+/// parameter or component it quotes.
 fn place_of<'a>(table: &'a Table, message: &str) -> Option<&'a Place> {
-    let (path, _) = message.split_once(':')?;
-    let mut parts = path.trim().split('.');
-    let family = table.get(parts.next()?)?;
-    let parameter = parts.next().and_then(|key| family.as_table()?.get(key));
-    Some(&parameter.unwrap_or(family).at)
+    let path = message.split_once(':').map_or("", |(path, _)| path.trim());
+    let mut parts = path.split('.');
+    if let Some(family) = parts.next().and_then(|key| table.get(key)) {
+        let parameter = parts.next().and_then(|key| family.as_table()?.get(key));
+        return Some(&parameter.unwrap_or(family).at);
+    }
+    let quoted = |text: &str| ['"', '`'].iter().any(|q| message.contains(&format!("{q}{text}{q}")));
+    let parameters = table.entries.iter().filter_map(|e| e.item.as_table()).flat_map(|t| &t.entries);
+    if let Some(parameter) = parameters.filter(|p| p.key != "name").find(|p| quoted(&p.key)) {
+        return Some(&parameter.key_at);
+    }
+    // The component's name may also open the text: "codel: ...".
+    let component = |item: &'a Item| item.as_text().or_else(|| item.as_table()?.get("name")?.as_text());
+    let meant = |item: &'a Item| component(item).is_some_and(|name| quoted(name) || path == name);
+    table.entries.iter().find(|e| e.key != "base" && meant(&e.item)).map(|e| &e.item.at)
 }
 
 /// Checks the markers that replace a scheme's on single links.

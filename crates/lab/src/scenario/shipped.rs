@@ -1,5 +1,7 @@
 //! The scenarios that come with the program, so that it needs no files beside it.
 
+use super::tree;
+
 /// A scenario that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
@@ -9,6 +11,14 @@ pub struct Shipped {
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,
+}
+
+impl Shipped {
+    /// What it shows, in a sentence or two: the scenario's `about`.
+    pub fn summary(&self) -> String {
+        let root = tree::parse(self.file, self.text).unwrap_or_default();
+        root.get("about").and_then(tree::Item::as_text).unwrap_or_default().to_string()
+    }
 }
 
 macro_rules! scenarios {
@@ -27,22 +37,11 @@ macro_rules! topologies {
     };
 }
 
-const SCENARIOS: &[Shipped] = scenarios![
-    "dumbbell",
-    "two-paths",
-    "three-paths",
-    "parking-lot",
-    "linear",
-    "abilene",
-    "geant",
-    "star-100",
-];
+const SCENARIOS: &[Shipped] =
+    scenarios!["dumbbell", "two-paths", "three-paths", "parking-lot", "linear", "abilene", "geant", "star-100",];
 
-const TOPOLOGIES: &[(&str, &str)] = topologies![
-    "topologies/abilene.graphml",
-    "topologies/geant.graphml",
-    "topologies/example-ndnsim.txt",
-];
+const TOPOLOGIES: &[(&str, &str)] =
+    topologies!["topologies/abilene.graphml", "topologies/geant.graphml", "topologies/example-ndnsim.txt",];
 
 /// All shipped scenarios, simplest first.
 pub fn shipped() -> &'static [Shipped] {

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::tree::{self, Item, Table, Value};
-use super::{SchemeCheck, expand, gravity, network, schemes, shipped, traffic};
+use super::{SchemeCheck, expand, gravity, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -129,7 +129,7 @@ impl Source {
         expand::node_names(&mut root);
         overrides::apply_network(&mut root, &self.overrides, &found);
         let whole = Place::at(&self.name.as_str().into(), 1, 1);
-        let settings = network::settings(&root, &whole, &found);
+        let settings = settings::read(&root, &whole, &found);
         let network = network::read(&root, &settings, &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
@@ -145,6 +145,7 @@ impl Source {
             source: self.name.clone(),
             nodes: network.nodes,
             links: network.links,
+            overlay: network.overlay,
             producers: traffic.producers,
             consumers: traffic.consumers,
             events: traffic.events,
@@ -165,6 +166,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
         fields.error("name", "name: this is no usable name", "use letters, digits, '_', '-', '.' and '+', at most 64");
     }
     fields.get::<String>("about");
+    fields.item("overlay");
     for key in ["run", "routing", "topology", "demand", "link-defaults", "scheme"] {
         if let Some(item) = fields.item(key)
             && item.as_table().is_none()

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use ndnweir_core::units::{Bytes, Span};
 
 use super::diag::{Findings, Place, suggest};
-use super::fields::{Fields, Probability, RequestRate};
+use super::fields::{Fields, Packets, Probability, RequestRate};
 use super::model::{Arrivals, Change, Consumer, Event, NodeKind, Producer, Traffic, Way};
-use super::network::{self, Network, Settings};
+use super::network::{self, Network};
 use super::reach::Reach;
+use super::settings::{self, Settings};
 use super::tree::Table;
 use super::{MAX_APPLICATIONS, MAX_EVENTS, SchemeCheck, is_under, prefix_error};
 
@@ -30,7 +31,7 @@ pub(super) fn read(
 ) -> Applications {
     for key in ["producer", "consumer"] {
         let items = root.list(key);
-        if items.is_empty() && root.get(key).is_none() {
+        if items.is_empty() && root.get(key).is_none() && root.get("demand").is_none() {
             let help = format!("add [[{key}]] tables, or [demand] with model = \"gravity\"");
             found.error(whole, format!("the scenario has no {key}s"), help);
         }
@@ -97,7 +98,7 @@ fn producers(root: &Table, settings: &Settings, network: &Network, found: &Findi
         let node = node_of(&f, network, found);
         let prefix = prefix_of(&f);
         let payload = f
-            .checked("payload", "write a size from \"1B\" to \"8000B\"", network::payload_check)
+            .checked("payload", "write a size from \"1B\" to \"8000B\"", settings::payload_check)
             .unwrap_or(settings.payload);
         let day = Span::from_millis(86_400_000);
         let freshness = f.checked("freshness", "write a time up to \"1440min\"", |&t: &Span| {
@@ -211,11 +212,14 @@ impl ConsumerReader<'_> {
         let reached: Vec<usize> =
             answers.iter().copied().filter(|&p| self.reach.can(node, self.producers[p].node)).collect();
         if reached.is_empty() {
+            if self.network.partial {
+                return None;
+            }
             let names: Vec<&str> =
                 answers.iter().map(|&p| self.network.nodes[self.producers[p].node].name.as_str()).collect();
             let from = &self.network.nodes[node].name;
             let message = format!("{prefix} cannot be reached: no path from {from} to {}", names.join(", "));
-            f.error("prefix", message, "add the missing link (hosts do not forward for others; routers and switches do)");
+            f.error("prefix", message, "add the missing link (or overlay pair)");
             return None;
         }
         Some(reached)
@@ -230,20 +234,30 @@ impl ConsumerReader<'_> {
             Zipf,
         }
         let kinds = [("fetch", Kind::Fetch), ("object", Kind::Object), ("stream", Kind::Stream), ("zipf", Kind::Zipf)];
-        let kind = match f.item("kind") {
-            Some(_) => f.word("kind", &kinds)?,
-            None => Kind::Fetch,
+        let kind = match (f.item("kind"), f.word("kind", &kinds)) {
+            (None, _) => Kind::Fetch,
+            (Some(_), Some(kind)) => kind,
+            (Some(_), None) => {
+                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries"]);
+                return None;
+            }
         };
         let words = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
         let count = |key: &'static str, example: &str| {
-            f.required::<super::fields::Packets>(key, example)?;
+            if f.item(key).is_none() {
+                f.missing(key, example);
+            }
             let help = format!("write a number of packets such as {example}");
-            f.checked::<super::fields::Packets>(key, &help, |n| match n.0 {
+            let check = |&Packets(n): &Packets| match n {
                 0 => Err("zero packets are no object".into()),
-                n if n > 1_000_000_000_000 => Err(format!("{n} packets is absurd")),
+                n if n > 4_000_000_000 => Err(format!("{n} packets is absurd")),
                 _ => Ok(()),
-            })
-            .map(|n| n.0)
+            };
+            f.checked(key, &help, check).map(|Packets(n)| n)
+        };
+        let retries = || {
+            let check = |&n: &u64| if n <= 1_000 { Ok(()) } else { Err(format!("{n} retries make no sense")) };
+            f.checked("retries", "write a whole number from 0 to 1000", check).unwrap_or(0) as u32
         };
         let rate = || {
             f.required::<RequestRate>("rate", "\"1000/s\"").map(|rate| match rate {
@@ -255,24 +269,25 @@ impl ConsumerReader<'_> {
             Kind::Fetch => Some(Traffic::Fetch),
             Kind::Object => Some(Traffic::Object { packets: count("packets", "\"15000 packets\"")? }),
             Kind::Stream => {
-                let arrivals = f.word("arrivals", &words).unwrap_or(Arrivals::Constant);
-                Some(Traffic::Stream { rate: rate()?, arrivals })
+                let packets = f.item("packets").and_then(|_| count("packets", "\"15000 packets\""));
+                let retries = retries();
+                Some(Traffic::Stream { rate: rate()?, packets, retries })
             }
             Kind::Zipf => {
                 let arrivals = f.word("arrivals", &words).unwrap_or(Arrivals::Poisson);
-                let catalogue = f
-                    .required::<u64>("catalogue", "10000")
-                    .filter(|_| true)
-                    .and_then(|_| {
-                        f.checked::<u64>("catalogue", "write a number of objects from 1 to 100000000", |&n| {
-                            let fits = (1..=100_000_000).contains(&n);
-                            if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
-                        })
-                    });
+                if f.item("catalogue").is_none() {
+                    f.missing("catalogue", "10000");
+                }
+                let catalogue = f.checked::<u64>("catalogue", "write a number of objects from 1 to 50000000", |&n| {
+                    let fits = (1..=50_000_000).contains(&n);
+                    if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
+                });
                 let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
                     if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is no Zipf exponent")) }
                 });
-                Some(Traffic::Zipf { rate: rate()?, arrivals, catalogue: catalogue?, exponent: exponent.unwrap_or(0.8) })
+                let retries = retries();
+                let (rate, catalogue) = (rate()?, catalogue? as u32);
+                Some(Traffic::Zipf { rate, arrivals, catalogue, exponent: exponent.unwrap_or(0.8), retries })
             }
         }
     }
@@ -314,10 +329,17 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         ("node-restart", 6),
     ];
     f.required::<String>("action", "\"link-down\"")?;
-    let action = f.word("action", &actions)?;
+    let Some(action) = f.word("action", &actions) else {
+        f.excuse(&["link", "node", "rate", "delay", "loss", "way"]);
+        return None;
+    };
     if action >= 5 {
         let name = f.required::<String>("node", "\"NODE\"")?;
         let node = network::node_index(&name, &f.place("node"), network, found)?;
+        if network.nodes[node].kind == NodeKind::Switch {
+            f.error("node", format!("{name} is a switch"), "only NDN nodes crash; take a switch's links down instead");
+            return None;
+        }
         return Some(if action == 5 { Change::NodeCrash(node) } else { Change::NodeRestart(node) });
     }
     let name = f.required::<String>("link", "\"A-B\"")?;
@@ -326,8 +348,11 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
     };
     let straight = network.link_index.get(&name).copied();
     let Some(link) = straight.or_else(reversed) else {
-        let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
-        f.error("link", format!("there is no link \"{name}\""), help);
+        if !network.partial {
+            let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
+            f.error("link", format!("there is no link \"{name}\""), help);
+        }
+        f.excuse(&["rate", "delay", "loss", "way"]);
         return None;
     };
     let mut way = Way::Both;

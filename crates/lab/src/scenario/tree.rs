@@ -147,9 +147,7 @@ impl Item {
             ),
             Value::Bool(b) => Json::Bool(*b),
             Value::Unusable(what) => return Err((self.at.clone(), format!("{what} cannot be used here"))),
-            Value::List(items) => {
-                Json::Array(items.iter().map(Item::to_json).collect::<Result<Vec<_>, _>>()?)
-            }
+            Value::List(items) => Json::Array(items.iter().map(Item::to_json).collect::<Result<Vec<_>, _>>()?),
             Value::Table(table) => {
                 let pairs = table.entries.iter().map(|e| Ok((e.key.clone(), e.item.to_json()?)));
                 Json::Object(pairs.collect::<Result<_, _>>()?)
@@ -157,6 +155,9 @@ impl Item {
         })
     }
 }
+
+/// Columns are not counted beyond this many bytes into a line: nobody reads such lines, and counting would take quadratic time.
+const LONG_LINE: usize = 10_000;
 
 /// Turns byte offsets of a text into lines and columns.
 pub(crate) struct Lines<'t> {
@@ -173,6 +174,9 @@ impl<'t> Lines<'t> {
     pub(crate) fn place(&self, offset: usize) -> Place {
         let line = self.starts.partition_point(|&start| start <= offset).max(1);
         let start = self.starts[line - 1];
+        if offset - start > LONG_LINE {
+            return Place::at(&self.source, line, 0);
+        }
         let before = self.text.get(start..offset.min(self.text.len())).unwrap_or("");
         Place::at(&self.source, line, before.chars().count() + 1)
     }

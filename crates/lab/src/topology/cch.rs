@@ -43,17 +43,32 @@ pub(super) fn read(source: &str, text: &str) -> Result<Topology, Problems> {
             ),
         }
     }
+    // A router whose line cannot be read would also be missed as a neighbour.
+    found.check()?;
     let mut seen = BTreeSet::new();
     for (a, uid, place) in wanted {
         let Some(&b) = index.get(&uid) else {
-            found.error(&place, format!("neighbour <{uid}> has no line of its own"), "add the router, or delete the neighbour");
+            found.error(
+                &place,
+                format!("neighbour <{uid}> has no line of its own"),
+                "add the router, or delete the neighbour",
+            );
             continue;
         };
         if a == b {
             let message = format!("self-loop at r{uid} skipped");
             topology.notes.push(Diagnostic { place, message, help: String::new() });
         } else if seen.insert((a.min(b), a.max(b))) {
-            topology.links.push(TopologyLink { a, b, rate: None, delay: None, queue: None, cost: None, loss: None, place });
+            topology.links.push(TopologyLink {
+                a,
+                b,
+                rate: None,
+                delay: None,
+                queue: None,
+                cost: None,
+                loss: None,
+                place,
+            });
         }
     }
     found.check()?;

@@ -8,18 +8,18 @@
 use std::collections::BTreeMap;
 
 use ndnweir_core::units::{Rate, Span};
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::{Topology, TopologyLink, TopologyNode, clean_name};
 use crate::scenario::diag::{Findings, suggest};
+use crate::scenario::tree::Lines;
 use crate::scenario::{Diagnostic, Place, Problems};
 
 /// OC-1, the base rate of SONET, in bit/s (ANSI T1.105).
 const OC1: f64 = 51_840_000.0;
 
 struct Reader<'a> {
-    source: std::sync::Arc<str>,
-    document: &'a Document<'a>,
+    lines: Lines<'a>,
     /// (what it belongs to, key id) → attribute name in lower case.
     keys: BTreeMap<String, String>,
     found: Findings,
@@ -29,11 +29,16 @@ pub(super) fn read(source: &str, text: &str) -> Result<Topology, Problems> {
     let source: std::sync::Arc<str> = source.into();
     let options = ParsingOptions { nodes_limit: 4_000_000, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
-        let pos = error.pos();
-        let place = Place::at(&source, pos.row as usize, pos.col as usize);
+        // The parser gives no place for a file that ends too early: that is its last line.
+        let place = match error {
+            Error::UnexpectedEndOfStream | Error::UnclosedRootNode | Error::NoRootNode => {
+                Lines::new(&source, text).place(text.trim_end().len())
+            }
+            _ => Place::at(&source, error.pos().row as usize, error.pos().col as usize),
+        };
         Problems::one(place, format!("not valid XML: {error}"), "the file may be cut off or damaged: fetch it again")
     })?;
-    let mut reader = Reader { source, document: &document, keys: BTreeMap::new(), found: Findings::default() };
+    let mut reader = Reader { lines: Lines::new(&source, text), keys: BTreeMap::new(), found: Findings::default() };
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
         let message = format!("this is <{}>, not GraphML", root.tag_name().name());
@@ -68,8 +73,7 @@ impl LocalName for Node<'_, '_> {
 
 impl Reader<'_> {
     fn place(&self, node: Node<'_, '_>) -> Place {
-        let pos = self.document.text_pos_at(node.range().start);
-        Place::at(&self.source, pos.row as usize, pos.col as usize)
+        self.lines.place(node.range().start)
     }
 
     /// The `<data>` of an element by attribute name, with the element it stands in.
@@ -176,7 +180,9 @@ impl Reader<'_> {
                 match text.parse::<Rate>() {
                     Ok(rate) if rate > Rate::ZERO => return Some(rate),
                     Ok(_) => self.found.error(&self.place(*node), "the rate is zero", "write a rate above zero"),
-                    Err(error) => self.found.error(&self.place(*node), error.to_string(), "write a rate such as 10Mbps"),
+                    Err(error) => {
+                        self.found.error(&self.place(*node), error.to_string(), "write a rate such as 10Mbps")
+                    }
                 }
                 return None;
             }

@@ -104,8 +104,7 @@ pub fn read(format: Format, source: &str, text: &str) -> Result<Topology, Proble
         let message = "the topology has no links";
         return Err(Problems::one(Place::whole(source), message, "use a topology with at least one link"));
     }
-    for (count, limit, what) in
-        [(topology.nodes.len(), MAX_NODES, "nodes"), (topology.links.len(), MAX_LINKS, "links")]
+    for (count, limit, what) in [(topology.nodes.len(), MAX_NODES, "nodes"), (topology.links.len(), MAX_LINKS, "links")]
     {
         if count > limit {
             let message = format!("the topology has {count} {what}, more than {limit}");

@@ -73,7 +73,7 @@ impl Reader {
             (Ok(y), Ok(x)) => (y, x),
             (Err(message), _) | (_, Err(message)) => {
                 self.found.error(&place, message, "a node line reads: name comment y x");
-                return;
+                (None, None)
             }
         };
         // (0, 0) means "no position" to ndnSIM, which then draws the node anywhere.
@@ -171,9 +171,8 @@ fn max_packets(text: &str) -> Result<QueueLimit, String> {
 
 fn error_model(text: &str) -> Result<f64, String> {
     let mut parts = text.split(',').map(|part| part.trim_matches('"'));
-    let attribute = |name: &str| {
-        text.split(',').find_map(|part| part.trim_matches('"').strip_prefix(name)?.strip_prefix('='))
-    };
+    let attribute =
+        |name: &str| text.split(',').find_map(|part| part.trim_matches('"').strip_prefix(name)?.strip_prefix('='));
     let rate = attribute("ErrorRate").and_then(|r| r.parse::<f64>().ok()).filter(|p| (0.0..=1.0).contains(p));
     match (parts.next(), attribute("ErrorUnit"), rate) {
         (Some("ns3::RateErrorModel"), Some("ERROR_UNIT_PACKET"), Some(rate)) => Ok(rate),
@@ -187,7 +186,8 @@ fn error_model(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# ignored\nrouter\n# node comment y x\nA NA 1 2\nB NA 3 4\nlink\nA B 10Mbps 2 5ms 20\nB A 1Mbps\n";
+    const TEXT: &str =
+        "# ignored\nrouter\n# node comment y x\nA NA 1 2\nB NA 3 4\nlink\nA B 10Mbps 2 5ms 20\nB A 1Mbps\n";
 
     #[test]
     fn columns_are_read_and_the_reverse_link_is_skipped() {
