@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn nacks_closer_than_the_gap_are_one_congestion() {
-        let at = |ms| Time::from_nanos(ms * 1_000_000);
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         let events = [(at(80), 11), (at(90), 0), (at(3130), 2), (at(3140), 2), (at(5270), 4)];
         let found = episodes(&events, Span::from_millis(100));
         assert_eq!(found.iter().map(|e| e.count).collect::<Vec<_>>(), [11, 4, 4]);

@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(axis.label(2.0), "2");
         let fine = Axis::new(0.92, 1.0, 4, true);
         assert_eq!(fine.ticks.iter().map(|t| fine.label(*t)).collect::<Vec<_>>(), ["0.92", "0.94", "0.96", "0.98", "1.00"]);
-        assert_eq!(Axis::new(0.0, 0.25, 4, false).label(0.025), "0.025");
+        assert_eq!(Axis::new(0.0, 0.1, 4, false).label(0.025), "0.025");
     }
 
     #[test]

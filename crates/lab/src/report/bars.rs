@@ -161,8 +161,8 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
     let (row, gap) = (if rows.len() > 12 { 19.0 } else { 24.0 }, if each { 9.0 } else { 3.0 });
     let top_value = rows.iter().map(|r| r.2.p99.max(r.2.mean + r.2.sd)).fold(0.0, f64::max) * 1.12;
     let low = rows.iter().map(|r| r.2.min).fold(f64::MAX, f64::min);
-    // Start at zero unless all the action is far from it.
-    let axis = Axis::new(if low > 0.6 * top_value { low * 0.97 } else { 0.0 }, top_value, 8, false);
+    // Start at zero unless that leaves a third of the width empty.
+    let axis = Axis::new(if low > 0.35 * top_value { low * 0.95 } else { 0.0 }, top_value, 8, true);
     let x = |v: f64| axis.place(v.min(axis.high), left, right);
     let mut canvas = Canvas::default();
     let mut y = 4.0;
@@ -177,7 +177,7 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
         canvas.text("", (x(*tick), y + 19.0), Anchor::Middle, &axis.label(*tick));
     }
     canvas.line("base", (left, y + 4.0), (right, y + 4.0));
-    canvas.text("mute", (right + 8.0, y + 19.0), Anchor::Start, "ms");
+    canvas.text("mute", (right + 22.0, y + 19.0), Anchor::Start, "ms");
     for (i, ((k, name, d), y)) in rows.iter().zip(&places).enumerate() {
         let scheme = schemes[*k];
         canvas.open(&format!("{} k{k}", colour(*k)));

@@ -130,15 +130,18 @@ impl<'a> Shown<'a> {
         let mut grid = self.grid(id, title, y_label, caption);
         for (k, run) in self.runs() {
             let mut panel = Panel { title: self.schemes[k].to_owned(), scheme: Some(k), ..Panel::default() };
-            let series = |name: &str| run.series.get(Kind::Consumers, &[name], metric);
+            let series = |name: &str| {
+                let values = run.series.get(Kind::Consumers, &[name], metric)?;
+                Some(self.while_active(name, values))
+            };
             if many {
-                let all: Vec<&[f64]> = names.iter().filter_map(|n| series(n)).collect();
+                let all: Vec<Vec<f64>> = names.iter().filter_map(|n| series(n)).collect();
                 panel.bands.extend(band(k, &all));
             } else {
                 panel.lines = (names.iter().enumerate())
                     .filter_map(|(i, n)| {
                         let label = if names.len() > 1 { (*n).to_owned() } else { String::new() };
-                        Some(Line { label, scheme: k, style: i, values: series(n)?.to_vec() })
+                        Some(Line { label, scheme: k, style: i, values: series(n)? })
                     })
                     .collect();
             }
@@ -148,6 +151,17 @@ impl<'a> Shown<'a> {
             grid.panels.push(panel);
         }
         grid.draw()
+    }
+
+    /// Values outside a consumer's time say nothing and are left out.
+    fn while_active(&self, name: &str, values: &[f64]) -> Vec<f64> {
+        let of = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
+        let (start, stop) = of.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
+        let inside = |bin: usize| {
+            let at = bin as f64 * self.bin_s;
+            at + 1e-9 >= start && at < stop
+        };
+        values.iter().enumerate().map(|(bin, v)| if inside(bin) { *v } else { f64::NAN }).collect()
     }
 
     /// Different rates of the optimum; of many only the extremes.
@@ -282,8 +296,8 @@ fn via(path: &str) -> String {
 }
 
 /// Minimum, quartiles, median and maximum over the series, by bin; none without series.
-fn band(scheme: usize, all: &[&[f64]]) -> Option<Band> {
-    let bins = all.iter().map(|s| s.len()).max()?;
+fn band(scheme: usize, all: &[Vec<f64>]) -> Option<Band> {
+    let bins = all.iter().map(Vec::len).max()?;
     let mut five: [Vec<f64>; 5] = Default::default();
     for bin in 0..bins {
         let mut values: Vec<f64> = all.iter().filter_map(|s| s.get(bin)).copied().filter(|v| v.is_finite()).collect();

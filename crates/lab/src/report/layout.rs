@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 const WIDTH: f64 = 1000.0;
 const MARGIN: (f64, f64) = (60.0, 40.0);
+/// Most nodes above each other.
+const COLUMN: usize = 8;
 
 /// A place in px for each node: the scenario's own coordinates, or layers from consumers to producers, or springs.
 pub fn layout(scenario: &Scenario) -> Vec<(f64, f64)> {
@@ -80,21 +82,24 @@ fn layers(scenario: &Scenario, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize
         layers[at].push(i);
     }
     layers.retain(|l| !l.is_empty());
-    (layers.len() >= 3 && layers.iter().all(|l| l.len() <= 8)).then_some(layers)
+    // Hosts stand in several columns beside their router; routers that many need another kind of drawing.
+    let drawable = |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
+    (layers.len() >= 3 && layers.iter().all(drawable)).then_some(layers)
 }
 
-/// Columns, each ordered by where its neighbours are.
+/// Layers from left to right, each ordered by where its neighbours are; a layer of many hosts takes several columns.
 fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
     let near = neighbours(n, edges);
-    let tallest = layers.iter().map(Vec::len).max().unwrap_or(1) as f64;
-    let height = (tallest - 1.0) * 76.0;
+    let columns = |layer: &[usize]| layer.len().div_ceil(COLUMN);
+    let rows = |layer: &[usize]| layer.len().div_ceil(columns(layer).max(1));
+    let height = (layers.iter().map(|l| rows(l)).max().unwrap_or(1) as f64 - 1.0) * 66.0;
     let mut order: Vec<Vec<usize>> = layers.to_vec();
     let mut y = vec![0.0; n];
     let spread = |layer: &[usize], y: &mut [f64]| {
-        let step = if layer.len() > 1 { height / layer.len().max(2) as f64 } else { 0.0 };
+        // Neighbouring columns are shifted so that links pass between hosts.
+        let step = if layer.len() > 1 { height / (layer.len() as f64 - 1.0) } else { 0.0 };
         for (i, node) in layer.iter().enumerate() {
-            y[*node] = height / 2.0 + (i as f64 - (layer.len() as f64 - 1.0) / 2.0) * step * layer.len() as f64
-                / (layer.len() as f64 - 1.0).max(1.0);
+            y[*node] = if layer.len() > 1 { i as f64 * step } else { height / 2.0 };
         }
     };
     order.iter().for_each(|l| spread(l, &mut y));
@@ -107,12 +112,16 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
             spread(layer, &mut y);
         }
     }
-    let room = WIDTH - 2.0 * MARGIN.0;
+    const BESIDE: f64 = 46.0;
+    let width = |layer: &Vec<usize>| (columns(layer) as f64 - 1.0) * BESIDE;
+    let between = (WIDTH - 2.0 * MARGIN.0 - order.iter().map(width).sum::<f64>()) / (order.len() - 1) as f64;
     let mut places = vec![(0.0, 0.0); n];
-    for (c, layer) in order.iter().enumerate() {
-        for node in layer {
-            places[*node] = (MARGIN.0 + room * c as f64 / (order.len() - 1) as f64, MARGIN.1 + y[*node]);
+    let mut x = MARGIN.0;
+    for layer in &order {
+        for (i, node) in layer.iter().enumerate() {
+            places[*node] = (x + (i % columns(layer)) as f64 * BESIDE, MARGIN.1 + y[*node]);
         }
+        x += width(layer) + between;
     }
     places
 }

@@ -7,6 +7,8 @@ use super::svg::{Anchor, Canvas, Figure, shorten, text_width};
 /// Points of a line that are worth drawing in one panel.
 const MAX_POINTS: usize = 240;
 const WIDTH: f64 = 1000.0;
+/// From the end of a panel to the name of a line: a sample of the line lies between.
+const LABEL: f64 = 24.0;
 
 /// One line.
 #[derive(Clone, Debug)]
@@ -94,7 +96,7 @@ impl Grid {
     }
 
     fn y_axis(&self, height: f64) -> Axis {
-        let count = ((height / 38.0) as usize).clamp(2, 6);
+        let count = ((height / 32.0) as usize).clamp(3, 6);
         if let Some((low, high)) = self.y_range {
             return Axis::new(low, high, count, true);
         }
@@ -102,7 +104,7 @@ impl Grid {
         let bands = self.panels.iter().flat_map(|p| &p.bands).flat_map(|b| &b.five[4]);
         let references = self.panels.iter().flat_map(|p| &p.references).map(|r| &r.0);
         let top = lines.chain(bands).chain(references).copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        Axis::new(0.0, top * 1.02, count, false)
+        Axis::new(0.0, top * 1.04, count, true)
     }
 
     /// Draws the grid; none without any value.
@@ -118,14 +120,16 @@ impl Grid {
             5..=9 => 3,
             _ => 4,
         };
-        let height = [300.0, 220.0, 170.0, 140.0][columns - 1];
+        let height = [260.0, 210.0, 165.0, 135.0][columns - 1];
         let rows = n.div_ceil(columns);
         let longest = |p: &Panel| p.lines.iter().map(|l| text_width(&shorten(&l.label, 14), 10.5)).fold(0.0, f64::max);
-        let right = grid.panels.iter().map(longest).fold(0.0, f64::max) + 14.0;
+        let longest = grid.panels.iter().map(longest).fold(0.0, f64::max);
+        let right = if longest > 0.0 { longest + LABEL + 6.0 } else { 24.0 };
         let y = grid.y_axis(height);
         let left = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 12.0;
-        let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 26.0 } else { 10.0 };
-        let head = 18.0;
+        let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 38.0 } else { 16.0 };
+        // The first row has the axis title above it and needs less room.
+        let head = if top > 20.0 { 6.0 } else { 10.0 };
         let width = (WIDTH - left - 4.0) / columns as f64 - right;
         let end = grid.bins() as f64 * grid.bin_s;
         let x = Axis::new(0.0, end, ((width / 70.0) as usize).clamp(2, 10), true);
@@ -134,11 +138,11 @@ impl Grid {
         for (i, panel) in grid.panels.iter().enumerate() {
             let (row, column) = (i / columns, i % columns);
             let origin = (left + column as f64 * (width + right), head + row as f64 * (height + top) + top);
-            let frame = Frame { x: &x, y: &y, at: origin, size: (width, height), right, grid: &grid };
+            let frame = Frame { x: &x, y: &y, at: origin, size: (width, height), grid: &grid };
             frame.draw(&mut canvas, panel, column == 0, i + columns >= n);
         }
         let total = head + rows as f64 * (height + top) + 34.0;
-        canvas.text("mute", (WIDTH - right, total - 5.0), Anchor::End, "time (s)");
+        canvas.text("mute", (left + width, total - 5.0), Anchor::End, "time (s)");
         let Grid { id, title, caption, .. } = grid;
         Some(Figure { id, title, caption, width: WIDTH, height: total, body: canvas.0 })
     }
@@ -149,7 +153,6 @@ struct Frame<'a> {
     y: &'a Axis,
     at: (f64, f64),
     size: (f64, f64),
-    right: f64,
     grid: &'a Grid,
 }
 
@@ -261,19 +264,21 @@ impl Frame<'_> {
                 start = i;
             }
         }
-        let bottom = self.at.1 + self.size.1 + 2.0;
-        let mut limit = bottom;
+        let mut limit = self.at.1 + self.size.1 + 2.0;
         for place in places.iter_mut().rev() {
             *place = place.min(limit);
             limit = *place - GAP;
         }
+        let mut limit = self.at.1 - 2.0;
+        for place in &mut places {
+            *place = place.max(limit);
+            limit = *place + GAP;
+        }
         for ((y, from, line), place) in ends.iter().zip(&places) {
             canvas.open(&format!("{} k{}", colour(line.scheme), line.scheme));
-            if (place - y).abs() > 3.0 || x - from > 12.0 {
-                canvas.line("lead", (from.max(x - 2.0), *y), (x + 6.0, *place));
-            }
-            let fit = ((self.right - 8.0) / 5.2) as usize;
-            canvas.text("small tint", (x + 8.0, place + 3.6), Anchor::Start, &shorten(&line.label, fit.clamp(3, 14)));
+            canvas.line("lead", (from.max(x - 3.0), *y), (x + 7.0, *place));
+            canvas.line(&format!("l l{}", line.style % 4), (x + 8.0, *place), (x + LABEL - 4.0, *place));
+            canvas.text("small tint", (x + LABEL, place + 3.6), Anchor::Start, &shorten(&line.label, 14));
             canvas.close();
         }
     }

@@ -1,6 +1,5 @@
 //! The network with the load of its links.
 
-use super::axis::short;
 use super::svg::{Anchor, Canvas, Figure, px, shorten};
 use crate::results::{Run, Scenario};
 use std::fmt::Write;
@@ -8,6 +7,11 @@ use std::fmt::Write;
 /// Link colours by utilisation, from idle to full; the width of the line says the same.
 pub const RAMP: [&str; 6] = ["#c3cdd5", "#9db4c6", "#7fa3c4", "#e3b04b", "#de7f2a", "#c22f1d"];
 const WIDTH: f64 = 1000.0;
+
+/// A number of the scenario as it would be written there.
+fn plain(x: f64) -> f64 {
+    crate::results::significant(x, 4)
+}
 
 fn step(utilization: f64) -> usize {
     [0.05, 0.3, 0.6, 0.8, 0.95].iter().filter(|limit| utilization >= **limit).count()
@@ -22,6 +26,7 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
     let height = places.iter().map(|p| p.1).fold(0.0, f64::max) + 40.0;
     let index = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
     let mut canvas = Canvas::default();
+    let degree = |name: &str| scenario.links.iter().step_by(2).filter(|l| l.from == name || l.to == name).count();
     let crowded = scenario.links.len() > 60;
     let load = |i: usize| {
         let name = &scenario.links[i].name;
@@ -36,15 +41,23 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
         draw_direction(&mut canvas, places[a], places[b], load(i), &format!(
             "{}: {} Mbit/s, {} ms{}",
             link.name,
-            short(link.rate_mbps),
-            short(link.delay_ms),
+            plain(link.rate_mbps),
+            plain(link.delay_ms),
             if run.is_some() { format!(", {:.1} % used", load(i) * 100.0) } else { String::new() }
         ));
     }
     if !crowded {
+        let mut told: Vec<(String, String)> = Vec::new();
         for link in scenario.links.iter().step_by(2) {
+            // Of many like links at one node one label says it.
+            let centre = if degree(&link.from) > degree(&link.to) { &link.from } else { &link.to };
+            let like = (centre.clone(), format!("{} {}", link.rate_mbps, link.delay_ms));
+            if degree(centre) > 6 && told.contains(&like) {
+                continue;
+            }
+            told.push(like);
             if let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) {
-                let text = format!("{} Mbit/s · {} ms", short(link.rate_mbps), short(link.delay_ms));
+                let text = format!("{} Mbit/s · {} ms", plain(link.rate_mbps), plain(link.delay_ms));
                 label_link(&mut canvas, places[a], places[b], &text);
             }
         }
@@ -76,7 +89,7 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
     }
     let caption = match run {
         Some(run) => format!(
-            "Links by utilisation under {}; each half of a line is the direction that leaves the node next to it.",
+            "Links by utilisation under {}; the two lines of a link are its directions, traffic keeps to the right.",
             run.scheme
         ),
         None => "The network.".to_owned(),
