@@ -82,6 +82,9 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
+    Codel = queue::codel::Codel;
+    CodelPcon = queue::codel_pcon::CodelPcon;
+    Nfd = queue::nfd::Nfd;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
