@@ -97,6 +97,9 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
+    Multicast = strategy::multicast::Multicast;
+    Random = strategy::random::Random;
+    Pcon = strategy::pcon::Pcon;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
