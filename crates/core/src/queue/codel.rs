@@ -24,7 +24,7 @@ pub struct Params {
     pub target: Span,
     /// How long it must be reached before the first mark, about a worst-case round trip (RFC 8289 §4.3: 100 ms).
     pub interval: Span,
-    /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5.2: one MTU).
+    /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5: one MTU).
     pub mtu: Bytes,
 }
 
@@ -34,7 +34,7 @@ impl Default for Params {
     }
 }
 
-/// A new incident resumes the count of one that ended less than this many intervals ago (RFC 8289 §5.3).
+/// A new incident resumes the count of one that ended less than this many intervals ago (RFC 8289 §5).
 const RESUME: u64 = 16;
 
 /// The marker.

@@ -13,9 +13,7 @@
 //! back to where the Interest came from. Without an eligible next hop a new Interest is refused (there: dropped); if
 //! the eligible ones have no share, the cheapest is used (there: an assertion). A NACK passes on at once, except that for
 //! a probed Interest the other upstreams may still answer. When routing changes the set of next hops, those that stay
-//! keep their shares, scaled to a sum of 1. `retransmissions = "suppress"` is what the authors' code does when run: its test for "same
-//! downstream" compares the arrival with itself and never holds, so that every Interest joining a pending one waits;
-//! its comments say what `"forward"` does.
+//! keep their shares, scaled to a sum of 1.
 
 use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
 use crate::component::{Component, Env};
@@ -36,16 +34,6 @@ pub enum Init {
     Equal,
 }
 
-/// What happens to a retransmission by the same downstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Retransmissions {
-    /// It draws a next hop like a new Interest.
-    Forward,
-    /// It waits for what is pending.
-    Suppress,
-}
-
 /// Parameters of [`Pcon`]; defaults are the authors'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -58,19 +46,11 @@ pub struct Params {
     pub nack_interval: Span,
     /// The shares a prefix begins with (INIT_SHORTEST_PATH).
     pub init: Init,
-    /// What happens to a retransmission by the same downstream.
-    pub retransmissions: Retransmissions,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params {
-            change: 0.02,
-            probing: 0.001,
-            nack_interval: Span::from_millis(110),
-            init: Init::Shortest,
-            retransmissions: Retransmissions::Forward,
-        }
+        Params { change: 0.02, probing: 0.001, nack_interval: Span::from_millis(110), init: Init::Shortest }
     }
 }
 
@@ -187,8 +167,7 @@ fn normalise(shares: &mut [Share]) {
 impl Strategy for Pcon {
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
-        let again = event.arrival == Arrival::Retransmission && self.params.retransmissions == Retransmissions::Forward;
-        if pending && !again {
+        if pending && event.arrival != Arrival::Retransmission {
             return;
         }
         let u = ctx.rng.unit();
@@ -332,8 +311,6 @@ mod tests {
         assert_eq!(bench.interest(5, 0, Arrival::Retransmission, &[sent(1, 0)]), [1]);
         assert!(bench.interest(5, 7, Arrival::Joining, &[sent(1, 0)]).is_empty());
         assert_eq!(bench.interest(2001, 7, Arrival::Joining, &[sent(1, 0)]), [1], "the pending Interest has expired");
-        let mut literal: Bench<Pcon> = Bench::new(&json!({ "retransmissions": "suppress" }), &[(1, 1), (2, 2)]);
-        assert!(literal.interest(5, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
     }
 
     #[test]

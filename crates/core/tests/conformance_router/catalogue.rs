@@ -36,7 +36,7 @@ fn pages_begin_with_the_name_and_say_where_the_law_comes_from() {
     for name in components().map(|(_, info)| info.name).chain(Scheme::names()) {
         let text = page(name).unwrap_or_default();
         assert!(text.starts_with(&format!("# {name}\n")), "{name}.md does not begin with its title");
-        assert!(text.contains("## Source"), "{name}.md has no section Source");
+        assert!(text.contains("**Family** ") && text.contains("**Source** "), "{name}.md lacks its family or source");
     }
 }
 
