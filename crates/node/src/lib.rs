@@ -13,7 +13,16 @@
 
 pub mod config;
 pub mod counters;
+mod cs;
+mod dead;
+mod fib;
+pub mod fib_tree;
+mod flows;
+mod index;
 pub mod node;
+mod pit;
+pub mod streams;
+mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, FaceCounters, NodeCounters};
