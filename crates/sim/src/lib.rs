@@ -7,6 +7,7 @@ pub mod network;
 pub mod observer;
 pub mod outcome;
 pub mod path;
+pub mod pcap;
 pub mod port;
 pub mod requests;
 pub mod routing;
