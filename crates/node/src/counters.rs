@@ -1,5 +1,6 @@
 //! What a node counts.
 
+use ndnweir_core::packet::Kind;
 use ndnweir_core::units::{Bytes, Span};
 
 /// Why a packet was dropped.
@@ -76,6 +77,40 @@ pub struct FaceCounters {
     pub cut: u64,
 }
 
+impl FaceCounters {
+    #[inline]
+    pub(crate) fn count_started(&mut self, kind: Kind, bits: u64) {
+        let (total, packets) = match kind {
+            Kind::Data => (&mut self.data_bits, &mut self.data_packets),
+            Kind::Interest => (&mut self.interest_bits, &mut self.interest_packets),
+            Kind::Nack => (&mut self.nack_bits, &mut self.nack_packets),
+        };
+        *total += bits;
+        *packets += 1;
+    }
+
+    /// Bits whose transmission has started.
+    pub fn sent_bits(&self) -> u64 {
+        self.data_bits + self.interest_bits + self.nack_bits
+    }
+
+    /// Whether every packet offered was started, dropped or waits.
+    ///
+    /// # Errors
+    /// The sum that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let started = self.data_packets + self.interest_packets + self.nack_packets;
+        let dropped: u64 = self.drops.iter().sum();
+        if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
+            return Ok(());
+        }
+        Err(format!(
+            "offered {} + cut {} is not started {started} + dropped {dropped} + waiting {}",
+            self.offered_packets, self.cut, self.queue_packets
+        ))
+    }
+}
+
 /// Running totals of one node and the sizes of its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounters {
@@ -137,4 +172,23 @@ pub struct NodeCounters {
     pub held_full: u64,
     /// Packets dropped outside the egress queues, by [`DropCause`].
     pub drops: [u64; 7],
+}
+
+impl NodeCounters {
+    /// Whether every Interest that arrived was answered, refused, dropped and counted, or is pending.
+    ///
+    /// # Errors
+    /// The sum that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let unpended =
+            self.down + self.hop_limit + self.hits + self.loops + self.duplicates + self.pit_full + self.no_prefix;
+        let ended = self.answered + self.refused + self.expired + self.lost;
+        if self.interests == unpended + self.renewed + ended + self.pending {
+            return Ok(());
+        }
+        Err(format!(
+            "{} Interests are not {unpended} settled at once + {} renewed + {ended} ended + {} pending: {self:?}",
+            self.interests, self.renewed, self.pending
+        ))
+    }
 }

@@ -77,8 +77,9 @@ impl ContentStore {
         packet.flags &= !flags::FROM_CACHE;
         let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
         let stored = Stored { packet, stale, newer: NIL, older: NIL };
-        let find =
-            |store: &ContentStore| store.index.find(packet.name, |s| store.slots[s as usize].packet.name == packet.name);
+        let find = |store: &ContentStore| {
+            store.index.find(packet.name, |s| store.slots[s as usize].packet.name == packet.name)
+        };
         let slot = match find(self) {
             Ok(slot) => {
                 self.unlink(slot);

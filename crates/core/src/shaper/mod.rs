@@ -65,6 +65,8 @@ pub enum Outcome {
     Nack(NackReason),
     /// Nothing within its lifetime.
     Timeout,
+    /// The PIT entry ended through another face (its Data or a NACK downstream), so no answer will be told.
+    Superseded,
 }
 
 /// The answer to an Interest that left by this face.
@@ -72,7 +74,7 @@ pub enum Outcome {
 pub struct Answer<'a> {
     /// Which kind.
     pub outcome: Outcome,
-    /// The Data or NACK; for a timeout the Interest's name only.
+    /// The Data or NACK; otherwise the Interest's name only.
     pub packet: &'a Packet,
     /// The FIB prefix.
     pub prefix: PrefixId,
