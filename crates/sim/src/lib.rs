@@ -1,5 +1,6 @@
 //! A deterministic packet-level simulator of NDN networks.
 
+pub mod bench;
 mod check;
 pub mod engine;
 pub mod link;

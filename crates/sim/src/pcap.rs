@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(lp.congestion_mark, Some(1));
         let Some(fragment) = lp.fragment else { panic!("an LpPacket without a packet") };
         let PacketView::Data(view) = PacketView::decode(fragment).unwrap() else { panic!("no Data") };
-        assert_eq!(view.name.to_string(), "/video/seg=7");
+        assert_eq!(view.name().to_string(), "/video/seg=7");
         assert_eq!(view.content(), [0; 100]);
         assert!(view.verify(&DigestSha256).is_ok());
     }
