@@ -8,3 +8,5 @@ pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod topology;
+pub mod speed;
+pub mod trace;

@@ -7,7 +7,7 @@ use crate::progress::Bar;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::experiment::{self, Experiment};
 use ndnweir_lab::results::{Comparison, Keep, Repeat, table};
-use ndnweir_lab::scenario::{self, model::Scenario};
+use ndnweir_lab::scenario::{self, Scenario};
 use ndnweir_lab::{report, trace};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

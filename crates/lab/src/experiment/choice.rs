@@ -1,6 +1,6 @@
 //! Which schemes a comparison runs.
 
-use crate::scenario::model::Scenario;
+use crate::scenario::Scenario;
 use ndnweir_core::scheme::Scheme;
 use serde_json::Value;
 
@@ -44,7 +44,11 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
             }
         }
     }
-    wanted.iter().map(|name| find(scenario, name)).collect()
+    let mut schemes: Vec<Scheme> = wanted.iter().map(|name| find(scenario, name)).collect::<Result<_, _>>()?;
+    if let Some(marks) = scenario.run.interest_marks {
+        schemes.iter_mut().for_each(|scheme| scheme.interest_marks = marks);
+    }
+    Ok(schemes)
 }
 
 fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {

@@ -4,12 +4,13 @@ mod choice;
 mod network;
 
 pub use choice::{available, choose, scheme_check};
+pub(crate) use network::{objects, prefixes};
 pub use network::{describe, network};
 
 use crate::metrics::Collector;
 use crate::optimum::{Optimum, Problem};
 use crate::results::{Comparison, Repeat, Run, zero_spread};
-use crate::scenario::model::{Scenario, Traffic};
+use crate::scenario::{Scenario, Traffic};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::Outcome;
@@ -128,14 +129,14 @@ impl Experiment {
     ///
     /// # Errors
     /// [`Error::Network`] and [`Error::Books`].
-    pub fn run_one(
+    pub fn run_one<'a>(
         &self,
-        network: &Network,
-        scheme: &Scheme,
+        network: &'a Network,
+        scheme: &'a Scheme,
         seed: u64,
-        progress: Option<&mut dyn FnMut(f64)>,
-        stop: &AtomicBool,
-        tap: Option<&mut dyn PacketTap>,
+        progress: Option<&'a mut dyn FnMut(f64)>,
+        stop: &'a AtomicBool,
+        tap: Option<&'a mut dyn PacketTap>,
     ) -> Result<Option<Finished>, Error> {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let mut collector = Collector::new(describe(&self.scenario).setup(&events));

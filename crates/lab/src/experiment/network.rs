@@ -1,7 +1,7 @@
 //! A scenario as the simulator takes it, and as results describe it.
 
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
-use crate::scenario::model::{Arrivals, Change, Direction, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, Way};
+use crate::scenario::{Arrivals, Change, Direction, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, Way};
 use crate::results;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Span, Time};
@@ -25,12 +25,17 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// The prefixes that producers serve; their positions number them in the simulator.
-pub(super) fn prefixes(scenario: &Scenario) -> Vec<&str> {
+pub(crate) fn prefixes(scenario: &Scenario) -> Vec<&str> {
     distinct(scenario.producers.iter().map(|p| p.prefix.as_str()))
 }
 
+/// The objects that consumers fetch; their positions number them in the simulator.
+pub(crate) fn objects(scenario: &Scenario) -> Vec<&str> {
+    distinct(scenario.consumers.iter().map(|c| c.prefix.as_str()))
+}
+
 /// The prefix that serves a consumer: the longest of its producers'.
-fn serving_prefix<'a>(scenario: &'a Scenario, consumer: &crate::scenario::model::Consumer) -> &'a str {
+fn serving_prefix<'a>(scenario: &'a Scenario, consumer: &crate::scenario::Consumer) -> &'a str {
     let serving = consumer.producers.iter().map(|&p| scenario.producers[p].prefix.as_str());
     serving.max_by_key(|prefix| prefix.len()).unwrap_or_default()
 }
@@ -48,23 +53,23 @@ pub(super) fn sources(scenario: &Scenario) -> Vec<Vec<usize>> {
 pub fn network(scenario: &Scenario) -> sim::Network {
     let prefixes = prefixes(scenario);
     let number = |prefix: &str| prefixes.iter().position(|p| *p == prefix).unwrap_or_default() as u32;
-    let objects = distinct(scenario.consumers.iter().map(|c| c.prefix.as_str()));
+    let objects = objects(scenario);
     let framing = scenario.run.framing;
-    let link = |l: &crate::scenario::model::Link| sim::Link {
+    let link = |l: &crate::scenario::Link| sim::Link {
         a: l.a,
         b: l.b,
-        cost: u32::try_from(l.forward.cost).unwrap_or(u32::MAX),
+        cost: l.cost,
         forth: direction(&l.forward, framing),
         back: direction(&l.backward, framing),
     };
-    let producer = |p: &crate::scenario::model::Producer| sim::Producer {
+    let producer = |p: &crate::scenario::Producer| sim::Producer {
         node: p.node,
         prefix: number(&p.prefix),
         payload: bytes(p.payload),
         size: bytes(p.payload + scenario.run.data_overhead),
         freshness: p.freshness,
     };
-    let consumer = |c: &crate::scenario::model::Consumer| sim::Consumer {
+    let consumer = |c: &crate::scenario::Consumer| sim::Consumer {
         node: c.node,
         prefix: number(serving_prefix(scenario, c)),
         object: objects.iter().position(|o| *o == c.prefix).unwrap_or_default() as u32,
@@ -80,12 +85,18 @@ pub fn network(scenario: &Scenario) -> sim::Network {
         prefixes: prefixes.len() as u32,
         producers: scenario.producers.iter().map(producer).collect(),
         consumers: scenario.consumers.iter().map(consumer).collect(),
-        routing: sim::Routing { routes: routes(scenario), metric: sim::Metric::Cost, ..sim::Routing::default() },
-        changes: scenario.events.iter().flat_map(|e| change(&e.change).map(move |c| (at(e.at), c))).collect(),
+        overlay: scenario.overlay.clone(),
+        routing: sim::Routing {
+            routes: routes(scenario),
+            metric: sim::Metric::Cost,
+            reaction: scenario.routing.reaction,
+        },
+        changes: scenario.events.iter().flat_map(|e| change(&e.change).into_iter().map(move |c| (at(e.at), c))).collect(),
         start_jitter: scenario.run.start_jitter,
         duration: scenario.run.duration,
         sampling: scenario.run.sample,
-        ..sim::Network::default()
+        pit_limit: usize::try_from(scenario.run.pit_limit).unwrap_or(usize::MAX),
+        control_delay: scenario.run.control_delay,
     }
 }
 
@@ -93,7 +104,7 @@ fn bytes(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
 
-fn node(node: &crate::scenario::model::Node) -> sim::NodeKind {
+fn node(node: &crate::scenario::Node) -> sim::NodeKind {
     let cache = usize::try_from(node.cache).unwrap_or(usize::MAX);
     match node.kind {
         NodeKind::Router | NodeKind::Host => sim::NodeKind::Ndn { cache },
@@ -127,7 +138,7 @@ fn direction(direction: &Direction, framing: Bytes) -> sim::Direction {
             loss: faults.loss,
             duplicate: faults.duplicate,
             jitter: faults.jitter,
-            jitter_reorders: false,
+            jitter_reorders: faults.jitter_reorders,
             reorder: faults.reorder,
             reorder_delay: faults.reorder_delay,
         },
@@ -135,22 +146,29 @@ fn direction(direction: &Direction, framing: Bytes) -> sim::Direction {
     }
 }
 
-fn traffic(consumer: &crate::scenario::model::Consumer) -> sim::Traffic {
+fn traffic(consumer: &crate::scenario::Consumer) -> sim::Traffic {
     let own = consumer.component.as_ref().map(component);
     let gap = |rate: f64| Span::from_secs_f64(1.0 / rate);
     match consumer.traffic {
         Traffic::Fetch => sim::Traffic::Fetch { segments: None, consumer: own },
         Traffic::Object { packets } => sim::Traffic::Fetch { segments: Some(packets), consumer: own },
-        Traffic::Stream { rate, .. } => {
-            sim::Traffic::Stream { gap: gap(rate), segments: None, retry: sim::Retry::Never }
+        Traffic::Stream { rate, packets, retries } => {
+            sim::Traffic::Stream { gap: gap(rate), segments: packets, retry: retry(retries) }
         }
-        Traffic::Zipf { rate, arrivals, catalogue, exponent } => sim::Traffic::Zipf {
+        Traffic::Zipf { rate, arrivals, catalogue, exponent, retries } => sim::Traffic::Zipf {
             gap: gap(rate),
             poisson: arrivals == Arrivals::Poisson,
-            objects: u32::try_from(catalogue).unwrap_or(u32::MAX),
+            objects: catalogue,
             exponent,
-            retry: sim::Retry::Never,
+            retry: retry(retries),
         },
+    }
+}
+
+fn retry(retries: u32) -> sim::Retry {
+    match retries {
+        0 => sim::Retry::Never,
+        n => sim::Retry::Lifetime(n),
     }
 }
 
