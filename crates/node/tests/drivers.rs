@@ -33,7 +33,10 @@ impl Marker for Moody {
         true
     }
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict {
-        self.stir(ctx.now, u64::from(event.queue.packets) << 32 | event.queue.bytes.get() ^ u64::from(event.packet.size));
+        self.stir(
+            ctx.now,
+            u64::from(event.queue.packets) << 32 | event.queue.bytes.get() ^ u64::from(event.packet.size),
+        );
         match self.state % 16 {
             0 => Verdict::Drop,
             1..5 => Verdict::Mark((ctx.rng.below(3) + 1) as u8),
