@@ -79,12 +79,11 @@ impl Model {
 
     fn interest(&mut self, now: Time, face: u16, p: &Packet, hops: &[u16]) -> Vec<Out> {
         let (segment, nonce) = (p.name.segment, p.nonce);
-        if let Some(i) = self.cs.iter().position(|c| c.0 == segment) {
-            if !p.has(flags::MUST_BE_FRESH) || self.cs[i].1 > now {
-                let hit = self.cs.remove(i);
-                self.cs.push(hit);
-                return vec![data_out(face, p.mark)];
-            }
+        let usable = |c: &(u32, Time)| c.0 == segment && (!p.has(flags::MUST_BE_FRESH) || c.1 > now);
+        if let Some(i) = self.cs.iter().position(usable) {
+            let hit = self.cs.remove(i);
+            self.cs.push(hit);
+            return vec![data_out(face, p.mark)];
         }
         let expiry = now + Span::from_millis(u64::from(p.lifetime_ms));
         let dead = self.dead.contains(&(segment, nonce));
