@@ -142,7 +142,7 @@ impl Pit {
         let entry = Entry {
             name: packet.name,
             first: InRecord::of(packet, face, now),
-            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, resent: false },
+            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
             spill: NIL,
             mark: 0,
             note: 0,
@@ -281,6 +281,21 @@ impl Pit {
         renewed
     }
 
+    /// Takes one of several downstreams out.
+    pub(crate) fn leave(&mut self, slot: u32, face: FaceId, now: Time) -> Option<InRecord> {
+        let entry = &self.entries[slot as usize];
+        if !entry.ins_spilled {
+            return None;
+        }
+        let ins = &mut self.spills[entry.spill as usize].ins;
+        let found = ins.iter().position(|(record, _)| record.face == face)?;
+        let (left, _) = ins.remove(found);
+        if let Some(last) = ins.iter().map(|&(_, expiry)| expiry).max() {
+            self.wheel.set(slot, last, now);
+        }
+        Some(left)
+    }
+
     /// What was sent for an entry.
     #[inline]
     pub(crate) fn sent(&self, slot: u32) -> &[OutRecord] {
@@ -302,7 +317,7 @@ impl Pit {
     /// Records that the Interest leaves by `face`. The nonce it had there before, if it is another one.
     #[inline]
     pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, nonce: u32, now: Time) -> Option<u32> {
-        let record = OutRecord { sent: now, nonce, face, nacked: None, resent: false };
+        let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
         let entry = &mut self.entries[slot as usize];
         if entry.outs == 0 {
             entry.out = record;
@@ -311,7 +326,7 @@ impl Pit {
         }
         if let Some(known) = self.sent_mut(slot).iter_mut().find(|known| known.face == face) {
             let former = known.nonce;
-            *known = OutRecord { resent: true, ..record };
+            *known = OutRecord { sends: known.sends.saturating_add(1), ..record };
             return (former != nonce).then_some(former);
         }
         let row = self.spill(slot);
