@@ -78,6 +78,10 @@ macro_rules! family {
 
 family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consumer, {
     Fixed = consumer::fixed::Fixed;
+    Aimd = consumer::aimd::Aimd;
+    Bic = consumer::bic::Bic;
+    Cubic = consumer::cubic::Cubic;
+    Pcon = consumer::pcon::Pcon;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
