@@ -1,1 +1,5 @@
 //! placeholder
+pub mod fetcher;
+mod fetcher_segments;
+mod fetcher_signals;
+pub mod server;
