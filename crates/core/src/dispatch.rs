@@ -41,6 +41,7 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn pacing(&self, flight: &Flight) -> Option<Span> [flight];
     fn timer(&self) -> Timer [];
     fn retransmission_timeout(&self) -> Option<Span> [];
+    fn retransmits_on_nack(&self) -> bool [];
     fn stamp(&mut self, segment: u64, fields: &mut Fields) [segment, fields];
     fn next_wake(&self) -> Time [];
     fn on_wake(&mut self, ctx: &mut Ctx<'_>) [ctx];

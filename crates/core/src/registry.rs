@@ -78,10 +78,17 @@ macro_rules! family {
 
 family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consumer, {
     Fixed = consumer::fixed::Fixed;
+    Aimd = consumer::aimd::Aimd;
+    Bic = consumer::bic::Bic;
+    Cubic = consumer::cubic::Cubic;
+    Pcon = consumer::pcon::Pcon;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
+    Codel = queue::codel::Codel;
+    CodelPcon = queue::codel_pcon::CodelPcon;
+    Nfd = queue::nfd::Nfd;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -94,6 +101,9 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
+    Multicast = strategy::multicast::Multicast;
+    Random = strategy::random::Random;
+    Pcon = strategy::pcon::Pcon;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {

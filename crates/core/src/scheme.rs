@@ -48,11 +48,48 @@ struct Named {
 }
 
 /// The named schemes, in the order they are listed.
-const NAMED: &[Named] = &[Named {
-    name: "fixed",
-    summary: "a constant window over drop-tail queues: the control in every comparison",
-    composition: || json!({ "consumer": "fixed" }),
-}];
+const NAMED: &[Named] = &[
+    Named {
+        name: "fixed",
+        summary: "a constant window over drop-tail queues: the control in every comparison",
+        composition: || json!({ "consumer": "fixed" }),
+    },
+    Named {
+        name: "aimd",
+        summary: "additive increase, multiplicative decrease as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("aimd"),
+    },
+    Named {
+        name: "bic",
+        summary: "BIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("bic"),
+    },
+    Named {
+        name: "cubic",
+        summary: "CUBIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("cubic"),
+    },
+    Named {
+        name: "pcon",
+        summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
+        composition: || pcon("pcon"),
+    },
+    Named {
+        name: "pcon-ndnsim",
+        summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
+        composition: || pcon("bic"),
+    },
+];
+
+/// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
+fn stock(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "nfd", "strategy": "best-route", "interest-marks": "ignore" })
+}
+
+/// A consumer over PCON's marks and forwarding.
+fn pcon(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "codel-pcon", "strategy": "pcon", "interest-marks": "copy" })
+}
 
 impl Scheme {
     /// The names of the schemes that come with the product.

@@ -29,4 +29,4 @@ mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, FaceCounters, NodeCounters};
-pub use node::Node;
+pub use node::{Custom, Node};

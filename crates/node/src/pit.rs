@@ -142,7 +142,7 @@ impl Pit {
         let entry = Entry {
             name: packet.name,
             first: InRecord::of(packet, face, now),
-            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, resent: false },
+            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 0 },
             spill: NIL,
             mark: 0,
             note: 0,
@@ -302,7 +302,7 @@ impl Pit {
     /// Records that the Interest leaves by `face`. The nonce it had there before, if it is another one.
     #[inline]
     pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, nonce: u32, now: Time) -> Option<u32> {
-        let record = OutRecord { sent: now, nonce, face, nacked: None, resent: false };
+        let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
         let entry = &mut self.entries[slot as usize];
         if entry.outs == 0 {
             entry.out = record;
@@ -311,7 +311,7 @@ impl Pit {
         }
         if let Some(known) = self.sent_mut(slot).iter_mut().find(|known| known.face == face) {
             let former = known.nonce;
-            *known = OutRecord { resent: true, ..record };
+            *known = OutRecord { sends: known.sends.saturating_add(1), ..record };
             return (former != nonce).then_some(former);
         }
         let row = self.spill(slot);

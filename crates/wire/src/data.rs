@@ -9,7 +9,7 @@ use crate::component::{Component, ComponentView};
 use crate::elements::Ordered;
 use crate::error::{DecodeErrorKind as Kind, DecodeResult, EncodeError};
 use crate::name::{Name, NameView};
-use crate::signature::{SignatureInfo, Signer, ValidityPeriod, Verifier, VerifyError, sha256};
+use crate::signature::{SignatureInfo, SignatureType, Signer, ValidityPeriod, Verifier, VerifyError, sha256};
 use crate::tlv::{self, Element, Reader, types};
 
 /// Numbers of the ContentType element.
@@ -37,19 +37,13 @@ pub struct MetaInfo<'a> {
 
 impl<'a> MetaInfo<'a> {
     fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
-        const SEQUENCE: [u32; 3] = [
-            types::CONTENT_TYPE,
-            types::FRESHNESS_PERIOD,
-            types::FINAL_BLOCK_ID,
-        ];
+        const SEQUENCE: [u32; 3] = [types::CONTENT_TYPE, types::FRESHNESS_PERIOD, types::FINAL_BLOCK_ID];
         let mut meta = Self::default();
         let mut inner = Ordered::new(element.nested(), &SEQUENCE);
         while let Some(e) = inner.next()? {
             match e.typ {
                 types::CONTENT_TYPE => meta.content_type = Some(e.nni()?),
-                types::FRESHNESS_PERIOD => {
-                    meta.freshness_period = Some(Duration::from_millis(e.nni()?))
-                }
+                types::FRESHNESS_PERIOD => meta.freshness_period = Some(Duration::from_millis(e.nni()?)),
                 _ => {
                     let mut component = e.nested();
                     if component.is_empty() {
@@ -67,9 +61,7 @@ impl<'a> MetaInfo<'a> {
         let millis = self.freshness_period.map(millis);
         let nni_element = |typ, n| tlv::element_len(typ, tlv::nni_len(n));
         let block = self.final_block_id.map(|c| (c, c.wire_len()));
-        let len = self
-            .content_type
-            .map_or(0, |n| nni_element(types::CONTENT_TYPE, n))
+        let len = self.content_type.map_or(0, |n| nni_element(types::CONTENT_TYPE, n))
             + millis.map_or(0, |n| nni_element(types::FRESHNESS_PERIOD, n))
             + block.map_or(0, |(_, len)| tlv::element_len(types::FINAL_BLOCK_ID, len));
         tlv::write_head(out, types::META_INFO, len);
@@ -98,17 +90,13 @@ pub struct DataView<'a> {
     name: NameView<'a>,
     meta_info: Option<MetaInfo<'a>>,
     content: Option<&'a [u8]>,
-    signature_info: SignatureInfo<'a>,
+    /// Type of the signature and value of SignatureInfo, which is read when asked for: that keeps the view small.
+    signature: (SignatureType, &'a [u8]),
     signature_value: &'a [u8],
     signed_portion: &'a [u8],
 }
 
-const SEQUENCE: [u32; 4] = [
-    types::META_INFO,
-    types::CONTENT,
-    types::SIGNATURE_INFO,
-    types::SIGNATURE_VALUE,
-];
+const SEQUENCE: [u32; 4] = [types::META_INFO, types::CONTENT, types::SIGNATURE_INFO, types::SIGNATURE_VALUE];
 
 impl<'a> DataView<'a> {
     /// Reads a buffer that holds one Data packet and nothing else. The signature is not checked.
@@ -122,29 +110,32 @@ impl<'a> DataView<'a> {
         Self::from_element(&element)
     }
 
+    #[inline]
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         let mut reader = element.nested();
         let name = NameView::from_element(&reader.expect(types::NAME)?)?;
-        let (mut meta_info, mut content, mut signature_info, mut signature) =
-            (None, None, None, None);
+        let (mut meta_info, mut content, mut signature_info, mut value) = (None, None, None, None);
         let mut inner = Ordered::new(reader, &SEQUENCE);
         while let Some(e) = inner.next()? {
             match e.typ {
                 types::META_INFO => meta_info = Some(MetaInfo::from_element(&e)?),
                 types::CONTENT => content = Some(e.value),
-                types::SIGNATURE_INFO => signature_info = Some(SignatureInfo::from_element(&e)?),
-                _ => signature = Some((e.value, e.offset - element.value_offset())),
+                types::SIGNATURE_INFO => {
+                    let info = SignatureInfo::from_element(&e)?;
+                    signature_info = Some((info.signature_type, e.value));
+                }
+                _ => value = Some((e.value, e.offset - element.value_offset())),
             }
         }
         let missing = |typ| element.error(Kind::Missing(typ));
-        let signature_info = signature_info.ok_or_else(|| missing(types::SIGNATURE_INFO))?;
-        let (signature_value, end) = signature.ok_or_else(|| missing(types::SIGNATURE_VALUE))?;
+        let signature = signature_info.ok_or_else(|| missing(types::SIGNATURE_INFO))?;
+        let (signature_value, end) = value.ok_or_else(|| missing(types::SIGNATURE_VALUE))?;
         Ok(Self {
             wire: element.wire,
             name,
             meta_info,
             content,
-            signature_info,
+            signature,
             signature_value,
             signed_portion: &element.value[..end],
         })
@@ -171,17 +162,13 @@ impl<'a> DataView<'a> {
     /// ContentType; [`content_type::BLOB`] when absent.
     #[must_use]
     pub fn content_type(&self) -> u64 {
-        self.meta_info
-            .and_then(|m| m.content_type)
-            .unwrap_or(content_type::BLOB)
+        self.meta_info.and_then(|m| m.content_type).unwrap_or(content_type::BLOB)
     }
 
     /// FreshnessPeriod; zero when absent, for both mean "not fresh".
     #[must_use]
     pub fn freshness_period(&self) -> Duration {
-        self.meta_info
-            .and_then(|m| m.freshness_period)
-            .unwrap_or_default()
+        self.meta_info.and_then(|m| m.freshness_period).unwrap_or_default()
     }
 
     /// FinalBlockId.
@@ -198,8 +185,9 @@ impl<'a> DataView<'a> {
 
     /// SignatureInfo.
     #[must_use]
-    pub const fn signature_info(&self) -> SignatureInfo<'a> {
-        self.signature_info
+    pub fn signature_info(&self) -> SignatureInfo<'a> {
+        let (typ, value) = self.signature;
+        SignatureInfo::from_accepted(value).unwrap_or(SignatureInfo::new(typ))
     }
 
     /// SignatureValue.
@@ -223,9 +211,7 @@ impl<'a> DataView<'a> {
     /// Name with the implicit digest component.
     #[must_use]
     pub fn full_name(&self) -> Name {
-        self.name
-            .to_owned()
-            .with(Component::implicit_digest(&self.implicit_digest()))
+        self.name.to_owned().with(Component::implicit_digest(&self.implicit_digest()))
     }
 
     /// Checks the signature.
@@ -233,8 +219,7 @@ impl<'a> DataView<'a> {
     /// # Errors
     /// [`VerifyError`] unless it is of the verifier's type and correct.
     pub fn verify(&self, verifier: &(impl Verifier + ?Sized)) -> Result<(), VerifyError> {
-        let typ = self.signature_info.signature_type;
-        verifier.verify(typ, &[self.signed_portion], self.signature_value)
+        verifier.verify(self.signature.0, &[self.signed_portion], self.signature_value)
     }
 }
 
@@ -252,24 +237,19 @@ impl<'a> DataBuilder<'a> {
     /// A packet with this name, neither MetaInfo nor Content.
     #[must_use]
     pub const fn new(name: NameView<'a>) -> Self {
-        Self {
-            name,
-            meta_info: None,
-            content: None,
-            signature_time: None,
-            validity: None,
-        }
+        Self { name, meta_info: None, content: None, signature_time: None, validity: None }
     }
 
     /// The recognised elements of an existing packet, to be signed anew or with the signature it has.
     #[must_use]
-    pub const fn from_view(view: &DataView<'a>) -> Self {
+    pub fn from_view(view: &DataView<'a>) -> Self {
+        let info = view.signature_info();
         Self {
             name: view.name,
             meta_info: view.meta_info,
             content: view.content,
-            signature_time: view.signature_info.anti_replay.time,
-            validity: view.signature_info.validity,
+            signature_time: info.anti_replay.time,
+            validity: info.validity,
         }
     }
 
@@ -331,9 +311,7 @@ impl<'a> DataBuilder<'a> {
         info.key_locator = signer.key_locator();
         info.anti_replay.time = self.signature_time;
         info.validity = self.validity;
-        self.encode(&info, |portion| {
-            signer.sign(&[portion]).map_err(EncodeError::from)
-        })
+        self.encode(&info, |portion| signer.sign(&[portion]).map_err(EncodeError::from))
     }
 
     /// Encodes with a signature made elsewhere.
@@ -349,9 +327,7 @@ impl<'a> DataBuilder<'a> {
         info: &SignatureInfo<'_>,
         sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
     ) -> Result<Vec<u8>, E> {
-        let content_len = self
-            .content
-            .map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));
+        let content_len = self.content.map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));
         // A guess; it only decides how many bytes are kept free for the outer length.
         let guess = self.name.wire_len() + content_len + 128;
         let mut out = Vec::with_capacity(guess + 64);

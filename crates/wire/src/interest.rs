@@ -36,7 +36,8 @@ struct Parameters<'a> {
     value: &'a [u8],
     /// From ApplicationParameters to the end of the Interest: what the parameters digest covers.
     portion: &'a [u8],
-    signature_info: Option<SignatureInfo<'a>>,
+    /// Value of InterestSignatureInfo. It is read when asked for, which keeps the view small: most nodes never ask.
+    signature_info: Option<&'a [u8]>,
     /// The signature, and how much of the portion it covers.
     signature: Option<(&'a [u8], usize)>,
 }
@@ -77,6 +78,7 @@ impl<'a> InterestView<'a> {
         Self::from_element(&element)
     }
 
+    #[inline]
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         let mut reader = element.nested();
         let name_element = reader.expect(types::NAME)?;
@@ -131,7 +133,8 @@ impl<'a> InterestView<'a> {
                         continue;
                     };
                     if typ == types::INTEREST_SIGNATURE_INFO {
-                        parameters.signature_info = Some(SignatureInfo::from_element(&e)?);
+                        SignatureInfo::from_element(&e)?;
+                        parameters.signature_info = Some(e.value);
                     } else if parameters.signature_info.is_some() {
                         let portion_start = element.value.len() - parameters.portion.len();
                         parameters.signature = Some((e.value, e.offset - start - portion_start));
@@ -139,17 +142,12 @@ impl<'a> InterestView<'a> {
                 }
             }
         }
-        view.check_digest_presence()
-            .map_err(|kind| name_element.error(kind))?;
+        view.check_digest_presence().map_err(|kind| name_element.error(kind))?;
         Ok(view)
     }
 
     fn check_digest_presence(&self) -> Result<(), Kind> {
-        let digests = self
-            .name
-            .components()
-            .filter(|c| c.as_parameters_digest().is_some())
-            .count();
+        let digests = self.name.components().filter(|c| c.as_parameters_digest().is_some()).count();
         match (digests, self.parameters.is_some()) {
             (2.., _) => Err(Kind::RepeatedParametersDigest),
             (0, true) => Err(Kind::MissingParametersDigest),
@@ -167,19 +165,13 @@ impl<'a> InterestView<'a> {
             return Ok(());
         };
         let expected = sha256(&[parameters.portion]);
-        let found = self
-            .name
-            .components()
-            .find_map(|c| c.as_parameters_digest());
+        let found = self.name.components().find_map(|c| c.as_parameters_digest());
         if found == Some(&expected) {
             return Ok(());
         }
         let mut reader = Reader::new(self.wire);
         let offset = reader.element().map_or(0, |e| e.value_offset());
-        Err(crate::DecodeError::new(
-            offset,
-            Kind::ParametersDigestMismatch,
-        ))
+        Err(crate::DecodeError::new(offset, Kind::ParametersDigestMismatch))
     }
 
     /// The whole packet.
@@ -271,15 +263,13 @@ impl<'a> InterestView<'a> {
     /// InterestSignatureInfo.
     #[must_use]
     pub fn signature_info(&self) -> Option<SignatureInfo<'a>> {
-        self.parameters.and_then(|p| p.signature_info)
+        SignatureInfo::from_accepted(self.parameters?.signature_info?)
     }
 
     /// Value of InterestSignatureValue.
     #[must_use]
     pub fn signature_value(&self) -> Option<&'a [u8]> {
-        self.parameters
-            .and_then(|p| p.signature)
-            .map(|(value, _)| value)
+        self.parameters.and_then(|p| p.signature).map(|(value, _)| value)
     }
 
     /// Whether the Interest carries a signature.
@@ -294,15 +284,8 @@ impl<'a> InterestView<'a> {
     pub fn signed_portion(&self) -> Option<[&'a [u8]; 2]> {
         let parameters = self.parameters?;
         let (_, end) = parameters.signature?;
-        let before = self
-            .name
-            .components()
-            .take_while(|c| c.as_parameters_digest().is_none())
-            .count();
-        Some([
-            self.name.prefix(before).as_bytes(),
-            &parameters.portion[..end],
-        ])
+        let before = self.name.components().take_while(|c| c.as_parameters_digest().is_none()).count();
+        Some([self.name.prefix(before).as_bytes(), &parameters.portion[..end]])
     }
 
     /// Checks the parameters digest and the signature. Replays are for the caller to recognise, from
@@ -312,13 +295,10 @@ impl<'a> InterestView<'a> {
     /// [`VerifyError`] unless the Interest is signed in the verifier's way and correctly.
     pub fn verify(&self, verifier: &(impl Verifier + ?Sized)) -> Result<(), VerifyError> {
         let parameters = self.parameters.ok_or(VerifyError::NotSigned)?;
-        let info = parameters.signature_info.ok_or(VerifyError::NotSigned)?;
+        let info = self.signature_info().ok_or(VerifyError::NotSigned)?;
         let (value, _) = parameters.signature.ok_or(VerifyError::NotSigned)?;
         let portion = self.signed_portion().ok_or(VerifyError::NotSigned)?;
-        let digest_last = self
-            .name
-            .last()
-            .is_some_and(|c| c.as_parameters_digest().is_some());
+        let digest_last = self.name.last().is_some_and(|c| c.as_parameters_digest().is_some());
         if !digest_last || self.verify_parameters_digest().is_err() {
             return Err(VerifyError::ParametersDigest);
         }
@@ -355,9 +335,5 @@ fn check_forwarding_hint(element: &Element<'_>) -> DecodeResult<()> {
             return Err(e.error(Kind::UnknownCritical(e.typ)));
         }
     }
-    if names == 0 {
-        Err(element.error(Kind::Missing(types::NAME)))
-    } else {
-        Ok(())
-    }
+    if names == 0 { Err(element.error(Kind::Missing(types::NAME))) } else { Ok(()) }
 }

@@ -11,7 +11,7 @@
 //! | [`component`], [`name`], [`uri`] | typed name components, names, the `ndn:` URI form, canonical order | packet specification, "Name" |
 //! | [`interest`], [`data`] | the two network-layer packets | packet specification, "Interest Packet", "Data Packet" |
 //! | [`signature`] | signature elements, signers and verifiers | packet specification, "Signature", "Signed Interest" |
-//! | [`lp`] | link headers, Nack, fragmentation and reassembly | NDNLPv2 revision 63 |
+//! | [`lp`] | link headers, Nack, fragmentation and reassembly | NDNLPv2 |
 //! | [`packet`] | one entry point for whichever packet a face delivers, and stream framing | |
 //!
 //! ```

@@ -48,7 +48,8 @@ impl Component for Fixed {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        super::check_window("window", params.window)
+        super::check_window("window", params.window)?;
+        params.timer.check()
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Fixed {

@@ -4,7 +4,11 @@
 //! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer asks for.
 //! Most consumers are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
+pub mod aimd;
+pub mod bic;
+pub mod cubic;
 pub mod fixed;
+pub mod pcon;
 pub mod windowed;
 
 use crate::ctx::Ctx;
@@ -98,7 +102,7 @@ pub enum Estimator {
     NdnCxx,
 }
 
-/// The retransmission timer a consumer wants (spec table "RTO estimators").
+/// The retransmission timer a consumer wants; see [`crate::shared::rtt`] for what is made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timer {
@@ -108,12 +112,15 @@ pub struct Timer {
     pub min: Span,
     /// Upper bound of the RTO.
     pub max: Span,
-    /// The RTO before the first sample.
+    /// ndnSIM: the round-trip time assumed before the first sample. ndn-cxx: the RTO before it.
     pub initial: Span,
     /// How often timeouts are looked for; "0" checks each at its own instant.
     pub scan: Span,
     /// Upper bound of the back-off multiplier.
     pub backoff_cap: u32,
+    /// How many deviations the RTO lies above the smoothed round-trip time: 4 in RFC 6298 and both estimators' sources;
+    /// ndn-tools' fetch sets 8.
+    pub deviations: f64,
 }
 
 impl Default for Timer {
@@ -126,7 +133,50 @@ impl Default for Timer {
             initial: Span::from_millis(1000),
             scan: Span::from_millis(50),
             backoff_cap: 64,
+            deviations: 4.0,
         }
+    }
+}
+
+impl Timer {
+    /// The PCON authors' 2016 consumer (its own defaults; their scenario scripts raise `min` further).
+    pub fn pcon_2016() -> Timer {
+        Timer { scan: Span::from_millis(10), backoff_cap: 8, ..Timer::default() }
+    }
+
+    /// ndn-cxx's RttEstimator, scanned as ndn-tools does. Its back-off knows no cap but the maximum.
+    pub fn ndn_cxx() -> Timer {
+        Timer {
+            estimator: Estimator::NdnCxx,
+            max: Span::from_millis(60_000),
+            scan: Span::from_millis(10),
+            backoff_cap: 1 << 16,
+            ..Timer::default()
+        }
+    }
+
+    /// Refuses a timer that would fire at once for ever, or never.
+    ///
+    /// # Errors
+    /// A sentence that names the parameter, its value and what would do.
+    pub fn check(&self) -> Result<(), String> {
+        let floor = Span::from_millis(1);
+        if self.min < floor {
+            return Err(format!("timer.min = {} is too short: give at least {floor}", self.min));
+        }
+        if self.max < self.min {
+            return Err(format!("timer.max = {} is below timer.min = {}", self.max, self.min));
+        }
+        if self.initial < floor {
+            return Err(format!("timer.initial = {} is too short: give at least {floor}", self.initial));
+        }
+        if self.scan > Span::from_millis(60_000) {
+            return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
+        }
+        if self.backoff_cap == 0 {
+            return Err("timer.backoff_cap = 0: give at least 1, which is no back-off".into());
+        }
+        check_number("timer.deviations", self.deviations, 0.0, 1000.0)
     }
 }
 
@@ -164,6 +214,11 @@ pub trait Consumer {
         None
     }
 
+    /// Whether a NACK gives its Interest up, so that the fetcher asks again; if not, the segment waits for its timeout.
+    fn retransmits_on_nack(&self) -> bool {
+        true
+    }
+
     /// Writes the header fields of an Interest about to be sent.
     fn stamp(&mut self, _segment: u64, _fields: &mut Fields) {}
 
@@ -185,9 +240,34 @@ pub trait Consumer {
 pub const MAX_WINDOW: f64 = 1e7;
 
 /// Checks a window parameter: finite, at least 1, at most [`MAX_WINDOW`].
+///
+/// # Errors
+/// A sentence that names the parameter, its value and what would do.
 pub fn check_window(name: &str, window: f64) -> Result<(), String> {
     if (1.0..=MAX_WINDOW).contains(&window) {
         return Ok(());
     }
     Err(format!("{name} = {window} is no window: give a number of segments from 1 to {MAX_WINDOW:e}"))
+}
+
+/// Checks a number to lie within `min..=max`.
+///
+/// # Errors
+/// As [`check_window`].
+pub fn check_number(name: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{name} = {value} is out of range: give a number from {min} to {max}"))
+}
+
+/// Checks a decrease factor: above 0 and below 1.
+///
+/// # Errors
+/// As [`check_window`].
+pub fn check_factor(name: &str, value: f64) -> Result<(), String> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    Err(format!("{name} = {value} must lie between 0 and 1: a cut multiplies the window by it"))
 }

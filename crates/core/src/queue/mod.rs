@@ -3,8 +3,11 @@
 //! Both sit at a face's egress, which lives in `ndnweir-node`. The egress counts, transmits and enforces the limit;
 //! these decide.
 
+pub mod codel;
+pub mod codel_pcon;
 pub mod droptail;
 pub mod fifo;
+pub mod nfd;
 
 use crate::ctx::Ctx;
 use crate::ids::FlowId;
@@ -141,5 +144,75 @@ pub trait Discipline {
     /// Whether this is plain first in, first out with drop at the tail, which the egress can then do itself.
     fn is_fifo(&self) -> bool {
         false
+    }
+}
+
+/// CoDel's control law: `factor · interval / √count`, cut to whole nanoseconds.
+fn gap(interval: Span, factor: f64, count: u64) -> Span {
+    Span::from_nanos((factor * interval.nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
+}
+
+/// Refuses an interval of zero, with which every packet of an incident would be marked.
+fn check_interval(interval: Span) -> Result<(), String> {
+    if interval > Span::ZERO {
+        return Ok(());
+    }
+    Err("interval = 0 would mark every packet: give a time such as \"100ms\"".into())
+}
+
+#[cfg(test)]
+mod harness {
+    //! Drives one marker by hand.
+
+    use super::*;
+    use crate::component::{Component, Env, parse_params};
+    use crate::ctx::{Rng, Trace};
+    use crate::fields::FieldLayout;
+    use crate::units::Time;
+
+    /// An instant in milliseconds.
+    pub(super) fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_millis(t)
+    }
+
+    /// A marker with what its hooks need.
+    pub(super) struct Bench<M> {
+        pub(super) marker: M,
+        pub(super) limit: Limit,
+        rng: Rng,
+        trace: Trace,
+    }
+
+    impl<M: Marker + Component> Bench<M> {
+        pub(super) fn new(params: &serde_json::Value) -> Bench<M> {
+            let params = parse_params::<M>(params).unwrap();
+            let marker = M::new(&params, &mut Env { layout: &mut FieldLayout::new() });
+            Bench { marker, limit: Limit::Packets(100), rng: Rng::derive(0, &[]), trace: Trace::default() }
+        }
+
+        /// A packet joins a queue of `bytes`.
+        pub(super) fn enqueue(&mut self, now: Time, bytes: u64) -> Verdict {
+            let packet = Packet::default();
+            let queue = self.view(bytes);
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx)
+        }
+
+        /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.
+        pub(super) fn dequeue(&mut self, now: Time, sojourn: Span, behind: u64) -> Verdict {
+            let (kind, flow, size, queue) = (Kind::Data, FlowId(0), Bytes::new(1250), self.view(behind));
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)
+        }
+
+        /// The link falls idle.
+        pub(super) fn idle(&mut self, now: Time) {
+            self.marker.on_idle(&mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        }
+
+        fn view(&self, bytes: u64) -> QueueView {
+            let packets = bytes.div_ceil(1250) as u32;
+            QueueView { packets, bytes: Bytes::new(bytes), limit: self.limit, rate: None }
+        }
     }
 }

@@ -5,7 +5,9 @@ use crate::consumer::Flight;
 /// Admits a signal only once a segment beyond the recovery point has arrived, then sets a new recovery point.
 ///
 /// The rule of RFC 6675's `HighData > RecoveryPoint` as NDN consumers use it. With `extra` = 0 the point is the next
-/// new segment (PCON 2016, ndn-tools); ndnSIM's ConsumerPcon adds half the distance from the highest segment received.
+/// new segment (PCON 2016); ndnSIM's ConsumerPcon adds half the distance from the highest segment received. Segments
+/// count from 0 and the first point is 0, so nothing is admitted before segment 1 has arrived (true of both sources).
+/// ndn-tools' point is one lower, the highest segment requested, and it compares a lost segment itself with the point.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowGuard {
     extra: f64,
@@ -45,6 +47,23 @@ mod tests {
         assert!(!guard.admit(&flight(11, 22)));
         assert!(!guard.admit(&flight(20, 30)));
         assert!(guard.admit(&flight(21, 31)));
+    }
+
+    #[test]
+    fn nothing_is_admitted_before_segment_1_has_arrived() {
+        let mut guard = WindowGuard::new(0.5);
+        assert!(!guard.admit(&Flight { next_segment: 5, ..Flight::default() }));
+        assert!(!guard.admit(&flight(0, 5)));
+        assert!(guard.admit(&flight(1, 5)));
+    }
+
+    #[test]
+    fn the_point_of_consumer_pcon_is_a_real_number() {
+        // 6 + 0.5·(6 − 1) = 8.5: segment 8 is not beyond it, 9 is.
+        let mut guard = WindowGuard::new(0.5);
+        assert!(guard.admit(&flight(1, 6)));
+        assert!(!guard.admit(&flight(8, 12)));
+        assert!(guard.admit(&flight(9, 12)));
     }
 
     #[test]

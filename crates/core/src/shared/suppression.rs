@@ -23,8 +23,14 @@ impl Default for SuppressionParams {
 }
 
 impl SuppressionParams {
-    /// Refuses a multiplier below 1.
+    /// Refuses a multiplier below 1 and a longest interval below the first.
     pub fn check(&self) -> Result<(), String> {
+        if self.max < self.initial {
+            return Err(format!(
+                "suppression.max = {} must be at least suppression.initial = {}",
+                self.max, self.initial
+            ));
+        }
         if self.multiplier >= 1.0 && self.multiplier.is_finite() {
             return Ok(());
         }

@@ -3,6 +3,9 @@
 //! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
 
 pub mod best_route;
+pub mod multicast;
+pub mod pcon;
+pub mod random;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
@@ -29,8 +32,22 @@ pub struct OutRecord {
     pub face: FaceId,
     /// The NACK it was answered with.
     pub nacked: Option<NackReason>,
+    /// How often it was sent there: at least 1, at most 255.
+    pub sends: u8,
+}
+
+impl OutRecord {
     /// Whether it was sent there more than once.
-    pub resent: bool,
+    pub const fn resent(&self) -> bool {
+        self.sends > 1
+    }
+
+    /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands in
+    /// for it, and NDN's default of 4 s for one that carries none.
+    pub fn expiry(&self, at_hand: &Packet) -> Time {
+        let lifetime = if at_hand.lifetime_ms == 0 { 4000 } else { at_hand.lifetime_ms };
+        self.sent + Span::from_millis(u64::from(lifetime))
+    }
 }
 
 /// How an Interest relates to what is pending.
@@ -67,6 +84,16 @@ impl InterestArrival<'_> {
     pub fn eligible(&self) -> impl Iterator<Item = NextHop> + '_ {
         self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
     }
+
+    /// Whether an upstream still owes an answer: NFD's out-record that has neither expired nor met a NACK.
+    pub fn pending(&self, now: Time) -> bool {
+        self.sent.iter().any(|record| record.nacked.is_none() && record.expiry(self.packet) >= now)
+    }
+
+    /// What was sent to `face`.
+    pub fn record(&self, face: FaceId) -> Option<&OutRecord> {
+        self.sent.iter().find(|record| record.face == face)
+    }
 }
 
 /// One copy of the Interest to send.
@@ -84,6 +111,7 @@ pub struct Copy {
 pub struct Choice {
     copies: Vec<Copy>,
     refuse: Option<NackReason>,
+    refuse_one: Option<(FaceId, NackReason)>,
     hold: bool,
 }
 
@@ -100,6 +128,10 @@ impl Choice {
     pub fn refuse(&mut self, reason: NackReason) {
         self.refuse = Some(reason);
     }
+    /// Answer only `downstream` with a NACK; the entry stays for the others.
+    pub fn refuse_one(&mut self, downstream: FaceId, reason: NackReason) {
+        self.refuse_one = Some((downstream, reason));
+    }
     /// The strategy keeps a copy and will give it back through [`Strategy::release`].
     pub fn hold(&mut self) {
         self.hold = true;
@@ -112,6 +144,10 @@ impl Choice {
     pub fn refusal(&self) -> Option<NackReason> {
         self.refuse
     }
+    /// The one downstream to answer with a NACK, while the entry stays.
+    pub fn refusal_of_one(&self) -> Option<(FaceId, NackReason)> {
+        self.refuse_one
+    }
     /// Whether the strategy holds the Interest.
     pub fn is_held(&self) -> bool {
         self.hold
@@ -120,6 +156,7 @@ impl Choice {
     pub fn clear(&mut self) {
         self.copies.clear();
         self.refuse = None;
+        self.refuse_one = None;
         self.hold = false;
     }
 }
@@ -193,12 +230,9 @@ pub trait Strategy {
         event.packet.mark
     }
 
-    /// A NACK came back. The default is NFD's `processNack`: wait while another upstream may still answer, otherwise
-    /// answer downstream with the least severe reason received.
+    /// A NACK came back. The default is [`process_nack`].
     fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, _ctx: &mut Ctx<'_>) {
-        if let Some(reason) = all_nacked(event.sent) {
-            choice.refuse(reason);
-        }
+        process_nack(event, choice);
     }
 
     /// Nothing came back.
@@ -222,12 +256,55 @@ pub trait Strategy {
     }
 }
 
-/// The least severe reason, if every Interest sent was answered with a NACK.
-pub fn all_nacked(sent: &[OutRecord]) -> Option<NackReason> {
-    let mut least = None;
-    for record in sent {
-        let reason = record.nacked?;
-        least = Some(least.map_or(reason, |known: NackReason| known.min(reason)));
+/// NFD's `processNack`: when every Interest sent met a NACK, answer downstream with the least severe reason; while more
+/// than one upstream may still answer, wait. If only one may, and it is a downstream too, the two nodes wait for each
+/// other: refuse that one.
+pub fn process_nack(event: &NackReturn<'_>, choice: &mut Choice) {
+    let mut open = event.sent.iter().filter(|record| record.nacked.is_none());
+    let Some(least) = event.sent.iter().filter_map(|record| record.nacked).min() else { return };
+    match (open.next(), open.next()) {
+        (None, _) => choice.refuse(least),
+        (Some(last), None) if event.downstreams.contains(&last.face) => choice.refuse_one(last.face, least),
+        _ => {}
     }
-    least
+}
+
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod nack_tests {
+    use super::harness::{nacked, sent};
+    use super::*;
+
+    fn after(sent: &[OutRecord], downstreams: &[FaceId]) -> Choice {
+        let mut choice = Choice::default();
+        let (packet, mut note) = (Packet::default().nack(NackReason::NoRoute), 0);
+        let (prefix, hops, note) = (PrefixId(0), &[][..], &mut note);
+        let event = NackReturn { packet: &packet, face: FaceId(1), prefix, hops, sent, downstreams, note };
+        process_nack(&event, &mut choice);
+        choice
+    }
+
+    #[test]
+    fn when_every_upstream_refused_the_least_severe_reason_goes_downstream() {
+        let records =
+            [nacked(1, NackReason::NoRoute), nacked(2, NackReason::Congestion), nacked(3, NackReason::Duplicate)];
+        assert_eq!(after(&records, &[FaceId(9)]).refusal(), Some(NackReason::Congestion));
+    }
+
+    #[test]
+    fn while_another_upstream_may_answer_a_nack_waits() {
+        let choice = after(&[nacked(1, NackReason::NoRoute), sent(2, 0)], &[FaceId(9)]);
+        assert_eq!((choice.refusal(), choice.refusal_of_one()), (None, None));
+    }
+
+    #[test]
+    fn a_last_upstream_that_is_also_a_downstream_is_refused_alone() {
+        let records = [nacked(1, NackReason::Duplicate), sent(2, 0)];
+        let choice = after(&records, &[FaceId(9), FaceId(2)]);
+        assert_eq!(choice.refusal(), None);
+        assert_eq!(choice.refusal_of_one(), Some((FaceId(2), NackReason::Duplicate)));
+        let two_open = [records[0], records[1], sent(3, 0)];
+        assert_eq!(after(&two_open, &[FaceId(2)]).refusal_of_one(), None);
+    }
 }

@@ -41,7 +41,7 @@ impl Node {
             if self.metering {
                 let rtt = now.since(record.sent);
                 let packet = &mut packet;
-                let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent, local };
+                let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent(), local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
@@ -49,7 +49,7 @@ impl Node {
                 self.tell_shaper(now, &record, Outcome::Data, &packet);
             }
         }
-        let rtt = record.filter(|record| !record.resent).map(|record| now.since(record.sent));
+        let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
         let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };

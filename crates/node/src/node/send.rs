@@ -165,7 +165,7 @@ impl Node {
     /// Tells a face's shaper what became of an Interest that left by it.
     pub(super) fn tell_shaper(&mut self, now: Time, record: &OutRecord, outcome: Outcome, packet: &Packet) {
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
-        let rtt = (!record.resent).then(|| now.since(record.sent));
+        let rtt = (!record.resent()).then(|| now.since(record.sent));
         let answer = Answer { outcome, packet, prefix, sent: record.sent, rtt };
         self.touched.push(record.face);
         let face = &mut self.faces[record.face.index()];

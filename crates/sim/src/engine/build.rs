@@ -6,7 +6,7 @@ use super::planner::Control;
 use super::sampling::Sampler;
 use super::{Engine, Local, Net, Place, RunOptions, Source};
 use crate::link::Way;
-use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
+use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
@@ -128,18 +128,10 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
     }
 
     fn add_apps(&mut self, scheme: &Scheme, layout: &mut FieldLayout) -> Result<(), NetworkError> {
-        let mut flows: Vec<(u32, u32, bool)> = Vec::new();
+        let flows = self.network.flows();
         for (i, consumer) in self.network.consumers.iter().enumerate() {
             let number = i as u32;
-            // A catalogue is one flow, whatever the object numbers of its consumers.
-            let name = match consumer.traffic {
-                Traffic::Zipf { .. } => (consumer.prefix, 0, true),
-                _ => (consumer.prefix, consumer.object, false),
-            };
-            let flow = flows.iter().position(|&known| known == name).unwrap_or_else(|| {
-                flows.push(name);
-                flows.len() - 1
-            });
+            let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
             let requests =
@@ -171,7 +163,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
-        for (number, (prefix, _, _)) in flows.into_iter().enumerate() {
+        for (number, Flow { prefix, .. }) in flows.into_iter().enumerate() {
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(prefix)));

@@ -1,6 +1,7 @@
 //! NDNLPv2: what travels beside a network-layer packet on one link, and fragments of packets too long for it.
 //!
-//! Source: NDNLPv2 revision 63 (the link protocol's wiki page), TLV-TYPE numbers as assigned there.
+//! Source: the NDNLPv2 protocol page; TLV-TYPE numbers and the rules on order as ndn-cxx has them (`lp/tlv.hpp` and its
+//! unit tests), defaults of fragmentation and reassembly as NFD has them.
 //!
 //! Header fields come in ascending order of their type, each at most once except Ack, and Fragment comes last. A field
 //! whose type is in `800..=959` and divisible by 4 may be ignored by who does not know it; it is kept here as type and
@@ -18,9 +19,7 @@ pub use field::{ExtraField, ExtraFields, PitToken};
 pub use fragment::{FragmentError, Fragmenter, MAX_FRAGMENTS};
 pub use header::LpHeader;
 pub use nack::NackReason;
-pub use reassembly::{
-    Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats,
-};
+pub use reassembly::{Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats};
 pub use view::LpPacketView;
 
 /// Assigned TLV-TYPE numbers of NDNLPv2.

@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use super::SignatureType;
 use crate::elements::Ordered;
-use crate::error::{DecodeErrorKind as Kind, DecodeResult};
+use crate::error::{DecodeError, DecodeErrorKind as Kind, DecodeResult};
 use crate::name::NameView;
-use crate::tlv::{self, Element, types};
+use crate::tlv::{self, Element, Reader, types};
 
 /// What SignatureInfo or InterestSignatureInfo says (packet specification, "Signature Elements").
 ///
@@ -67,23 +67,24 @@ impl<'a> SignatureInfo<'a> {
     /// Only a signature type.
     #[must_use]
     pub const fn new(signature_type: SignatureType) -> Self {
-        let anti_replay = AntiReplay {
-            nonce: None,
-            time: None,
-            seq_num: None,
-        };
-        Self {
-            signature_type,
-            key_locator: None,
-            anti_replay,
-            validity: None,
-        }
+        let anti_replay = AntiReplay { nonce: None, time: None, seq_num: None };
+        Self { signature_type, key_locator: None, anti_replay, validity: None }
+    }
+
+    /// Reads the value again that [`Self::from_element`] has accepted.
+    pub(crate) fn from_accepted(value: &'a [u8]) -> Option<Self> {
+        Self::read(Reader::new(value), 0).ok()
     }
 
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
+        Self::read(element.nested(), element.offset)
+    }
+
+    /// `offset` is where the whole element starts, for errors.
+    fn read(reader: Reader<'a>, offset: usize) -> DecodeResult<Self> {
         let mut signature_type = None;
         let mut info = Self::new(SignatureType(0));
-        let mut inner = Ordered::new(element.nested(), &SEQUENCE);
+        let mut inner = Ordered::new(reader, &SEQUENCE);
         while let Some(e) = inner.next()? {
             match e.typ {
                 types::SIGNATURE_TYPE => signature_type = Some(SignatureType(e.nni()?)),
@@ -97,8 +98,7 @@ impl<'a> SignatureInfo<'a> {
                 _ => info.validity = Some(ValidityPeriod::from_element(&e)?),
             }
         }
-        info.signature_type =
-            signature_type.ok_or_else(|| element.error(Kind::Missing(types::SIGNATURE_TYPE)))?;
+        info.signature_type = signature_type.ok_or(DecodeError::new(offset, Kind::Missing(types::SIGNATURE_TYPE)))?;
         Ok(info)
     }
 
@@ -109,7 +109,7 @@ impl<'a> SignatureInfo<'a> {
             if let Some(locator) = &self.key_locator {
                 locator.write(out);
             }
-            if let Some(nonce) = self.anti_replay.nonce.filter(|n| !n.is_empty()) {
+            if let Some(nonce) = self.anti_replay.nonce {
                 tlv::write_element(out, types::SIGNATURE_NONCE, nonce);
             }
             if let Some(time) = self.anti_replay.time {
@@ -171,8 +171,7 @@ impl ValidityPeriod {
             }
         }
         Ok(Self {
-            not_before: not_before
-                .ok_or_else(|| element.error(Kind::Missing(types::NOT_BEFORE)))?,
+            not_before: not_before.ok_or_else(|| element.error(Kind::Missing(types::NOT_BEFORE)))?,
             not_after: not_after.ok_or_else(|| element.error(Kind::Missing(types::NOT_AFTER)))?,
         })
     }

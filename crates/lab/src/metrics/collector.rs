@@ -1,0 +1,266 @@
+//! From observations to a run's metrics.
+
+use super::gather::{ConsumerGather, LinkGather};
+use super::{Histogram, Setup, jain};
+use crate::results::{Event, Run, Series, ShareRun};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Share, Snapshot};
+use std::collections::BTreeMap;
+
+/// No run has more bins; the width grows instead.
+const MAX_BINS: u64 = 20_000;
+/// Scheme events kept in one run; the rest is counted.
+const MAX_EVENTS: usize = 1_000_000;
+
+/// Turns one run's observations into a [`Run`].
+///
+/// Deliveries are counted exactly in the half-open window `[from, to)`; counters are differences between the last
+/// samples not after its ends. A difference between two samples belongs to the bin that holds the middle of the two.
+pub struct Collector {
+    setup: Setup,
+    bins: usize,
+    consumers: Vec<ConsumerGather>,
+    links: Vec<LinkGather>,
+    shares: BTreeMap<(u32, u32, u32), Vec<f64>>,
+    paths: BTreeMap<PathId, String>,
+    events: Vec<Event>,
+    events_dropped: u64,
+    /// Latest sample, and those that bound the window.
+    last: Time,
+    base: Time,
+    /// Latest time heard of in any call.
+    seen: Time,
+}
+
+impl Collector {
+    /// Ready for a run of the scenario.
+    pub fn new(mut setup: Setup) -> Collector {
+        setup.to = setup.to.max(setup.from);
+        let length = setup.to.since(Time::ZERO).nanos();
+        let width = setup.bin.nanos().max(length.div_ceil(MAX_BINS)).max(1);
+        setup.bin = Span::from_nanos(width);
+        let bins = length.div_ceil(width) as usize;
+        Collector {
+            bins,
+            consumers: setup.consumers.iter().map(|_| ConsumerGather::new(bins)).collect(),
+            links: setup.links.iter().map(|_| LinkGather::new(bins)).collect(),
+            shares: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            events: Vec::new(),
+            events_dropped: 0,
+            last: Time::ZERO,
+            base: Time::ZERO,
+            seen: Time::ZERO,
+            setup,
+        }
+    }
+
+    fn bin(&self, at: Time) -> Option<usize> {
+        let index = (at.nanos() / self.setup.bin.nanos()) as usize;
+        (index < self.bins).then_some(index)
+    }
+
+    fn window(&self, at: Time) -> bool {
+        self.setup.from <= at && at < self.setup.to
+    }
+
+    /// The metrics, with everything over time.
+    pub fn finish(self, scheme: &str, seed: u64) -> Run {
+        let end = self.setup.to.min(self.seen);
+        let measured = end.since(self.setup.from);
+        let sampled = self.last.since(self.base);
+        let mut run = Run {
+            scheme: scheme.to_owned(),
+            seed,
+            partial: self.seen < self.setup.to,
+            measured_s: measured.secs(),
+            ..Run::default()
+        };
+        let active = |i: usize| {
+            let c = &self.setup.consumers[i];
+            let stop = [c.stop, self.consumers[i].completed].into_iter().flatten().fold(end, Time::min);
+            (c.start.max(self.setup.from), stop)
+        };
+        let mut delay = Histogram::new();
+        for (i, gather) in self.consumers.iter().enumerate() {
+            delay.merge(&gather.delay);
+            let (from, to) = active(i);
+            run.consumers.push(gather.finish(&self.setup, i, to.since(from), &self.paths));
+        }
+        for (i, gather) in self.links.iter().enumerate() {
+            run.links.push(gather.finish(&self.setup.links[i], sampled));
+        }
+        let bits: u64 = run.consumers.iter().map(|c| c.payload_bits).sum();
+        run.goodput_mbps = mbps(bits as f64, measured.secs());
+        let fair: Vec<f64> = (0..self.consumers.len())
+            .filter(|i| self.setup.consumers[*i].long_lived && active(*i).1 > active(*i).0)
+            .map(|i| run.consumers[i].goodput_mbps)
+            .collect();
+        run.jain = jain(&fair);
+        run.loss_mbps = run.links.iter().map(|l| l.loss_mbps).sum();
+        run.delay_ms = delay.distribution();
+        // The first of equals, so that the choice does not depend on rounding in later links.
+        let busiest = run.links.iter().filter(|l| l.utilization > 0.0).fold(None, |best, l| match best {
+            Some(b) if least(b) >= least(l) => best,
+            _ => Some(l),
+        });
+        run.bottleneck = busiest.map(|l| l.name.clone());
+        run.bottleneck_utilization = busiest.map(|l| l.utilization);
+        run.bottleneck_queue_ms = busiest.map(|l| l.queue_ms);
+        run.marks = run.consumers.iter().map(|c| c.marks).sum();
+        run.nacks = run.consumers.iter().map(|c| c.nacks).sum();
+        run.retransmissions = run.consumers.iter().map(|c| c.retransmissions).sum();
+        for link in &run.links {
+            run.drops.add(&link.drops);
+        }
+        run.shares = self.final_shares();
+        run.series = self.series(end);
+        run.events = self.events;
+        run.events_dropped = self.events_dropped;
+        run
+    }
+
+    fn share_names(&self, key: (u32, u32, u32)) -> [String; 3] {
+        let name = |list: Option<&String>, id: u32| list.cloned().unwrap_or_else(|| format!("#{id}"));
+        let (node, prefix, link) = key;
+        [
+            name(self.setup.nodes.get(node as usize), node),
+            name(self.setup.prefixes.get(prefix as usize), prefix),
+            name(self.setup.links.get(link as usize).map(|l| &l.name), link),
+        ]
+    }
+
+    fn final_shares(&self) -> Vec<ShareRun> {
+        let tail = (self.bins / 10).max(1);
+        let mut shares = Vec::new();
+        for (key, values) in &self.shares {
+            let last: Vec<f64> = values.iter().rev().copied().filter(|v| !v.is_nan()).take(tail).collect();
+            if !last.is_empty() {
+                let [node, prefix, link] = self.share_names(*key);
+                shares.push(ShareRun { node, prefix, link, share: last.iter().sum::<f64>() / last.len() as f64 });
+            }
+        }
+        shares
+    }
+
+    fn series(&self, end: Time) -> Series {
+        use crate::results::{Kind, Rows};
+        let width = self.setup.bin.secs();
+        let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
+        let mut series = Series { bin_s: width, tables: Default::default() };
+        let mut network = vec![vec![f64::NAN; bins]; 3];
+        for bin in 0..bins {
+            let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
+            network[0][bin] = self.consumers.iter().map(rate).sum();
+            let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
+            let fair: Vec<f64> = (self.setup.consumers.iter().zip(&self.consumers))
+                .filter(|(s, c)| {
+                    let stop = [s.stop, c.completed].into_iter().flatten().fold(Time::NEVER, Time::min);
+                    s.long_lived && s.start <= Time::ZERO + from && Time::ZERO + to <= stop
+                })
+                .map(|(_, c)| rate(c))
+                .collect();
+            network[1][bin] = jain(&fair).unwrap_or(f64::NAN);
+            network[2][bin] = self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum();
+        }
+        series.tables[Kind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
+        for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
+            series.tables[Kind::Consumers as usize]
+                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
+            for (path, bits) in gather.path_series(&self.paths) {
+                let column = bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
+                series.tables[Kind::Paths as usize]
+                    .push(Rows { key: vec![setup.name.clone(), path], columns: vec![column] });
+            }
+        }
+        for (setup, gather) in self.setup.links.iter().zip(&self.links) {
+            series.tables[Kind::Links as usize]
+                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
+        }
+        for (key, values) in &self.shares {
+            series.tables[Kind::Shares as usize]
+                .push(Rows { key: self.share_names(*key).into(), columns: vec![values[..bins].to_vec()] });
+        }
+        series
+    }
+}
+
+/// Utilisation to a millionth, so that two equally full links compare equal.
+fn least(link: &crate::results::LinkRun) -> u64 {
+    (link.utilization * 1e6) as u64
+}
+
+/// Bits over seconds in 10⁶ bit/s; zero over no time.
+pub(super) fn mbps(bits: f64, s: f64) -> f64 {
+    if s > 0.0 { bits / s / 1e6 } else { 0.0 }
+}
+
+impl Observer for Collector {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.seen = self.seen.max(delivery.at);
+        let (bin, window) = (self.bin(delivery.at), self.window(delivery.at));
+        if let Some(gather) = self.consumers.get_mut(delivery.consumer.0 as usize) {
+            gather.delivered(delivery, bin, window, self.bins);
+        }
+    }
+
+    fn completed(&mut self, at: Time, consumer: ConsumerId) {
+        self.seen = self.seen.max(at);
+        if let Some(gather) = self.consumers.get_mut(consumer.0 as usize) {
+            gather.completed.get_or_insert(at);
+        }
+    }
+
+    fn path(&mut self, path: PathId, links: &[LinkId]) {
+        let node = |id: u32| self.setup.nodes.get(id as usize).map_or("?", String::as_str);
+        let mut name = String::new();
+        for (i, link) in links.iter().enumerate() {
+            let Some(link) = self.setup.links.get(link.0 as usize) else { continue };
+            if i == 0 {
+                name.push_str(node(link.from));
+            }
+            name.push('>');
+            name.push_str(node(link.to));
+        }
+        self.paths.insert(path, if name.is_empty() { "local".to_owned() } else { name });
+    }
+
+    fn sample(&mut self, snapshot: &Snapshot<'_>) {
+        self.seen = self.seen.max(snapshot.at);
+        if snapshot.at > self.setup.to {
+            return;
+        }
+        let middle = Time::from_nanos(self.last.nanos() / 2 + snapshot.at.nanos() / 2);
+        // A second sample at one instant (the final one) changes states, not the bin of its differences.
+        let (bin, warm) = (self.bin(middle), snapshot.at <= self.setup.from);
+        for (gather, counters) in self.links.iter_mut().zip(snapshot.links) {
+            gather.sample(counters, bin, warm);
+        }
+        for (gather, counters) in self.consumers.iter_mut().zip(snapshot.consumers) {
+            gather.sample(counters, bin, warm);
+        }
+        let at = self.bin(snapshot.at).or(bin);
+        for Share { node: NodeId(node), prefix, link: LinkId(link), share } in snapshot.shares.iter().copied() {
+            let bins = self.bins;
+            let values = self.shares.entry((node, prefix, link)).or_insert_with(|| vec![f64::NAN; bins]);
+            if let Some(at) = at {
+                values[at] = share;
+            }
+        }
+        self.last = snapshot.at;
+        if warm {
+            self.base = snapshot.at;
+        }
+    }
+
+    fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, id: u64, value: f64) {
+        if !self.setup.events.iter().any(|k| k == key) {
+            return;
+        }
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(Event { at_s: at.secs(), node: node.0, key, id, value });
+        } else {
+            self.events_dropped += 1;
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! What is kept of one consumer and one link while a run goes on.
+
+use super::collector::mbps;
+use super::{Histogram, LinkSetup, Setup, convergence, rebin};
+use crate::results::{ConsumerRun, Drops, LinkRun, PathRun};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
+use std::collections::BTreeMap;
+
+/// Paths of one consumer that are told apart; the rest is `other`.
+const MAX_PATHS: usize = 8;
+/// Paths of one consumer counted at all; later ones go to the rest at once.
+const TRACKED_PATHS: usize = 256;
+
+/// Mean of what falls into each bin.
+#[derive(Default)]
+struct Means {
+    sum: Vec<f64>,
+    count: Vec<u32>,
+}
+
+impl Means {
+    fn new(bins: usize) -> Means {
+        Means { sum: vec![0.0; bins], count: vec![0; bins] }
+    }
+    fn add(&mut self, bin: usize, value: f64) {
+        self.sum[bin] += value;
+        self.count[bin] += 1;
+    }
+    fn column(&self, bins: usize) -> Vec<f64> {
+        (0..bins).map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN }).collect()
+    }
+}
+
+struct PathGather {
+    /// None is the rest.
+    id: Option<PathId>,
+    window_bits: u64,
+    bits: Vec<u64>,
+}
+
+pub(super) struct ConsumerGather {
+    pub(super) delay: Histogram,
+    rtt: Histogram,
+    pub(super) completed: Option<Time>,
+    pub(super) bits: Vec<u64>,
+    window_bits: u64,
+    in_order: u64,
+    out_of_order: u64,
+    delays: Means,
+    rtts: Means,
+    delay_max: Vec<f64>,
+    windows: Means,
+    in_flight: Means,
+    nacks: Vec<u64>,
+    marks: Vec<u64>,
+    window_sum: f64,
+    window_count: u64,
+    paths: Vec<PathGather>,
+    base: ConsumerCounters,
+    last: ConsumerCounters,
+}
+
+impl ConsumerGather {
+    pub(super) fn new(bins: usize) -> ConsumerGather {
+        ConsumerGather {
+            delay: Histogram::new(),
+            rtt: Histogram::new(),
+            completed: None,
+            bits: vec![0; bins],
+            window_bits: 0,
+            in_order: 0,
+            out_of_order: 0,
+            delays: Means::new(bins),
+            rtts: Means::new(bins),
+            delay_max: vec![f64::NAN; bins],
+            windows: Means::new(bins),
+            in_flight: Means::new(bins),
+            nacks: vec![0; bins],
+            marks: vec![0; bins],
+            window_sum: 0.0,
+            window_count: 0,
+            paths: Vec::new(),
+            base: ConsumerCounters::default(),
+            last: ConsumerCounters::default(),
+        }
+    }
+
+    pub(super) fn delivered(&mut self, delivery: &Delivery, bin: Option<usize>, window: bool, bins: usize) {
+        let bits = delivery.payload.bits();
+        let path = self.path(delivery.path, bins);
+        if window {
+            self.paths[path].window_bits += bits;
+            self.window_bits += bits;
+            self.delay.record(delivery.delay);
+            if let Some(rtt) = delivery.rtt {
+                self.rtt.record(rtt);
+            }
+            if delivery.in_order {
+                self.in_order += 1;
+            } else {
+                self.out_of_order += 1;
+            }
+        }
+        if let Some(bin) = bin {
+            let ms = delivery.delay.millis();
+            self.bits[bin] += bits;
+            self.paths[path].bits[bin] += bits;
+            self.delays.add(bin, ms);
+            // `max` takes the number when the other is NaN.
+            self.delay_max[bin] = self.delay_max[bin].max(ms);
+            if let Some(rtt) = delivery.rtt {
+                self.rtts.add(bin, rtt.millis());
+            }
+        }
+    }
+
+    /// The place of a path; consecutive packets mostly share one, so the last hit moves to the front half slowly enough
+    /// that a linear search over few paths is the fastest lookup.
+    fn path(&mut self, id: PathId, bins: usize) -> usize {
+        if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
+            return found;
+        }
+        let id = (self.paths.len() < TRACKED_PATHS).then_some(id);
+        if id.is_none()
+            && let Some(rest) = self.paths.iter().position(|p| p.id.is_none())
+        {
+            return rest;
+        }
+        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; bins] });
+        self.paths.len() - 1
+    }
+
+    pub(super) fn sample(&mut self, now: &ConsumerCounters, bin: Option<usize>, warm: bool) {
+        if let Some(bin) = bin {
+            self.windows.add(bin, now.window);
+            self.in_flight.add(bin, f64::from(now.in_flight));
+            self.nacks[bin] += now.nacks.saturating_sub(self.last.nacks);
+            self.marks[bin] += now.marks.saturating_sub(self.last.marks);
+        }
+        self.last = *now;
+        if warm {
+            self.base = *now;
+        } else if now.window.is_finite() {
+            self.window_sum += now.window;
+            self.window_count += 1;
+        }
+    }
+
+    /// Paths by bits in the window, most first, the rest folded; empty with a single path.
+    fn ranked(&self, names: &BTreeMap<PathId, String>) -> Vec<(String, u64, Vec<u64>)> {
+        let mut order: Vec<&PathGather> = self.paths.iter().collect();
+        if order.len() < 2 {
+            return Vec::new();
+        }
+        let total = |p: &PathGather| (p.window_bits, p.bits.iter().sum::<u64>());
+        order.sort_by_key(|p| (p.id.is_none(), std::cmp::Reverse(total(p)), p.id));
+        let mut found: Vec<(String, u64, Vec<u64>)> = Vec::new();
+        for path in order {
+            let name = path.id.and_then(|id| names.get(&id).cloned().or_else(|| Some(format!("path {}", id.0))));
+            match (name, found.len() < MAX_PATHS) {
+                (Some(name), true) => found.push((name, path.window_bits, path.bits.clone())),
+                _ => {
+                    if found.last().is_none_or(|f| f.0 != "other") {
+                        found.push(("other".to_owned(), 0, vec![0; path.bits.len()]));
+                    }
+                    if let Some(rest) = found.last_mut() {
+                        rest.1 += path.window_bits;
+                        rest.2.iter_mut().zip(&path.bits).for_each(|(a, b)| *a += b);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    pub(super) fn path_series(&self, names: &BTreeMap<PathId, String>) -> Vec<(String, Vec<u64>)> {
+        self.ranked(names).into_iter().map(|(name, _, bits)| (name, bits)).collect()
+    }
+
+    pub(super) fn finish(
+        &self,
+        setup: &Setup,
+        index: usize,
+        active: Span,
+        names: &BTreeMap<PathId, String>,
+    ) -> ConsumerRun {
+        let me = &setup.consumers[index];
+        let (a, b) = (&self.base, &self.last);
+        ConsumerRun {
+            name: me.name.clone(),
+            goodput_mbps: mbps(self.window_bits as f64, active.secs()),
+            payload_bits: self.window_bits,
+            active_s: active.secs(),
+            delay_ms: self.delay.distribution(),
+            rtt_ms: self.rtt.distribution(),
+            completion_s: self.completed.map(|at| at.since(me.start).secs()),
+            convergence_s: if me.long_lived { self.convergence(setup, me.start, me.stop) } else { None },
+            interests: b.interests.saturating_sub(a.interests),
+            retransmissions: b.retransmissions.saturating_sub(a.retransmissions),
+            segments: self.in_order + self.out_of_order,
+            duplicates: b.duplicates.saturating_sub(a.duplicates),
+            in_order: self.in_order,
+            out_of_order: self.out_of_order,
+            marks: b.marks.saturating_sub(a.marks),
+            nacks: b.nacks.saturating_sub(a.nacks),
+            timeouts: b.timeouts.saturating_sub(a.timeouts),
+            decreases: b.decreases.saturating_sub(a.decreases),
+            window_mean: (self.window_count > 0).then(|| self.window_sum / self.window_count as f64),
+            paths: self
+                .ranked(names)
+                .into_iter()
+                .filter(|p| p.1 > 0)
+                .map(|(path, bits, _)| PathRun { path, goodput_mbps: mbps(bits as f64, active.secs()) })
+                .collect(),
+        }
+    }
+
+    fn convergence(&self, setup: &Setup, start: Time, stop: Option<Time>) -> Option<f64> {
+        let width = setup.bin.secs();
+        let first = start.nanos().div_ceil(setup.bin.nanos()) as usize;
+        let end = stop.map_or(self.bits.len(), |s| (s.nanos() / setup.bin.nanos()) as usize).min(self.bits.len());
+        let rates: Vec<f64> = self.bits.get(first..end)?.iter().map(|b| mbps(*b as f64, width)).collect();
+        let by = ((1.0 / width).round() as usize).max(1);
+        let at = convergence(&rebin(&rates, by), 0.1, 0.25)?;
+        Some((at * by) as f64 * width)
+    }
+
+    /// By the metrics of `Kind::Consumers`.
+    pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
+        let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
+        vec![
+            self.bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect(),
+            self.delays.column(bins),
+            self.delay_max[..bins].to_vec(),
+            self.rtts.column(bins),
+            self.windows.column(bins),
+            self.in_flight.column(bins),
+            counts(&self.nacks),
+            counts(&self.marks),
+        ]
+    }
+}
+
+pub(super) struct LinkGather {
+    data_bits: Vec<u64>,
+    interest_bits: Vec<u64>,
+    pub(super) overflow_bits: Vec<u64>,
+    marks: Vec<u64>,
+    nacks: Vec<u64>,
+    queue: Means,
+    sojourn: Vec<(u128, u64)>,
+    sojourn_max: Vec<f64>,
+    longest: Span,
+    queue_sum: f64,
+    queue_count: u64,
+    queue_max: u32,
+    base: LinkCounters,
+    last: LinkCounters,
+}
+
+impl LinkGather {
+    pub(super) fn new(bins: usize) -> LinkGather {
+        LinkGather {
+            data_bits: vec![0; bins],
+            interest_bits: vec![0; bins],
+            overflow_bits: vec![0; bins],
+            marks: vec![0; bins],
+            nacks: vec![0; bins],
+            queue: Means::new(bins),
+            sojourn: vec![(0, 0); bins],
+            sojourn_max: vec![f64::NAN; bins],
+            longest: Span::ZERO,
+            queue_sum: 0.0,
+            queue_count: 0,
+            queue_max: 0,
+            base: LinkCounters::default(),
+            last: LinkCounters::default(),
+        }
+    }
+
+    pub(super) fn sample(&mut self, now: &LinkCounters, bin: Option<usize>, warm: bool) {
+        let last = &self.last;
+        if let Some(bin) = bin {
+            self.data_bits[bin] += now.data_bits.saturating_sub(last.data_bits);
+            self.interest_bits[bin] += now.interest_bits.saturating_sub(last.interest_bits);
+            self.overflow_bits[bin] += now.overflow_data_bits.saturating_sub(last.overflow_data_bits);
+            self.marks[bin] += now.data_marks.saturating_sub(last.data_marks);
+            self.nacks[bin] += now.nack_packets.saturating_sub(last.nack_packets);
+            self.queue.add(bin, f64::from(now.queue_packets));
+            let departed = now.sojourn_count.saturating_sub(last.sojourn_count);
+            self.sojourn[bin].0 += now.sojourn_sum.saturating_sub(last.sojourn_sum);
+            self.sojourn[bin].1 += departed;
+            if departed > 0 {
+                self.sojourn_max[bin] = self.sojourn_max[bin].max(now.sojourn_max.millis());
+            }
+        }
+        if warm {
+            self.base = *now;
+        } else {
+            self.longest = self.longest.max(now.sojourn_max);
+            self.queue_sum += f64::from(now.queue_packets);
+            self.queue_count += 1;
+            self.queue_max = self.queue_max.max(now.queue_packets);
+        }
+        self.last = *now;
+    }
+
+    pub(super) fn rate(&self, bits: &[u64], bin: usize, width: f64) -> f64 {
+        mbps(bits[bin] as f64, width)
+    }
+
+    pub(super) fn finish(&self, setup: &LinkSetup, sampled: Span) -> LinkRun {
+        let (a, b) = (&self.base, &self.last);
+        let capacity = setup.rate.bps() as f64 * sampled.secs();
+        let part = |bits: u64| if capacity > 0.0 { bits as f64 / capacity } else { 0.0 };
+        let data = b.data_bits.saturating_sub(a.data_bits);
+        let interests = b.interest_bits.saturating_sub(a.interest_bits);
+        let nacks = b.nack_bits.saturating_sub(a.nack_bits);
+        let drop = |i: usize| b.drops[i].saturating_sub(a.drops[i]);
+        let departed = b.sojourn_count.saturating_sub(a.sojourn_count);
+        let waited = b.sojourn_sum.saturating_sub(a.sojourn_sum) as f64 / 1e6;
+        LinkRun {
+            name: setup.name.clone(),
+            utilization: part(data + interests + nacks),
+            utilization_data: part(data),
+            utilization_interests: part(interests),
+            queue_ms: if departed > 0 { waited / departed as f64 } else { 0.0 },
+            queue_max_ms: self.longest.millis(),
+            queue_packets: if self.queue_count > 0 { self.queue_sum / self.queue_count as f64 } else { 0.0 },
+            queue_max_packets: self.queue_max,
+            loss_mbps: mbps(b.overflow_data_bits.saturating_sub(a.overflow_data_bits) as f64, sampled.secs()),
+            marks: b.data_marks.saturating_sub(a.data_marks),
+            interest_marks: b.interest_marks.saturating_sub(a.interest_marks),
+            nacks: b.nack_packets.saturating_sub(a.nack_packets),
+            drops: Drops {
+                overflow: drop(0),
+                marker: drop(1),
+                loss: drop(2),
+                down: drop(3),
+                protocol: drop(4),
+                bound: drop(5),
+                shaper: drop(6),
+            },
+        }
+    }
+
+    /// By the metrics of `Kind::Links`.
+    pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
+        let rates = |v: &[u64]| v[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
+        let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
+        let mean = |&(sum, n): &(u128, u64)| if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN };
+        vec![
+            rates(&self.data_bits),
+            rates(&self.interest_bits),
+            self.queue.column(bins),
+            self.sojourn[..bins].iter().map(mean).collect(),
+            self.sojourn_max[..bins].to_vec(),
+            rates(&self.overflow_bits),
+            counts(&self.marks),
+            counts(&self.nacks),
+        ]
+    }
+}
+
+impl Drops {
+    /// Adds the drops of another link.
+    pub(super) fn add(&mut self, other: &Drops) {
+        self.overflow += other.overflow;
+        self.marker += other.marker;
+        self.loss += other.loss;
+        self.down += other.down;
+        self.protocol += other.protocol;
+        self.bound += other.bound;
+        self.shaper += other.shaper;
+    }
+}

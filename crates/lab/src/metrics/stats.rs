@@ -1,0 +1,224 @@
+//! Distributions and fairness.
+
+use crate::results::Distribution;
+use ndnweir_core::units::Span;
+
+/// Sub-buckets per power of two: a quantile is off by less than 1/1024 of its value.
+const SUB_BITS: u32 = 9;
+
+/// A distribution of time spans in bounded memory: exact mean, standard deviation and extremes, quantiles to 0.1 %.
+///
+/// Buckets are log-linear as in HdrHistogram: spans below 2¹⁰ ns exactly, above that 512 buckets per power of two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    buckets: Vec<u64>,
+    count: u64,
+    mean: f64,
+    /// Sum of squared distances from the mean (Welford's recurrence; Chan's rule when merging).
+    m2: f64,
+    min: u64,
+    max: u64,
+}
+
+fn bucket(ns: u64) -> usize {
+    let octave = (u64::BITS - ns.leading_zeros()).saturating_sub(SUB_BITS + 1);
+    ((octave as usize) << SUB_BITS) + (ns >> octave) as usize
+}
+
+/// The middle of a bucket, in ns.
+fn middle(index: usize) -> f64 {
+    if index < 2 << SUB_BITS {
+        return index as f64;
+    }
+    let octave = (index >> SUB_BITS) - 1;
+    let low = (index - (octave << SUB_BITS)) as f64;
+    (low + 0.5) * (octave as f64).exp2()
+}
+
+impl Histogram {
+    /// Nothing recorded yet.
+    pub fn new() -> Histogram {
+        Histogram::default()
+    }
+
+    /// Adds one span.
+    pub fn record(&mut self, span: Span) {
+        let ns = span.nanos();
+        let at = bucket(ns);
+        if at >= self.buckets.len() {
+            self.buckets.resize(at + 1, 0);
+        }
+        self.buckets[at] += 1;
+        self.min = if self.count == 0 { ns } else { self.min.min(ns) };
+        self.max = self.max.max(ns);
+        self.count += 1;
+        let step = ns as f64 - self.mean;
+        self.mean += step / self.count as f64;
+        self.m2 += step * (ns as f64 - self.mean);
+    }
+
+    /// Adds everything recorded in `other`.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        if other.buckets.len() > self.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += theirs;
+        }
+        let (a, b) = (self.count as f64, other.count as f64);
+        let step = other.mean - self.mean;
+        self.m2 += other.m2 + step * step * a * b / (a + b);
+        self.mean += step * b / (a + b);
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+    }
+
+    /// How many spans were recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The `q`-quantile in ns by the nearest-rank rule; none when empty.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let mut seen = 0;
+        for (index, n) in self.buckets.iter().enumerate() {
+            seen += n;
+            if seen >= rank {
+                return Some(middle(index).clamp(self.min as f64, self.max as f64));
+            }
+        }
+        Some(self.max as f64)
+    }
+
+    /// The whole distribution in ms; none when empty.
+    pub fn distribution(&self) -> Option<Distribution> {
+        let at = |q| self.quantile(q).map(|ns| ns / 1e6);
+        Some(Distribution {
+            n: self.count,
+            mean: self.mean / 1e6,
+            sd: if self.count > 1 { (self.m2 / (self.count - 1) as f64).max(0.0).sqrt() / 1e6 } else { 0.0 },
+            min: self.min as f64 / 1e6,
+            q1: at(0.25)?,
+            p50: at(0.5)?,
+            q3: at(0.75)?,
+            p90: at(0.9)?,
+            p99: at(0.99)?,
+            max: self.max as f64 / 1e6,
+        })
+    }
+}
+
+/// Jain's fairness index (Σx)² / (n·Σx²) of non-negative rates, in [1/n, 1]; none without flows or when all are zero.
+///
+/// Source: Jain, Chiu, Hawe, DEC TR-301 (1984).
+pub fn jain(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let squares: f64 = rates.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| (sum * sum / (rates.len() as f64 * squares)).min(1.0))
+}
+
+/// Mean and sample standard deviation (divisor n − 1); the latter is none below two values, both are below one.
+pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    // Equal values must give a spread of exactly zero, which rounding in the sum can spoil.
+    if values.iter().all(|v| *v == values[0]) {
+        return Some((values[0], (values.len() > 1).then_some(0.0)));
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    Some((mean, (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_a_histogram_are_within_a_thousandth_of_the_sorted_list() {
+        let mut histogram = Histogram::new();
+        let mut list: Vec<u64> = (0..20_000u64).map(|i| i * i * 37 % 900_000_007 + 1).collect();
+        for ns in &list {
+            histogram.record(Span::from_nanos(*ns));
+        }
+        list.sort_unstable();
+        for q in [0.01, 0.25, 0.5, 0.9, 0.99, 1.0] {
+            let exact = list[((q * list.len() as f64).ceil() as usize).max(1) - 1] as f64;
+            let found = histogram.quantile(q).unwrap();
+            assert!((found - exact).abs() <= exact / 1000.0, "{q}: {found} against {exact}");
+        }
+    }
+
+    #[test]
+    fn small_spans_are_kept_exactly() {
+        for ns in [0, 1, 511, 512, 1023] {
+            let mut histogram = Histogram::new();
+            histogram.record(Span::from_nanos(ns));
+            assert_eq!(histogram.quantile(0.5), Some(ns as f64));
+        }
+    }
+
+    #[test]
+    fn the_longest_span_is_recorded_without_overflow() {
+        let mut histogram = Histogram::new();
+        histogram.record(Span::MAX);
+        assert!(histogram.buckets.len() < 40_000);
+        assert!(histogram.quantile(0.5).unwrap() > 1.8e19);
+    }
+
+    #[test]
+    fn merged_histograms_equal_one_histogram_of_everything() {
+        let (mut a, mut b, mut all) = (Histogram::new(), Histogram::new(), Histogram::new());
+        for i in 0..1000u64 {
+            let span = Span::from_micros(i * 7 % 501);
+            if i % 3 == 0 {
+                a.record(span)
+            } else {
+                b.record(span)
+            }
+            all.record(span);
+        }
+        a.merge(&b);
+        let (merged, whole) = (a.distribution().unwrap(), all.distribution().unwrap());
+        assert!((merged.sd - whole.sd).abs() < 1e-9 && (merged.mean - whole.mean).abs() < 1e-9);
+        assert_eq!((merged.n, merged.p99, merged.min, merged.max), (whole.n, whole.p99, whole.min, whole.max));
+    }
+
+    #[test]
+    fn standard_deviation_of_one_two_three_four_is_known() {
+        let mut histogram = Histogram::new();
+        for ms in 1..=4 {
+            histogram.record(Span::from_millis(ms));
+        }
+        let d = histogram.distribution().unwrap();
+        assert!((d.mean - 2.5).abs() < 1e-12 && (d.sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(mean_sd(&[1.0, 2.0, 3.0, 4.0]).unwrap().1, Some((5.0f64 / 3.0).sqrt()));
+    }
+
+    #[test]
+    fn jain_of_the_resource_pooling_table_is_what_the_paper_prints() {
+        assert!((jain(&[12.1, 8.4, 12.4]).unwrap() - 0.973).abs() < 5e-4);
+        assert!((jain(&[11.5, 9.4, 11.9]).unwrap() - 0.990).abs() < 5e-4);
+        assert_eq!(jain(&[3.0, 3.0]), Some(1.0));
+        assert_eq!(jain(&[0.0, 0.0]), None);
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[1.0, 0.0]), Some(0.5));
+    }
+
+    #[test]
+    fn equal_values_have_a_spread_of_exactly_zero() {
+        assert_eq!(mean_sd(&[0.1; 7]), Some((0.1, Some(0.0))));
+        assert_eq!(mean_sd(&[2.0]), Some((2.0, None)));
+        assert_eq!(mean_sd(&[]), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! Reports: figures, tables and one self-contained page.
+//!
+//! Figures are written as SVG by hand: with a dozen primitives the result is smaller and cleaner than a plotting
+//! library's, follows light and dark ground, and names every line on hover without a script.
+
+mod axis;
+mod bars;
+mod compare;
+mod figures;
+mod html;
+mod layout;
+mod lines;
+mod style;
+mod svg;
+mod tables;
+mod topology;
+
+pub use compare::compare;
+pub use svg::Figure;
+
+use crate::results::{Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder};
+use std::path::Path;
+
+/// All figures of a comparison.
+pub fn figures(comparison: &Comparison) -> Vec<Figure> {
+    figures::figures(comparison, &aggregate(comparison))
+}
+
+/// `report.html`.
+pub fn page(comparison: &Comparison) -> String {
+    let all = aggregate(comparison);
+    html::page(comparison, &all, &figures::figures(comparison, &all))
+}
+
+/// `report.html` and `figures/*.svg`.
+fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
+    let all = aggregate(comparison);
+    let figures = figures::figures(comparison, &all);
+    let mut files = vec![("report.html".to_owned(), html::page(comparison, &all, &figures).into_bytes())];
+    files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));
+    files
+}
+
+/// Writes a result folder: `report.html`, `summary.json`, `series/`, `figures/`; whole or not at all.
+///
+/// # Errors
+/// See [`write_folder`].
+pub fn write(comparison: &Comparison, dir: &Path, keep: Keep) -> Result<(), Error> {
+    let mut all = files(comparison, keep);
+    // Drawn from what is stored, so that drawing again gives the same bytes.
+    all.extend(drawn(&from_files(&all)?));
+    write_folder(dir, &all)
+}
+
+/// Draws the report of a result folder again from its stored data.
+///
+/// # Errors
+/// [`Error`] naming the damaged or unreadable file; the folder is then as it was.
+pub fn redraw(dir: &Path) -> Result<(), Error> {
+    let comparison = read(dir)?;
+    replace_files(dir, &drawn(&comparison))
+}

@@ -1,0 +1,195 @@
+//! Mean and spread over seeds.
+
+use super::{Comparison, Distribution, Run};
+use crate::metrics::mean_sd;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A metric over the seeds of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation; none with one seed.
+    pub sd: Option<f64>,
+    /// Seeds in which the metric was defined.
+    pub n: usize,
+}
+
+impl Summary {
+    /// Mean ± spread as text with sensible digits.
+    pub fn text(&self) -> String {
+        let digits = |x: f64| match x.abs() {
+            a if a >= 1000.0 || a == 0.0 => 0,
+            a if a >= 100.0 => 1,
+            a if a >= 1.0 => 2,
+            _ => 3,
+        };
+        let d = if self.mean.fract() == 0.0 && self.sd.unwrap_or(0.0) == 0.0 { 0 } else { digits(self.mean) };
+        match self.sd {
+            Some(sd) => format!("{:.d$} ± {sd:.d$}", self.mean),
+            None => format!("{:.d$}", self.mean),
+        }
+    }
+}
+
+/// All metrics of a scheme over its seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Aggregate {
+    /// The scheme.
+    pub scheme: String,
+    /// How many runs.
+    pub seeds: usize,
+    /// By the dotted names of [`Run::scalars`].
+    pub metrics: BTreeMap<String, Summary>,
+}
+
+impl Aggregate {
+    /// One metric.
+    pub fn get(&self, metric: &str) -> Option<&Summary> {
+        self.metrics.get(metric)
+    }
+
+    /// The mean of one metric.
+    pub fn mean(&self, metric: &str) -> Option<f64> {
+        self.get(metric).map(|s| s.mean)
+    }
+}
+
+impl Run {
+    /// Every defined metric under a dotted name: `goodput_mbps`, `delay_ms.p99`, `consumers.C1.goodput_mbps`,
+    /// `consumers.C1.paths.P1>R1>C1.goodput_mbps`, `links.R1>R2.queue_ms`, `shares.R1./a.R1>R2`.
+    pub fn scalars(&self) -> Vec<(String, f64)> {
+        let mut all = Scalars::default();
+        all.put("", "goodput_mbps", Some(self.goodput_mbps));
+        all.put("", "jain", self.jain);
+        all.put("", "loss_mbps", Some(self.loss_mbps));
+        all.delay("", "delay_ms", self.delay_ms.as_ref());
+        all.put("", "bottleneck_utilization", self.bottleneck_utilization);
+        all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
+        all.counts("", &[("marks", self.marks), ("nacks", self.nacks), ("retransmissions", self.retransmissions)]);
+        all.counts("drops.", &drops(&self.drops));
+        for c in &self.consumers {
+            let at = format!("consumers.{}.", c.name);
+            all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
+            all.delay(&at, "delay_ms", c.delay_ms.as_ref());
+            all.delay(&at, "rtt_ms", c.rtt_ms.as_ref());
+            all.put(&at, "completion_s", c.completion_s);
+            all.put(&at, "convergence_s", c.convergence_s);
+            all.put(&at, "window_mean", c.window_mean);
+            let counts = [
+                ("interests", c.interests),
+                ("retransmissions", c.retransmissions),
+                ("segments", c.segments),
+                ("duplicates", c.duplicates),
+                ("in_order", c.in_order),
+                ("out_of_order", c.out_of_order),
+                ("marks", c.marks),
+                ("nacks", c.nacks),
+                ("timeouts", c.timeouts),
+                ("decreases", c.decreases),
+            ];
+            all.counts(&at, &counts);
+            for p in &c.paths {
+                all.put(&format!("{at}paths.{}.", p.path), "goodput_mbps", Some(p.goodput_mbps));
+            }
+        }
+        for l in &self.links {
+            let at = format!("links.{}.", l.name);
+            all.put(&at, "utilization", Some(l.utilization));
+            all.put(&at, "utilization_data", Some(l.utilization_data));
+            all.put(&at, "utilization_interests", Some(l.utilization_interests));
+            all.put(&at, "queue_ms", Some(l.queue_ms));
+            all.put(&at, "queue_max_ms", Some(l.queue_max_ms));
+            all.put(&at, "queue_packets", Some(l.queue_packets));
+            all.put(&at, "loss_mbps", Some(l.loss_mbps));
+            all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);
+            all.counts(&format!("{at}drops."), &drops(&l.drops));
+        }
+        for s in &self.shares {
+            all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
+        }
+        all.0
+    }
+}
+
+/// The causes with their counts, in the order of the trait.
+pub(crate) fn drops(d: &super::Drops) -> [(&'static str, u64); 7] {
+    [
+        ("overflow", d.overflow),
+        ("marker", d.marker),
+        ("loss", d.loss),
+        ("down", d.down),
+        ("protocol", d.protocol),
+        ("bound", d.bound),
+        ("shaper", d.shaper),
+    ]
+}
+
+#[derive(Default)]
+struct Scalars(Vec<(String, f64)>);
+
+impl Scalars {
+    fn put(&mut self, at: &str, name: &str, value: Option<f64>) {
+        if let Some(value) = value.filter(|v| v.is_finite()) {
+            self.0.push((format!("{at}{name}"), value));
+        }
+    }
+    fn counts(&mut self, at: &str, counts: &[(&str, u64)]) {
+        for (name, n) in counts {
+            self.put(at, name, Some(*n as f64));
+        }
+    }
+    fn delay(&mut self, at: &str, name: &str, d: Option<&Distribution>) {
+        let Some(d) = d else { return };
+        let at = format!("{at}{name}.");
+        for (name, value) in
+            [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
+        {
+            self.put(&at, name, Some(value));
+        }
+    }
+}
+
+/// Mean, spread and number of every metric, by scheme.
+pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
+    let mut all = Vec::new();
+    for scheme in comparison.schemes() {
+        let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut seeds = 0;
+        for run in comparison.runs_of(scheme) {
+            seeds += 1;
+            for (name, value) in run.scalars() {
+                values.entry(name).or_default().push(value);
+            }
+        }
+        let metrics = values
+            .into_iter()
+            .filter_map(|(name, v)| mean_sd(&v).map(|(mean, sd)| (name, Summary { mean, sd, n: v.len() })))
+            .collect();
+        all.push(Aggregate { scheme: scheme.to_owned(), seeds, metrics });
+    }
+    all
+}
+
+/// A scheme whose runs did not differ at all although their seeds did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZeroSpread {
+    /// The scheme.
+    pub scheme: String,
+    /// How many seeds gave one result.
+    pub seeds: usize,
+}
+
+/// Schemes in which no metric at all differs between two or more seeds: the seed then does not reach the run, and a
+/// spread of zero would be a claim that nobody made.
+pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
+    let mut found = Vec::new();
+    for all in aggregate(comparison) {
+        let differs = all.metrics.values().any(|m| m.n < all.seeds || m.sd.is_some_and(|sd| sd > 0.0));
+        if all.seeds >= 2 && !differs {
+            found.push(ZeroSpread { scheme: all.scheme, seeds: all.seeds });
+        }
+    }
+    found
+}

@@ -1,0 +1,190 @@
+//! Result folders: written whole or not at all.
+
+use super::{Comparison, Error, Kind, csv, parse_document};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Which runs' series are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Those of each scheme's first seed.
+    #[default]
+    First,
+    /// Of every run.
+    All,
+}
+
+/// A file of a result folder: its path within, with `/`, and its bytes.
+pub type File = (String, Vec<u8>);
+
+/// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
+pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
+    let mut files = vec![("summary.json".to_owned(), comparison.to_summary().into_bytes())];
+    for kind in Kind::ALL {
+        let kept = || {
+            comparison.runs.iter().enumerate().filter(|(i, run)| {
+                keep == Keep::All || !comparison.runs[..*i].iter().any(|earlier| earlier.scheme == run.scheme)
+            })
+        };
+        if let Some(text) = csv::write(kept().map(|(_, run)| run), kind) {
+            files.push((csv_name(kind), text.into_bytes()));
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(bytes) = super::parquet::write(kept().map(|(_, run)| run), kind) {
+            files.push((format!("series/{}.parquet", kind.name()), bytes));
+        }
+    }
+    files
+}
+
+fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Error {
+    let path = path.display().to_string();
+    move |source| Error::Io { path, source, remedy }
+}
+
+const WRITING: &str = "check that the folder is writable and the disk has room";
+
+/// A hidden name beside `dir`.
+fn sibling(dir: &Path, tag: &str) -> PathBuf {
+    let name = dir.file_name().map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
+    dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
+}
+
+/// Writes a result folder: assembled beside its place and then renamed, so that `dir` is at every time either what it
+/// was or complete. An older result folder is replaced; files in it that are none of ours move along.
+///
+/// # Errors
+/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] otherwise.
+/// In both cases `dir` is as it was.
+pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
+    // `.` and `results/..` have no name of their own to rename.
+    let dir = &std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
+    let old = match fs::read_dir(dir) {
+        Ok(entries) => Some(entries.collect::<Result<Vec<_>, _>>().map_err(io_error(dir, WRITING))?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(io_error(dir, "name a folder that can be written")(e)),
+    };
+    if let Some(entries) = &old
+        && !entries.is_empty()
+        && !dir.join("summary.json").is_file()
+    {
+        return Err(Error::Foreign { path: dir.display().to_string() });
+    }
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
+    }
+    let (new, aside) = (sibling(dir, "new"), sibling(dir, "old"));
+    let result = assemble(&new, files).and_then(|()| swap(dir, &new, &aside, old.is_some()));
+    if result.is_err() {
+        // Nothing else can be done about a leftover that cannot be removed.
+        let _ = fs::remove_dir_all(&new);
+    }
+    result
+}
+
+fn assemble(new: &Path, files: &[File]) -> Result<(), Error> {
+    if new.exists() {
+        fs::remove_dir_all(new).map_err(io_error(new, "remove it"))?;
+    }
+    fs::create_dir_all(new).map_err(io_error(new, WRITING))?;
+    for (name, bytes) in files {
+        let path = new.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
+        }
+        fs::write(&path, bytes).map_err(io_error(&path, WRITING))?;
+    }
+    Ok(())
+}
+
+fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error> {
+    if !exists {
+        return fs::rename(new, dir).map_err(io_error(dir, WRITING));
+    }
+    fs::rename(dir, aside).map_err(io_error(dir, WRITING))?;
+    if let Err(e) = fs::rename(new, dir) {
+        let _ = fs::rename(aside, dir);
+        return Err(io_error(dir, WRITING)(e));
+    }
+    const OURS: [&str; 4] = ["summary.json", "report.html", "series", "figures"];
+    for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
+        if !OURS.iter().any(|o| entry.file_name() == *o) {
+            let to = dir.join(entry.file_name());
+            fs::rename(entry.path(), &to).map_err(io_error(&to, WRITING))?;
+        }
+    }
+    fs::remove_dir_all(aside).map_err(io_error(aside, "remove it: the results are complete without it"))
+}
+
+/// Replaces or adds files in a result folder, each one atomically.
+///
+/// # Errors
+/// [`Error::Io`]; files already replaced stay so.
+pub fn replace_files(dir: &Path, files: &[File]) -> Result<(), Error> {
+    for (name, bytes) in files {
+        let path = dir.join(name);
+        let new = sibling(&path, "new");
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
+        }
+        let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written.map_err(io_error(&path, WRITING))?;
+    }
+    Ok(())
+}
+
+/// Reads a result folder back. Series whose file is missing are left out.
+///
+/// # Errors
+/// [`Error`] naming the damaged or unreadable file.
+pub fn read(dir: &Path) -> Result<Comparison, Error> {
+    let mut files = Vec::new();
+    let names = std::iter::once("summary.json".to_owned()).chain(Kind::ALL.map(csv_name));
+    for name in names {
+        let path = dir.join(&name);
+        let first = files.is_empty();
+        let remedy =
+            if first { "name a folder that `ndnweir sim --out` wrote" } else { "make it readable, or delete it" };
+        match fs::read(&path) {
+            Ok(bytes) => files.push((name, bytes)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !first => {}
+            Err(e) => return Err(io_error(&path, remedy)(e)),
+        }
+    }
+    load(&files, |name| dir.join(name).display().to_string())
+}
+
+/// The comparison that files in memory hold: what [`read`] gives once they are written.
+///
+/// # Errors
+/// [`Error::Damaged`] naming the file.
+pub fn from_files(files: &[File]) -> Result<Comparison, Error> {
+    load(files, str::to_owned)
+}
+
+fn csv_name(kind: Kind) -> String {
+    format!("series/{}.csv", kind.name())
+}
+
+fn load(files: &[File], place: impl Fn(&str) -> String) -> Result<Comparison, Error> {
+    let text = |name: &str| {
+        let Some((_, bytes)) = files.iter().find(|f| f.0 == name) else { return Ok(None) };
+        std::str::from_utf8(bytes).map(Some).map_err(|e| Error::Damaged {
+            path: place(name),
+            what: format!("no UTF-8 text at byte {}", e.valid_up_to()),
+            remedy: "run the scenario again, or restore the file",
+        })
+    };
+    let summary = text("summary.json")?.unwrap_or_default();
+    let mut comparison = parse_document(summary, &place("summary.json"))?;
+    for kind in Kind::ALL {
+        if let Some(table) = text(&csv_name(kind))? {
+            csv::read(&mut comparison, kind, table, &place(&csv_name(kind)))?;
+        }
+    }
+    Ok(comparison)
+}

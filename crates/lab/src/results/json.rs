@@ -1,0 +1,124 @@
+//! The machine-readable document: `sim --json` and `summary.json`.
+
+use super::{Aggregate, Comparison, Error, Repeat, Run, Scenario, number};
+use crate::optimum::Optimum;
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{Formatter, PrettyFormatter};
+use std::io::{self, Write};
+
+/// Version of the stored shape; a reader refuses a newer one.
+const FORMAT: u32 = 1;
+
+/// The stored form of a [`Comparison`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Document {
+    /// Version of this shape.
+    pub format: u32,
+    /// What was run.
+    pub scenario: Scenario,
+    /// Whether runs are missing because the work was interrupted.
+    #[serde(default)]
+    pub partial: bool,
+    /// Every run.
+    pub runs: Vec<Run>,
+    /// The ceiling.
+    pub optimum: Optimum,
+    /// Mean, spread and number over the seeds of each scheme; in `summary.json` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggregates: Vec<Aggregate>,
+    /// How to repeat it; in `summary.json` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+}
+
+impl Comparison {
+    fn document(&self, full: bool) -> Document {
+        Document {
+            format: FORMAT,
+            scenario: self.scenario.clone(),
+            partial: self.partial,
+            runs: self.runs.clone(),
+            optimum: self.optimum.clone(),
+            aggregates: if full { super::aggregate(self) } else { Vec::new() },
+            repeat: full.then(|| self.repeat.clone()),
+        }
+    }
+
+    /// The document of `sim --json`: nothing in it depends on the machine, the time or the number of threads.
+    pub fn to_json(&self) -> String {
+        write(&self.document(false), PrettyFormatter::new())
+    }
+
+    /// `summary.json`: the same with aggregates over seeds and how to repeat it.
+    pub fn to_summary(&self) -> String {
+        write(&self.document(true), PrettyFormatter::new())
+    }
+}
+
+fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Fixed(formatter));
+    // Writing plain data to memory cannot fail; were it to, the reader would name the truncated document.
+    let _ = value.serialize(&mut serializer);
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Reads a document; `path` is for the message.
+///
+/// # Errors
+/// [`Error::Damaged`] with line and column when the text is no such document or of a newer format.
+pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
+    const REMEDY: &str = "run the scenario again, or restore the file";
+    let damaged = |what: String, remedy| Error::Damaged { path: path.to_owned(), what, remedy };
+    #[derive(Deserialize)]
+    struct Version {
+        format: Option<u32>,
+    }
+    let version: Version = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
+    match version.format {
+        None => return Err(damaged("has no \"format\", so it is no summary of ndnweir".to_owned(), REMEDY)),
+        Some(f) if f > FORMAT => {
+            let what = format!("format {f} is newer than this version reads ({FORMAT})");
+            return Err(damaged(what, "use a newer ndnweir"));
+        }
+        Some(_) => {}
+    }
+    let document: Document = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
+    Ok(Comparison {
+        scenario: document.scenario,
+        runs: document.runs,
+        optimum: document.optimum,
+        repeat: document.repeat.unwrap_or_default(),
+        partial: document.partial,
+    })
+}
+
+/// Writes floats with nine significant digits and without exponent; everything else as the inner formatter.
+struct Fixed<F>(F);
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $arg: $type)*) -> io::Result<()> {
+            self.0.$name(writer $(, $arg)*)
+        })*
+    };
+}
+
+impl<F: Formatter> Formatter for Fixed<F> {
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        writer.write_all(number::text(value, 9).as_bytes())
+    }
+    forward! {
+        begin_array();
+        end_array();
+        begin_array_value(first: bool);
+        end_array_value();
+        begin_object();
+        end_object();
+        begin_object_key(first: bool);
+        end_object_key();
+        begin_object_value();
+        end_object_value();
+    }
+}

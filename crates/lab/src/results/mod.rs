@@ -1,0 +1,318 @@
+//! What a comparison of schemes measured, in memory, on disk and as JSON.
+//!
+//! Keys of stored documents carry their unit: `_mbps` is 10⁶ bit/s, `_ms` and `_s` are time; shares, utilisation and
+//! fairness are fractions of one. A value that is undefined (no packet arrived, one seed only) is `null`, never zero.
+
+mod aggregate;
+mod csv;
+mod folder;
+mod json;
+mod number;
+mod scenario;
+mod series;
+mod table;
+
+pub(crate) use aggregate::drops;
+pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
+pub use folder::{File, Keep, files, from_files, read, replace_files, write_folder};
+pub use json::{Document, parse_document};
+pub use number::significant;
+pub use scenario::{ConsumerInfo, LinkInfo, NodeInfo, Scenario};
+pub use series::{Kind, Rows, Series};
+pub use table::{overview, table};
+
+use serde::{Deserialize, Serialize};
+
+/// Why results could not be stored or read back. Every message names the file, what is wrong and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{path}: {source}; {remedy}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A stored file does not hold what it should.
+    #[error("{path}: {what}; {remedy}")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong, with line where known.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The target exists and is no result folder, so it is not replaced.
+    #[error("{path}: exists and is no result folder; name another folder or remove it")]
+    Foreign {
+        /// The folder.
+        path: String,
+    },
+}
+
+/// Mean, spread, extremes and quantiles of a delay, in ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// How many values.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation.
+    pub sd: f64,
+    /// Smallest.
+    pub min: f64,
+    /// First quartile.
+    pub q1: f64,
+    /// Median.
+    pub p50: f64,
+    /// Third quartile.
+    pub q3: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// Packets dropped, by cause; the causes are those of `ndnweir_sim::observer::DropCause`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names are those of the causes")]
+pub struct Drops {
+    pub overflow: u64,
+    pub marker: u64,
+    pub loss: u64,
+    pub down: u64,
+    pub protocol: u64,
+    pub bound: u64,
+    pub shaper: u64,
+}
+
+impl Drops {
+    /// All causes together.
+    pub fn total(&self) -> u64 {
+        self.overflow + self.marker + self.loss + self.down + self.protocol + self.bound + self.shaper
+    }
+}
+
+/// What came to a consumer over one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathRun {
+    /// The nodes from producer or cache to consumer, e.g. `P1>R2>R1>C1`; `other` for the rest of many paths.
+    pub path: String,
+    /// Payload over the consumer's active part of the window.
+    pub goodput_mbps: f64,
+}
+
+/// One consumer in one run, over the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConsumerRun {
+    /// Its name.
+    pub name: String,
+    /// Payload bits over the part of the window in which it was active (started, not stopped, not complete).
+    pub goodput_mbps: f64,
+    /// Payload bits received in the window.
+    pub payload_bits: u64,
+    /// How long it was active in the window.
+    pub active_s: f64,
+    /// From the first Interest for a segment to its Data.
+    pub delay_ms: Option<Distribution>,
+    /// From the only Interest for a segment to its Data; segments asked for twice are left out.
+    pub rtt_ms: Option<Distribution>,
+    /// From the start to the last segment of a finite object.
+    pub completion_s: Option<f64>,
+    /// Since its start, when its 1 s goodput had come within 10 % of the mean of its last quarter for good.
+    pub convergence_s: Option<f64>,
+    /// Interests sent, retransmissions included.
+    pub interests: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
+    /// Segments received for the first time.
+    pub segments: u64,
+    /// Data that arrived again.
+    pub duplicates: u64,
+    /// Segments that arrived when every earlier one had.
+    pub in_order: u64,
+    /// Segments that arrived before an earlier one.
+    pub out_of_order: u64,
+    /// Marked Data received.
+    pub marks: u64,
+    /// NACKs received.
+    pub nacks: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times the window was cut.
+    pub decreases: u64,
+    /// Mean of the sampled congestion window, in segments.
+    pub window_mean: Option<f64>,
+    /// By path, most first; empty when all came one way.
+    pub paths: Vec<PathRun>,
+}
+
+/// One direction of a link in one run, over the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkRun {
+    /// Its name.
+    pub name: String,
+    /// Wire bits of all packets over the nominal rate.
+    pub utilization: f64,
+    /// The part of it that is Data.
+    pub utilization_data: f64,
+    /// The part of it that is Interests.
+    pub utilization_interests: f64,
+    /// Mean time from joining the queue to the start of transmission, over departed packets; zero without packets.
+    pub queue_ms: f64,
+    /// Longest such time.
+    pub queue_max_ms: f64,
+    /// Mean number of packets waiting, over the samples.
+    pub queue_packets: f64,
+    /// Most packets waiting at a sample.
+    pub queue_max_packets: u32,
+    /// Data bits lost to a full queue, over the window.
+    pub loss_mbps: f64,
+    /// Marks set on Data.
+    pub marks: u64,
+    /// Marks set on Interests.
+    pub interest_marks: u64,
+    /// NACKs sent over it.
+    pub nacks: u64,
+    /// Packets dropped.
+    pub drops: Drops,
+}
+
+/// A forwarding share: mean over the last tenth of the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareRun {
+    /// Where it is decided.
+    pub node: String,
+    /// For which prefix.
+    pub prefix: String,
+    /// Towards which next hop.
+    pub link: String,
+    /// In [0, 1].
+    pub share: f64,
+}
+
+/// Something a component reported: (time, node, id, value).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, in s.
+    pub at_s: f64,
+    /// Index of the node.
+    pub node: u32,
+    /// The component's key.
+    pub key: &'static str,
+    /// The component's own number for what it is about.
+    pub id: u64,
+    /// The value.
+    pub value: f64,
+}
+
+/// One scheme with one seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The seed that repeats the run.
+    pub seed: u64,
+    /// A hash over every arrival of the run, equal for equal runs; empty when it was not computed.
+    #[serde(default)]
+    pub event_hash: String,
+    /// Whether the run ended before its measurement window did; the values then cover what there was.
+    #[serde(default)]
+    pub partial: bool,
+    /// Length of the window that was measured.
+    pub measured_s: f64,
+    /// Payload of all consumers over the window.
+    pub goodput_mbps: f64,
+    /// Jain index of the long-lived consumers' goodput; none without any.
+    pub jain: Option<f64>,
+    /// Data bits lost to full queues anywhere, over the window.
+    pub loss_mbps: f64,
+    /// Delay of all segments together.
+    pub delay_ms: Option<Distribution>,
+    /// The link direction with the highest utilisation.
+    pub bottleneck: Option<String>,
+    /// Utilisation of the bottleneck.
+    pub bottleneck_utilization: Option<f64>,
+    /// Mean queueing delay at the bottleneck.
+    pub bottleneck_queue_ms: Option<f64>,
+    /// Marked Data that reached consumers.
+    pub marks: u64,
+    /// NACKs that reached consumers.
+    pub nacks: u64,
+    /// Retransmitted Interests of all consumers.
+    pub retransmissions: u64,
+    /// Drops of all links.
+    pub drops: Drops,
+    /// By consumer, in the scenario's order.
+    pub consumers: Vec<ConsumerRun>,
+    /// By link direction, in the scenario's order.
+    pub links: Vec<LinkRun>,
+    /// Of every strategy that splits traffic.
+    pub shares: Vec<ShareRun>,
+    /// Values over time; empty when not kept.
+    #[serde(skip)]
+    pub series: Series,
+    /// Scheme events asked for; not stored.
+    #[serde(skip)]
+    pub events: Vec<Event>,
+    /// Scheme events beyond the limit of a million, which were not kept.
+    #[serde(skip)]
+    pub events_dropped: u64,
+}
+
+/// How to get the same numbers again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repeat {
+    /// The command line.
+    pub command: String,
+    /// Version of ndnweir.
+    pub version: String,
+    /// Free remarks, e.g. which schemes are stand-ins for laws that are not public.
+    pub notes: Vec<String>,
+}
+
+/// A scenario, the runs of every scheme with every seed, and the ceiling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// What was run.
+    pub scenario: Scenario,
+    /// By scheme, then seed, in the order asked for.
+    pub runs: Vec<Run>,
+    /// The computed optimum.
+    pub optimum: crate::optimum::Optimum,
+    /// How to repeat it.
+    pub repeat: Repeat,
+    /// Whether runs are missing because the work was interrupted.
+    pub partial: bool,
+}
+
+impl Comparison {
+    /// The schemes in order of first appearance.
+    pub fn schemes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for run in &self.runs {
+            if !names.contains(&run.scheme.as_str()) {
+                names.push(&run.scheme);
+            }
+        }
+        names
+    }
+
+    /// The runs of one scheme.
+    pub fn runs_of<'a>(&'a self, scheme: &'a str) -> impl Iterator<Item = &'a Run> {
+        self.runs.iter().filter(move |run| run.scheme == scheme)
+    }
+
+    /// Total goodput over the optimum's total in 10⁶ bit/s, as a fraction; none where the optimum is undefined.
+    pub fn of_optimum(&self, goodput: f64) -> Option<f64> {
+        self.optimum.total_mbps.filter(|t| *t > 0.0).map(|t| goodput / t)
+    }
+}

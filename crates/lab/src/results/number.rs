@@ -1,0 +1,29 @@
+//! Numbers as text, the same on every machine.
+
+/// `x` rounded to `digits` significant decimal digits.
+pub fn significant(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
+}
+
+/// The shortest decimal text of `x` at `digits` significant digits, without exponent; empty for NaN and infinities.
+pub(super) fn text(x: f64, digits: usize) -> String {
+    if !x.is_finite() {
+        return String::new();
+    }
+    // Adding zero turns −0 into 0.
+    format!("{}", significant(x, digits) + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_short_and_without_exponent() {
+        assert_eq!(text(1.0 / 3.0, 4), "0.3333");
+        assert_eq!(text(123_456_789.0, 4), "123500000");
+        assert_eq!(text(-0.0, 6), "0");
+        assert_eq!(text(2.0, 6), "2");
+        assert_eq!(text(f64::NAN, 6), "");
+    }
+}
