@@ -15,7 +15,6 @@ use crate::requests::Requests;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
-use crate::stub::{Fetcher, FetcherConfig, Server, ServerConfig};
 use crate::topology::{NONE, Topology, Wire};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::Rng;
@@ -24,7 +23,7 @@ use ndnweir_core::ids::{FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Span, Time};
-use ndnweir_node::{FaceConfig, Node, NodeConfig};
+use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -119,9 +118,9 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.faults.serve(producer.node as u32, producer.prefix, face);
             self.servers.push(Server::new(ServerConfig {
                 payload: producer.payload,
-                size: producer.size,
+                data_size: producer.size,
                 freshness: producer.freshness,
-                last: None,
+                last_segment: None,
             }));
         }
         Ok(())
@@ -152,6 +151,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         lifetime: consumer.lifetime,
                         trace: self.trace,
                         max_window: MAX_WINDOW,
+                        loss: None,
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built.map_err(error)?)))
                 }
