@@ -108,6 +108,8 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     None = meter::none::None;
+    HbHcm = meter::hbhcm::HbHcm;
+    PathLabel = meter::path_label::PathLabel;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {
