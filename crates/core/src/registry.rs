@@ -82,6 +82,9 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Bic = consumer::bic::Bic;
     Cubic = consumer::cubic::Cubic;
     Pcon = consumer::pcon::Pcon;
+    AimdYe = consumer::aimd_ye::AimdYe;
+    Icp = consumer::icp::Icp;
+    Raaqm = consumer::raaqm::Raaqm;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
