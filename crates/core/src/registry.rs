@@ -107,6 +107,7 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Multicast = strategy::multicast::Multicast;
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
+    Rfa = strategy::rfa::Rfa;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
