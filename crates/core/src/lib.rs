@@ -1,6 +1,22 @@
 //! The schemes of NDN congestion control as small I/O-free components.
 //!
-//! Six families, one trait each; a *scheme* names one component of every family.
-//! Time, randomness and the recorder are arguments: nothing here reads a clock, spawns a thread or keeps global state.
+//! Seven families, one trait each; a [`scheme::Scheme`] names one component of every family. The [`registry`] lists
+//! them. Time, randomness and the recorder are arguments (see [`ctx::Ctx`]): nothing here reads a clock, spawns a
+//! thread or keeps global state.
 
+pub mod component;
+pub mod consumer;
+pub mod ctx;
+mod dispatch;
+pub mod fields;
+pub mod ids;
+pub mod meter;
+pub mod packet;
+pub mod planner;
+pub mod queue;
+pub mod registry;
+pub mod scheme;
+pub mod shaper;
+pub mod shared;
+pub mod strategy;
 pub mod units;

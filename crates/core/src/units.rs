@@ -281,7 +281,7 @@ impl Kind {
             None => return Err(fail(&format!("unknown unit {unit:?}"))),
         };
         let scaled = value * scale;
-        if !(scaled <= 9e18) {
+        if scaled.is_nan() || scaled > 9e18 {
             return Err(fail("value out of range"));
         }
         if scaled > 0.0 && scaled < 0.5 {

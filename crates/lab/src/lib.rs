@@ -1,6 +1,12 @@
 //! The laboratory: scenarios, metrics, the computed optimum, results and reports.
 
+pub mod experiment;
 pub mod metrics;
 pub mod optimum;
+pub mod pages;
 pub mod report;
 pub mod results;
+pub mod scenario;
+pub mod speed;
+pub mod topology;
+pub mod trace;

@@ -222,6 +222,9 @@ pub struct Run {
     pub scheme: String,
     /// The seed that repeats the run.
     pub seed: u64,
+    /// A hash over every arrival of the run, equal for equal runs; empty when it was not computed.
+    #[serde(default)]
+    pub event_hash: String,
     /// Whether the run ended before its measurement window did; the values then cover what there was.
     #[serde(default)]
     pub partial: bool,

@@ -1,0 +1,38 @@
+//! One file per command.
+
+mod bench;
+mod completions;
+mod explain;
+mod list;
+mod report;
+mod sim;
+mod validate;
+
+use crate::args::Command;
+use crate::failure::Failure;
+use std::io::Write;
+
+/// Runs the command.
+pub fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Sim(args) => sim::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}
+
+/// Writes `text` to standard output.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Writes `value` to standard output as JSON.
+fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}

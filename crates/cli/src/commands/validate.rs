@@ -1,0 +1,30 @@
+//! `ndnweir validate`.
+
+use super::{print, print_json};
+use crate::args::ValidateArgs;
+use crate::failure::Failure;
+use ndnweir_lab::experiment;
+use serde_json::json;
+
+pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    let scenario = super::sim::load(&args.scenario, &args.overrides)?;
+    experiment::network(&scenario).check().map_err(Failure::input)?;
+    experiment::choose(&scenario, &[]).map_err(Failure::input)?;
+    if args.json {
+        return print_json(&json!(scenario));
+    }
+    let mut text = format!(
+        "{}: valid. {} nodes, {} links, {} producers, {} consumers, {} events, {} simulated\n",
+        scenario.source,
+        scenario.nodes.len(),
+        scenario.links.len(),
+        scenario.producers.len(),
+        scenario.consumers.len(),
+        scenario.events.len(),
+        scenario.run.duration,
+    );
+    for note in &scenario.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    print(&text)
+}

@@ -1,0 +1,51 @@
+//! How a command ends when it does not succeed.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command failed; decides the exit status.
+#[derive(Debug)]
+pub enum Failure {
+    /// The user's input is wrong; nothing was written. Exit status 2.
+    Input(String),
+    /// The work itself failed, or was interrupted. Exit status 1.
+    Work(String),
+    /// Standard output was closed by the reader (`| head`); nothing to say.
+    Closed,
+}
+
+impl Failure {
+    /// Bad input.
+    pub fn input(error: impl Display) -> Failure {
+        Failure::Input(error.to_string())
+    }
+
+    /// Failed work.
+    pub fn work(error: impl Display) -> Failure {
+        Failure::Work(error.to_string())
+    }
+
+    /// Prints the message on standard error and gives the exit status.
+    pub fn report(self) -> ExitCode {
+        match self {
+            Failure::Input(message) => {
+                eprintln!("error: {message}");
+                ExitCode::from(2)
+            }
+            Failure::Work(message) => {
+                eprintln!("error: {message}");
+                ExitCode::from(1)
+            }
+            Failure::Closed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::work(error),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What every component of every family provides, and what it is built from.
+
+use crate::fields::{Field, FieldLayout, Slot};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A component: a named law with parameters whose defaults are its source's values.
+pub trait Component: Sized {
+    /// The name in scenario files.
+    const NAME: &'static str;
+    /// One line for `ndnweir list`.
+    const SUMMARY: &'static str;
+    /// Where the law comes from: paper and section, RFC or code; "ours" where it is our completion.
+    const SOURCE: &'static str;
+    /// Whether this stands in for a scheme whose law is not public; every output says so.
+    const STAND_IN: bool = false;
+    /// The header fields it reads or writes.
+    const FIELDS: &'static [Field] = &[];
+    /// Its parameters; each documents its unit and source.
+    type Params: Default + Clone + Serialize + DeserializeOwned + JsonSchema + PartialEq + std::fmt::Debug;
+
+    /// Refuses parameters that make no sense, naming the one, its value and the remedy.
+    fn check(_params: &Self::Params) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Builds one instance. `params` have passed [`Component::check`].
+    fn new(params: &Self::Params, env: &mut Env<'_>) -> Self;
+}
+
+/// What an instance may know about its surroundings when it is built.
+pub struct Env<'a> {
+    /// The header fields of the run.
+    pub layout: &'a mut FieldLayout,
+}
+
+impl Env<'_> {
+    /// The slot of a declared field. [`crate::scheme::Scheme::resolve`] has made sure that all declared fields fit.
+    ///
+    /// # Panics
+    /// If a component asks for a field that neither it nor its scheme declared and no slot is left.
+    pub fn slot(&mut self, field: Field) -> Slot {
+        #[expect(
+            clippy::expect_used,
+            reason = "a component that does not declare its fields is a bug; the conformance suite finds it"
+        )]
+        self.layout.slot(field).expect("components declare their fields in FIELDS")
+    }
+}
+
+/// The parameters of a component that has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// What the registry knows about a component.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// See [`Component::NAME`].
+    pub name: &'static str,
+    /// See [`Component::SUMMARY`].
+    pub summary: &'static str,
+    /// See [`Component::SOURCE`].
+    pub source: &'static str,
+    /// See [`Component::STAND_IN`].
+    pub stand_in: bool,
+    /// See [`Component::FIELDS`].
+    pub fields: &'static [Field],
+    /// The default parameters.
+    pub defaults: fn() -> serde_json::Value,
+    /// JSON schema of the parameters, with their documentation.
+    pub schema: fn() -> serde_json::Value,
+}
+
+impl Info {
+    /// The row of `C`.
+    pub const fn of<C: Component>() -> Info {
+        Info {
+            name: C::NAME,
+            summary: C::SUMMARY,
+            source: C::SOURCE,
+            stand_in: C::STAND_IN,
+            fields: C::FIELDS,
+            defaults: || serde_json::to_value(C::Params::default()).unwrap_or_default(),
+            schema: || schemars::schema_for!(C::Params).to_value(),
+        }
+    }
+}
+
+/// Reads and checks the parameters of `C`; missing ones take their defaults.
+pub fn parse_params<C: Component>(params: &serde_json::Value) -> Result<C::Params, String> {
+    let given = if params.is_null() { serde_json::json!({}) } else { params.clone() };
+    let parsed: C::Params = serde_json::from_value(given).map_err(|e| format!("{}: {e}", C::NAME))?;
+    C::check(&parsed).map_err(|e| format!("{}: {e}", C::NAME))?;
+    Ok(parsed)
+}

@@ -1,0 +1,280 @@
+//! Consumers: when a fetch may send its next Interest.
+//!
+//! A consumer decides on a window (and perhaps a pace) from what comes back. It does not know names, timers or
+//! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer asks for.
+//! Most consumers are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
+
+pub mod aimd;
+pub mod aimd_ye;
+pub mod bic;
+pub mod cubic;
+pub mod fixed;
+pub mod icp;
+pub mod pcon;
+mod preset;
+pub mod raaqm;
+pub mod rtt_window;
+#[cfg(test)]
+mod testing;
+pub mod windowed;
+
+use crate::ctx::Ctx;
+use crate::fields::Fields;
+use crate::packet::NackReason;
+use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the fetch stands. In `on_data` and `on_congestion` the packet at hand still counts as in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flight {
+    /// Interests outstanding.
+    pub in_flight: u32,
+    /// The lowest segment never requested.
+    pub next_segment: u64,
+    /// The highest segment received; none before the first.
+    pub highest_received: Option<u64>,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Span,
+}
+
+/// A Data that answers an outstanding Interest (the first copy of its segment).
+#[derive(Clone, Copy, Debug)]
+pub struct DataEvent<'a> {
+    /// Its segment.
+    pub segment: u64,
+    /// When the latest Interest for it was sent.
+    pub sent: Time,
+    /// From that Interest to now; none if the segment was requested more than once (Karn's rule).
+    pub rtt: Option<Span>,
+    /// CongestionMark; 0 is none.
+    pub mark: u8,
+    /// Bytes on the wire.
+    pub size: Bytes,
+    /// Header fields as they arrived.
+    pub fields: &'a Fields,
+    /// The fetch, with this Data already in `highest_received` and its sample already in `srtt`.
+    pub flight: Flight,
+}
+
+/// What went wrong with an outstanding Interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// The retransmission timer ran out.
+    Timeout,
+    /// Later Interests were answered long enough ago to give this one up (loss detection by RTT).
+    Loss,
+    /// A NACK came back, perhaps with a CongestionMark.
+    Nack {
+        /// Why.
+        reason: NackReason,
+        /// Whether it was marked.
+        marked: bool,
+    },
+}
+
+/// An outstanding Interest that failed; the fetcher will ask again.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent<'a> {
+    /// What happened.
+    pub kind: Congestion,
+    /// Its segment.
+    pub segment: u64,
+    /// When the Interest that failed was sent.
+    pub sent: Time,
+    /// NACK: header fields as they arrived.
+    pub fields: &'a Fields,
+    /// The fetch, the failed Interest still counted.
+    pub flight: Flight,
+}
+
+/// An Interest that was just sent.
+#[derive(Clone, Copy, Debug)]
+pub struct SentEvent {
+    /// Its segment.
+    pub segment: u64,
+    /// Whether the segment had been requested before.
+    pub retransmission: bool,
+    /// The fetch, this Interest counted.
+    pub flight: Flight,
+}
+
+/// Which family of RTT/RTO estimator a fetcher runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// ndnSIM's RttMeanDeviation: srtt starts at 1 s, one common RTO, back-off by a multiplier per timeout.
+    Ndnsim,
+    /// ndn-cxx's RttEstimator (RFC 6298 with gains divided by the samples per round trip): RTO fixed per segment when sent.
+    NdnCxx,
+}
+
+/// The retransmission timer a consumer wants; see [`crate::shared::rtt`] for what is made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timer {
+    /// Which estimator.
+    pub estimator: Estimator,
+    /// Lower bound of the RTO.
+    pub min: Span,
+    /// Upper bound of the RTO.
+    pub max: Span,
+    /// ndnSIM: the round-trip time assumed before the first sample. ndn-cxx: the RTO before it.
+    pub initial: Span,
+    /// How often timeouts are looked for; "0" checks each at its own instant.
+    pub scan: Span,
+    /// Upper bound of the back-off multiplier.
+    pub backoff_cap: u32,
+    /// How many deviations the RTO lies above the smoothed round-trip time: 4 in RFC 6298 and both estimators' sources;
+    /// ndn-tools' fetch sets 8.
+    pub deviations: f64,
+}
+
+impl Default for Timer {
+    /// ndnSIM 2.8's Consumer.
+    fn default() -> Timer {
+        Timer {
+            estimator: Estimator::Ndnsim,
+            min: Span::from_millis(200),
+            max: Span::from_millis(200_000),
+            initial: Span::from_millis(1000),
+            scan: Span::from_millis(50),
+            backoff_cap: 64,
+            deviations: 4.0,
+        }
+    }
+}
+
+impl Timer {
+    /// The PCON authors' 2016 consumer (its own defaults; their scenario scripts raise `min` further).
+    pub fn pcon_2016() -> Timer {
+        Timer { scan: Span::from_millis(10), backoff_cap: 8, ..Timer::default() }
+    }
+
+    /// ndn-cxx's RttEstimator, scanned as ndn-tools does. Its back-off knows no cap but the maximum.
+    pub fn ndn_cxx() -> Timer {
+        Timer {
+            estimator: Estimator::NdnCxx,
+            max: Span::from_millis(60_000),
+            scan: Span::from_millis(10),
+            backoff_cap: 1 << 16,
+            ..Timer::default()
+        }
+    }
+
+    /// Refuses a timer that would fire at once for ever, or never.
+    ///
+    /// # Errors
+    /// A sentence that names the parameter, its value and what would do.
+    pub fn check(&self) -> Result<(), String> {
+        let floor = Span::from_millis(1);
+        if self.min < floor {
+            return Err(format!("timer.min = {} is too short: give at least {floor}", self.min));
+        }
+        if self.max < self.min {
+            return Err(format!("timer.max = {} is below timer.min = {}", self.max, self.min));
+        }
+        if self.initial < floor {
+            return Err(format!("timer.initial = {} is too short: give at least {floor}", self.initial));
+        }
+        if self.scan > Span::from_millis(60_000) {
+            return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
+        }
+        if self.backoff_cap == 0 {
+            return Err("timer.backoff_cap = 0: give at least 1, which is no back-off".into());
+        }
+        check_number("timer.deviations", self.deviations, 0.0, 1000.0)
+    }
+}
+
+/// Decides how much a fetch may have outstanding, and how fast it sends.
+pub trait Consumer {
+    /// A segment arrived, marked or not.
+    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>);
+
+    /// An Interest timed out, was found lost or was refused.
+    fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>);
+
+    /// The window, in segments; finite and at least the scheme's minimum at all times.
+    fn window(&self) -> f64;
+
+    /// Whether one more Interest may be sent now.
+    fn may_send(&self, flight: &Flight) -> bool {
+        f64::from(flight.in_flight) < self.window()
+    }
+
+    /// An Interest was sent.
+    fn on_sent(&mut self, _event: &SentEvent, _ctx: &mut Ctx<'_>) {}
+
+    /// The gap to keep between the Interest just sent and the next; none sends as fast as the window allows.
+    fn pacing(&self, _flight: &Flight) -> Option<Span> {
+        None
+    }
+
+    /// The timer the fetcher runs for this consumer.
+    fn timer(&self) -> Timer {
+        Timer::default()
+    }
+
+    /// A timeout of the consumer's own, instead of the estimator's RTO (ICP's τ).
+    fn retransmission_timeout(&self) -> Option<Span> {
+        None
+    }
+
+    /// Whether a NACK gives its Interest up, so that the fetcher asks again; if not, the segment waits for its timeout.
+    fn retransmits_on_nack(&self) -> bool {
+        true
+    }
+
+    /// Writes the header fields of an Interest about to be sent.
+    fn stamp(&mut self, _segment: u64, _fields: &mut Fields) {}
+
+    /// When [`Consumer::on_wake`] is wanted; [`Time::NEVER`] if not at all.
+    fn next_wake(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time asked for has come.
+    fn on_wake(&mut self, _ctx: &mut Ctx<'_>) {}
+
+    /// How often the window (or rate) has been cut since the start.
+    fn decreases(&self) -> u64 {
+        0
+    }
+}
+
+/// The largest window any scheme may reach or be given, in segments.
+pub const MAX_WINDOW: f64 = 1e7;
+
+/// Checks a window parameter: finite, at least 1, at most [`MAX_WINDOW`].
+///
+/// # Errors
+/// A sentence that names the parameter, its value and what would do.
+pub fn check_window(name: &str, window: f64) -> Result<(), String> {
+    if (1.0..=MAX_WINDOW).contains(&window) {
+        return Ok(());
+    }
+    Err(format!("{name} = {window} is no window: give a number of segments from 1 to {MAX_WINDOW:e}"))
+}
+
+/// Checks a number to lie within `min..=max`.
+///
+/// # Errors
+/// As [`check_window`].
+pub fn check_number(name: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{name} = {value} is out of range: give a number from {min} to {max}"))
+}
+
+/// Checks a decrease factor: above 0 and below 1.
+///
+/// # Errors
+/// As [`check_window`].
+pub fn check_factor(name: &str, value: f64) -> Result<(), String> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    Err(format!("{name} = {value} must lie between 0 and 1: a cut multiplies the window by it"))
+}

@@ -1,0 +1,322 @@
+//! A window law × a reaction profile × a startup.
+
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_number, check_window};
+use crate::ctx::Ctx;
+use crate::packet::NackReason;
+use crate::shared::guard::WindowGuard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a window grows per unmarked Data and shrinks per reaction.
+pub trait WindowLaw {
+    /// One unmarked Data arrived.
+    fn increase(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>);
+    /// The reaction profile decided to cut.
+    fn decrease(&mut self, cause: Cause, flight: &Flight, ctx: &mut Ctx<'_>);
+    /// The window in segments.
+    fn window(&self) -> f64;
+    /// Continues from a window found by other means, in congestion avoidance if `avoid`.
+    fn jump(&mut self, window: f64, avoid: bool);
+}
+
+/// A window kept finite and within [floor, [`MAX_WINDOW`]].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    segments: f64,
+    floor: f64,
+}
+
+impl Window {
+    /// A window of `initial` segments that never falls below `floor`.
+    pub fn new(initial: f64, floor: f64) -> Window {
+        let mut window = Window { segments: floor, floor };
+        window.set(initial);
+        window
+    }
+
+    /// In segments.
+    pub fn get(&self) -> f64 {
+        self.segments
+    }
+
+    /// Changes it, within its bounds; a NaN leaves it as it is.
+    pub fn set(&mut self, segments: f64) {
+        if !segments.is_nan() {
+            self.segments = segments.min(MAX_WINDOW).max(self.floor);
+        }
+    }
+}
+
+/// Checks the window a law starts from.
+///
+/// # Errors
+/// As [`check_window`].
+pub fn check_start(initial_window: f64, floor: f64, ssthresh: f64) -> Result<(), String> {
+    check_window("initial_window", initial_window)?;
+    check_window("floor", floor)?;
+    check_window("ssthresh", ssthresh)
+}
+
+/// Why a window is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A CongestionMark, on Data or on a NACK.
+    Mark,
+    /// A timeout, loss or unmarked NACK.
+    Loss,
+}
+
+/// How often a signal is reacted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum React {
+    /// Not at all.
+    Never,
+    /// At most once per window (see [`Reaction::recovery`]).
+    OncePerWindow,
+    /// To every one.
+    Always,
+}
+
+/// When one more Interest may go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// While in flight < window: ndnSIM, and the default.
+    Below,
+    /// While in flight ≤ window: the PCON authors' simulator.
+    UpTo,
+    /// While in flight < ⌊window⌋: ndn-tools.
+    BelowFloor,
+}
+
+/// Which signals count, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reaction {
+    /// To marked Data.
+    pub marks: React,
+    /// To timeouts and detected losses.
+    pub losses: React,
+    /// To NACKs for congestion. With "never" a NACK does nothing at all: its segment waits for the timeout.
+    pub nacks: React,
+    /// After a cut, further once-per-window signals are ignored until a segment beyond
+    /// `next + recovery · (next − highest received)` arrives; in units of that distance.
+    pub recovery: f64,
+    /// When one more Interest may go out.
+    pub gate: Gate,
+}
+
+impl Default for Reaction {
+    /// ndnSIM's ConsumerPcon: once per about 1.5 round trips; NACKs are logged only.
+    fn default() -> Reaction {
+        Reaction {
+            marks: React::OncePerWindow,
+            losses: React::OncePerWindow,
+            nacks: React::Never,
+            recovery: 0.5,
+            gate: Gate::Below,
+        }
+    }
+}
+
+impl Reaction {
+    /// Refuses a recovery distance that is no number of windows.
+    ///
+    /// # Errors
+    /// As [`check_window`].
+    pub fn check(&self) -> Result<(), String> {
+        check_number("reaction.recovery", self.recovery, 0.0, 1e6)
+    }
+
+    /// The PCON authors' 2016 consumer: every mark, other signals once per window.
+    pub fn pcon_2016() -> Reaction {
+        Reaction {
+            marks: React::Always,
+            losses: React::OncePerWindow,
+            nacks: React::OncePerWindow,
+            recovery: 0.0,
+            gate: Gate::UpTo,
+        }
+    }
+}
+
+/// A consumer made of a window law and a reaction profile.
+#[derive(Clone, Debug)]
+pub struct Windowed<L> {
+    law: L,
+    reaction: Reaction,
+    timer: Timer,
+    guard: WindowGuard,
+    decreases: u64,
+}
+
+impl<L: WindowLaw> Windowed<L> {
+    /// Combines the parts.
+    pub fn new(law: L, reaction: Reaction, timer: Timer) -> Windowed<L> {
+        Windowed { law, reaction, timer, guard: WindowGuard::new(reaction.recovery), decreases: 0 }
+    }
+
+    /// The law, for its own tests.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    fn react(&mut self, how: React, cause: Cause, flight: &Flight, ctx: &mut Ctx<'_>) {
+        let cut = match how {
+            React::Never => false,
+            React::Always => true,
+            React::OncePerWindow => self.guard.admit(flight),
+        };
+        if cut {
+            self.law.decrease(cause, flight, ctx);
+            self.decreases += 1;
+            ctx.trace.record(ctx.now, "decrease", 0, self.law.window());
+        }
+    }
+}
+
+impl<L: WindowLaw> Consumer for Windowed<L> {
+    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
+        if event.mark > 0 {
+            self.react(self.reaction.marks, Cause::Mark, &event.flight, ctx);
+        } else {
+            self.law.increase(event, ctx);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
+        let (how, cause) = match event.kind {
+            Congestion::Timeout | Congestion::Loss => (self.reaction.losses, Cause::Loss),
+            Congestion::Nack { reason, .. } if reason != NackReason::Congestion => return,
+            Congestion::Nack { marked: true, .. } => (self.reaction.nacks, Cause::Mark),
+            Congestion::Nack { .. } => (self.reaction.nacks, Cause::Loss),
+        };
+        self.react(how, cause, &event.flight, ctx);
+    }
+
+    fn window(&self) -> f64 {
+        self.law.window()
+    }
+
+    fn may_send(&self, flight: &Flight) -> bool {
+        let in_flight = f64::from(flight.in_flight);
+        match self.reaction.gate {
+            Gate::Below => in_flight < self.law.window(),
+            Gate::UpTo => in_flight <= self.law.window(),
+            Gate::BelowFloor => in_flight < libm::floor(self.law.window()),
+        }
+    }
+
+    fn timer(&self) -> Timer {
+        self.timer
+    }
+
+    fn retransmits_on_nack(&self) -> bool {
+        self.reaction.nacks != React::Never
+    }
+
+    fn decreases(&self) -> u64 {
+        self.decreases
+    }
+}
+
+/// Drives a consumer through a list of events, for the tests of the laws.
+#[cfg(test)]
+pub(crate) mod test_support {
+    use super::*;
+    use crate::component::{Component, Env};
+    use crate::ctx::{Rng, Trace};
+    use crate::fields::{FieldLayout, Fields};
+    use crate::units::{Bytes, Span, Time};
+
+    /// One event.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(crate) enum Step {
+        /// The next segment, unmarked.
+        Data,
+        /// The next segment, marked.
+        Mark,
+        /// The oldest segment times out.
+        Timeout,
+        /// Time passes.
+        Wait(Span),
+    }
+
+    /// Steps written as `D3 M T w0.1`: three Data, a mark, a timeout, a wait of 0.1 s.
+    pub(crate) fn script(text: &str) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for word in text.split_whitespace() {
+            let (what, number) = word.split_at(1);
+            if what == "w" {
+                steps.push(Step::Wait(Span::from_secs_f64(number.parse().unwrap())));
+                continue;
+            }
+            let step = match what {
+                "D" => Step::Data,
+                "M" => Step::Mark,
+                "T" => Step::Timeout,
+                _ => panic!("unknown step {word}"),
+            };
+            let times = if number.is_empty() { 1 } else { number.parse().unwrap() };
+            steps.extend(std::iter::repeat_n(step, times));
+        }
+        steps
+    }
+
+    /// Every mark counts, so that a trace of the law alone is a plain recursion.
+    pub(crate) fn marks_always() -> Reaction {
+        Reaction { marks: React::Always, ..Reaction::default() }
+    }
+
+    /// Compares windows at some steps with calculated ones, to nine digits.
+    pub(crate) fn assert_close(windows: &[f64], expected: &[(usize, f64)]) {
+        for &(step, window) in expected {
+            let error = (windows[step] - window).abs() / window;
+            assert!(error < 1e-9, "step {step}: {} instead of {window}", windows[step]);
+        }
+    }
+
+    /// The window after each step but [`Step::Wait`]. The window is kept full: `next` is the segment after those in
+    /// flight; the smoothed round-trip time is 100 ms.
+    pub(crate) fn trace<C: Component + Consumer>(params: &C::Params, steps: &[Step]) -> Vec<f64> {
+        C::check(params).unwrap();
+        let mut consumer = C::new(params, &mut Env { layout: &mut FieldLayout::new() });
+        let (mut rng, mut trace, fields) = (Rng::derive(1, &[]), Trace::default(), Fields::default());
+        let (mut now, mut segment, mut windows) = (Time::ZERO, 0u64, Vec::new());
+        for &step in steps {
+            let in_flight = libm::ceil(consumer.window()) as u32;
+            let received = matches!(step, Step::Data | Step::Mark);
+            let highest = if received { Some(segment) } else { segment.checked_sub(1) };
+            let flight = Flight {
+                in_flight,
+                next_segment: segment + u64::from(in_flight),
+                highest_received: highest,
+                srtt: Span::from_millis(100),
+            };
+            let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
+            match step {
+                Step::Data | Step::Mark => {
+                    let mark = u8::from(step == Step::Mark);
+                    let sent = now - Span::from_millis(100);
+                    let rtt = Some(Span::from_millis(100));
+                    let size = Bytes::new(1066);
+                    let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
+                    consumer.on_data(&event, &mut ctx);
+                    segment += 1;
+                }
+                Step::Timeout => {
+                    let event =
+                        CongestionEvent { kind: Congestion::Timeout, segment, sent: now, fields: &fields, flight };
+                    consumer.on_congestion(&event, &mut ctx);
+                }
+                Step::Wait(span) => {
+                    now += span;
+                    continue;
+                }
+            }
+            windows.push(consumer.window());
+        }
+        windows
+    }
+}

@@ -1,0 +1,103 @@
+//! The families' enums as implementations of their traits: each method goes to whichever component it is.
+
+use crate::consumer::{CongestionEvent, Consumer, DataEvent, Flight, SentEvent, Timer};
+use crate::ctx::Ctx;
+use crate::fields::Fields;
+use crate::ids::{FaceId, FlowId, PrefixId};
+use crate::meter::{DataIn, DataOut, InterestOut, Meter, Report};
+use crate::packet::Packet;
+use crate::planner::{Message, Order, Planner};
+use crate::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, Queued, Verdict};
+use crate::registry::*;
+use crate::shaper::{Admission, Answer, FaceView, ShapeEvent, Shaper};
+use crate::strategy::{Choice, DataReturn, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent};
+use crate::units::{Bytes, Span, Time};
+
+/// Implements a trait for its family's enum by forwarding every listed method.
+macro_rules! forward {
+    ($trait:ident for $enum:ident by $each:ident {
+        $($(#[$meta:meta])* fn $name:ident($($receiver:tt)+) $(-> $ret:ty)? [$($arg:ident),*];)*
+    }) => {
+        impl $trait for $enum {
+            $($(#[$meta])* #[inline] fn $name($($receiver)+) $(-> $ret)? {
+                forward!(@call $each $name ($($receiver)+) [$($arg),*])
+            })*
+        }
+    };
+    (@call $each:ident $name:ident (&mut $self:ident $($rest:tt)*) [$($arg:ident),*]) => {
+        $each!($self, inner => inner.$name($($arg),*))
+    };
+    (@call $each:ident $name:ident (&$self:ident $($rest:tt)*) [$($arg:ident),*]) => {
+        $each!($self, inner => inner.$name($($arg),*))
+    };
+}
+
+forward!(Consumer for AnyConsumer by each_consumer {
+    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn window(&self) -> f64 [];
+    fn may_send(&self, flight: &Flight) -> bool [flight];
+    fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) [event, ctx];
+    fn pacing(&self, flight: &Flight) -> Option<Span> [flight];
+    fn timer(&self) -> Timer [];
+    fn retransmission_timeout(&self) -> Option<Span> [];
+    fn retransmits_on_nack(&self) -> bool [];
+    fn stamp(&mut self, segment: u64, fields: &mut Fields) [segment, fields];
+    fn next_wake(&self) -> Time [];
+    fn on_wake(&mut self, ctx: &mut Ctx<'_>) [ctx];
+    fn decreases(&self) -> u64 [];
+});
+
+forward!(Marker for AnyMarker by each_marker {
+    fn predictable(&self) -> bool [];
+    fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
+    fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
+    fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
+    fn on_overflow(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) [packet, ctx];
+});
+
+forward!(Discipline for AnyDiscipline by each_discipline {
+    fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) [packet, limit, dropped, ctx];
+    fn dequeue(&mut self, ctx: &mut Ctx<'_>) -> Option<Queued> [ctx];
+    fn packets(&self) -> u32 [];
+    fn bytes(&self) -> Bytes [];
+    fn backlog(&self, flow: FlowId) -> (u32, Bytes) [flow];
+    fn is_fifo(&self) -> bool [];
+});
+
+forward!(Shaper for AnyShaper by each_shaper {
+    fn is_none(&self) -> bool [];
+    fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission [event, ctx];
+    fn release(&mut self, face: &FaceView, ctx: &mut Ctx<'_>) -> Option<Packet> [face, ctx];
+    fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];
+    fn next_wake(&self) -> Time [];
+    fn held(&self) -> u32 [];
+});
+
+forward!(Strategy for AnyStrategy by each_strategy {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) [event, choice, ctx];
+    fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 [event, downstream, ctx];
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) [event, choice, ctx];
+    fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) [prefix, hops, ctx];
+    fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) [prefix, hops, out];
+    fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> [ctx];
+    fn next_wake(&self) -> Time [];
+});
+
+forward!(Meter for AnyMeter by each_meter {
+    fn is_none(&self) -> bool [];
+    fn on_interest_out(&mut self, event: &mut InterestOut<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn next_wake(&self) -> Time [];
+    fn on_period(&mut self, faces: &[FaceView], reports: &mut Vec<Report>, ctx: &mut Ctx<'_>) [faces, reports, ctx];
+});
+
+forward!(Planner for AnyPlanner by each_planner {
+    fn is_none(&self) -> bool [];
+    fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [message, orders, ctx];
+    fn next_wake(&self) -> Time [];
+    fn on_wake(&mut self, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [orders, ctx];
+});

@@ -1,0 +1,108 @@
+//! A packet as schemes and nodes see it: 64 bytes, no names, no payload.
+
+use crate::fields::Fields;
+use crate::ids::NameId;
+use crate::units::Bytes;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// Asks for Data.
+    #[default]
+    Interest,
+    /// Answers an Interest.
+    Data,
+    /// Refuses an Interest (NDNLPv2 Nack around it).
+    Nack,
+}
+
+/// Why an Interest was refused, in NDNLPv2's order of severity: the least severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum NackReason {
+    /// NDNLPv2 code 50.
+    Congestion,
+    /// NDNLPv2 code 100: a nonce seen before.
+    Duplicate,
+    /// NDNLPv2 code 150.
+    #[default]
+    NoRoute,
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flags {
+    /// Interest: only fresh Data will do.
+    pub const MUST_BE_FRESH: u8 = 1;
+    /// Interest: Data whose name is longer will do.
+    pub const CAN_BE_PREFIX: u8 = 2;
+    /// Data: came from a content store on the way (set by the node that served it, for this hop only).
+    pub const FROM_CACHE: u8 = 4;
+    /// Data: the last segment of its object.
+    pub const FINAL: u8 = 8;
+}
+
+/// An Interest, Data or NACK.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Packet {
+    /// The interned name.
+    pub name: NameId,
+    /// Interest and NACK: the nonce.
+    pub nonce: u32,
+    /// Bytes on the wire, link framing excluded.
+    pub size: u32,
+    /// Data: bytes of content.
+    pub payload: u32,
+    /// Interest: lifetime; Data: freshness period. Milliseconds.
+    pub lifetime_ms: u32,
+    /// The driver's own: the payload's place in a real forwarder, the path travelled in the simulator.
+    pub tag: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// NACK: why.
+    pub reason: NackReason,
+    /// CongestionMark; 0 is none.
+    pub mark: u8,
+    /// Interest: hops left.
+    pub hop_limit: u8,
+    /// See [`flags`].
+    pub flags: u8,
+    /// Per-hop information of the running scheme.
+    pub fields: Fields,
+}
+
+impl Packet {
+    /// The hop limit of a fresh Interest.
+    pub const HOP_LIMIT: u8 = 255;
+
+    /// Bytes on the wire.
+    pub const fn bytes(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+    /// Whether any of `bits` (see [`flags`]) is set.
+    pub const fn has(&self, bits: u8) -> bool {
+        self.flags & bits != 0
+    }
+    /// The NACK that refuses this Interest. It has the Interest's size, as NDNLPv2 carries the Interest in it.
+    pub const fn nack(mut self, reason: NackReason) -> Packet {
+        self.kind = Kind::Nack;
+        self.reason = reason;
+        self.mark = 0;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fits_one_cache_line() {
+        assert!(size_of::<Packet>() <= 64, "{}", size_of::<Packet>());
+    }
+
+    #[test]
+    fn congestion_is_the_least_severe_reason() {
+        assert!(NackReason::Congestion < NackReason::Duplicate && NackReason::Duplicate < NackReason::NoRoute);
+    }
+}

@@ -1,0 +1,218 @@
+//! Queues: a discipline (what is admitted, in which order it leaves) with a marker plugged in.
+//!
+//! Both sit at a face's egress, which lives in `ndnweir-node`. The egress counts, transmits and enforces the limit;
+//! these decide.
+
+pub mod codel;
+pub mod codel_pcon;
+pub mod droptail;
+pub mod fifo;
+pub mod nfd;
+
+use crate::ctx::Ctx;
+use crate::ids::FlowId;
+use crate::packet::{Kind, Packet};
+use crate::units::{Bytes, Rate, Span};
+
+/// The most a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// In packets.
+    Packets(u32),
+    /// In bytes.
+    Bytes(Bytes),
+}
+
+impl Limit {
+    /// The limit in bytes, taking `packet` per packet where it is in packets.
+    pub fn bytes(self, packet: Bytes) -> Bytes {
+        match self {
+            Limit::Packets(n) => Bytes::new(u64::from(n).saturating_mul(packet.get())),
+            Limit::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// What waits at an egress; the packet being transmitted is not part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: Bytes,
+    /// The limit.
+    pub limit: Limit,
+    /// The rate the queue drains at; none when the egress does not know (a kernel queue below it).
+    pub rate: Option<Rate>,
+}
+
+impl QueueView {
+    /// Whether a packet of `size` still fits.
+    pub fn fits(&self, size: Bytes) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + size <= limit,
+        }
+    }
+}
+
+/// What a marker does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Leaves it as it is.
+    Pass,
+    /// Sets the CongestionMark to at least this level (≥ 1).
+    Mark(u8),
+    /// Drops it.
+    Drop,
+}
+
+/// A packet about to join a queue that has room for it.
+#[derive(Clone, Copy, Debug)]
+pub struct EnqueueEvent<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// The queue before it joins.
+    pub queue: QueueView,
+}
+
+/// A packet that starts its transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct DequeueEvent {
+    /// What it is.
+    pub kind: Kind,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Bytes on the wire.
+    pub size: Bytes,
+    /// Time since it joined the queue.
+    pub sojourn: Span,
+    /// The queue behind it. For a predictable marker (see [`Marker::predictable`]) `packets` and `bytes` also count later arrivals.
+    pub queue: QueueView,
+}
+
+/// Decides which packets of one egress queue are marked (or dropped early).
+pub trait Marker {
+    /// Whether `on_dequeue` always passes and depends only on `kind`, `size`, `sojourn` and the time.
+    ///
+    /// Then the egress may settle departures late, before its next read, and a packet-hop costs one event.
+    fn predictable(&self) -> bool;
+
+    /// A packet is about to join. Called only if it fits.
+    fn on_enqueue(&mut self, _event: &EnqueueEvent<'_>, _ctx: &mut Ctx<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A packet starts its transmission; `ctx.now` is that instant.
+    fn on_dequeue(&mut self, _event: &DequeueEvent, _ctx: &mut Ctx<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A transmission ended and nothing waits.
+    fn on_idle(&mut self, _ctx: &mut Ctx<'_>) {}
+
+    /// A packet found the queue full and is dropped.
+    fn on_overflow(&mut self, _packet: &Packet, _ctx: &mut Ctx<'_>) {}
+}
+
+/// A packet in a discipline, with the time it joined.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// The packet.
+    pub packet: Packet,
+    /// When it joined.
+    pub joined: crate::units::Time,
+}
+
+/// Orders the packets of one egress queue.
+pub trait Discipline {
+    /// Takes a packet in. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
+    fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
+
+    /// The next packet to transmit.
+    fn dequeue(&mut self, ctx: &mut Ctx<'_>) -> Option<Queued>;
+
+    /// Packets waiting.
+    fn packets(&self) -> u32;
+
+    /// Bytes waiting.
+    fn bytes(&self) -> Bytes;
+
+    /// Packets and bytes of one flow's Data waiting.
+    fn backlog(&self, flow: FlowId) -> (u32, Bytes);
+
+    /// Whether this is plain first in, first out with drop at the tail, which the egress can then do itself.
+    fn is_fifo(&self) -> bool {
+        false
+    }
+}
+
+/// CoDel's control law: `factor · interval / √count`, cut to whole nanoseconds.
+fn gap(interval: Span, factor: f64, count: u64) -> Span {
+    Span::from_nanos((factor * interval.nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
+}
+
+/// Refuses an interval of zero, with which every packet of an incident would be marked.
+fn check_interval(interval: Span) -> Result<(), String> {
+    if interval > Span::ZERO {
+        return Ok(());
+    }
+    Err("interval = 0 would mark every packet: give a time such as \"100ms\"".into())
+}
+
+#[cfg(test)]
+mod harness {
+    //! Drives one marker by hand.
+
+    use super::*;
+    use crate::component::{Component, Env, parse_params};
+    use crate::ctx::{Rng, Trace};
+    use crate::fields::FieldLayout;
+    use crate::units::Time;
+
+    /// An instant in milliseconds.
+    pub(super) fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_millis(t)
+    }
+
+    /// A marker with what its hooks need.
+    pub(super) struct Bench<M> {
+        pub(super) marker: M,
+        pub(super) limit: Limit,
+        rng: Rng,
+        trace: Trace,
+    }
+
+    impl<M: Marker + Component> Bench<M> {
+        pub(super) fn new(params: &serde_json::Value) -> Bench<M> {
+            let params = parse_params::<M>(params).unwrap();
+            let marker = M::new(&params, &mut Env { layout: &mut FieldLayout::new() });
+            Bench { marker, limit: Limit::Packets(100), rng: Rng::derive(0, &[]), trace: Trace::default() }
+        }
+
+        /// A packet joins a queue of `bytes`.
+        pub(super) fn enqueue(&mut self, now: Time, bytes: u64) -> Verdict {
+            let packet = Packet::default();
+            let queue = self.view(bytes);
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx)
+        }
+
+        /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.
+        pub(super) fn dequeue(&mut self, now: Time, sojourn: Span, behind: u64) -> Verdict {
+            let (kind, flow, size, queue) = (Kind::Data, FlowId(0), Bytes::new(1250), self.view(behind));
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)
+        }
+
+        /// The link falls idle.
+        pub(super) fn idle(&mut self, now: Time) {
+            self.marker.on_idle(&mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        }
+
+        fn view(&self, bytes: u64) -> QueueView {
+            let packets = bytes.div_ceil(1250) as u32;
+            QueueView { packets, bytes: Bytes::new(bytes), limit: self.limit, rate: None }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The registry: every component that exists, one line each.
+//!
+//! Command line, scenario parsing, documentation index, fuzzing and conformance tests all walk it.
+//! Each family becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
+
+use crate::component::{Component, Env, Info, parse_params};
+use crate::{consumer, meter, planner, queue, shaper, strategy};
+
+/// The families a scheme draws its components from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// At each fetch.
+    Consumer,
+    /// In an egress queue: which packets are marked.
+    Marker,
+    /// An egress queue's order.
+    Discipline,
+    /// At an out-face: when an Interest may leave.
+    Shaper,
+    /// At a node: where an Interest goes.
+    Strategy,
+    /// At a node: what is measured and stamped.
+    Meter,
+    /// For the network: costs.
+    Planner,
+}
+
+/// Makes one family: its enum, its constructor, its list and a macro that calls a method on whichever arm it is.
+macro_rules! family {
+    ($d:tt $enum:ident, $trait:path, $family:ident, $doc:literal, $dispatch:ident, { $($variant:ident = $type:ty;)* }) => {
+        #[doc = $doc]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, face or node: size matters less than the extra hop")]
+        pub enum $enum {
+            $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type),)*
+            /// Written outside this crate.
+            Custom(Box<dyn $trait + Send>),
+        }
+
+        impl $enum {
+            /// Every registered component of the family.
+            pub const ALL: &'static [Info] = &[$(Info::of::<$type>()),*];
+
+            /// Checks `params` for the component called `name` without building it.
+            ///
+            /// # Errors
+            /// If there is no such component or the parameters do not fit, as a sentence that names the remedy.
+            pub fn check(name: &str, params: &serde_json::Value) -> Result<(), String> {
+                $(if name == <$type as Component>::NAME {
+                    return parse_params::<$type>(params).map(|_| ());
+                })*
+                Err(unknown(Family::$family, name))
+            }
+
+            /// Builds the component called `name`.
+            ///
+            /// # Errors
+            /// As [`Self::check`].
+            pub fn build(name: &str, params: &serde_json::Value, env: &mut Env<'_>) -> Result<Self, String> {
+                $(if name == <$type as Component>::NAME {
+                    let params = parse_params::<$type>(params)?;
+                    return Ok($enum::$variant(<$type as Component>::new(&params, env)));
+                })*
+                Err(unknown(Family::$family, name))
+            }
+        }
+
+        macro_rules! $dispatch {
+            ($d self:expr, $d inner:ident => $d body:expr) => {
+                match $d self {
+                    $($crate::registry::$enum::$variant($d inner) => $d body,)*
+                    $crate::registry::$enum::Custom($d inner) => $d body,
+                }
+            };
+        }
+        pub(crate) use $dispatch;
+    };
+}
+
+family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consumer, {
+    Fixed = consumer::fixed::Fixed;
+    Aimd = consumer::aimd::Aimd;
+    Bic = consumer::bic::Bic;
+    Cubic = consumer::cubic::Cubic;
+    Pcon = consumer::pcon::Pcon;
+    AimdYe = consumer::aimd_ye::AimdYe;
+    Icp = consumer::icp::Icp;
+    Raaqm = consumer::raaqm::Raaqm;
+});
+
+family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
+    DropTail = queue::droptail::DropTail;
+    Codel = queue::codel::Codel;
+    CodelPcon = queue::codel_pcon::CodelPcon;
+    Nfd = queue::nfd::Nfd;
+});
+
+family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
+    Fifo = queue::fifo::Fifo;
+});
+
+family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
+    None = shaper::none::None;
+});
+
+family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
+    BestRoute = strategy::best_route::BestRoute;
+    Multicast = strategy::multicast::Multicast;
+    Random = strategy::random::Random;
+    Pcon = strategy::pcon::Pcon;
+    Rfa = strategy::rfa::Rfa;
+});
+
+family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
+    None = meter::none::None;
+    HbHcm = meter::hbhcm::HbHcm;
+    PathLabel = meter::path_label::PathLabel;
+});
+
+family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {
+    None = planner::none::None;
+});
+
+impl Family {
+    /// All of them, in the order schemes are written.
+    pub const ALL: [Family; 7] = [
+        Family::Consumer,
+        Family::Marker,
+        Family::Discipline,
+        Family::Shaper,
+        Family::Strategy,
+        Family::Meter,
+        Family::Planner,
+    ];
+
+    /// The key in scenario files.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Family::Consumer => "consumer",
+            Family::Marker => "marker",
+            Family::Discipline => "discipline",
+            Family::Shaper => "shaper",
+            Family::Strategy => "strategy",
+            Family::Meter => "meter",
+            Family::Planner => "planner",
+        }
+    }
+
+    /// The registered components.
+    pub const fn components(self) -> &'static [Info] {
+        match self {
+            Family::Consumer => AnyConsumer::ALL,
+            Family::Marker => AnyMarker::ALL,
+            Family::Discipline => AnyDiscipline::ALL,
+            Family::Shaper => AnyShaper::ALL,
+            Family::Strategy => AnyStrategy::ALL,
+            Family::Meter => AnyMeter::ALL,
+            Family::Planner => AnyPlanner::ALL,
+        }
+    }
+
+    /// Checks a component's name and parameters.
+    ///
+    /// # Errors
+    /// A sentence that names the remedy.
+    pub fn check(self, name: &str, params: &serde_json::Value) -> Result<(), String> {
+        match self {
+            Family::Consumer => AnyConsumer::check(name, params),
+            Family::Marker => AnyMarker::check(name, params),
+            Family::Discipline => AnyDiscipline::check(name, params),
+            Family::Shaper => AnyShaper::check(name, params),
+            Family::Strategy => AnyStrategy::check(name, params),
+            Family::Meter => AnyMeter::check(name, params),
+            Family::Planner => AnyPlanner::check(name, params),
+        }
+    }
+
+    /// The component that does nothing, used where a scheme names none.
+    pub const fn default_component(self) -> &'static str {
+        match self {
+            Family::Consumer => "fixed",
+            Family::Marker => "droptail",
+            Family::Discipline => "fifo",
+            Family::Strategy => "best-route",
+            Family::Shaper | Family::Meter | Family::Planner => "none",
+        }
+    }
+}
+
+fn unknown(family: Family, name: &str) -> String {
+    let known: Vec<_> = family.components().iter().map(|info| info.name).collect();
+    format!("there is no {} called {name:?}; there are: {}", family.key(), known.join(", "))
+}

@@ -1,0 +1,306 @@
+//! Schemes: compositions of one component per family.
+
+use crate::component::Env;
+use crate::fields::{Field, FieldLayout, Fields};
+use crate::registry::{AnyConsumer, AnyDiscipline, AnyMarker, AnyMeter, AnyPlanner, AnyShaper, AnyStrategy, Family};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A component chosen by name, with the parameters that differ from its defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The component's name.
+    pub name: String,
+    /// Parameters given; the others keep their defaults.
+    #[serde(flatten)]
+    pub params: Map<String, Value>,
+}
+
+/// What nodes do with marks on Interests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterestMarks {
+    /// The mark stays on the Interest and has no effect (stock ndnSIM).
+    Ignore,
+    /// A node records it in the PIT and ORs it into the Data.
+    #[default]
+    Copy,
+}
+
+/// A named composition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheme {
+    /// Its name.
+    pub name: String,
+    /// One line on what it is and whose.
+    pub summary: String,
+    /// One component per family, in the order of [`Family::ALL`].
+    pub parts: [Part; 7],
+    /// Marks on Interests.
+    pub interest_marks: InterestMarks,
+}
+
+/// A scheme that comes with the product: name, summary, composition.
+struct Named {
+    name: &'static str,
+    summary: &'static str,
+    composition: fn() -> Value,
+}
+
+/// The named schemes, in the order they are listed.
+const NAMED: &[Named] = &[
+    Named {
+        name: "fixed",
+        summary: "a constant window over drop-tail queues: the control in every comparison",
+        composition: || json!({ "consumer": "fixed" }),
+    },
+    Named {
+        name: "aimd",
+        summary: "additive increase, multiplicative decrease as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("aimd"),
+    },
+    Named {
+        name: "bic",
+        summary: "BIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("bic"),
+    },
+    Named {
+        name: "cubic",
+        summary: "CUBIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("cubic"),
+    },
+    Named {
+        name: "pcon",
+        summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
+        composition: || pcon("pcon"),
+    },
+    Named {
+        name: "pcon-ndnsim",
+        summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
+        composition: || pcon("bic"),
+    },
+    Named {
+        name: "icp",
+        summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
+        composition: || json!({ "consumer": "icp", "strategy": "best-route" }),
+    },
+    Named {
+        name: "omcc-rf",
+        summary: "OMCC-RF as HbHCM + PAQM was compared with it: RAAQM per route, greedy request forwarding",
+        composition: || {
+            let consumer = json!({ "name": "raaqm", "preset": "ye" });
+            json!({ "consumer": consumer, "strategy": greedy_rfa(), "meter": "path-label" })
+        },
+    },
+    Named {
+        name: "hbhcm",
+        summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
+        composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
+    },
+];
+
+/// Request forwarding as the simulator of Ye et al. does it.
+fn greedy_rfa() -> Value {
+    json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
+
+/// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
+fn stock(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "nfd", "strategy": "best-route", "interest-marks": "ignore" })
+}
+
+/// A consumer over PCON's marks and forwarding.
+fn pcon(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "codel-pcon", "strategy": "pcon", "interest-marks": "copy" })
+}
+
+impl Scheme {
+    /// The names of the schemes that come with the product.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|named| named.name)
+    }
+
+    /// A scheme that comes with the product.
+    ///
+    /// # Errors
+    /// If there is none of that name: a sentence that lists those there are.
+    pub fn named(name: &str) -> Result<Scheme, String> {
+        let Some(named) = NAMED.iter().find(|named| named.name == name) else {
+            let known: Vec<_> = Scheme::names().collect();
+            return Err(format!("there is no scheme called {name:?}; there are: {}", known.join(", ")));
+        };
+        let mut scheme = Scheme::resolve(name, &(named.composition)())?;
+        scheme.summary = named.summary.into();
+        Ok(scheme)
+    }
+
+    /// Reads a composition such as `{ consumer = "bic", marker = { name = "codel", target = "5ms" } }`.
+    ///
+    /// `base = "NAME"` starts from a named scheme; families left out keep the base's component, or do nothing.
+    ///
+    /// # Errors
+    /// An unknown key, component or parameter, or more header fields than a run carries; the sentence names the remedy.
+    pub fn resolve(name: &str, composition: &Value) -> Result<Scheme, String> {
+        let Value::Object(table) = composition else {
+            return Err(format!("scheme {name} must be a table such as {{ consumer = \"bic\", marker = \"codel\" }}"));
+        };
+        let mut scheme = match table.get("base") {
+            Some(Value::String(base)) if base != name => Scheme::named(base)?,
+            Some(_) => return Err(format!("scheme {name}: base must be the name of another scheme")),
+            None => Scheme::null(),
+        };
+        scheme.name = name.into();
+        scheme.summary = "a composition of this scenario".into();
+        for (key, value) in table {
+            match key.as_str() {
+                "base" => {}
+                "summary" => scheme.summary = value.as_str().unwrap_or_default().into(),
+                "interest-marks" => {
+                    scheme.interest_marks = serde_json::from_value(value.clone())
+                        .map_err(|_| format!("scheme {name}: interest-marks is \"ignore\" or \"copy\""))?;
+                }
+                _ => scheme.set_part(key, value).map_err(|e| format!("scheme {name}: {e}"))?,
+            }
+        }
+        scheme.check_fields()?;
+        Ok(scheme)
+    }
+
+    /// Plain forwarding with nothing switched on.
+    fn null() -> Scheme {
+        let part = |family: Family| Part { name: family.default_component().into(), params: Map::new() };
+        Scheme {
+            name: String::new(),
+            summary: String::new(),
+            parts: Family::ALL.map(part),
+            interest_marks: InterestMarks::default(),
+        }
+    }
+
+    /// Replaces the component of one family; a table without `name` changes parameters of the present one.
+    fn set_part(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        let Some(family) = Family::ALL.into_iter().find(|family| family.key() == key) else {
+            let known: Vec<_> = Family::ALL.iter().map(|family| family.key()).collect();
+            return Err(format!(
+                "unknown key {key:?}; a scheme has: base, summary, interest-marks, {}",
+                known.join(", ")
+            ));
+        };
+        let part = &mut self.parts[family as usize];
+        match value {
+            Value::String(component) => *part = Part { name: component.clone(), params: Map::new() },
+            Value::Object(table) => {
+                if let Some(Value::String(component)) = table.get("name") {
+                    *part = Part { name: component.clone(), params: Map::new() };
+                }
+                let given = table.iter().filter(|(k, _)| *k != "name").map(|(k, v)| (k.clone(), v.clone()));
+                part.params.extend(given);
+            }
+            _ => return Err(format!("{key} must be a name, or a table with a name and parameters")),
+        }
+        family.check(&part.name, &Value::Object(part.params.clone()))
+    }
+
+    /// The component of a family.
+    pub fn part(&self, family: Family) -> &Part {
+        &self.parts[family as usize]
+    }
+
+    /// Whether any part stands in for a scheme whose law is not public.
+    pub fn is_stand_in(&self) -> bool {
+        let info = |family: &Family| family.components().iter().find(|i| i.name == self.part(*family).name);
+        Family::ALL.iter().filter_map(info).any(|info| info.stand_in)
+    }
+
+    /// The header fields its components declare.
+    pub fn fields(&self) -> Vec<Field> {
+        let mut fields = Vec::new();
+        for family in Family::ALL {
+            let info = family.components().iter().find(|info| info.name == self.part(family).name);
+            for &field in info.map_or(&[][..], |info| info.fields) {
+                if !fields.contains(&field) {
+                    fields.push(field);
+                }
+            }
+        }
+        fields
+    }
+
+    fn check_fields(&self) -> Result<(), String> {
+        let fields = self.fields();
+        if fields.len() <= Fields::SLOTS {
+            return Ok(());
+        }
+        Err(format!(
+            "scheme {}: its components need {} header fields, a run carries {}",
+            self.name,
+            fields.len(),
+            Fields::SLOTS
+        ))
+    }
+
+    /// The slots of a run of this scheme.
+    pub fn layout(&self) -> FieldLayout {
+        let mut layout = FieldLayout::new();
+        for field in self.fields() {
+            layout.slot(field);
+        }
+        layout
+    }
+}
+
+macro_rules! builders {
+    ($($method:ident $family:ident $any:ident;)*) => {
+        impl Scheme {
+            $(
+                /// Builds an instance of the family's component.
+                ///
+                /// # Errors
+                /// Only for a scheme that was not made by [`Scheme::resolve`].
+                pub fn $method(&self, layout: &mut FieldLayout) -> Result<$any, String> {
+                    let part = self.part(Family::$family);
+                    $any::build(&part.name, &Value::Object(part.params.clone()), &mut Env { layout })
+                }
+            )*
+        }
+    };
+}
+
+builders! {
+    consumer Consumer AnyConsumer;
+    marker Marker AnyMarker;
+    discipline Discipline AnyDiscipline;
+    shaper Shaper AnyShaper;
+    strategy Strategy AnyStrategy;
+    meter Meter AnyMeter;
+    planner Planner AnyPlanner;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_scheme_resolves() {
+        for name in Scheme::names() {
+            Scheme::named(name).unwrap();
+        }
+    }
+
+    #[test]
+    fn wrong_compositions_are_refused_with_what_would_do() {
+        let error = |value: Value| Scheme::resolve("x", &value).unwrap_err();
+        assert!(error(json!({ "consumer": "bbr" })).contains("there are: fixed"));
+        assert!(error(json!({ "markr": "codel" })).contains("consumer, marker"));
+        assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
+        assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
+        assert!(error(json!({ "base": "nothing" })).contains("there are"));
+    }
+
+    #[test]
+    fn a_table_without_a_name_changes_parameters_of_the_base() {
+        let scheme = Scheme::resolve("x", &json!({ "base": "fixed", "consumer": { "window": 3.0 } })).unwrap();
+        assert_eq!(scheme.part(Family::Consumer).name, "fixed");
+        assert_eq!(scheme.part(Family::Consumer).params["window"], 3.0);
+    }
+}

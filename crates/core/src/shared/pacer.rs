@@ -1,0 +1,63 @@
+//! Pacing: a gap between one packet and the next.
+
+use crate::units::{Span, Time};
+
+/// Keeps the gap. The next packet's due time is fixed when a packet is sent; a later change of pace does not move it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pacer {
+    due: Time,
+}
+
+impl Pacer {
+    /// A pacer that lets the first packet go at once.
+    pub fn new() -> Pacer {
+        Pacer::default()
+    }
+
+    /// Whether a packet may go now.
+    pub fn ready(&self, now: Time) -> bool {
+        now >= self.due
+    }
+
+    /// A packet was sent; the next may follow after `gap`, or at once if there is none.
+    pub fn sent(&mut self, now: Time, gap: Option<Span>) {
+        self.due = now + gap.unwrap_or(Span::ZERO);
+    }
+
+    /// When the next packet may go.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The gap that spreads `window` packets over a round trip, `gain` times as fast (RFC 9002 §7.7 uses 1.25).
+    ///
+    /// None before the first round-trip sample, and for a window or gain that is not positive.
+    pub fn gap(window: f64, srtt: Span, gain: f64) -> Option<Span> {
+        let per_round_trip = window * gain;
+        (srtt > Span::ZERO && per_round_trip > 0.0).then(|| srtt.scale(1.0 / per_round_trip))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheduled_packet_is_not_moved_by_a_new_pace() {
+        let mut pacer = Pacer::new();
+        assert!(pacer.ready(Time::ZERO));
+        pacer.sent(Time::from_nanos(1000), Some(Span::from_nanos(500)));
+        assert_eq!(pacer.due(), Time::from_nanos(1500));
+        assert!(!pacer.ready(Time::from_nanos(1499)) && pacer.ready(Time::from_nanos(1500)));
+        pacer.sent(Time::from_nanos(1600), None);
+        assert!(pacer.ready(Time::from_nanos(1600)));
+    }
+
+    #[test]
+    fn a_window_spreads_over_the_round_trip() {
+        // 100 ms / (10 · 1.25) = 8 ms.
+        assert_eq!(Pacer::gap(10.0, Span::from_millis(100), 1.25), Some(Span::from_millis(8)));
+        assert_eq!(Pacer::gap(10.0, Span::ZERO, 1.0), None);
+        assert_eq!(Pacer::gap(f64::NAN, Span::from_millis(1), 1.0), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Drives one strategy by hand.
+
+use super::*;
+use crate::component::{Component, Env, parse_params};
+use crate::ctx::{Rng, Trace};
+use crate::fields::FieldLayout;
+
+/// An Interest sent to `face` at `ms`.
+pub(super) fn sent(face: u16, ms: u64) -> OutRecord {
+    OutRecord { sent: at(ms), nonce: 1, face: FaceId(face), nacked: None, sends: 1 }
+}
+
+/// An Interest sent to `face` at 0 that met a NACK.
+pub(super) fn nacked(face: u16, reason: NackReason) -> OutRecord {
+    OutRecord { nacked: Some(reason), ..sent(face, 0) }
+}
+
+/// The instant `ms` milliseconds after the start.
+pub(super) fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+/// Next hops from (face, cost).
+pub(super) fn hops(list: &[(u16, u32)]) -> Vec<NextHop> {
+    list.iter().map(|&(face, cost)| NextHop { face: FaceId(face), cost }).collect()
+}
+
+/// A strategy with one prefix, and what its hooks need.
+pub(super) struct Bench<S> {
+    pub(super) strategy: S,
+    pub(super) hops: Vec<NextHop>,
+    pub(super) note: u8,
+    rng: Rng,
+    trace: Trace,
+}
+
+impl<S: Strategy + Component> Bench<S> {
+    pub(super) fn new(params: &serde_json::Value, list: &[(u16, u32)]) -> Bench<S> {
+        let params = parse_params::<S>(params).unwrap();
+        let strategy = S::new(&params, &mut Env { layout: &mut FieldLayout::new() });
+        let (rng, trace) = (Rng::derive(1, &[]), Trace::default());
+        let mut bench = Bench { strategy, hops: Vec::new(), note: 0, rng, trace };
+        bench.route(list);
+        bench
+    }
+
+    /// Routing sets the next hops.
+    pub(super) fn route(&mut self, list: &[(u16, u32)]) {
+        self.hops = hops(list);
+        let mut ctx = Ctx { now: Time::ZERO, rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_next_hops(PrefixId(0), &self.hops, &mut ctx);
+    }
+
+    /// An Interest from `in_face`; the faces it is sent to.
+    pub(super) fn interest(&mut self, ms: u64, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> Vec<u16> {
+        self.choice(ms, in_face, arrival, sent).copies().iter().map(|copy| copy.face.0).collect()
+    }
+
+    /// As [`Self::interest`], with everything that was decided.
+    pub(super) fn choice(&mut self, ms: u64, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> Choice {
+        let packet = Packet { lifetime_ms: 2000, ..Packet::default() };
+        let mut choice = Choice::default();
+        let mut event = InterestArrival {
+            packet: &packet,
+            in_face: FaceId(in_face),
+            prefix: PrefixId(0),
+            hops: &self.hops,
+            arrival,
+            sent,
+            note: &mut self.note,
+        };
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_interest(&mut event, &mut choice, &mut ctx);
+        choice
+    }
+
+    /// Data from `face`.
+    pub(super) fn data(&mut self, face: FaceId, mark: u8, local: bool) {
+        let packet = Packet { kind: crate::packet::Kind::Data, mark, ..Packet::default() };
+        let (prefix, hops, sent) = (PrefixId(0), &self.hops[..], &[][..]);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt: None, sent };
+        let mut ctx = Ctx { now: Time::ZERO, rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_data(&event, &mut ctx);
+    }
+
+    /// A NACK from `face`.
+    pub(super) fn nack(&mut self, ms: u64, face: u16, mark: u8, sent: &[OutRecord]) -> Choice {
+        let packet = Packet { mark, ..Packet::default().nack(NackReason::Congestion) };
+        let mut choice = Choice::default();
+        let mut event = NackReturn {
+            packet: &packet,
+            face: FaceId(face),
+            prefix: PrefixId(0),
+            hops: &self.hops,
+            sent,
+            downstreams: &[FaceId(0)],
+            note: &mut self.note,
+        };
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_nack(&mut event, &mut choice, &mut ctx);
+        choice
+    }
+
+    /// A PIT entry expires.
+    pub(super) fn timeout(&mut self, sent: &[OutRecord]) {
+        let mut ctx = Ctx { now: at(4000), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_timeout(&TimeoutEvent { prefix: PrefixId(0), hops: &self.hops, sent }, &mut ctx);
+    }
+
+    /// The shares, in the order of the hops.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let mut out = Vec::new();
+        self.strategy.shares(PrefixId(0), &self.hops, &mut out);
+        out
+    }
+}

@@ -1,0 +1,311 @@
+//! Strategies: which next hops an Interest takes, and which marks pass on downstream.
+//!
+//! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
+
+pub mod best_route;
+pub mod multicast;
+pub mod pcon;
+pub mod random;
+pub mod rfa;
+
+use crate::ctx::Ctx;
+use crate::ids::{FaceId, PrefixId};
+use crate::packet::{NackReason, Packet};
+use crate::units::{Span, Time};
+
+/// A next hop of a FIB entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The face towards it.
+    pub face: FaceId,
+    /// Its routing cost; lower is better.
+    pub cost: u32,
+}
+
+/// An Interest already sent for a pending PIT entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutRecord {
+    /// When it was sent (last).
+    pub sent: Time,
+    /// Its nonce.
+    pub nonce: u32,
+    /// Where.
+    pub face: FaceId,
+    /// The NACK it was answered with.
+    pub nacked: Option<NackReason>,
+    /// How often it was sent there: at least 1, at most 255.
+    pub sends: u8,
+}
+
+impl OutRecord {
+    /// Whether it was sent there more than once.
+    pub const fn resent(&self) -> bool {
+        self.sends > 1
+    }
+
+    /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands in
+    /// for it, and NDN's default of 4 s for one that carries none.
+    pub fn expiry(&self, at_hand: &Packet) -> Time {
+        let lifetime = if at_hand.lifetime_ms == 0 { 4000 } else { at_hand.lifetime_ms };
+        self.sent + Span::from_millis(u64::from(lifetime))
+    }
+}
+
+/// How an Interest relates to what is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Nothing was pending for its name.
+    New,
+    /// The same downstream asks again, with a new nonce.
+    Retransmission,
+    /// Another downstream asks for what is pending already.
+    Joining,
+}
+
+/// An Interest the node could not answer itself.
+pub struct InterestArrival<'a> {
+    /// The Interest.
+    pub packet: &'a Packet,
+    /// Where it came from.
+    pub in_face: FaceId,
+    /// Its FIB prefix.
+    pub prefix: PrefixId,
+    /// The FIB entry, in the order routing gave it (ascending cost).
+    pub hops: &'a [NextHop],
+    /// How it relates to what is pending.
+    pub arrival: Arrival,
+    /// What was sent for the PIT entry so far.
+    pub sent: &'a [OutRecord],
+    /// A byte of the PIT entry that is the strategy's own (0 when the entry is new).
+    pub note: &'a mut u8,
+}
+
+impl InterestArrival<'_> {
+    /// Next hops other than the face the Interest came from.
+    pub fn eligible(&self) -> impl Iterator<Item = NextHop> + '_ {
+        self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
+    }
+
+    /// Whether an upstream still owes an answer: NFD's out-record that has neither expired nor met a NACK.
+    pub fn pending(&self, now: Time) -> bool {
+        self.sent.iter().any(|record| record.nacked.is_none() && record.expiry(self.packet) >= now)
+    }
+
+    /// What was sent to `face`.
+    pub fn record(&self, face: FaceId) -> Option<&OutRecord> {
+        self.sent.iter().find(|record| record.face == face)
+    }
+}
+
+/// One copy of the Interest to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where.
+    pub face: FaceId,
+    /// Whether it gets a nonce of its own (probes do).
+    pub new_nonce: bool,
+}
+
+/// Where an Interest goes. The node hands in an empty one; leaving it empty sends nothing, which for a new Interest
+/// means that it waits for its lifetime.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    copies: Vec<Copy>,
+    refuse: Option<NackReason>,
+    refuse_one: Option<(FaceId, NackReason)>,
+    hold: bool,
+}
+
+impl Choice {
+    /// Send the Interest to `face` as it is.
+    pub fn send(&mut self, face: FaceId) {
+        self.copies.push(Copy { face, new_nonce: false });
+    }
+    /// Also send it to `face` with a nonce of its own. Probes never cause a NACK downstream.
+    pub fn probe(&mut self, face: FaceId) {
+        self.copies.push(Copy { face, new_nonce: true });
+    }
+    /// Answer downstream with a NACK and forget the entry.
+    pub fn refuse(&mut self, reason: NackReason) {
+        self.refuse = Some(reason);
+    }
+    /// Answer only `downstream` with a NACK; the entry stays for the others.
+    pub fn refuse_one(&mut self, downstream: FaceId, reason: NackReason) {
+        self.refuse_one = Some((downstream, reason));
+    }
+    /// The strategy keeps a copy and will give it back through [`Strategy::release`].
+    pub fn hold(&mut self) {
+        self.hold = true;
+    }
+    /// The copies to send.
+    pub fn copies(&self) -> &[Copy] {
+        &self.copies
+    }
+    /// The NACK to answer with.
+    pub fn refusal(&self) -> Option<NackReason> {
+        self.refuse
+    }
+    /// The one downstream to answer with a NACK, while the entry stays.
+    pub fn refusal_of_one(&self) -> Option<(FaceId, NackReason)> {
+        self.refuse_one
+    }
+    /// Whether the strategy holds the Interest.
+    pub fn is_held(&self) -> bool {
+        self.hold
+    }
+    /// Empties it for the next Interest, keeping its memory.
+    pub fn clear(&mut self) {
+        self.copies.clear();
+        self.refuse = None;
+        self.refuse_one = None;
+        self.hold = false;
+    }
+}
+
+/// A Data that satisfied a PIT entry, or was found in the content store.
+pub struct DataReturn<'a> {
+    /// The Data, as the meter left it.
+    pub packet: &'a Packet,
+    /// Where it came from; [`FaceId::NONE`] from this node's content store.
+    pub face: FaceId,
+    /// The FIB prefix.
+    pub prefix: PrefixId,
+    /// How many next hops the prefix has.
+    pub hops: &'a [NextHop],
+    /// Whether `face` leads to an application on this node.
+    pub local: bool,
+    /// From the last Interest sent there to now; none if it had been sent there more than once.
+    pub rtt: Option<Span>,
+    /// What had been sent for the entry.
+    pub sent: &'a [OutRecord],
+}
+
+/// A NACK for an Interest this node sent.
+pub struct NackReturn<'a> {
+    /// The NACK; its mark counts.
+    pub packet: &'a Packet,
+    /// Where it came from.
+    pub face: FaceId,
+    /// The FIB prefix.
+    pub prefix: PrefixId,
+    /// The FIB entry.
+    pub hops: &'a [NextHop],
+    /// What was sent for the entry, this NACK already recorded.
+    pub sent: &'a [OutRecord],
+    /// The faces that still want the Data.
+    pub downstreams: &'a [FaceId],
+    /// The strategy's byte of the PIT entry.
+    pub note: &'a mut u8,
+}
+
+/// A PIT entry whose lifetime ended without Data.
+pub struct TimeoutEvent<'a> {
+    /// The FIB prefix.
+    pub prefix: PrefixId,
+    /// The FIB entry.
+    pub hops: &'a [NextHop],
+    /// What had been sent.
+    pub sent: &'a [OutRecord],
+}
+
+/// An Interest a strategy held and lets go.
+#[derive(Clone, Copy, Debug)]
+pub struct Released {
+    /// The Interest.
+    pub packet: Packet,
+    /// Where it goes.
+    pub face: FaceId,
+}
+
+/// Chooses next hops.
+pub trait Strategy {
+    /// An Interest needs next hops. For [`Arrival::Retransmission`] and [`Arrival::Joining`] an empty choice means
+    /// that it is suppressed or aggregated.
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>);
+
+    /// Data came back, from a face or from the content store.
+    fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
+
+    /// The mark that goes on to one downstream; called after [`Strategy::on_data`] for each.
+    fn pass_mark(&mut self, event: &DataReturn<'_>, _downstream: FaceId, _ctx: &mut Ctx<'_>) -> u8 {
+        event.packet.mark
+    }
+
+    /// A NACK came back. The default is [`process_nack`].
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, _ctx: &mut Ctx<'_>) {
+        process_nack(event, choice);
+    }
+
+    /// Nothing came back.
+    fn on_timeout(&mut self, _event: &TimeoutEvent<'_>, _ctx: &mut Ctx<'_>) {}
+
+    /// Routing set the next hops of a prefix.
+    fn on_next_hops(&mut self, _prefix: PrefixId, _hops: &[NextHop], _ctx: &mut Ctx<'_>) {}
+
+    /// The share of the prefix's Interests that each of `hops` gets, pushed in their order; nothing if the strategy
+    /// does not split by shares.
+    fn shares(&self, _prefix: PrefixId, _hops: &[NextHop], _out: &mut Vec<f64>) {}
+
+    /// The next held Interest that may go; called after every hook and wake until it gives none.
+    fn release(&mut self, _ctx: &mut Ctx<'_>) -> Option<Released> {
+        None
+    }
+
+    /// When [`Strategy::release`] should be called next; [`Time::NEVER`] if not by time.
+    fn next_wake(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+/// NFD's `processNack`: when every Interest sent met a NACK, answer downstream with the least severe reason; while more
+/// than one upstream may still answer, wait. If only one may, and it is a downstream too, the two nodes wait for each
+/// other: refuse that one.
+pub fn process_nack(event: &NackReturn<'_>, choice: &mut Choice) {
+    let mut open = event.sent.iter().filter(|record| record.nacked.is_none());
+    let Some(least) = event.sent.iter().filter_map(|record| record.nacked).min() else { return };
+    match (open.next(), open.next()) {
+        (None, _) => choice.refuse(least),
+        (Some(last), None) if event.downstreams.contains(&last.face) => choice.refuse_one(last.face, least),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod nack_tests {
+    use super::harness::{nacked, sent};
+    use super::*;
+
+    fn after(sent: &[OutRecord], downstreams: &[FaceId]) -> Choice {
+        let mut choice = Choice::default();
+        let (packet, mut note) = (Packet::default().nack(NackReason::NoRoute), 0);
+        let (prefix, hops, note) = (PrefixId(0), &[][..], &mut note);
+        let event = NackReturn { packet: &packet, face: FaceId(1), prefix, hops, sent, downstreams, note };
+        process_nack(&event, &mut choice);
+        choice
+    }
+
+    #[test]
+    fn when_every_upstream_refused_the_least_severe_reason_goes_downstream() {
+        let records =
+            [nacked(1, NackReason::NoRoute), nacked(2, NackReason::Congestion), nacked(3, NackReason::Duplicate)];
+        assert_eq!(after(&records, &[FaceId(9)]).refusal(), Some(NackReason::Congestion));
+    }
+
+    #[test]
+    fn while_another_upstream_may_answer_a_nack_waits() {
+        let choice = after(&[nacked(1, NackReason::NoRoute), sent(2, 0)], &[FaceId(9)]);
+        assert_eq!((choice.refusal(), choice.refusal_of_one()), (None, None));
+    }
+
+    #[test]
+    fn a_last_upstream_that_is_also_a_downstream_is_refused_alone() {
+        let records = [nacked(1, NackReason::Duplicate), sent(2, 0)];
+        let choice = after(&records, &[FaceId(9), FaceId(2)]);
+        assert_eq!(choice.refusal(), None);
+        assert_eq!(choice.refusal_of_one(), Some((FaceId(2), NackReason::Duplicate)));
+        let two_open = [records[0], records[1], sent(3, 0)];
+        assert_eq!(after(&two_open, &[FaceId(2)]).refusal_of_one(), None);
+    }
+}

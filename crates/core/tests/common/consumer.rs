@@ -1,0 +1,225 @@
+//! Workloads and random operations for consumers, and what is visible of a consumer after each.
+
+use ndnweir_core::component::Env;
+use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
+use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::fields::{FIELDS, FieldLayout, Fields};
+use ndnweir_core::packet::NackReason;
+use ndnweir_core::registry::AnyConsumer;
+use ndnweir_core::units::{Bytes, Span, Time};
+use serde_json::Value;
+
+/// One thing that happens to a fetch.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Time passes.
+    Wait(Span),
+    /// As many Interests go out as the window allows, at most this many.
+    Send(u32),
+    /// A segment arrives.
+    Data { mark: u8, rtt: Option<Span>, skip: u64 },
+    /// An Interest fails.
+    Fail(Congestion),
+    /// Someone claims that so many Interests are in flight.
+    InFlight(u32),
+    /// The consumer is woken, asked for or not.
+    Wake,
+}
+
+/// What can be seen of a consumer from outside, as bits so that equal means equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    window: u64,
+    decreases: u64,
+    pacing: Option<Span>,
+    timeout: Option<Span>,
+    wake: Time,
+    nack: bool,
+    /// The gate at in-flight counts around the window.
+    gate: [bool; 5],
+}
+
+/// A consumer with the part of a fetcher that feeds it.
+pub struct Bench {
+    pub consumer: AnyConsumer,
+    pub now: Time,
+    rng: Rng,
+    trace: Trace,
+    flight: Flight,
+    segment: u64,
+}
+
+impl Bench {
+    pub fn new(name: &str, params: &Value) -> Bench {
+        let mut layout = FieldLayout::new();
+        let consumer = AnyConsumer::build(name, params, &mut Env { layout: &mut layout });
+        Bench {
+            consumer: consumer.unwrap_or_else(|e| panic!("{name} {params}: {e}")),
+            now: Time::ZERO,
+            rng: Rng::derive(3, &[]),
+            trace: Trace::new(true),
+            flight: Flight::default(),
+            segment: 0,
+        }
+    }
+
+    pub fn seen(&self) -> Seen {
+        let window = self.consumer.window();
+        let whole = window as u32;
+        let gate = [whole.saturating_sub(1), whole, whole.saturating_add(1), 0, u32::MAX];
+        Seen {
+            window: window.to_bits(),
+            decreases: self.consumer.decreases(),
+            pacing: self.consumer.pacing(&self.flight),
+            timeout: self.consumer.retransmission_timeout(),
+            wake: self.consumer.next_wake(),
+            nack: self.consumer.retransmits_on_nack(),
+            gate: gate.map(|in_flight| self.consumer.may_send(&Flight { in_flight, ..self.flight })),
+        }
+    }
+
+    pub fn apply(&mut self, op: Op) {
+        let fields = Fields::default();
+        let sent = self.now;
+        let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
+        match op {
+            Op::Wait(span) => self.now = (self.now + span).min(Time::from_nanos(u64::MAX / 2)),
+            Op::Send(most) => {
+                for _ in 0..most {
+                    if !self.consumer.may_send(&self.flight) {
+                        break;
+                    }
+                    self.flight.in_flight += 1;
+                    let segment = self.flight.next_segment;
+                    self.flight.next_segment += 1;
+                    self.consumer.stamp(segment, &mut Fields::default());
+                    self.consumer.on_sent(&SentEvent { segment, retransmission: false, flight: self.flight }, &mut ctx);
+                }
+            }
+            Op::Data { mark, rtt, skip } => {
+                self.segment = (self.segment + skip).min(self.flight.next_segment);
+                let segment = self.segment;
+                self.segment += 1;
+                self.flight.next_segment = self.flight.next_segment.max(self.segment);
+                self.flight.highest_received = Some(self.flight.highest_received.unwrap_or(0).max(segment));
+                if let Some(rtt) = rtt {
+                    self.flight.srtt = rtt;
+                }
+                let size = Bytes::new(1066);
+                let flight = self.flight;
+                self.consumer.on_data(&DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight }, &mut ctx);
+                self.flight.in_flight = self.flight.in_flight.saturating_sub(1);
+            }
+            Op::Fail(kind) => {
+                let (segment, flight) = (self.segment, self.flight);
+                self.consumer
+                    .on_congestion(&CongestionEvent { kind, segment, sent, fields: &fields, flight }, &mut ctx);
+                self.flight.in_flight = self.flight.in_flight.saturating_sub(1);
+            }
+            Op::InFlight(in_flight) => self.flight.in_flight = in_flight,
+            Op::Wake => self.consumer.on_wake(&mut ctx),
+        }
+    }
+
+    /// Applies `ops` and returns what was seen after each.
+    pub fn run(&mut self, ops: &[Op]) -> Vec<Seen> {
+        ops.iter()
+            .map(|&op| {
+                self.apply(op);
+                self.seen()
+            })
+            .collect()
+    }
+
+    /// The invariants of every consumer.
+    pub fn check(&mut self, context: &str) {
+        let window = self.consumer.window();
+        assert!((1.0..=MAX_WINDOW).contains(&window), "{context}: window {window}");
+        for event in self.trace.drain() {
+            assert!(event.at <= self.now && event.value.is_finite(), "{context}: {event:?}");
+        }
+        let idle = Flight { in_flight: 0, ..self.flight };
+        assert!(self.consumer.may_send(&idle), "{context}: nothing in flight and nothing may be sent: deadlock");
+    }
+}
+
+/// A workload that visits slow start, long growth at changing round-trip times, marks alone and in rows, cuts at
+/// falling and rising windows, timeouts, losses, NACKs of every kind, reordering, and idle time.
+pub fn standard_workload() -> Vec<Op> {
+    let ms = Span::from_millis;
+    let mut ops = Vec::new();
+    let data = |ops: &mut Vec<Op>, count: u32, gap: Span, rtt: Span| {
+        for i in 0..count {
+            ops.push(Op::Send(64));
+            ops.push(Op::Wait(gap));
+            let rtt = (i % 7 != 6).then_some(rtt + gap * u64::from(i % 5));
+            ops.push(Op::Data { mark: 0, rtt, skip: u64::from(i % 11 == 10) });
+        }
+    };
+    let mark = |ops: &mut Vec<Op>, count: u32| {
+        for _ in 0..count {
+            ops.push(Op::Data { mark: 1, rtt: Some(ms(80)), skip: 0 });
+        }
+    };
+    data(&mut ops, 5, ms(1), ms(40));
+    mark(&mut ops, 1);
+    data(&mut ops, 60, ms(1), ms(40));
+    for (round, marks) in [1, 1, 3, 1, 2, 1, 1, 4].into_iter().enumerate() {
+        mark(&mut ops, marks);
+        data(&mut ops, 150 + 250 * (round as u32 % 3), ms(2), ms(50 + 10 * round as u64));
+        ops.push(Op::Fail(Congestion::Timeout));
+        ops.push(Op::Fail(Congestion::Timeout));
+        data(&mut ops, 90, ms(3), ms(70));
+        ops.push(Op::Fail(Congestion::Loss));
+        data(&mut ops, 40, ms(3), ms(70));
+        for reason in [NackReason::Congestion, NackReason::Duplicate, NackReason::NoRoute] {
+            for marked in [false, true] {
+                ops.push(Op::Fail(Congestion::Nack { reason, marked }));
+                data(&mut ops, 60, ms(3), ms(70));
+            }
+        }
+        ops.push(Op::Wake);
+    }
+    ops.push(Op::Wait(Span::from_millis(30_000)));
+    data(&mut ops, 100, ms(1), ms(40));
+    ops
+}
+
+/// `count` random operations, with absurd ones among them.
+pub fn random_ops(seed: u64, count: usize) -> Vec<Op> {
+    let mut rng = Rng::derive(seed, &[0xC0]);
+    let span = |rng: &mut Rng| match rng.below(20) {
+        0 => Span::ZERO,
+        1 => Span::from_millis(10 * 24 * 3_600_000),
+        2 => Span::MAX,
+        _ => Span::from_nanos(rng.below(200_000_000)),
+    };
+    (0..count)
+        .map(|_| match rng.below(40) {
+            0..8 => Op::Wait(match rng.below(50) {
+                0 => Span::from_millis(10 * 24 * 3_600_000),
+                _ => Span::from_nanos(rng.below(50_000_000)),
+            }),
+            8..14 => Op::Send(rng.below(100) as u32),
+            14..30 => Op::Data {
+                mark: if rng.below(12) == 0 { rng.below(256) as u8 } else { 0 },
+                rtt: (rng.below(8) > 0).then(|| span(&mut rng)),
+                skip: if rng.below(10) == 0 { rng.below(100) } else { 0 },
+            },
+            30..32 => Op::Fail(Congestion::Timeout),
+            32 => Op::Fail(Congestion::Loss),
+            33..36 => Op::Fail(Congestion::Nack {
+                reason: [NackReason::Congestion, NackReason::Duplicate, NackReason::NoRoute][rng.below(3) as usize],
+                marked: rng.below(2) == 0,
+            }),
+            36..38 => Op::Wake,
+            38 => Op::InFlight(u32::MAX >> rng.below(32)),
+            _ => Op::InFlight(0),
+        })
+        .collect()
+}
+
+/// Whether every declared header field is in the field table (a guard against typing errors in `FIELDS`).
+pub fn fields_exist(fields: &[ndnweir_core::fields::Field]) -> bool {
+    fields.iter().all(|&field| FIELDS.iter().any(|row| row.field == field))
+}

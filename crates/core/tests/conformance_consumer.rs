@@ -1,0 +1,145 @@
+//! What every registered consumer must satisfy.
+
+#[path = "common/consumer.rs"]
+mod consumer;
+#[path = "common/perturb.rs"]
+mod perturb;
+
+use consumer::{Bench, fields_exist, random_ops, standard_workload};
+use ndnweir_core::component::Info;
+use ndnweir_core::consumer::Consumer;
+use ndnweir_core::registry::AnyConsumer;
+use perturb::{knobs, with};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn every() -> impl Iterator<Item = &'static Info> {
+    AnyConsumer::ALL.iter()
+}
+
+#[test]
+fn random_operations_keep_the_window_sane_and_repeat_exactly() {
+    for info in every() {
+        let defaults = (info.defaults)();
+        // Defaults, and every single change the component accepts.
+        let mut settings = vec![defaults.clone()];
+        for knob in knobs(&defaults, &(info.schema)()) {
+            let changed = knob.alternatives.iter().map(|value| with(&defaults, &knob.path, value));
+            settings.extend(changed.filter(|params| AnyConsumer::check(info.name, params).is_ok()));
+        }
+        for (number, params) in settings.iter().enumerate() {
+            let seeds = if number == 0 { 0..60 } else { 0..1 };
+            for seed in seeds {
+                let ops = random_ops(seed, if number == 0 { 1500 } else { 500 });
+                let mut bench = Bench::new(info.name, params);
+                let mut seen = Vec::with_capacity(ops.len());
+                for (step, &op) in ops.iter().enumerate() {
+                    bench.apply(op);
+                    bench.check(&format!("{} {params} seed {seed} step {step} {op:?}", info.name));
+                    seen.push(bench.seen());
+                }
+                assert!(seen == Bench::new(info.name, params).run(&ops), "{} seed {seed}: not repeatable", info.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_that_was_cut_to_pieces_grows_again() {
+    for info in every().filter(|info| info.name != "fixed") {
+        let mut bench = Bench::new(info.name, &Value::Null);
+        bench.run(&random_ops(1, 2000));
+        let before = bench.consumer.window();
+        let fresh = consumer::Op::Data { mark: 0, rtt: None, skip: 0 };
+        bench.run(&vec![fresh; 100]);
+        assert!(bench.consumer.window() > before || before >= 1e6, "{} stays at {before}", info.name);
+    }
+}
+
+#[test]
+fn default_parameters_are_valid_and_read_back_alike() {
+    for info in every() {
+        let defaults = (info.defaults)();
+        AnyConsumer::check(info.name, &defaults).unwrap();
+        AnyConsumer::check(info.name, &Value::Null).unwrap();
+        AnyConsumer::check(info.name, &json!({})).unwrap();
+        let ops = standard_workload();
+        let given = Bench::new(info.name, &defaults).run(&ops);
+        assert!(given == Bench::new(info.name, &Value::Null).run(&ops), "{}: defaults change when written", info.name);
+    }
+}
+
+#[test]
+fn unknown_parameters_and_wrong_types_are_refused_by_name() {
+    for info in every() {
+        let defaults = (info.defaults)();
+        let error = AnyConsumer::check(info.name, &json!({ "no_such_parameter": 1 })).unwrap_err();
+        assert!(error.contains("no_such_parameter") && error.starts_with(info.name), "{error}");
+        for knob in knobs(&defaults, &(info.schema)()) {
+            let wrong = with(&defaults, &knob.path, &json!({ "not": "a value" }));
+            assert!(AnyConsumer::check(info.name, &wrong).is_err(), "{} {}", info.name, knob.path);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_no_numbers_are_refused() {
+    for info in every() {
+        let defaults = (info.defaults)();
+        for knob in knobs(&defaults, &(info.schema)()) {
+            if defaults.pointer(&knob.path).is_some_and(Value::is_f64) {
+                for nonsense in [json!(-1.0), json!(1e300), json!(null)] {
+                    let params = with(&defaults, &knob.path, &nonsense);
+                    assert!(AnyConsumer::check(info.name, &params).is_err(), "{} {} {nonsense}", info.name, knob.path);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_parameter_has_an_effect() {
+    let ops = standard_workload();
+    for info in every() {
+        let (defaults, schema) = ((info.defaults)(), (info.schema)());
+        let knobs = knobs(&defaults, &schema);
+        // A parameter may be felt only under another setting of a switch.
+        let mut bases = vec![defaults.clone()];
+        for knob in knobs.iter().filter(|knob| knob.switch) {
+            bases.extend(knob.alternatives.iter().map(|value| with(&defaults, &knob.path, value)));
+        }
+        bases.retain(|base| AnyConsumer::check(info.name, base).is_ok());
+        let observe = |params: &Value| {
+            let mut bench = Bench::new(info.name, params);
+            (bench.consumer.timer(), bench.run(&ops))
+        };
+        let before: Vec<_> = bases.iter().map(observe).collect();
+        for knob in &knobs {
+            let felt = bases.iter().zip(&before).any(|(base, seen)| {
+                let tried = knob.alternatives.iter().map(|value| with(base, &knob.path, value));
+                let mut valid = tried.filter(|params| AnyConsumer::check(info.name, params).is_ok());
+                valid.any(|params| observe(&params) != *seen)
+            });
+            assert!(felt, "{}: no value of {} changes anything", info.name, knob.path);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_and_component_is_documented() {
+    for info in every() {
+        let (defaults, schema) = ((info.defaults)(), (info.schema)());
+        assert!(!info.summary.is_empty() && !info.source.is_empty());
+        assert!(fields_exist(info.fields));
+        for key in defaults.as_object().unwrap().keys() {
+            let text = schema.pointer(&format!("/properties/{key}/description")).and_then(Value::as_str);
+            assert!(text.is_some_and(|t| !t.is_empty()), "{}: {key} has no documentation", info.name);
+        }
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemes/{}.md", info.name));
+        let page = std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+        for knob in knobs(&defaults, &schema) {
+            let name = knob.path.rsplit('/').next().unwrap_or_default();
+            assert!(page.contains(&format!("`{name}`")), "the page of {} does not explain {name}", info.name);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Strategies, at a small node with a PIT.
+
+use crate::router::{self, Desk, PATIENCE, SEEDS};
+use ndnweir_core::component::Info;
+use ndnweir_core::fields::Fields;
+use ndnweir_core::ids::{FaceId, NameId, PrefixId};
+use ndnweir_core::packet::{Kind, NackReason, Packet};
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::strategy::{
+    Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
+};
+use ndnweir_core::units::{Span, Time};
+use serde_json::Value;
+
+const FACES: usize = 6;
+const PREFIXES: usize = 4;
+
+/// A pending Interest.
+struct Entry {
+    packet: Packet,
+    prefix: PrefixId,
+    downstreams: Vec<FaceId>,
+    sent: Vec<OutRecord>,
+    note: u8,
+    expires: Time,
+}
+
+struct Node {
+    desk: Desk<AnyStrategy>,
+    hops: Vec<Vec<NextHop>>,
+    pit: Vec<Entry>,
+    /// Interests the strategy holds, by tag.
+    held: Vec<u32>,
+    tags: u32,
+}
+
+impl Node {
+    fn new(info: &Info, params: &Value, seed: u64) -> Node {
+        let desk = Desk::new(info, params, seed, AnyStrategy::build);
+        let mut node = Node { desk, hops: vec![Vec::new(); PREFIXES], pit: Vec::new(), held: Vec::new(), tags: 0 };
+        for prefix in 0..PREFIXES {
+            node.route(prefix);
+        }
+        node
+    }
+
+    /// Routing sets the next hops of a prefix: none to all faces, in ascending cost.
+    fn route(&mut self, prefix: usize) {
+        let mut hops = Vec::new();
+        for face in 0..FACES {
+            if self.desk.chance(0.5) {
+                hops.push(NextHop { face: FaceId(face as u16), cost: self.desk.dice.below(4) as u32 });
+            }
+        }
+        hops.sort_by_key(|hop| (hop.cost, hop.face));
+        self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &hops, ctx));
+        self.hops[prefix] = hops;
+    }
+
+    fn face(&mut self) -> FaceId {
+        FaceId(self.desk.dice.below(FACES as u64) as u16)
+    }
+
+    /// An Interest for nothing that is pending.
+    fn interest(&mut self) {
+        self.tags += 1;
+        let prefix = PrefixId(self.desk.below(PREFIXES) as u32);
+        let lifetime_ms = [0, 50, 2000, 4000][self.desk.below(4)];
+        let name = NameId { segment: self.tags, ..NameId::default() };
+        let packet = Packet { name, nonce: self.tags, tag: self.tags, size: 40, lifetime_ms, ..Packet::default() };
+        let expires = self.desk.now + Span::from_millis(u64::from(lifetime_ms.max(1)));
+        let (downstreams, sent) = (vec![self.face()], Vec::new());
+        self.pit.push(Entry { packet, prefix, downstreams, sent, note: 0, expires });
+        self.ask(self.pit.len() - 1, Arrival::New);
+    }
+
+    /// An Interest for a pending entry, by one that waits already or another.
+    fn again(&mut self, index: usize) {
+        let face = self.face();
+        let entry = &mut self.pit[index];
+        entry.packet.nonce += 1_000_000;
+        let known = entry.downstreams.contains(&face);
+        entry.downstreams.retain(|&known| known != face);
+        entry.downstreams.push(face);
+        entry.expires = entry.expires.max(self.desk.now + Span::from_millis(u64::from(entry.packet.lifetime_ms)));
+        self.ask(index, if known { Arrival::Retransmission } else { Arrival::Joining });
+    }
+
+    /// Hands the entry's last Interest to the strategy.
+    fn ask(&mut self, index: usize, arrival: Arrival) {
+        let entry = &mut self.pit[index];
+        let in_face = *entry.downstreams.last().unwrap();
+        let hops = &self.hops[entry.prefix.index()];
+        let mut choice = Choice::default();
+        let mut event = InterestArrival {
+            packet: &entry.packet,
+            in_face,
+            prefix: entry.prefix,
+            hops,
+            arrival,
+            sent: &entry.sent,
+            note: &mut entry.note,
+        };
+        self.desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
+        let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
+        for face in &faces {
+            assert!(hops.iter().any(|hop| hop.face == *face), "{face:?} is a next hop");
+            assert_ne!(*face, in_face, "an Interest does not go back");
+        }
+        faces.sort_unstable();
+        faces.dedup();
+        assert_eq!(faces.len(), choice.copies().len(), "one copy per face");
+        if choice.is_held() {
+            assert!(choice.copies().is_empty() && choice.refusal().is_none(), "held is neither sent nor refused");
+            self.held.push(entry.packet.tag);
+        }
+        self.apply(index, &choice);
+    }
+
+    /// Does what was chosen.
+    fn apply(&mut self, index: usize, choice: &Choice) {
+        assert!(choice.refusal().is_none() || choice.copies().is_empty(), "an Interest is sent or refused");
+        let now = self.desk.now;
+        for copy in choice.copies() {
+            let code = u64::from(copy.face.0) + if copy.new_nonce { 100 } else { 0 };
+            self.desk.record.extend([now.nanos(), u64::from(self.pit[index].packet.tag), code]);
+            self.sent(index, copy.face);
+        }
+        if let Some((downstream, reason)) = choice.refusal_of_one() {
+            assert!(self.pit[index].downstreams.contains(&downstream), "only who waits is refused");
+            self.desk.record.extend([now.nanos(), 200 + u64::from(downstream.0), reason as u64]);
+            self.pit[index].downstreams.retain(|&face| face != downstream);
+        }
+        if let Some(reason) = choice.refusal() {
+            self.desk.record.extend([now.nanos(), 300, reason as u64]);
+            self.pit.swap_remove(index);
+        } else if self.pit[index].downstreams.is_empty() {
+            self.pit.swap_remove(index);
+        }
+    }
+
+    fn sent(&mut self, index: usize, face: FaceId) {
+        let entry = &mut self.pit[index];
+        let (now, nonce) = (self.desk.now, entry.packet.nonce);
+        match entry.sent.iter_mut().find(|record| record.face == face) {
+            Some(r) => *r = OutRecord { sent: now, nonce, face, nacked: None, sends: r.sends.saturating_add(1) },
+            None => entry.sent.push(OutRecord { sent: now, nonce, face, nacked: None, sends: 1 }),
+        }
+    }
+
+    /// Data from an upstream, or from the content store for something else.
+    fn data(&mut self, index: usize) {
+        let mark = u8::from(self.desk.chance(0.4));
+        let local = self.desk.chance(0.1);
+        let cached = self.desk.chance(0.1);
+        let entry = self.pit.swap_remove(index);
+        let face = match entry.sent.get(self.desk.below(entry.sent.len().max(1))) {
+            Some(record) if !cached => record.face,
+            _ => FaceId::NONE,
+        };
+        let packet = Packet { kind: Kind::Data, mark, size: 1250, fields: Fields::default(), ..entry.packet };
+        let (prefix, rtt, sent) = (entry.prefix, Some(Span::from_millis(30)), &entry.sent[..]);
+        let event = DataReturn { packet: &packet, face, prefix, hops: &self.hops[prefix.index()], local, rtt, sent };
+        self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
+        for &downstream in &entry.downstreams {
+            let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
+            self.desk.record.push(u64::from(passed));
+        }
+    }
+
+    /// A NACK from an upstream that owes an answer.
+    fn nack(&mut self, index: usize) {
+        let reason = [NackReason::Congestion, NackReason::Duplicate, NackReason::NoRoute][self.desk.below(3)];
+        let mark = u8::from(self.desk.chance(0.7));
+        let entry = &mut self.pit[index];
+        let Some(record) = entry.sent.iter_mut().find(|record| record.nacked.is_none()) else { return };
+        record.nacked = Some(reason);
+        let face = record.face;
+        let packet = Packet { mark, ..entry.packet.nack(reason) };
+        let hops = &self.hops[entry.prefix.index()];
+        let mut choice = Choice::default();
+        let mut event = NackReturn {
+            packet: &packet,
+            face,
+            prefix: entry.prefix,
+            hops,
+            sent: &entry.sent,
+            downstreams: &entry.downstreams,
+            note: &mut entry.note,
+        };
+        self.desk.with(|strategy, ctx| strategy.on_nack(&mut event, &mut choice, ctx));
+        for copy in choice.copies() {
+            assert!(hops.iter().any(|hop| hop.face == copy.face), "a retry goes to a next hop");
+        }
+        self.apply(index, &choice);
+    }
+
+    /// Ends what has lived long enough, and keeps the table small.
+    fn expire(&mut self, most: usize) {
+        while let Some(index) =
+            self.pit.iter().position(|entry| entry.expires <= self.desk.now || self.pit.len() > most)
+        {
+            let entry = self.pit.swap_remove(index);
+            let hops = &self.hops[entry.prefix.index()];
+            let event = TimeoutEvent { prefix: entry.prefix, hops, sent: &entry.sent };
+            self.desk.with(|strategy, ctx| strategy.on_timeout(&event, ctx));
+        }
+    }
+
+    /// Takes what the strategy lets go, and wakes it when it wants to be woken.
+    fn release(&mut self) {
+        for _ in 0..PATIENCE {
+            while let Some(released) = self.desk.with(|strategy, ctx| strategy.release(ctx)) {
+                let place = self.held.iter().position(|&tag| tag == released.packet.tag);
+                self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                self.desk.record.extend([self.desk.now.nanos(), 400, u64::from(released.face.0)]);
+                if let Some(index) = self.pit.iter().position(|entry| entry.packet.tag == released.packet.tag) {
+                    self.sent(index, released.face);
+                }
+            }
+            if self.desk.component.next_wake() > self.desk.now {
+                return;
+            }
+        }
+        panic!("the strategy wants to be woken at one instant for ever");
+    }
+
+    fn check_shares(&self) {
+        for (prefix, hops) in self.hops.iter().enumerate() {
+            let mut shares = Vec::new();
+            self.desk.component.shares(PrefixId(prefix as u32), hops, &mut shares);
+            if shares.is_empty() {
+                continue;
+            }
+            assert_eq!(shares.len(), hops.len(), "one share per next hop");
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+        }
+    }
+}
+
+/// Random events; `calm` leaves out the long pauses and most of the routing, so that details show.
+fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) -> Vec<u64> {
+    let mut node = Node::new(info, params, seed);
+    for _ in 0..operations {
+        if calm {
+            node.desk.now += Span::from_micros(node.desk.dice.below(8000));
+        } else {
+            node.desk.wander();
+        }
+        node.expire(if calm { 8 } else { 40 });
+        node.release();
+        let index = node.desk.below(node.pit.len().max(1));
+        match node.desk.below(100) {
+            _ if node.pit.is_empty() => node.interest(),
+            0..20 => node.interest(),
+            20..85 => node.again(index),
+            85..92 => node.data(index),
+            92..98 => node.nack(index),
+            _ if calm && node.desk.chance(0.9) => node.interest(),
+            _ => {
+                let prefix = node.desk.below(PREFIXES);
+                node.route(prefix);
+            }
+        }
+        node.release();
+        if !calm {
+            node.check_shares();
+        }
+    }
+    node.check_shares();
+    node.desk.finish()
+}
+
+fn workload(info: &Info, params: &Value) -> Vec<u64> {
+    (0..2).flat_map(|seed| run(info, params, seed, 12_000, true)).collect()
+}
+
+#[test]
+fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
+    for info in AnyStrategy::ALL {
+        for seed in SEEDS {
+            run(info, &Value::Null, seed, 1500, false);
+        }
+    }
+}
+
+#[test]
+fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
+    for info in AnyStrategy::ALL {
+        let mut desk = Desk::new(info, &Value::Null, 0, AnyStrategy::build);
+        let hops = [NextHop { face: FaceId(1), cost: 1 }];
+        let (packet, prefix, arrival, mut note) = (Packet::default(), PrefixId(7), Arrival::New, 0);
+        let (in_face, note) = (FaceId(0), &mut note);
+        let mut choice = Choice::default();
+        let mut event = InterestArrival { packet: &packet, in_face, prefix, hops: &hops, arrival, sent: &[], note };
+        desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
+        assert_eq!(choice.copies().len() + usize::from(choice.is_held()), 1, "{}", info.name);
+        let (face, rtt, sent) = (FaceId(1), None, &[][..]);
+        let data = Packet { kind: Kind::Data, mark: 1, ..packet };
+        let event = DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent };
+        desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
+        desk.with(|strategy, ctx| strategy.on_timeout(&TimeoutEvent { prefix, hops: &hops, sent }, ctx));
+    }
+}
+
+#[test]
+fn strategies_decide_alike_in_every_run() {
+    router::assert_deterministic(AnyStrategy::ALL, workload);
+}
+
+#[test]
+fn strategies_have_sound_parameters() {
+    router::assert_parameters_are_sound(AnyStrategy::ALL, AnyStrategy::check);
+}
+
+#[test]
+fn every_parameter_of_a_strategy_has_an_effect() {
+    router::assert_parameters_have_effects(AnyStrategy::ALL, AnyStrategy::check, workload);
+}

@@ -1,0 +1,170 @@
+//! Experiments: a scenario under several schemes and seeds, run on all cores.
+
+mod choice;
+mod network;
+
+pub use choice::{available, choose, scheme_check};
+pub use network::{describe, network};
+pub(crate) use network::{objects, prefixes};
+
+use crate::metrics::Collector;
+use crate::optimum::{Optimum, Problem};
+use crate::results::{Comparison, Repeat, Run, zero_spread};
+use crate::scenario::{Scenario, Traffic};
+use ndnweir_core::scheme::Scheme;
+use ndnweir_sim::network::Network;
+use ndnweir_sim::outcome::Outcome;
+use ndnweir_sim::{PacketTap, RunOptions};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Where.
+    pub scenario: Scenario,
+    /// What to compare, in this order.
+    pub schemes: Vec<Scheme>,
+    /// With which seeds.
+    pub seeds: Vec<u64>,
+    /// Keys of scheme events to keep (see [`ndnweir_sim::observer::Observer::scheme_event`]).
+    pub events: Vec<String>,
+}
+
+/// Hears how far the work is.
+pub trait Progress: Sync {
+    /// Run `run` (in the order of schemes, then seeds) has covered this fraction of its simulated time.
+    fn advanced(&self, run: usize, fraction: f64);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn advanced(&self, _: usize, _: f64) {}
+}
+
+/// Why an experiment gave no comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scenario cannot be simulated.
+    #[error("{0}")]
+    Network(String),
+    /// An Interest or packet got lost unnoticed: a bug of the simulator.
+    #[error("scheme {scheme}, seed {seed}: the books do not balance: {what}; please report this")]
+    Books {
+        /// The scheme.
+        scheme: String,
+        /// The seed.
+        seed: u64,
+        /// What does not add up.
+        what: String,
+    },
+    /// The seeds made no difference, so their spread would mean nothing.
+    #[error("scheme {scheme}: {seeds} seeds gave identical runs; set run.start-jitter above zero, or run one seed")]
+    NoSpread {
+        /// The scheme.
+        scheme: String,
+        /// How many seeds.
+        seeds: usize,
+    },
+    /// Interrupted before the first run was complete.
+    #[error("interrupted before any run was complete")]
+    Nothing,
+}
+
+/// A finished run with its proof.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The metrics.
+    pub run: Run,
+    /// The simulator's own account.
+    pub outcome: Outcome,
+}
+
+impl Experiment {
+    /// Runs everything. When `stop` is set, runs that are not complete are left out and the comparison is partial.
+    ///
+    /// The result depends on nothing but the experiment: not on the number of threads, not on their order.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Comparison, Error> {
+        let network = network(&self.scenario);
+        let jobs: Vec<(usize, &Scheme, u64)> = (self.schemes.iter())
+            .flat_map(|scheme| self.seeds.iter().map(move |&seed| (scheme, seed)))
+            .enumerate()
+            .map(|(i, (scheme, seed))| (i, scheme, seed))
+            .collect();
+        let total = jobs.len();
+        let one = |(i, scheme, seed): (usize, &Scheme, u64)| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let mut advanced = |fraction| progress.advanced(i, fraction);
+            self.run_one(&network, scheme, seed, Some(&mut advanced), stop, None)
+        };
+        let results: Result<Vec<Option<Finished>>, Error> = jobs.into_par_iter().map(one).collect();
+        let runs: Vec<Run> = results?.into_iter().flatten().map(|finished| finished.run).collect();
+        if runs.is_empty() {
+            return Err(Error::Nothing);
+        }
+        let comparison = Comparison {
+            scenario: describe(&self.scenario),
+            partial: runs.len() < total,
+            runs,
+            optimum: optimum(&self.scenario),
+            repeat: Repeat::default(),
+        };
+        match zero_spread(&comparison).into_iter().next() {
+            Some(found) => Err(Error::NoSpread { scheme: found.scheme, seeds: found.seeds }),
+            None => Ok(comparison),
+        }
+    }
+
+    /// One scheme with one seed; none if it was stopped before its end.
+    ///
+    /// # Errors
+    /// [`Error::Network`] and [`Error::Books`].
+    pub fn run_one<'a>(
+        &self,
+        network: &'a Network,
+        scheme: &'a Scheme,
+        seed: u64,
+        progress: Option<&'a mut dyn FnMut(f64)>,
+        stop: &'a AtomicBool,
+        tap: Option<&'a mut dyn PacketTap>,
+    ) -> Result<Option<Finished>, Error> {
+        let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
+        let mut collector = Collector::new(describe(&self.scenario).setup(&events));
+        let options = RunOptions { trace: !events.is_empty(), stop: Some(stop), progress, tap, ..RunOptions::full() };
+        let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)
+            .map_err(|error| Error::Network(error.to_string()))?;
+        if !outcome.finished {
+            return Ok(None);
+        }
+        outcome.check().map_err(|what| Error::Books { scheme: scheme.name.clone(), seed, what })?;
+        let mut run = collector.finish(&scheme.name, seed);
+        run.event_hash = format!("{:016x}", outcome.hash);
+        Ok(Some(Finished { run, outcome }))
+    }
+}
+
+/// The optimum of a scenario, or why it has none.
+pub fn optimum(scenario: &Scenario) -> Optimum {
+    if scenario.nodes.iter().any(|node| node.cache > 0) {
+        return Optimum::undefined("nodes cache Data");
+    }
+    if !scenario.events.is_empty() {
+        return Optimum::undefined("the network changes during the run");
+    }
+    if scenario.consumers.iter().any(|c| c.traffic != Traffic::Fetch) {
+        return Optimum::undefined("not every consumer is a long-lived fetch");
+    }
+    let described = describe(scenario);
+    let producers = (scenario.consumers.iter().zip(network::sources(scenario)))
+        .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
+        .collect();
+    Problem::new(&described, &producers).solve()
+}

@@ -1,0 +1,277 @@
+//! Typed reading of tables: quantities, defaults, unknown keys.
+
+use std::cell::RefCell;
+
+use ndnweir_core::units::{Bytes, Rate, Span};
+
+use super::diag::{Findings, Place, suggest};
+use super::model::QueueLimit;
+use super::tree::{Item, Table, Value};
+
+/// A value that can be read from a tree item; errors are (message, remedy).
+pub(crate) trait Read: Sized {
+    fn read(item: &Item) -> Result<Self, (String, String)>;
+}
+
+fn wrong<T>(item: &Item, want: &str) -> Result<T, (String, String)> {
+    match &item.value {
+        Value::Unusable(what) => Err((format!("{what} cannot be used here"), format!("write {want}"))),
+        Value::Int(_) | Value::Float(_) if want.contains("such as \"") => {
+            Err(("a number without a unit".into(), format!("write {want}, in quotes and with its unit")))
+        }
+        _ => Err((format!("expected {want}, found {}", item.kind()), format!("write {want}"))),
+    }
+}
+
+macro_rules! read_quantity {
+    ($type:ty, $want:literal) => {
+        impl Read for $type {
+            fn read(item: &Item) -> Result<Self, (String, String)> {
+                let Some(text) = item.as_text() else { return wrong(item, $want) };
+                text.parse::<$type>().map_err(|error| {
+                    let text = error.to_string();
+                    match text.split_once(": write") {
+                        Some((message, help)) => (message.to_string(), format!("write{help}")),
+                        None => (text, format!("write {}", $want)),
+                    }
+                })
+            }
+        }
+    };
+}
+read_quantity!(Span, "a time such as \"10ms\"");
+read_quantity!(Rate, "a rate such as \"10Mbps\"");
+read_quantity!(Bytes, "a size such as \"1024B\"");
+
+impl Read for String {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        item.as_text().map_or_else(|| wrong(item, "a text in quotes"), |t| Ok(t.to_string()))
+    }
+}
+
+impl Read for f64 {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        match item.value {
+            Value::Float(x) if x.is_finite() => Ok(x),
+            Value::Float(x) => Err((format!("{x} is no finite number"), "write a plain number".into())),
+            Value::Int(n) => Ok(n as f64),
+            _ => wrong(item, "a number"),
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        match item.value {
+            Value::Bool(b) => Ok(b),
+            _ => wrong(item, "true or false"),
+        }
+    }
+}
+
+impl Read for u64 {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        match item.value {
+            Value::Int(n) => {
+                u64::try_from(n).map_err(|_| (format!("{n} is negative"), "write a whole number from 0 up".into()))
+            }
+            _ => wrong(item, "a whole number"),
+        }
+    }
+}
+
+/// `"1000 packets"`, or the bare number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Packets(pub u64);
+
+fn packets(text: &str) -> Option<Result<u64, (String, String)>> {
+    let head = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("packet"))?;
+    let digits = head.trim().replace('_', "");
+    let help = "write a whole number of packets such as \"500 packets\"";
+    Some(digits.parse::<u64>().map_err(|_| (format!("no whole number in \"{text}\""), help.to_string())))
+}
+
+impl Read for Packets {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        let want = "a number of packets such as \"500 packets\"";
+        match &item.value {
+            Value::Int(_) => u64::read(item).map(Packets),
+            Value::Text(text) => match packets(text) {
+                Some(count) => count.map(Packets),
+                None => Err((format!("missing unit \"packets\" in \"{text}\""), format!("write {want}"))),
+            },
+            _ => wrong(item, want),
+        }
+    }
+}
+
+impl Read for QueueLimit {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        let want = "a queue such as \"500 packets\" or \"64KiB\"";
+        let Some(text) = item.as_text() else { return wrong(item, want) };
+        match packets(text) {
+            Some(Err(error)) => Err(error),
+            Some(Ok(0)) => {
+                Err(("a queue of zero packets passes nothing".into(), "write at least \"1 packets\"".into()))
+            }
+            Some(Ok(n)) => match u32::try_from(n) {
+                Ok(n) if n <= 100_000_000 => Ok(QueueLimit::Packets(n)),
+                _ => Err((format!("a queue of {n} packets is absurd"), "write at most \"100000000 packets\"".into())),
+            },
+            None => match text.parse::<Bytes>() {
+                Ok(Bytes::ZERO) => Err(("a queue of zero bytes passes nothing".into(), format!("write {want}"))),
+                Ok(bytes) if bytes > Bytes::new(1 << 40) => {
+                    Err((format!("a queue of {bytes} is absurd"), "write at most \"1024GiB\"".into()))
+                }
+                Ok(bytes) => Ok(QueueLimit::Bytes(bytes)),
+                Err(error) => {
+                    let message = error.to_string();
+                    let message = message.split(": write").next().unwrap_or_default();
+                    Err((message.to_string(), format!("write {want}")))
+                }
+            },
+        }
+    }
+}
+
+/// `"1%"` or `0.01`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Probability(pub f64);
+
+impl Read for Probability {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        let help = "write a probability from \"0%\" to \"100%\", or from 0 to 1";
+        let value = match &item.value {
+            Value::Float(x) => *x,
+            Value::Int(n) => *n as f64,
+            Value::Text(text) => match text.trim().strip_suffix('%') {
+                Some(number) => number.trim().parse::<f64>().unwrap_or(f64::NAN) / 100.0,
+                None => return Err((format!("no probability in \"{text}\""), help.into())),
+            },
+            _ => return wrong(item, "a probability such as \"1%\""),
+        };
+        if (0.0..=1.0).contains(&value) {
+            Ok(Probability(value))
+        } else {
+            let written = item.as_text().map_or_else(|| value.to_string(), |t| format!("\"{t}\""));
+            Err((format!("{written} is no probability"), help.into()))
+        }
+    }
+}
+
+/// `"1000/s"` (requests), or `"5Mbps"` (payload bits).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RequestRate {
+    PerSecond(f64),
+    Bits(Rate),
+}
+
+impl Read for RequestRate {
+    fn read(item: &Item) -> Result<Self, (String, String)> {
+        let want = "a request rate such as \"1000/s\" or \"5Mbps\" of payload";
+        let Some(text) = item.as_text() else { return wrong(item, want) };
+        match text.trim().strip_suffix("/s").map(|n| n.trim().parse::<f64>()) {
+            Some(Ok(n)) if n > 0.0 && n <= 1e9 => Ok(RequestRate::PerSecond(n)),
+            Some(_) => Err((format!("\"{text}\" is no rate from above zero to 1e9/s"), format!("write {want}"))),
+            None => match Rate::read(item) {
+                Ok(Rate::ZERO) => Err(("the request rate is zero".into(), format!("write {want}"))),
+                Ok(rate) => Ok(RequestRate::Bits(rate)),
+                Err((message, _)) => Err((message, format!("write {want}"))),
+            },
+        }
+    }
+}
+
+/// Reads the keys of one table and reports the ones nobody asked for.
+pub(crate) struct Fields<'a> {
+    table: &'a Table,
+    /// What the table is, for messages: `[run]`, `this link`.
+    what: String,
+    /// Where the table starts, for missing keys.
+    pub at: Place,
+    known: RefCell<Vec<&'static str>>,
+    found: &'a Findings,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(table: &'a Table, what: impl Into<String>, at: &Place, found: &'a Findings) -> Fields<'a> {
+        Fields { table, what: what.into(), at: at.clone(), known: RefCell::new(Vec::new()), found }
+    }
+    /// The item at `key`, which thereby counts as known.
+    pub(crate) fn item(&self, key: &'static str) -> Option<&'a Item> {
+        self.known.borrow_mut().push(key);
+        self.table.get(key)
+    }
+    /// The value at `key`; absent or wrong (then reported) gives `None`.
+    pub(crate) fn get<T: Read>(&self, key: &'static str) -> Option<T> {
+        let item = self.item(key)?;
+        match T::read(item) {
+            Ok(value) => Some(value),
+            Err((message, help)) => {
+                self.found.error(&item.at, format!("{key}: {message}"), help);
+                None
+            }
+        }
+    }
+    /// Like [`Fields::get`], and the value must satisfy `check`; its message says what is wrong with the value.
+    pub(crate) fn checked<T: Read>(
+        &self,
+        key: &'static str,
+        help: &str,
+        check: impl Fn(&T) -> Result<(), String>,
+    ) -> Option<T> {
+        let value = self.get::<T>(key)?;
+        match check(&value) {
+            Ok(()) => Some(value),
+            Err(message) => {
+                self.found.error(&self.place(key), format!("{key}: {message}"), help);
+                None
+            }
+        }
+    }
+    /// The value at `key`, reported if absent.
+    pub(crate) fn required<T: Read>(&self, key: &'static str, example: &str) -> Option<T> {
+        if self.table.get(key).is_none() {
+            self.missing(key, example);
+        }
+        self.get(key)
+    }
+    /// Counts keys as known that were not read because something before them failed.
+    pub(crate) fn excuse(&self, keys: &[&'static str]) {
+        self.known.borrow_mut().extend(keys);
+    }
+    pub(crate) fn missing(&self, key: &'static str, example: &str) {
+        self.known.borrow_mut().push(key);
+        self.found.error(&self.at, format!("{} has no {key}", self.what), format!("add {key} = {example}"));
+    }
+    /// One of the given words.
+    pub(crate) fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+        let text = self.get::<String>(key)?;
+        let known = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        if known.is_none() {
+            let help = suggest(&text, "choices", words.iter().map(|(word, _)| *word));
+            self.found.error(&self.place(key), format!("{key}: \"{text}\" is not known"), help);
+        }
+        known
+    }
+    /// Where the value at `key` stands; the table's place if absent.
+    pub(crate) fn place(&self, key: &str) -> Place {
+        self.table.get(key).map_or(&self.at, |item| &item.at).clone()
+    }
+    pub(crate) fn error(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.found.error(&self.place(key), message, help);
+    }
+    /// Reports every key that was never asked for.
+    pub(crate) fn finish(self) {
+        let mut known = self.known.into_inner();
+        let mut seen = std::collections::BTreeSet::new();
+        known.retain(|key| seen.insert(*key));
+        for entry in &self.table.entries {
+            if !known.contains(&entry.key.as_str()) {
+                let help = suggest(&entry.key, "keys here", known.iter().copied());
+                let message = format!("unknown key \"{}\" in {}", entry.key, self.what);
+                self.found.error(&entry.key_at, message, help);
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Packets of a run as a pcap file.
+
+use crate::experiment::{self, Experiment, network};
+use ndnweir_sim::pcap::{Encoder, NameTable, PcapWriter};
+use ndnweir_wire::Name;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Why there is no packet trace.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file could not be written.
+    #[error("{}: {source}; check that the folder exists and the disk has room", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] experiment::Error),
+}
+
+/// Runs the experiment's first scheme with its first seed once more and writes every packet put on a link to `path`.
+///
+/// # Errors
+/// See [`Error`].
+pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<(), Error> {
+    let (Some(scheme), Some(&seed)) = (experiment.schemes.first(), experiment.seeds.first()) else {
+        return Ok(());
+    };
+    let failed = |source| Error::Write { path: path.to_owned(), source };
+    let network = network(&experiment.scenario);
+    let encoder = Encoder::new(names(experiment, &network), &scheme.layout());
+    let file = File::create(path).map_err(failed)?;
+    let mut writer = PcapWriter::new(BufWriter::new(file), encoder).map_err(failed)?;
+    experiment.run_one(&network, scheme, seed, None, stop, Some(&mut writer))?;
+    writer.finish().map_err(failed)?;
+    Ok(())
+}
+
+/// The names behind the run's flows: each consumer's prefix, or its catalogue's.
+fn names(experiment: &Experiment, network: &ndnweir_sim::Network) -> NameTable {
+    let prefixes = experiment::prefixes(&experiment.scenario);
+    let objects = experiment::objects(&experiment.scenario);
+    let name = |flow: &ndnweir_sim::network::Flow| {
+        let text = match flow.catalogue {
+            true => prefixes.get(flow.prefix as usize),
+            false => objects.get(flow.object as usize),
+        };
+        text.and_then(|text| text.parse::<Name>().ok()).unwrap_or_default()
+    };
+    NameTable::new(network.flows().iter().map(name).collect())
+}

@@ -1,0 +1,91 @@
+//! What a node and a face are built from, and what a node hands to its driver.
+
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Time};
+
+/// What a node is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeConfig<'a> {
+    /// The node's number, for its random streams (see `streams`).
+    pub number: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// The scheme in force.
+    pub scheme: &'a Scheme,
+    /// The run's header fields, the same in every node.
+    pub layout: &'a FieldLayout,
+    /// The most PIT entries; an Interest beyond is answered with a Congestion NACK.
+    pub pit_limit: usize,
+    /// The most packets in the content store; 0 is none.
+    pub cache: usize,
+    /// How many prefixes there are: [`ndnweir_core::ids::PrefixId`]s are below it.
+    pub prefixes: usize,
+    /// Whether components record events.
+    pub trace: bool,
+    /// Never settle departures late, even where the queue is predictable: every egress gets timeouts while busy.
+    /// The results are the same, which a property test shows.
+    pub force_events: bool,
+}
+
+/// What a face is built from.
+#[derive(Clone, Debug)]
+pub struct FaceConfig {
+    /// Whether it leads to an application on this node; such a face has no egress queue.
+    pub local: bool,
+    /// The rate at which the node sends on it; none passes packets through without a queue.
+    pub rate: Option<Rate>,
+    /// The rate at which the neighbour sends back, for shapers and meters.
+    pub return_rate: Option<Rate>,
+    /// The most that may wait (the packet on the wire excluded).
+    pub limit: Limit,
+    /// Bytes the link adds to each packet.
+    pub framing: Bytes,
+    /// A marker in place of the scheme's: its name and parameters.
+    pub marker: Option<(String, serde_json::Value)>,
+}
+
+impl FaceConfig {
+    /// A face to an application on the node.
+    pub fn local() -> FaceConfig {
+        FaceConfig {
+            local: true,
+            rate: None,
+            return_rate: None,
+            limit: Limit::Packets(0),
+            framing: Bytes::ZERO,
+            marker: None,
+        }
+    }
+
+    /// One end of a link with the same rate both ways.
+    pub fn link(rate: Rate, limit: Limit) -> FaceConfig {
+        FaceConfig {
+            local: false,
+            rate: Some(rate),
+            return_rate: Some(rate),
+            limit,
+            framing: Bytes::ZERO,
+            marker: None,
+        }
+    }
+}
+
+/// A packet that leaves the node.
+///
+/// The Transmits of one face come in the order in which they leave. Those of a face with a predictable queue are given
+/// out when they join it, with their future times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmit {
+    /// Where.
+    pub face: FaceId,
+    /// What.
+    pub packet: Packet,
+    /// When its first bit leaves.
+    pub start: Time,
+    /// When its last bit has left; equal to `start` on local faces and faces without a rate.
+    pub end: Time,
+}

@@ -1,0 +1,194 @@
+//! What a node counts.
+
+use ndnweir_core::packet::Kind;
+use ndnweir_core::units::{Bytes, Span};
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DropCause {
+    /// The egress queue was full.
+    Overflow,
+    /// The marker or queue discipline chose to.
+    Marker,
+    /// The link lost it; never counted by a node.
+    Loss,
+    /// The face was down, or the node crashed.
+    Down,
+    /// A loop, an exhausted hop limit, an unsolicited Data or NACK.
+    Protocol,
+    /// A table was full (PIT, hold queue).
+    Bound,
+    /// A shaper rejected it and no NACK could be sent.
+    Shaper,
+}
+
+impl DropCause {
+    /// Every cause, in the order of the `drops` arrays.
+    pub const ALL: [DropCause; 7] = [
+        DropCause::Overflow,
+        DropCause::Marker,
+        DropCause::Loss,
+        DropCause::Down,
+        DropCause::Protocol,
+        DropCause::Bound,
+        DropCause::Shaper,
+    ];
+}
+
+/// Running totals of one face's egress since the start, and the state of its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FaceCounters {
+    /// Bits of Data whose transmission has started, framing included.
+    pub data_bits: u64,
+    /// Bits of Interests whose transmission has started.
+    pub interest_bits: u64,
+    /// Bits of NACKs whose transmission has started.
+    pub nack_bits: u64,
+    /// Data packets whose transmission has started.
+    pub data_packets: u64,
+    /// Interests whose transmission has started.
+    pub interest_packets: u64,
+    /// NACKs whose transmission has started.
+    pub nack_packets: u64,
+    /// Packets dropped, by [`DropCause`].
+    pub drops: [u64; 7],
+    /// Bits of Data lost to a full queue.
+    pub overflow_data_bits: u64,
+    /// Marks set here on Data.
+    pub data_marks: u64,
+    /// Marks set here on Interests.
+    pub interest_marks: u64,
+    /// Sum over departed packets of the time between joining the queue and the start of transmission, in ns.
+    pub sojourn_sum: u128,
+    /// Packets behind [`FaceCounters::sojourn_sum`].
+    pub sojourn_count: u64,
+    /// Longest such time since these counters were last read.
+    pub sojourn_max: Span,
+    /// Packets waiting now (the one on the wire excluded).
+    pub queue_packets: u32,
+    /// Bytes waiting now, framing included.
+    pub queue_bytes: Bytes,
+    /// Packets offered to the face, dropped ones included.
+    pub offered_packets: u64,
+    /// Bits offered to the face, framing included.
+    pub offered_bits: u64,
+    /// Of the drops for [`DropCause::Down`], packets cut off in mid-transmission, which also count as started.
+    pub cut: u64,
+}
+
+impl FaceCounters {
+    #[inline]
+    pub(crate) fn count_started(&mut self, kind: Kind, bits: u64) {
+        let (total, packets) = match kind {
+            Kind::Data => (&mut self.data_bits, &mut self.data_packets),
+            Kind::Interest => (&mut self.interest_bits, &mut self.interest_packets),
+            Kind::Nack => (&mut self.nack_bits, &mut self.nack_packets),
+        };
+        *total += bits;
+        *packets += 1;
+    }
+
+    /// Bits whose transmission has started.
+    pub fn sent_bits(&self) -> u64 {
+        self.data_bits + self.interest_bits + self.nack_bits
+    }
+
+    /// Whether every packet offered was started, dropped or waits.
+    ///
+    /// # Errors
+    /// The sum that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let started = self.data_packets + self.interest_packets + self.nack_packets;
+        let dropped: u64 = self.drops.iter().sum();
+        if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
+            return Ok(());
+        }
+        Err(format!(
+            "offered {} + cut {} is not started {started} + dropped {dropped} + waiting {}",
+            self.offered_packets, self.cut, self.queue_packets
+        ))
+    }
+}
+
+/// Running totals of one node and the sizes of its tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// Interests that arrived.
+    pub interests: u64,
+    /// Data that arrived.
+    pub data: u64,
+    /// NACKs that arrived.
+    pub nacks: u64,
+    /// Interests that arrived on a face that was down.
+    pub down: u64,
+    /// Interests dropped for an exhausted hop limit on arrival.
+    pub hop_limit: u64,
+    /// Interests answered from the content store.
+    pub hits: u64,
+    /// Interests not found in the content store (only counted when there is one).
+    pub misses: u64,
+    /// Interests whose nonce had been seen: answered with a Duplicate NACK.
+    pub loops: u64,
+    /// The same Interest twice from one face (a duplicating link): dropped.
+    pub duplicates: u64,
+    /// Interests refused because the PIT was full: answered with a Congestion NACK.
+    pub pit_full: u64,
+    /// Interests for which there is no prefix: answered with a NoRoute NACK.
+    pub no_prefix: u64,
+    /// Interests that renewed what the same face was waiting for already.
+    pub renewed: u64,
+    /// Interests that joined what another face was waiting for.
+    pub aggregated: u64,
+    /// Pending Interests (one per name and downstream face) answered with Data.
+    pub answered: u64,
+    /// Pending Interests answered with a NACK.
+    pub refused: u64,
+    /// Pending Interests whose lifetime ended.
+    pub expired: u64,
+    /// Pending Interests lost in a crash.
+    pub lost: u64,
+    /// Pending Interests now.
+    pub pending: u64,
+    /// PIT entries (names) now.
+    pub pit: u64,
+    /// Most PIT entries so far.
+    pub pit_peak: u64,
+    /// PIT entries whose lifetime ended without Data.
+    pub pit_expired: u64,
+    /// Packets in the content store now.
+    pub cache: u64,
+    /// Data that nobody waited for.
+    pub unsolicited: u64,
+    /// NACKs that matched no Interest sent.
+    pub unmatched_nacks: u64,
+    /// NACKs sent, by [`ndnweir_core::packet::NackReason`].
+    pub nacks_sent: [u64; 3],
+    /// Interests now held by shapers.
+    pub held: u64,
+    /// Held Interests that were let go when nobody waited any more.
+    pub held_stale: u64,
+    /// Interests not offered to a shaper because it held as many as the PIT may have entries.
+    pub held_full: u64,
+    /// Packets dropped outside the egress queues, by [`DropCause`].
+    pub drops: [u64; 7],
+}
+
+impl NodeCounters {
+    /// Whether every Interest that arrived was answered, refused, dropped and counted, or is pending.
+    ///
+    /// # Errors
+    /// The sum that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let unpended =
+            self.down + self.hop_limit + self.hits + self.loops + self.duplicates + self.pit_full + self.no_prefix;
+        let ended = self.answered + self.refused + self.expired + self.lost;
+        if self.interests == unpended + self.renewed + ended + self.pending {
+            return Ok(());
+        }
+        Err(format!(
+            "{} Interests are not {unpended} settled at once + {} renewed + {ended} ended + {} pending: {self:?}",
+            self.interests, self.renewed, self.pending
+        ))
+    }
+}

@@ -1,0 +1,209 @@
+//! The content store: least recently used goes first.
+//!
+//! It keeps Data as they would leave a producer: without mark, header fields and [`flags::FROM_CACHE`]. A cached copy
+//! does not cross the congested link, so replaying its mark would be a false signal.
+//!
+//! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
+//! interns: it keeps its own ordered name tree, picks the stored name that the Interest's name is a prefix of, and
+//! hands that name's id to the node; if nothing is stored it interns the Interest's name as it is and, when a Data with
+//! a longer name arrives, hands it in under the id of each pending name that it satisfies.
+
+use crate::index::Index;
+use ndnweir_core::fields::Fields;
+use ndnweir_core::ids::NameId;
+use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::units::{Span, Time};
+
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    packet: Packet,
+    /// From this instant on it is not fresh.
+    stale: Time,
+    newer: u32,
+    older: u32,
+}
+
+/// The store.
+#[derive(Clone, Debug)]
+pub(crate) struct ContentStore {
+    slots: Vec<Stored>,
+    index: Index,
+    newest: u32,
+    oldest: u32,
+    limit: usize,
+}
+
+impl ContentStore {
+    /// A store of at most `limit` packets.
+    pub(crate) fn new(limit: usize) -> ContentStore {
+        let limit = limit.min(NIL as usize - 1);
+        ContentStore { slots: Vec::new(), index: Index::new(), newest: NIL, oldest: NIL, limit }
+    }
+
+    /// Whether it can hold anything.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.limit > 0
+    }
+
+    /// Packets stored.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The Data of a name, if it is there (and fresh, if `must_be_fresh`).
+    pub(crate) fn get(&mut self, name: NameId, must_be_fresh: bool, now: Time) -> Option<Packet> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        let stored = &self.slots[slot as usize];
+        if must_be_fresh && stored.stale <= now {
+            return None;
+        }
+        let packet = stored.packet;
+        self.unlink(slot);
+        self.link_newest(slot);
+        Some(packet)
+    }
+
+    /// Stores a Data, in place of an older copy or of the packet not used for the longest time.
+    pub(crate) fn insert(&mut self, data: &Packet, now: Time) {
+        if self.limit == 0 {
+            return;
+        }
+        let mut packet = *data;
+        packet.mark = 0;
+        packet.fields = Fields::default();
+        packet.flags &= !flags::FROM_CACHE;
+        let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
+        let stored = Stored { packet, stale, newer: NIL, older: NIL };
+        let find = |store: &ContentStore| {
+            store.index.find(packet.name, |s| store.slots[s as usize].packet.name == packet.name)
+        };
+        let slot = match find(self) {
+            Ok(slot) => {
+                self.unlink(slot);
+                slot
+            }
+            Err(_) => {
+                let slot = if self.slots.len() < self.limit {
+                    self.slots.push(stored);
+                    (self.slots.len() - 1) as u32
+                } else {
+                    let slot = self.oldest;
+                    let evicted = self.slots[slot as usize].packet.name;
+                    self.unlink(slot);
+                    self.index.remove(evicted, slot);
+                    slot
+                };
+                self.index.reserve();
+                // Eviction and growth move buckets, so the vacancy is looked up again.
+                if let Err(vacant) = self.index.find(packet.name, |_| false) {
+                    self.index.fill(vacant, packet.name, slot);
+                }
+                slot
+            }
+        };
+        self.slots[slot as usize] = stored;
+        self.link_newest(slot);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.index.clear();
+        (self.newest, self.oldest) = (NIL, NIL);
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Stored { newer, older, .. } = self.slots[slot as usize];
+        match newer {
+            NIL => self.newest = older,
+            newer => self.slots[newer as usize].older = older,
+        }
+        match older {
+            NIL => self.oldest = newer,
+            older => self.slots[older as usize].newer = newer,
+        }
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        let former = std::mem::replace(&mut self.newest, slot);
+        let stored = &mut self.slots[slot as usize];
+        (stored.newer, stored.older) = (NIL, former);
+        match former {
+            NIL => self.oldest = slot,
+            former => self.slots[former as usize].newer = slot,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ids::FlowId;
+    use ndnweir_core::packet::Kind;
+    use proptest::prelude::*;
+
+    fn data(segment: u32, freshness_ms: u32) -> Packet {
+        let name = NameId { flow: FlowId(0), segment };
+        Packet { name, kind: Kind::Data, lifetime_ms: freshness_ms, mark: 3, flags: flags::FINAL, ..Packet::default() }
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn marks_fields_and_the_cache_flag_are_stripped_and_the_rest_is_kept() {
+        let mut store = ContentStore::new(4);
+        let mut given = data(1, 0);
+        given.flags |= flags::FROM_CACHE;
+        given.tag = 77;
+        store.insert(&given, ms(0));
+        let got = store.get(given.name, false, ms(9)).unwrap();
+        assert_eq!(got, Packet { mark: 0, flags: flags::FINAL, ..given });
+    }
+
+    #[test]
+    fn only_fresh_data_answers_an_interest_that_insists_on_it() {
+        let mut store = ContentStore::new(4);
+        store.insert(&data(1, 10), ms(0));
+        let name = data(1, 0).name;
+        assert!(store.get(name, true, ms(9)).is_some());
+        assert!(store.get(name, true, ms(10)).is_none());
+        assert!(store.get(name, false, ms(10)).is_some());
+        store.insert(&data(1, 10), ms(20));
+        assert!(store.get(name, true, ms(29)).is_some(), "a new copy is fresh again");
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_list_in_order_of_use(
+            limit in 0usize..6,
+            ops in prop::collection::vec((any::<bool>(), 0u32..12), 0..300),
+        ) {
+            let mut store = ContentStore::new(limit);
+            let mut model: Vec<u32> = Vec::new();
+            for (insert, segment) in ops {
+                let known = model.iter().position(|&s| s == segment);
+                if insert {
+                    store.insert(&data(segment, 0), ms(0));
+                    known.map(|i| model.remove(i));
+                    model.push(segment);
+                    if model.len() > limit {
+                        model.remove(0);
+                    }
+                } else {
+                    let got = store.get(data(segment, 0).name, false, ms(0));
+                    prop_assert_eq!(got.map(|p| p.name.segment), known.map(|i| model[i]));
+                    if let Some(i) = known {
+                        model.remove(i);
+                        model.push(segment);
+                    }
+                }
+                prop_assert_eq!(store.len(), model.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Nonces of Interests that left the PIT unanswered, to recognise their copies that still loop.
+//!
+//! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket goes.
+
+use ndnweir_core::ids::NameId;
+
+const WAYS: usize = 8;
+const BUCKETS: usize = 512;
+
+/// The list; takes no memory until the first nonce dies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeadNonces {
+    buckets: Vec<[u64; WAYS]>,
+}
+
+fn digest(name: NameId, nonce: u32) -> u64 {
+    let product = u128::from(name.key() ^ 0xa076_1d64_78bd_642f) * u128::from(u64::from(nonce) ^ 0xe703_7ed1_a0b4_28db);
+    // 0 stands for an empty place.
+    ((product >> 64) as u64 ^ product as u64) | 1 << 63
+}
+
+impl DeadNonces {
+    /// Adds a nonce.
+    pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
+        if self.buckets.is_empty() {
+            self.buckets = vec![[0; WAYS]; BUCKETS];
+        }
+        let digest = digest(name, nonce);
+        let bucket = &mut self.buckets[digest as usize % BUCKETS];
+        bucket.rotate_right(1);
+        bucket[0] = digest;
+    }
+
+    /// Whether the nonce is known to be dead.
+    #[inline]
+    pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
+        !self.buckets.is_empty() && {
+            let digest = digest(name, nonce);
+            self.buckets[digest as usize % BUCKETS].contains(&digest)
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.buckets.fill([0; WAYS]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ids::FlowId;
+
+    #[test]
+    fn the_newest_nonces_are_known_and_the_list_stays_bounded() {
+        let mut dead = DeadNonces::default();
+        let name = |i: u32| NameId { flow: FlowId(1), segment: i };
+        assert!(!dead.contains(name(0), 0));
+        for i in 0..100_000 {
+            dead.insert(name(i), i * 7);
+            assert!(dead.contains(name(i), i * 7));
+        }
+        assert!(!dead.contains(name(5), 36));
+        let known = (0..100_000).filter(|&i| dead.contains(name(i), i * 7)).count();
+        assert!((3500..=WAYS * BUCKETS).contains(&known), "{known}");
+        dead.clear();
+        assert!(!dead.contains(name(99_999), 99_999 * 7));
+    }
+}

@@ -1,0 +1,343 @@
+//! The egress of one face: what may wait, what is marked or dropped, and when each packet leaves.
+//!
+//! Departures at an instant precede arrivals at it. The packet on the wire is not part of the queue. What a packet
+//! weighs everywhere here (transmission time, byte limits, counters, what markers and disciplines see as its size) is
+//! its bytes on the wire plus the link's framing.
+//!
+//! Two drivers give the same results:
+//!
+//! - *Settled*: a first-in-first-out queue with a predictable marker (see [`Marker::predictable`]) knows every departure
+//!   the moment a packet joins, so the packet is handed out at once with its future times. What happened up to now (the
+//!   marker's `on_dequeue` and `on_idle`, the counters) is made good before the next look at the queue. A packet-hop
+//!   then costs the simulator one event. What components record there is stamped with the right time but may come out
+//!   of order with records of other components.
+//! - *Eventful*: any other combination hands a packet out when its transmission starts, which takes a timeout of the
+//!   node per packet while the face is busy.
+
+use crate::config::{FaceConfig, Transmit};
+use crate::counters::{DropCause, FaceCounters};
+use crate::outbox::Outbox;
+use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::ids::{FaceId, FlowId};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, QueueView, Queued, Verdict};
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use std::collections::VecDeque;
+
+/// The components of one egress.
+pub(crate) struct Parts {
+    pub(crate) marker: AnyMarker,
+    pub(crate) marker_rng: Rng,
+    pub(crate) discipline: AnyDiscipline,
+    pub(crate) discipline_rng: Rng,
+}
+
+impl Parts {
+    /// Whether every departure is known the moment a packet joins.
+    fn is_predictable(&self) -> bool {
+        self.marker.predictable() && self.discipline.is_fifo()
+    }
+}
+
+/// A packet that was handed out before it leaves (settled driver).
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    joined: Time,
+    start: Time,
+    size: u32,
+    flow: FlowId,
+    kind: Kind,
+}
+
+/// The transmission under way, or the last one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wire {
+    start: Time,
+    /// From here on `work` counts: the start, or the last change of rate.
+    since: Time,
+    /// What was left to send at `since`, in 10⁻⁹ bits.
+    work: u64,
+}
+
+/// The egress.
+pub(crate) struct Egress {
+    face: FaceId,
+    local: bool,
+    up: bool,
+    settled: bool,
+    force_events: bool,
+    /// No transmission is under way, and the marker knows.
+    idle: bool,
+    rate: Option<Rate>,
+    limit: Limit,
+    framing: u32,
+    /// When the transmission under way, and all that were handed out, will have ended.
+    busy_until: Time,
+    wire: Wire,
+    ring: VecDeque<Waiting>,
+    ring_bytes: Bytes,
+    /// The last size of an Interest or NACK, and of a Data, with its transmission time.
+    serial: [(u32, Span); 2],
+    parts: Parts,
+    dropped: Vec<Packet>,
+    counters: FaceCounters,
+}
+
+fn transmission_time(rate: Option<Rate>, size: u32) -> Span {
+    rate.map_or(Span::ZERO, |rate| rate.transmission_time(Bytes::new(u64::from(size))))
+}
+
+impl Egress {
+    pub(crate) fn new(face: FaceId, config: &FaceConfig, parts: Parts, force_events: bool) -> Egress {
+        Egress {
+            face,
+            local: config.local,
+            up: true,
+            settled: !force_events && parts.is_predictable(),
+            force_events,
+            idle: true,
+            rate: config.rate,
+            limit: config.limit,
+            framing: u32::try_from(config.framing.get()).unwrap_or(u32::MAX),
+            busy_until: Time::ZERO,
+            wire: Wire::default(),
+            ring: VecDeque::new(),
+            ring_bytes: Bytes::ZERO,
+            serial: [(0, Span::ZERO); 2],
+            parts,
+            dropped: Vec::new(),
+            counters: FaceCounters::default(),
+        }
+    }
+
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.up
+    }
+
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
+    /// When [`Egress::advance`] is wanted; [`Time::NEVER`] for the settled driver.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        if self.settled || self.idle { Time::NEVER } else { self.busy_until }
+    }
+
+    /// The queue now; [`Egress::advance`] must have been called for now.
+    #[inline]
+    pub(crate) fn view(&self) -> QueueView {
+        let (packets, bytes) = if self.settled {
+            (self.ring.len() as u32, self.ring_bytes)
+        } else {
+            (self.parts.discipline.packets(), self.parts.discipline.bytes())
+        };
+        QueueView { packets, bytes, limit: self.limit, rate: self.rate }
+    }
+
+    /// Packets of one flow's Data waiting.
+    pub(crate) fn backlog(&self, flow: FlowId) -> u32 {
+        if self.settled {
+            self.ring.iter().filter(|w| w.kind == Kind::Data && w.flow == flow).count() as u32
+        } else {
+            self.parts.discipline.backlog(flow).0
+        }
+    }
+
+    pub(crate) fn counters(&self) -> &FaceCounters {
+        &self.counters
+    }
+
+    /// The counters and the state of the queue; starts a new longest sojourn.
+    pub(crate) fn snapshot(&mut self) -> FaceCounters {
+        let view = self.view();
+        let counters = FaceCounters { queue_packets: view.packets, queue_bytes: view.bytes, ..self.counters };
+        self.counters.sojourn_max = Span::ZERO;
+        counters
+    }
+
+    /// Makes good everything up to `now`; the eventful driver starts the transmissions that are due.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) {
+        if self.settled {
+            self.settle(now, trace);
+        } else {
+            while !self.idle && self.busy_until <= now {
+                self.start_next(self.busy_until, out, trace);
+            }
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Time, trace: &mut Trace) {
+        while let Some(&waiting) = self.ring.front() {
+            if waiting.start > now {
+                return;
+            }
+            self.ring.pop_front();
+            self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
+            let Waiting { joined, start, size, flow, kind } = waiting;
+            let verdict = self.departs(kind, flow, size, joined, start, trace);
+            debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
+        }
+        if !self.idle && self.busy_until <= now {
+            self.idle = true;
+            let mut ctx = Ctx { now: self.busy_until, rng: &mut self.parts.marker_rng, trace };
+            self.parts.marker.on_idle(&mut ctx);
+        }
+    }
+
+    /// A packet starts its transmission, unless the marker drops it.
+    #[inline]
+    fn departs(
+        &mut self,
+        kind: Kind,
+        flow: FlowId,
+        size: u32,
+        joined: Time,
+        start: Time,
+        trace: &mut Trace,
+    ) -> Verdict {
+        let sojourn = start.since(joined);
+        let event = DequeueEvent { kind, flow, size: Bytes::new(u64::from(size)), sojourn, queue: self.view() };
+        let mut ctx = Ctx { now: start, rng: &mut self.parts.marker_rng, trace };
+        let verdict = self.parts.marker.on_dequeue(&event, &mut ctx);
+        if verdict == Verdict::Drop {
+            return verdict;
+        }
+        self.wire = Wire { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
+        let counters = &mut self.counters;
+        counters.count_started(kind, u64::from(size) * 8);
+        counters.sojourn_sum += u128::from(sojourn.nanos());
+        counters.sojourn_count += 1;
+        counters.sojourn_max = counters.sojourn_max.max(sojourn);
+        verdict
+    }
+
+    /// The wire is free at `at`: the next packet starts, or the face is idle.
+    fn start_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) {
+        loop {
+            let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
+            let Some(Queued { mut packet, joined }) = self.parts.discipline.dequeue(&mut ctx) else {
+                self.idle = true;
+                let mut ctx = Ctx { now: at, rng: &mut self.parts.marker_rng, trace };
+                self.parts.marker.on_idle(&mut ctx);
+                return;
+            };
+            match self.departs(packet.kind, packet.name.flow, packet.size, joined, at, trace) {
+                Verdict::Drop => {
+                    self.drop(&packet, DropCause::Marker);
+                    continue;
+                }
+                Verdict::Mark(level) => self.mark(&mut packet, level),
+                Verdict::Pass => {}
+            }
+            let end = at + transmission_time(self.rate, packet.size);
+            self.busy_until = end;
+            packet.size -= self.framing;
+            out.push(Transmit { face: self.face, packet, start: at, end });
+            return;
+        }
+    }
+
+    /// A packet wants to leave.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
+        packet.size = packet.size.saturating_add(self.framing);
+        self.counters.offered_packets += 1;
+        self.counters.offered_bits += u64::from(packet.size) * 8;
+        if !self.up {
+            self.drop(&packet, DropCause::Down);
+            return;
+        }
+        if self.rate.is_none() || self.local {
+            self.counters.count_started(packet.kind, u64::from(packet.size) * 8);
+            packet.size -= self.framing;
+            out.push(Transmit { face: self.face, packet, start: now, end: now });
+            return;
+        }
+        self.advance(now, out, trace);
+        let queue = self.view();
+        let fits = queue.fits(packet.bytes());
+        if fits {
+            let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+            match self.parts.marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx) {
+                Verdict::Pass => {}
+                Verdict::Mark(level) => self.mark(&mut packet, level),
+                Verdict::Drop => {
+                    self.drop(&packet, DropCause::Marker);
+                    return;
+                }
+            }
+        }
+        if !self.settled {
+            self.join(now, packet, out, trace);
+        } else if fits {
+            self.join_settled(now, packet, out);
+        } else {
+            self.overflow(now, &packet, trace);
+        }
+    }
+
+    #[inline]
+    fn join_settled(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        let serial = &mut self.serial[usize::from(packet.kind == Kind::Data)];
+        if serial.0 != packet.size {
+            *serial = (packet.size, transmission_time(self.rate, packet.size));
+        }
+        let start = now.max(self.busy_until);
+        let end = start + serial.1;
+        self.busy_until = end;
+        self.idle = false;
+        let (size, flow, kind) = (packet.size, packet.name.flow, packet.kind);
+        self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
+        self.ring_bytes += packet.bytes();
+        packet.size -= self.framing;
+        out.push(Transmit { face: self.face, packet, start, end });
+    }
+
+    fn join(&mut self, now: Time, packet: Packet, out: &mut Outbox, trace: &mut Trace) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
+        self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
+        for packet in dropped.drain(..) {
+            self.overflow(now, &packet, trace);
+        }
+        self.dropped = dropped;
+        if self.idle && self.parts.discipline.packets() > 0 {
+            self.idle = false;
+            self.start_next(now, out, trace);
+        }
+    }
+
+    fn mark(&mut self, packet: &mut Packet, level: u8) {
+        packet.mark = packet.mark.max(level.max(1));
+        match packet.kind {
+            Kind::Data => self.counters.data_marks += 1,
+            Kind::Interest => self.counters.interest_marks += 1,
+            Kind::Nack => {}
+        }
+    }
+
+    #[cold]
+    fn overflow(&mut self, now: Time, packet: &Packet, trace: &mut Trace) {
+        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+        self.parts.marker.on_overflow(packet, &mut ctx);
+        self.drop(packet, DropCause::Overflow);
+    }
+
+    #[cold]
+    fn drop(&mut self, packet: &Packet, cause: DropCause) {
+        self.counters.drops[cause as usize] += 1;
+        if cause == DropCause::Overflow && packet.kind == Kind::Data {
+            self.counters.overflow_data_bits += packet.bytes().bits();
+        }
+    }
+}
+
+mod faults;

@@ -1,0 +1,102 @@
+//! Changes of rate, and faces that go down and come back.
+
+use super::{Egress, transmission_time};
+use crate::counters::DropCause;
+use crate::outbox::Outbox;
+use ndnweir_core::ctx::{Ctx, Trace};
+use ndnweir_core::queue::{Discipline, Marker};
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+
+impl Egress {
+    /// Sends at another rate from `now` on; the packet on the wire goes on with what is left of it. Pushes the new
+    /// times of all packets handed out that have not left completely, oldest first.
+    pub(crate) fn set_rate(
+        &mut self,
+        now: Time,
+        rate: Option<Rate>,
+        departures: &mut Vec<(Time, Time)>,
+        out: &mut Outbox,
+        trace: &mut Trace,
+    ) {
+        self.advance(now, out, trace);
+        let former = std::mem::replace(&mut self.rate, rate);
+        self.serial = [(0, Span::ZERO); 2];
+        if self.idle {
+            return;
+        }
+        let done = former.map_or(0, |former| {
+            let scaled = u128::from(former.bps()) * u128::from(now.since(self.wire.since).nanos());
+            u64::try_from(scaled).unwrap_or(u64::MAX)
+        });
+        self.wire.work = self.wire.work.saturating_sub(done);
+        self.wire.since = now;
+        let left = match rate {
+            None => Span::ZERO,
+            Some(rate) if rate == Rate::ZERO => Span::MAX,
+            Some(rate) => Span::from_nanos(self.wire.work.saturating_add(rate.bps() / 2) / rate.bps()),
+        };
+        let mut at = now + left;
+        departures.push((self.wire.start, at));
+        for waiting in &mut self.ring {
+            waiting.start = at;
+            at += transmission_time(rate, waiting.size);
+            departures.push((waiting.start, at));
+        }
+        self.busy_until = at;
+        self.advance(now, out, trace);
+    }
+
+    /// Takes the face down (its queue is lost) or up. Returns how many of the packets handed out last never left
+    /// completely.
+    pub(crate) fn set_up(&mut self, now: Time, up: bool, out: &mut Outbox, trace: &mut Trace) -> usize {
+        let lost = if up { 0 } else { self.flush(now, out, trace) };
+        self.up = up;
+        lost
+    }
+
+    /// Loses what waits and what is on the wire.
+    pub(crate) fn flush(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) -> usize {
+        self.advance(now, out, trace);
+        let mut lost = self.ring.len();
+        let mut waiting = lost as u64;
+        self.ring.clear();
+        self.ring_bytes = Bytes::ZERO;
+        if !self.settled {
+            let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
+            while self.parts.discipline.dequeue(&mut ctx).is_some() {
+                waiting += 1;
+            }
+        }
+        self.counters.drops[DropCause::Down as usize] += waiting;
+        if !self.idle {
+            lost += 1;
+            self.counters.drops[DropCause::Down as usize] += 1;
+            self.counters.cut += 1;
+            self.idle = true;
+            self.busy_until = now;
+            let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+            self.parts.marker.on_idle(&mut ctx);
+        }
+        lost
+    }
+
+    /// Other components in place of these; what waits or is on the wire is lost, as by [`Egress::flush`].
+    pub(crate) fn replace(
+        &mut self,
+        now: Time,
+        marker: Option<AnyMarker>,
+        discipline: Option<AnyDiscipline>,
+        out: &mut Outbox,
+        trace: &mut Trace,
+    ) {
+        self.flush(now, out, trace);
+        if let Some(marker) = marker {
+            self.parts.marker = marker;
+        }
+        if let Some(discipline) = discipline {
+            self.parts.discipline = discipline;
+        }
+        self.settled = !self.force_events && self.parts.is_predictable();
+    }
+}

@@ -1,0 +1,35 @@
+//! A face: its egress, its shaper and what is pending from it.
+
+use crate::egress::Egress;
+use crate::flows::FlowCounter;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::registry::AnyShaper;
+use ndnweir_core::shaper::FaceView;
+use ndnweir_core::units::Rate;
+
+pub(crate) struct Face {
+    pub(crate) egress: Egress,
+    pub(crate) shaper: AnyShaper,
+    pub(crate) shaper_rng: Rng,
+    pub(crate) return_rate: Option<Rate>,
+    /// Flows with pending Interests from here; kept when the node has a meter.
+    pub(crate) flows: FlowCounter,
+    /// The marker in place of the scheme's, to build it again after a crash.
+    pub(crate) marker: Option<(String, serde_json::Value)>,
+}
+
+impl Face {
+    /// What components may see; the egress must have advanced to now.
+    pub(crate) fn view(&self, face: FaceId) -> FaceView {
+        FaceView {
+            face,
+            local: self.egress.is_local(),
+            rate: self.egress.rate(),
+            return_rate: self.return_rate,
+            queue: self.egress.view(),
+            sent_bits: self.egress.counters().sent_bits(),
+            offered_bits: self.egress.counters().offered_bits,
+        }
+    }
+}

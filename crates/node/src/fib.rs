@@ -1,0 +1,107 @@
+//! The forwarding table: prefixes to next hops, flows to prefixes.
+//!
+//! Longest-prefix match happens once per flow, when the driver interns it (see [`crate::fib_tree::FibTree`]) and tells
+//! the node through `bind_flow`; per packet it is an array lookup.
+
+use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::strategy::NextHop;
+
+const UNBOUND: u32 = u32::MAX;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(crate) struct Fib {
+    hops: Vec<Vec<NextHop>>,
+    flows: Vec<u32>,
+}
+
+impl Fib {
+    /// The most flows that can be bound: ids are below it. The table takes 4 bytes for each id up to the largest.
+    pub(crate) const MAX_FLOWS: u32 = 1 << 24;
+
+    pub(crate) fn new(prefixes: usize) -> Fib {
+        Fib { hops: vec![Vec::new(); prefixes], flows: Vec::new() }
+    }
+
+    /// How many prefixes there are.
+    pub(crate) fn prefixes(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// The next hops of a prefix; none for one that does not exist.
+    #[inline]
+    pub(crate) fn hops(&self, prefix: PrefixId) -> &[NextHop] {
+        self.hops.get(prefix.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a prefix.
+    pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> bool {
+        let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
+        entry.clear();
+        entry.extend(hops);
+        entry.sort_by_key(|hop| hop.cost);
+        true
+    }
+
+    /// Changes the costs of next hops that exist, and their order where it no longer ascends.
+    pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) {
+        let Some(entry) = self.hops.get_mut(prefix.index()) else { return };
+        for hop in entry.iter_mut() {
+            if let Some(new) = costs.iter().find(|new| new.face == hop.face) {
+                hop.cost = new.cost;
+            }
+        }
+        entry.sort_by_key(|hop| hop.cost);
+    }
+
+    /// The prefix of a flow.
+    #[inline]
+    pub(crate) fn prefix(&self, flow: FlowId) -> Option<PrefixId> {
+        let bound = *self.flows.get(flow.0 as usize)?;
+        (bound != UNBOUND).then_some(PrefixId(bound))
+    }
+
+    /// Binds a flow to its prefix, or to none. Whether the flow's number is in bounds.
+    pub(crate) fn bind(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
+        if flow.0 >= Fib::MAX_FLOWS {
+            return false;
+        }
+        let index = flow.0 as usize;
+        if index >= self.flows.len() {
+            self.flows.resize(index + 1, UNBOUND);
+        }
+        self.flows[index] = prefix.filter(|prefix| prefix.index() < self.hops.len()).map_or(UNBOUND, |prefix| prefix.0);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ids::FaceId;
+
+    fn hop(face: u16, cost: u32) -> NextHop {
+        NextHop { face: FaceId(face), cost }
+    }
+
+    #[test]
+    fn hops_are_kept_cheapest_first_and_ties_as_given() {
+        let mut fib = Fib::new(1);
+        assert!(fib.set(PrefixId(0), [hop(3, 5), hop(1, 2), hop(2, 5)].into_iter()));
+        assert_eq!(fib.hops(PrefixId(0)), [hop(1, 2), hop(3, 5), hop(2, 5)]);
+        fib.set_costs(PrefixId(0), &[hop(1, 5), hop(9, 0)]);
+        assert_eq!(fib.hops(PrefixId(0)), [hop(1, 5), hop(3, 5), hop(2, 5)], "the previous best stays ahead in a tie");
+        assert!(!fib.set(PrefixId(1), std::iter::empty()));
+    }
+
+    #[test]
+    fn flows_out_of_bounds_and_prefixes_that_do_not_exist_are_unbound() {
+        let mut fib = Fib::new(1);
+        assert!(fib.bind(FlowId(7), Some(PrefixId(0))));
+        assert_eq!(fib.prefix(FlowId(7)), Some(PrefixId(0)));
+        assert_eq!(fib.prefix(FlowId(6)), None);
+        assert!(fib.bind(FlowId(7), Some(PrefixId(1))));
+        assert_eq!(fib.prefix(FlowId(7)), None);
+        assert!(!fib.bind(FlowId(u32::MAX), None));
+    }
+}

@@ -1,0 +1,188 @@
+//! A hash index from names to slots of a slab.
+//!
+//! Open addressing with one 8-byte word per bucket: 32 bits of hash and the slot. Eight consecutive segments of a flow
+//! share a cache line, because Interests come in that order. Removal shifts back, so there are no tombstones, and
+//! nothing ever iterates: the order of buckets cannot leak into results.
+
+use ndnweir_core::ids::NameId;
+
+/// Segments that hash to one block of buckets: 2 to this power.
+const BLOCK: u32 = 3;
+
+/// A free bucket found by [`Index::find`], valid until the index changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vacant(usize);
+
+/// The index. It stores no names: the caller compares.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// 0 is empty; otherwise the tag above the slot plus one.
+    words: Vec<u64>,
+    len: usize,
+}
+
+/// 32 bits that name the home bucket in any table size.
+fn tag(name: NameId) -> u32 {
+    let block = u64::from(name.flow.0) << 29 | u64::from(name.segment >> BLOCK);
+    let product = u128::from(block ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+    let folded = (product >> 64) as u64 ^ product as u64;
+    (folded as u32) << BLOCK | name.segment & ((1 << BLOCK) - 1)
+}
+
+fn word(tag: u32, slot: u32) -> u64 {
+    u64::from(tag) << 32 | (u64::from(slot) + 1)
+}
+
+impl Index {
+    pub(crate) fn new() -> Index {
+        Index { words: vec![0; 64], len: 0 }
+    }
+
+    fn mask(&self) -> usize {
+        self.words.len() - 1
+    }
+
+    /// Makes room for one more, so that a following [`Index::find`] gives a bucket that may be filled.
+    #[inline]
+    pub(crate) fn reserve(&mut self) {
+        if (self.len + 1) * 8 > self.words.len() * 5 {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let doubled = vec![0; self.words.len() * 2];
+        let old = std::mem::replace(&mut self.words, doubled);
+        let mask = self.mask();
+        for word in old.into_iter().filter(|&word| word != 0) {
+            let mut at = (word >> 32) as usize & mask;
+            while self.words[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            self.words[at] = word;
+        }
+    }
+
+    /// The slot of `name`, which `is` recognises, or the bucket it would take.
+    #[inline]
+    pub(crate) fn find(&self, name: NameId, is: impl Fn(u32) -> bool) -> Result<u32, Vacant> {
+        let (tag, mask) = (tag(name), self.mask());
+        let mut at = tag as usize & mask;
+        loop {
+            let word = self.words[at];
+            if word == 0 {
+                return Err(Vacant(at));
+            }
+            if (word >> 32) as u32 == tag {
+                let slot = (word as u32) - 1;
+                if is(slot) {
+                    return Ok(slot);
+                }
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Fills a bucket found since the last change.
+    #[inline]
+    pub(crate) fn fill(&mut self, vacant: Vacant, name: NameId, slot: u32) {
+        debug_assert_eq!(self.words[vacant.0], 0, "the bucket was found before another change");
+        self.words[vacant.0] = word(tag(name), slot);
+        self.len += 1;
+    }
+
+    /// Removes a name that is present with this slot.
+    #[inline]
+    pub(crate) fn remove(&mut self, name: NameId, slot: u32) {
+        let (tag, mask) = (tag(name), self.mask());
+        let wanted = word(tag, slot);
+        let mut hole = tag as usize & mask;
+        while self.words[hole] != wanted {
+            if self.words[hole] == 0 {
+                debug_assert!(false, "only names that are present are removed");
+                return;
+            }
+            hole = (hole + 1) & mask;
+        }
+        self.len -= 1;
+        let mut next = hole;
+        loop {
+            next = (next + 1) & mask;
+            let word = self.words[next];
+            if word == 0 {
+                break;
+            }
+            let home = (word >> 32) as usize & mask;
+            // The word may move back to the hole only if its home does not lie after it.
+            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
+                self.words[hole] = word;
+                hole = next;
+            }
+        }
+        self.words[hole] = 0;
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+        self.len = 0;
+    }
+
+    /// Bytes of memory it uses.
+    pub(crate) fn memory(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ids::FlowId;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn name(flow: u32, segment: u32) -> NameId {
+        NameId { flow: FlowId(flow), segment }
+    }
+
+    #[test]
+    fn eight_consecutive_segments_share_a_cache_line() {
+        let homes: Vec<_> = (8..16).map(|segment| tag(name(3, segment)) as usize & 1023).collect();
+        assert!(homes.iter().all(|home| home / 8 == homes[0] / 8), "{homes:?}");
+        let distinct: std::collections::BTreeSet<_> = homes.iter().collect();
+        assert_eq!(distinct.len(), 8);
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_map(ops in prop::collection::vec((any::<bool>(), 0u32..4, 0u32..200), 0..2000)) {
+            let mut index = Index::new();
+            let mut names: Vec<NameId> = Vec::new();
+            let mut model = BTreeMap::new();
+            for (insert, flow, segment) in ops {
+                let name = name(flow * 0x4000_0000, segment);
+                index.reserve();
+                let found = index.find(name, |slot| names[slot as usize] == name);
+                prop_assert_eq!(found.ok(), model.get(&name).copied());
+                match found {
+                    Err(vacant) if insert => {
+                        let slot = names.len() as u32;
+                        names.push(name);
+                        index.fill(vacant, name, slot);
+                        model.insert(name, slot);
+                    }
+                    Ok(slot) if !insert => {
+                        index.remove(name, slot);
+                        model.remove(&name);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(index.len, model.len());
+            }
+            for (name, &slot) in &model {
+                prop_assert_eq!(index.find(*name, |s| names[s as usize] == *name).ok(), Some(slot));
+            }
+        }
+    }
+}

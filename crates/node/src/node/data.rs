@@ -1,0 +1,129 @@
+//! The Data pipeline.
+
+use super::Node;
+use crate::counters::DropCause;
+use ndnweir_core::ctx::Ctx;
+use ndnweir_core::fields::Fields;
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::meter::{DataIn, DataOut, Meter};
+use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::shaper::Outcome;
+use ndnweir_core::strategy::{DataReturn, Strategy};
+use ndnweir_core::units::Time;
+
+/// The Interest that a copy of a Data answers.
+struct Asked {
+    face: FaceId,
+    at: Time,
+    renewed: bool,
+    fields: Fields,
+    mark: u8,
+    from_cache: bool,
+}
+
+impl Node {
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Time, face: FaceId, mut packet: Packet) {
+        self.counters.data += 1;
+        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+            self.drop(DropCause::Down);
+            return;
+        }
+        let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
+        let Some((slot, prefix)) = found else {
+            self.counters.unsolicited += 1;
+            self.drop(DropCause::Protocol);
+            return;
+        };
+        let local = self.faces[face.index()].egress.is_local();
+        let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
+        if let Some(record) = record {
+            if self.metering {
+                let rtt = now.since(record.sent);
+                let packet = &mut packet;
+                let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent(), local };
+                let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+                self.meter.on_data_in(&mut event, &mut ctx);
+            }
+            if self.shaping && record.nacked.is_none() {
+                self.tell_shaper(now, &record, Outcome::Data, &packet);
+            }
+        }
+        let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
+        let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+        self.strategy.on_data(&event, &mut ctx);
+        self.cs.insert(&packet, now);
+        let (mark, fields) = (self.pit.mark(slot), self.pit.fields(slot));
+        for i in 0..self.pit.ins(slot) {
+            let (asking, expiry) = self.pit.downstream(slot, i);
+            if expiry < now {
+                self.counters.expired += 1;
+                continue;
+            }
+            self.counters.answered += 1;
+            // The face that brought the Data has it.
+            if asking.face == face {
+                continue;
+            }
+            let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
+            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+            let passed = self.strategy.pass_mark(&event, asking.face, &mut ctx);
+            let asked = Asked {
+                face: asking.face,
+                at: asking.asked,
+                renewed: asking.renewed(),
+                fields,
+                mark: mark.max(passed),
+                from_cache: false,
+            };
+            self.pass_on(now, prefix, &packet, &asked);
+        }
+        self.forget(now, slot, face, Outcome::Superseded);
+    }
+
+    /// Sends a Data to one downstream.
+    #[inline]
+    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &Packet, asked: &Asked) {
+        let mut packet = Packet { mark: asked.mark, ..*packet };
+        packet.flags &= !flags::FROM_CACHE;
+        if asked.from_cache {
+            packet.flags |= flags::FROM_CACHE;
+        }
+        if self.metering {
+            let mut event = DataOut {
+                packet: &mut packet,
+                prefix,
+                face: asked.face,
+                asked: asked.at,
+                retransmitted: asked.renewed,
+                interest_fields: asked.fields,
+                from_cache: asked.from_cache,
+                flows: self.faces[asked.face.index()].flows.count(),
+            };
+            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+            self.meter.on_data_out(&mut event, &mut ctx);
+        }
+        self.emit(now, asked.face, packet);
+    }
+
+    /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
+    pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
+        let mark = if self.copy_marks { interest.mark } else { 0 };
+        let Some(prefix) = self.fib.prefix(interest.name.flow) else {
+            self.emit(now, face, Packet { mark, flags: data.flags | flags::FROM_CACHE, ..data });
+            return;
+        };
+        let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
+        let hops = self.fib.hops(prefix);
+        let event = DataReturn { packet: &data, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[] };
+        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+        self.strategy.on_data(&event, &mut ctx);
+        let passed = self.strategy.pass_mark(&event, face, &mut ctx);
+        let asked =
+            Asked { face, at: now, renewed: false, fields: interest.fields, mark: mark.max(passed), from_cache: true };
+        self.pass_on(now, prefix, &data, &asked);
+    }
+}

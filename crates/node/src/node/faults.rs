@@ -1,0 +1,121 @@
+//! Faults: rates that change, faces that go down, the node that loses its memory; and components from outside.
+//!
+//! The driver of a settled egress holds packets that have not left yet, so each call says what becomes of those.
+
+use super::Node;
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::meter::Meter;
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
+use ndnweir_core::shaper::Shaper;
+use ndnweir_core::units::{Rate, Time};
+
+impl Node {
+    /// Changes the rate of a face from `now` on; the packet on the wire goes on with what is left of it. At rate zero
+    /// nothing leaves; without a rate everything leaves at once. Pushes the new (start, end) of the latest Transmits of
+    /// that face, oldest first: all that had not left completely.
+    pub fn set_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>, departures: &mut Vec<(Time, Time)>) {
+        let Some(found) = self.faces.get_mut(face.index()) else { return };
+        found.egress.set_rate(now, rate, departures, &mut self.out, &mut self.trace);
+        let due = found.egress.due();
+        self.note_due(face, due);
+    }
+
+    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at.
+    pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
+        if let Some(found) = self.faces.get_mut(face.index()) {
+            found.return_rate = rate;
+        }
+    }
+
+    /// Takes a face down or up. A face that is down loses its queue, what it is offered and what arrives on it, each
+    /// counted as [`crate::DropCause::Down`]. Returns how many of the latest Transmits of that face never left
+    /// completely.
+    pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) -> usize {
+        let Some(found) = self.faces.get_mut(face.index()) else { return 0 };
+        let lost = found.egress.set_up(now, up, &mut self.out, &mut self.trace);
+        let due = found.egress.due();
+        self.note_due(face, due);
+        lost
+    }
+
+    /// The node loses its PIT, content store, queues and the state of its components and starts again; the FIB, the
+    /// faces and their rates stay. Returns, by face, how many of its latest Transmits never left completely.
+    pub fn crash(&mut self, now: Time) -> Vec<usize> {
+        let mut lost = Vec::with_capacity(self.faces.len());
+        for face in &mut self.faces {
+            lost.push(face.egress.flush(now, &mut self.out, &mut self.trace));
+            face.flows.clear();
+        }
+        self.due.fill(Time::NEVER);
+        (self.egress_wake, self.shaper_wake) = (Time::NEVER, Time::NEVER);
+        self.counters.lost += self.counters.pending;
+        self.counters.pending = 0;
+        self.strategy_holds = 0;
+        self.touched.clear();
+        self.reports.clear();
+        self.pit.clear();
+        self.cs.clear();
+        self.dead.clear();
+        let rebuilt = self.rebuild(now);
+        debug_assert!(rebuilt.is_ok(), "what was built once builds again");
+        for prefix in 0..self.fib.prefixes() {
+            self.tell_next_hops(now, PrefixId(prefix as u32));
+        }
+        lost
+    }
+
+    /// Fresh components. Their random streams go on, so that life after a crash does not repeat the one before.
+    fn rebuild(&mut self, now: Time) -> Result<(), String> {
+        let plan = &self.plan;
+        let mut layout = plan.layout.clone();
+        self.strategy = plan.scheme.strategy(&mut layout)?;
+        self.meter = plan.scheme.meter(&mut layout)?;
+        for face in &mut self.faces {
+            let marker = plan.marker(face.marker.as_ref())?;
+            let discipline = plan.scheme.discipline(&mut layout)?;
+            face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
+            face.shaper = plan.scheme.shaper(&mut layout)?;
+        }
+        (self.shaping, self.metering) = (self.plan.shaping, self.plan.metering);
+        Ok(())
+    }
+
+    /// Puts in a component that the registry does not know, before traffic flows. A crash brings the scheme's own back.
+    pub fn install(&mut self, now: Time, part: Custom) {
+        match part {
+            Custom::Strategy(strategy) => {
+                self.strategy = strategy;
+                for prefix in 0..self.fib.prefixes() {
+                    self.tell_next_hops(now, PrefixId(prefix as u32));
+                }
+            }
+            Custom::Meter(meter) => {
+                self.metering = !meter.is_none();
+                self.meter = meter;
+            }
+            Custom::Shaper(face, shaper) => {
+                self.shaping |= !shaper.is_none();
+                if let Some(found) = self.faces.get_mut(face.index()) {
+                    found.shaper = shaper;
+                }
+            }
+            Custom::Queue(face, marker, discipline) => {
+                if let Some(found) = self.faces.get_mut(face.index()) {
+                    found.egress.replace(now, marker, discipline, &mut self.out, &mut self.trace);
+                }
+            }
+        }
+    }
+}
+
+/// A component from outside the registry, for one node or face.
+pub enum Custom {
+    /// The node's strategy.
+    Strategy(AnyStrategy),
+    /// The node's meter.
+    Meter(AnyMeter),
+    /// A face's shaper.
+    Shaper(FaceId, AnyShaper),
+    /// A face's marker, discipline or both; what its queue holds is lost.
+    Queue(FaceId, Option<AnyMarker>, Option<AnyDiscipline>),
+}

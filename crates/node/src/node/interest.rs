@@ -1,0 +1,188 @@
+//! The Interest pipeline.
+
+use super::Node;
+use super::send::Sent;
+use crate::counters::DropCause;
+use crate::pit::Seen;
+use ndnweir_core::ctx::Ctx;
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::packet::{NackReason, Packet, flags};
+use ndnweir_core::strategy::{Arrival, Choice, InterestArrival, Strategy};
+use ndnweir_core::units::Time;
+
+impl Node {
+    #[inline]
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, mut packet: Packet) {
+        self.counters.interests += 1;
+        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+            self.counters.down += 1;
+            self.drop(DropCause::Down);
+            return;
+        }
+        if packet.hop_limit == 0 {
+            self.counters.hop_limit += 1;
+            self.drop(DropCause::Protocol);
+            return;
+        }
+        packet.hop_limit -= 1;
+        if self.cs.is_on() {
+            if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
+                self.counters.hits += 1;
+                self.answer_from_store(now, face, &packet, data);
+                return;
+            }
+            self.counters.misses += 1;
+        }
+        self.pit.reserve();
+        match self.pit.find(packet.name) {
+            Ok(slot) => self.on_pending(now, face, &packet, slot),
+            Err(vacant) => {
+                if self.dead.contains(packet.name, packet.nonce) {
+                    self.loops_back(now, face, &packet);
+                } else if self.pit.is_full() {
+                    self.counters.pit_full += 1;
+                    self.drop(DropCause::Bound);
+                    self.send_nack(now, face, packet.nack(NackReason::Congestion));
+                } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
+                    let slot = self.pit.insert(vacant, &packet, face, now);
+                    self.counters.pending += 1;
+                    self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
+                    if self.metering {
+                        self.faces[face.index()].flows.add(packet.name.flow);
+                    }
+                    self.consult(now, slot, prefix, face, &packet, Arrival::New);
+                } else {
+                    self.counters.no_prefix += 1;
+                    self.send_nack(now, face, packet.nack(NackReason::NoRoute));
+                }
+            }
+        }
+    }
+
+    fn loops_back(&mut self, now: Time, face: FaceId, packet: &Packet) {
+        self.counters.loops += 1;
+        self.drop(DropCause::Protocol);
+        self.send_nack(now, face, packet.nack(NackReason::Duplicate));
+    }
+
+    /// An Interest for a name that is pending.
+    fn on_pending(&mut self, now: Time, face: FaceId, packet: &Packet, slot: u32) {
+        match self.pit.seen(slot, packet.nonce, face) {
+            Seen::New if self.dead.contains(packet.name, packet.nonce) => return self.loops_back(now, face, packet),
+            Seen::New => {}
+            Seen::SameFace => {
+                self.counters.duplicates += 1;
+                self.drop(DropCause::Protocol);
+                return;
+            }
+            Seen::Loop => return self.loops_back(now, face, packet),
+        }
+        let renewed = self.pit.join(slot, packet, face, now);
+        if renewed {
+            self.counters.renewed += 1;
+        } else {
+            self.counters.aggregated += 1;
+            self.counters.pending += 1;
+            if self.metering {
+                self.faces[face.index()].flows.add(packet.name.flow);
+            }
+        }
+        if let Some(pending) = self.pit.fields_mut(slot) {
+            self.layout.aggregate(pending, &packet.fields);
+        }
+        let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
+        let arrival = if renewed { Arrival::Retransmission } else { Arrival::Joining };
+        self.consult(now, slot, prefix, face, packet, arrival);
+    }
+
+    /// Asks the strategy and does what it says.
+    #[inline]
+    fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
+        if self.copy_marks && packet.mark > 0 {
+            self.pit.add_mark(slot, packet.mark);
+        }
+        let mut choice = std::mem::take(&mut self.choice);
+        choice.clear();
+        let mut note = self.pit.note(slot);
+        let hops = self.fib.hops(prefix);
+        let sent = self.pit.sent(slot);
+        let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, note: &mut note };
+        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+        self.strategy.on_interest(&mut event, &mut choice, &mut ctx);
+        self.pit.set_note(slot, note);
+        self.carry_out(now, slot, prefix, face, packet, &choice);
+        self.choice = choice;
+    }
+
+    /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
+    #[inline]
+    pub(super) fn carry_out(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        in_face: FaceId,
+        packet: &Packet,
+        choice: &Choice,
+    ) {
+        let mut sent = choice.is_held();
+        let mut rejection: Option<NackReason> = None;
+        if choice.is_held() {
+            self.strategy_holds += 1;
+        }
+        for copy in choice.copies() {
+            let mut packet = *packet;
+            if copy.new_nonce {
+                packet.nonce = self.nonces.bits();
+            }
+            match self.send_interest(now, slot, prefix, in_face, copy.face, packet) {
+                Sent::Away => sent = true,
+                Sent::Rejected(reason) if !copy.new_nonce => {
+                    rejection = Some(rejection.map_or(reason, |known| known.min(reason)));
+                }
+                Sent::Rejected(_) => {}
+            }
+        }
+        if let Some(reason) = choice.refusal() {
+            self.refuse(now, slot, reason, packet);
+            return;
+        }
+        if let Some((face, reason)) = choice.refusal_of_one() {
+            self.refuse_one(now, slot, face, reason, packet);
+            return;
+        }
+        let Some(reason) = rejection.filter(|_| !sent) else { return };
+        self.try_others(now, slot, prefix, in_face, packet, choice, reason);
+    }
+
+    /// No shaper of the chosen faces let the Interest pass: the other next hops, cheapest first, then a NACK.
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "the context of one Interest")]
+    fn try_others(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        in_face: FaceId,
+        packet: &Packet,
+        choice: &Choice,
+        mut reason: NackReason,
+    ) {
+        for i in 0..self.fib.hops(prefix).len() {
+            let face = self.fib.hops(prefix)[i].face;
+            let tried = choice.copies().iter().any(|copy| copy.face == face);
+            let asked = self.pit.sent(slot).iter().any(|record| record.face == face);
+            if tried || asked || face == in_face {
+                continue;
+            }
+            match self.send_interest(now, slot, prefix, in_face, face, *packet) {
+                Sent::Away => return,
+                Sent::Rejected(other) => reason = reason.min(other),
+            }
+        }
+        // An upstream that still owes an answer keeps the entry alive.
+        if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) {
+            self.refuse(now, slot, reason, packet);
+        }
+    }
+}

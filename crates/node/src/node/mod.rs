@@ -1,0 +1,366 @@
+//! The node: its faces, tables and pipelines.
+//!
+//! - Interest ([`interest`]): hop limit → content store → PIT (aggregation, loops) → FIB → strategy → shaper of each
+//!   chosen face → meter → egress.
+//! - Data ([`data`]): PIT → meter → shaper → strategy → content store → for each downstream: mark → meter → egress.
+//! - NACK ([`nack`]): PIT → shaper → strategy → another next hop, or NACKs downstream.
+//!
+//! **Hop limit**: lowered on every arrival; at 0 the Interest reaches applications on this node only. A driver whose
+//! Interest carries none gives [`Packet::HOP_LIMIT`].
+//!
+//! **Marks on Interests**: a congested queue of Interests marks them. With [`InterestMarks::Copy`] the node that
+//! *receives* a marked Interest records the mark in its PIT and ORs it into the Data (also into one from its content
+//! store). PCON's 2016 code instead sets the flag in the PIT entry of the router whose queue it is, one hop nearer the
+//! consumer. The consumer sees the same mark on the same Data. Two things differ: an Interest that overflows or is lost
+//! after being marked loses its mark, and the marking router itself sees the Data come back marked, as from a congested
+//! next hop, so that its own strategy adapts too (in PCON's code only the routers downstream of it do).
+
+mod data;
+mod faults;
+mod interest;
+mod nack;
+mod send;
+
+pub use faults::Custom;
+
+use crate::config::{FaceConfig, NodeConfig, Transmit};
+use crate::counters::{FaceCounters, NodeCounters};
+use crate::cs::ContentStore;
+use crate::dead::DeadNonces;
+use crate::egress::{Egress, Parts};
+use crate::face::Face;
+use crate::fib::Fib;
+use crate::flows::FlowCounter;
+use crate::outbox::Outbox;
+use crate::pit::Pit;
+use crate::streams::{self, stream};
+use ndnweir_core::component::Env;
+use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::meter::{Meter, Report};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::planner::Order;
+use ndnweir_core::registry::{AnyMarker, AnyMeter, AnyStrategy};
+use ndnweir_core::scheme::{InterestMarks, Scheme};
+use ndnweir_core::shaper::{FaceView, Shaper};
+use ndnweir_core::strategy::{Choice, NextHop, Strategy};
+use ndnweir_core::units::{Span, Time};
+
+/// Reports kept for a driver that does not collect them.
+const MAX_REPORTS: usize = 1 << 16;
+
+/// What the node's components are built from, at the start and after a crash.
+struct Plan {
+    scheme: Scheme,
+    layout: FieldLayout,
+    number: u32,
+    seed: u64,
+    force_events: bool,
+    /// Whether the scheme has a shaper or a meter.
+    shaping: bool,
+    metering: bool,
+}
+
+impl Plan {
+    fn marker(&self, instead: Option<&(String, serde_json::Value)>) -> Result<AnyMarker, String> {
+        let mut layout = self.layout.clone();
+        match instead {
+            Some((name, params)) => AnyMarker::build(name, params, &mut Env { layout: &mut layout }),
+            None => self.scheme.marker(&mut layout),
+        }
+    }
+
+    fn stream(&self, purpose: u64, instance: u64) -> Rng {
+        stream(self.seed, self.number, purpose, instance)
+    }
+}
+
+/// One NDN node.
+pub struct Node {
+    faces: Vec<Face>,
+    pit: Pit,
+    cs: ContentStore,
+    fib: Fib,
+    dead: DeadNonces,
+    strategy: AnyStrategy,
+    strategy_rng: Rng,
+    meter: AnyMeter,
+    meter_rng: Rng,
+    nonces: Rng,
+    trace: Trace,
+    out: Outbox,
+    counters: NodeCounters,
+    layout: FieldLayout,
+    copy_marks: bool,
+    /// Whether there is a shaper or a meter; the null ones are skipped.
+    shaping: bool,
+    metering: bool,
+    /// Interests the strategy said it holds and has not released.
+    strategy_holds: u64,
+    held_limit: u64,
+    /// Working memory of the pipelines.
+    choice: Choice,
+    downstreams: Vec<FaceId>,
+    /// Faces whose shaper was called since [`Node::release_held`].
+    touched: Vec<FaceId>,
+    /// When each face's egress wants to advance, by face, and a time not after the earliest.
+    due: Vec<Time>,
+    egress_wake: Time,
+    /// A time not after the earliest any shaper asks for.
+    shaper_wake: Time,
+    /// When the components were last woken: they are not woken twice for one instant.
+    woken: Time,
+    reports: Vec<Report>,
+    plan: Box<Plan>,
+}
+
+impl Node {
+    /// A node without faces and routes.
+    ///
+    /// # Errors
+    /// If a component of the scheme cannot be built.
+    pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
+        let mut layout = config.layout.clone();
+        let strategy = config.scheme.strategy(&mut layout)?;
+        let meter = config.scheme.meter(&mut layout)?;
+        let plan = Plan {
+            scheme: config.scheme.clone(),
+            layout: config.layout.clone(),
+            number: config.number,
+            seed: config.seed,
+            force_events: config.force_events,
+            shaping: !config.scheme.shaper(&mut layout)?.is_none(),
+            metering: !meter.is_none(),
+        };
+        Ok(Node {
+            faces: Vec::new(),
+            pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
+            cs: ContentStore::new(config.cache),
+            fib: Fib::new(config.prefixes),
+            dead: DeadNonces::default(),
+            metering: plan.metering,
+            shaping: plan.shaping,
+            strategy,
+            strategy_rng: plan.stream(streams::STRATEGY, 0),
+            meter,
+            meter_rng: plan.stream(streams::METER, 0),
+            nonces: plan.stream(streams::NONCE, 0),
+            trace: Trace::new(config.trace),
+            out: Outbox::default(),
+            counters: NodeCounters::default(),
+            layout: config.layout.clone(),
+            copy_marks: config.scheme.interest_marks == InterestMarks::Copy,
+            strategy_holds: 0,
+            held_limit: config.pit_limit as u64,
+            choice: Choice::default(),
+            downstreams: Vec::new(),
+            touched: Vec::new(),
+            due: Vec::new(),
+            egress_wake: Time::NEVER,
+            shaper_wake: Time::NEVER,
+            woken: Time::ZERO,
+            reports: Vec::new(),
+            plan: Box::new(plan),
+        })
+    }
+
+    /// Adds a face; the first is number 0.
+    ///
+    /// # Errors
+    /// If there are 65,535 already, or the marker cannot be built.
+    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, String> {
+        let face = match u16::try_from(self.faces.len()) {
+            Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
+            _ => return Err("a node has at most 65535 faces".into()),
+        };
+        let plan = &self.plan;
+        let instance = u64::from(face.0);
+        let mut layout = plan.layout.clone();
+        let parts = Parts {
+            marker: plan.marker(config.marker.as_ref())?,
+            marker_rng: plan.stream(streams::MARKER, instance),
+            discipline: plan.scheme.discipline(&mut layout)?,
+            discipline_rng: plan.stream(streams::DISCIPLINE, instance),
+        };
+        self.faces.push(Face {
+            egress: Egress::new(face, &config, parts, plan.force_events),
+            shaper: plan.scheme.shaper(&mut layout)?,
+            shaper_rng: plan.stream(streams::SHAPER, instance),
+            return_rate: config.return_rate,
+            flows: FlowCounter::default(),
+            marker: config.marker,
+        });
+        self.due.push(Time::NEVER);
+        Ok(face)
+    }
+
+    /// Replaces the next hops of a prefix; they are used cheapest first, those of equal cost in the order given. Hops
+    /// over faces that do not exist are left out.
+    pub fn set_route(&mut self, now: Time, prefix: PrefixId, hops: &[NextHop]) {
+        let faces = self.faces.len();
+        if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
+            self.tell_next_hops(now, prefix);
+        }
+        self.release_held(now);
+    }
+
+    fn tell_next_hops(&mut self, now: Time, prefix: PrefixId) {
+        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+        self.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
+    }
+
+    /// Says which prefix a flow's names match longest; an Interest of a flow without one is answered with a NoRoute
+    /// NACK. Whether the flow's number is below 2²⁴, as it must be.
+    pub fn bind_flow(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
+        self.fib.bind(flow, prefix)
+    }
+
+    /// A packet has arrived on a face.
+    pub fn handle(&mut self, now: Time, face: FaceId, packet: Packet) {
+        match packet.kind {
+            Kind::Interest => self.on_interest(now, face, packet),
+            Kind::Data => self.on_data(now, face, packet),
+            Kind::Nack => self.on_nack(now, face, packet),
+        }
+        self.release_held(now);
+    }
+
+    /// The next packet that leaves; call until none after every call that takes the time.
+    #[inline]
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.out.pop()
+    }
+
+    /// When [`Node::handle_timeout`] is wanted: perhaps early, never late, and due at once if it has passed;
+    /// [`Time::NEVER`] if not at all.
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        let mut components = self.strategy.next_wake();
+        if self.shaping {
+            components = components.min(self.shaper_wake);
+        }
+        if self.metering {
+            components = components.min(self.meter.next_wake());
+        }
+        // A component that asks for an instant over and over does not stop the world.
+        let components = components.max(self.woken + Span::from_nanos(1));
+        components.min(self.pit.next_expiry()).min(self.egress_wake)
+    }
+
+    /// The time of [`Node::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.egress_wake <= now {
+            self.advance_due(now);
+        }
+        while let Some(slot) = self.pit.expire(now) {
+            self.on_expiry(now, slot);
+        }
+        self.wake_components(now);
+    }
+
+    fn advance_due(&mut self, now: Time) {
+        let mut earliest = Time::NEVER;
+        for (face, due) in self.faces.iter_mut().zip(&mut self.due) {
+            if *due <= now {
+                face.egress.advance(now, &mut self.out, &mut self.trace);
+                *due = face.egress.due();
+            }
+            earliest = earliest.min(*due);
+        }
+        self.egress_wake = earliest;
+    }
+
+    fn wake_components(&mut self, now: Time) {
+        self.woken = self.woken.max(now);
+        if self.metering && self.meter.next_wake() <= now {
+            let views: Vec<FaceView> = (0..self.faces.len()).map(|i| self.view(now, FaceId(i as u16))).collect();
+            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+            self.meter.on_period(&views, &mut self.reports, &mut ctx);
+            self.reports.truncate(MAX_REPORTS);
+        }
+        if self.shaping && self.shaper_wake <= now {
+            for (i, face) in self.faces.iter().enumerate() {
+                if face.shaper.next_wake() <= now {
+                    self.touched.push(FaceId(i as u16));
+                }
+            }
+            self.shaper_wake = Time::NEVER;
+        }
+        let strategy = self.strategy.next_wake() <= now;
+        self.release(now, strategy);
+        if self.shaping {
+            self.shaper_wake = self.faces.iter().map(|face| face.shaper.next_wake()).min().unwrap_or(Time::NEVER);
+        }
+    }
+
+    /// What components see of a face at `now`.
+    fn view(&mut self, now: Time, face: FaceId) -> FaceView {
+        self.advance(now, face);
+        self.faces[face.index()].view(face)
+    }
+
+    fn advance(&mut self, now: Time, face: FaceId) {
+        let egress = &mut self.faces[face.index()].egress;
+        egress.advance(now, &mut self.out, &mut self.trace);
+        let due = egress.due();
+        self.note_due(face, due);
+    }
+
+    #[inline]
+    fn note_due(&mut self, face: FaceId, due: Time) {
+        if due != self.due[face.index()] {
+            self.due[face.index()] = due;
+            self.egress_wake = self.egress_wake.min(due);
+        }
+    }
+
+    /// The totals of a face's egress and the state of its queue at `now`; all zero for a face that does not exist.
+    pub fn face_counters(&mut self, now: Time, face: FaceId) -> FaceCounters {
+        if face.index() >= self.faces.len() {
+            return FaceCounters::default();
+        }
+        self.advance(now, face);
+        self.faces[face.index()].egress.snapshot()
+    }
+
+    /// The node's totals.
+    pub fn counters(&self) -> NodeCounters {
+        let held = self.faces.iter().map(|face| u64::from(face.shaper.held())).sum();
+        NodeCounters { pit: self.pit.len() as u64, cache: self.cs.len() as u64, held, ..self.counters }
+    }
+
+    /// Bytes of memory the PIT uses, with its timers and index.
+    pub fn pit_memory(&self) -> usize {
+        self.pit.memory()
+    }
+
+    /// Pushes the share of a prefix's Interests that each next hop gets; nothing if the strategy does not split.
+    pub fn shares(&self, prefix: PrefixId, out: &mut Vec<(FaceId, f64)>) {
+        let hops = self.fib.hops(prefix);
+        let mut shares = Vec::new();
+        self.strategy.shares(prefix, hops, &mut shares);
+        out.extend(hops.iter().map(|hop| hop.face).zip(shares));
+    }
+
+    /// Takes what the components recorded since the last call. Records of egress queues may come late (see
+    /// [`crate::egress`]); each has its time.
+    pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceEvent> + '_ {
+        self.trace.drain()
+    }
+
+    /// Takes what the meter wants the planner to hear.
+    pub fn drain_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
+        self.reports.drain(..)
+    }
+
+    /// Carries out an order of the planner to this node: new costs of next hops that exist. Whose orders count (the
+    /// election) is for the driver to say.
+    pub fn apply_order(&mut self, now: Time, order: &Order) {
+        self.fib.set_costs(order.prefix, &order.hops);
+        if order.prefix.index() < self.fib.prefixes() {
+            self.tell_next_hops(now, order.prefix);
+        }
+        self.release_held(now);
+    }
+}

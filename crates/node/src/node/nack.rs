@@ -1,0 +1,74 @@
+//! The NACK pipeline.
+
+use super::Node;
+use crate::counters::DropCause;
+use ndnweir_core::ctx::Ctx;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::shaper::Outcome;
+use ndnweir_core::strategy::{NackReturn, Strategy};
+use ndnweir_core::units::Time;
+
+impl Node {
+    pub(super) fn on_nack(&mut self, now: Time, face: FaceId, packet: Packet) {
+        self.counters.nacks += 1;
+        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+            self.drop(DropCause::Down);
+            return;
+        }
+        let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
+        let matching = found.and_then(|(slot, prefix)| {
+            let record = self.pit.sent_to_mut(slot, face)?;
+            // A NACK for an Interest that has been sent anew since says nothing about the new one.
+            if record.nonce != packet.nonce || record.nacked.is_some() {
+                return None;
+            }
+            record.nacked = Some(packet.reason);
+            Some((slot, prefix, *record))
+        });
+        let Some((slot, prefix, record)) = matching else {
+            self.counters.unmatched_nacks += 1;
+            self.drop(DropCause::Protocol);
+            return;
+        };
+        if self.shaping {
+            self.tell_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
+        }
+        let mut downstreams = std::mem::take(&mut self.downstreams);
+        downstreams.clear();
+        downstreams.extend((0..self.pit.ins(slot)).map(|i| self.pit.downstream(slot, i).0.face));
+        let mut choice = std::mem::take(&mut self.choice);
+        choice.clear();
+        let mut note = self.pit.note(slot);
+        let mut event = NackReturn {
+            packet: &packet,
+            face,
+            prefix,
+            hops: self.fib.hops(prefix),
+            sent: self.pit.sent(slot),
+            downstreams: &downstreams,
+            note: &mut note,
+        };
+        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+        self.strategy.on_nack(&mut event, &mut choice, &mut ctx);
+        self.pit.set_note(slot, note);
+        let in_face = downstreams.first().copied().unwrap_or(FaceId::NONE);
+        self.downstreams = downstreams;
+        if choice.copies().is_empty() && !choice.is_held() {
+            if let Some(reason) = choice.refusal() {
+                self.refuse(now, slot, reason, &packet);
+            } else if let Some((face, reason)) = choice.refusal_of_one() {
+                self.refuse_one(now, slot, face, reason, &packet);
+            }
+        } else {
+            let interest = self.restored(&packet, slot);
+            self.carry_out(now, slot, prefix, in_face, &interest, &choice);
+        }
+        self.choice = choice;
+    }
+
+    /// The Interest in a NACK, as it was sent but for what it gathered on the way.
+    fn restored(&self, nack: &Packet, slot: u32) -> Packet {
+        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), ..*nack }
+    }
+}

@@ -1,0 +1,249 @@
+//! Sending: Interests through shapers, held Interests, NACKs, and the end of PIT entries.
+
+use super::Node;
+use crate::counters::DropCause;
+use crate::pit::InRecord;
+use ndnweir_core::ctx::Ctx;
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::meter::{InterestOut, Meter};
+use ndnweir_core::packet::{Kind, NackReason, Packet};
+use ndnweir_core::shaper::{Admission, Answer, Outcome, ShapeEvent, Shaper};
+use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
+use ndnweir_core::units::Time;
+
+/// Interests released in one call at most: more than a sane component holds.
+const MAX_RELEASES: usize = 1 << 20;
+
+/// What became of one copy of an Interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// It was sent, or a shaper holds it, or its hop limit ended here.
+    Away,
+    /// It may not leave by this face.
+    Rejected(NackReason),
+}
+
+impl Node {
+    #[inline]
+    pub(super) fn drop(&mut self, cause: DropCause) {
+        self.counters.drops[cause as usize] += 1;
+    }
+
+    /// Sends one copy of a pending Interest, if the shaper agrees.
+    #[inline]
+    pub(super) fn send_interest(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        in_face: FaceId,
+        face: FaceId,
+        packet: Packet,
+    ) -> Sent {
+        let Some(out) = self.faces.get(face.index()) else { return Sent::Rejected(NackReason::NoRoute) };
+        if face == in_face {
+            return Sent::Rejected(NackReason::NoRoute);
+        }
+        if packet.hop_limit == 0 && !out.egress.is_local() {
+            self.drop(DropCause::Protocol);
+            return Sent::Away;
+        }
+        if self.shaping {
+            match self.admit(now, prefix, in_face, face, &packet) {
+                Admission::Pass => {}
+                Admission::Hold => return Sent::Away,
+                Admission::Reject(reason) => return Sent::Rejected(reason),
+            }
+        }
+        self.emit_interest(now, slot, prefix, face, packet);
+        Sent::Away
+    }
+
+    fn admit(&mut self, now: Time, prefix: PrefixId, in_face: FaceId, face: FaceId, packet: &Packet) -> Admission {
+        if u64::from(self.faces[face.index()].shaper.held()) >= self.held_limit {
+            self.counters.held_full += 1;
+            self.drop(DropCause::Bound);
+            return Admission::Reject(NackReason::Congestion);
+        }
+        let (out, downstream) = (self.view(now, face), self.view(now, in_face));
+        let downstream_backlog = self.faces[in_face.index()].egress.backlog(packet.name.flow);
+        let event = ShapeEvent { packet, prefix, out, downstream, downstream_backlog };
+        self.touched.push(face);
+        let face = &mut self.faces[face.index()];
+        let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
+        face.shaper.admit(&event, &mut ctx)
+    }
+
+    #[inline]
+    fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, mut packet: Packet) {
+        if let Some(nonce) = self.pit.record_sent(slot, face, packet.nonce, now) {
+            self.dead.insert(packet.name, nonce);
+        }
+        if self.metering {
+            let mut event = InterestOut { packet: &mut packet, prefix, face };
+            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+            self.meter.on_interest_out(&mut event, &mut ctx);
+        }
+        self.emit(now, face, packet);
+    }
+
+    /// Hands a packet to a face's egress.
+    #[inline]
+    pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: Packet) {
+        let egress = &mut self.faces[face.index()].egress;
+        egress.offer(now, packet, &mut self.out, &mut self.trace);
+        let due = egress.due();
+        self.note_due(face, due);
+    }
+
+    pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
+        self.counters.nacks_sent[nack.reason as usize] += 1;
+        self.emit(now, face, nack);
+    }
+
+    /// A NACK to one downstream. It carries the tag and, if `cause` is itself a NACK, the mark of what caused it.
+    fn nack_downstream(&mut self, now: Time, record: &InRecord, reason: NackReason, cause: &Packet) {
+        let mark = if cause.kind == Kind::Nack { cause.mark } else { 0 };
+        let nack = Packet { nonce: record.nonce, size: record.size(), ..cause.nack(reason) };
+        self.send_nack(now, record.face, Packet { mark, lifetime_ms: 0, payload: 0, ..nack });
+        self.counters.refused += 1;
+    }
+
+    /// Answers one downstream with a NACK; the entry stays for the others.
+    pub(super) fn refuse_one(&mut self, now: Time, slot: u32, face: FaceId, reason: NackReason, cause: &Packet) {
+        if self.pit.ins(slot) == 1 {
+            if self.pit.downstream(slot, 0).0.face == face {
+                self.refuse(now, slot, reason, cause);
+            }
+            return;
+        }
+        let Some(record) = self.pit.leave(slot, face, now) else { return };
+        self.counters.pending -= 1;
+        if self.metering {
+            self.faces[face.index()].flows.remove(cause.name.flow);
+        }
+        self.nack_downstream(now, &record, reason, cause);
+    }
+
+    /// Answers every downstream of an entry with a NACK and forgets the entry.
+    pub(super) fn refuse(&mut self, now: Time, slot: u32, reason: NackReason, cause: &Packet) {
+        for i in 0..self.pit.ins(slot) {
+            let (record, expiry) = self.pit.downstream(slot, i);
+            if expiry < now {
+                self.counters.expired += 1;
+            } else {
+                self.nack_downstream(now, &record, reason, cause);
+            }
+        }
+        self.bury(slot);
+        self.forget(now, slot, FaceId::NONE, Outcome::Superseded);
+    }
+
+    /// The lifetime of an entry's last downstream has ended.
+    pub(super) fn on_expiry(&mut self, now: Time, slot: u32) {
+        self.counters.pit_expired += 1;
+        self.counters.expired += self.pit.ins(slot) as u64;
+        if let Some(prefix) = self.fib.prefix(self.pit.name(slot).flow) {
+            let event = TimeoutEvent { prefix, hops: self.fib.hops(prefix), sent: self.pit.sent(slot) };
+            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+            self.strategy.on_timeout(&event, &mut ctx);
+        }
+        self.bury(slot);
+        self.forget(now, slot, FaceId::NONE, Outcome::Timeout);
+    }
+
+    /// Remembers the nonces sent for an entry that ends without Data.
+    fn bury(&mut self, slot: u32) {
+        let name = self.pit.name(slot);
+        for record in self.pit.sent(slot) {
+            self.dead.insert(name, record.nonce);
+        }
+    }
+
+    /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
+    #[inline]
+    pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+        self.counters.pending -= self.pit.ins(slot) as u64;
+        if self.shaping {
+            let name = self.pit.name(slot);
+            for i in 0..self.pit.sent(slot).len() {
+                let record = self.pit.sent(slot)[i];
+                if record.nacked.is_none() && record.face != answered {
+                    self.tell_shaper(now, &record, outcome, &Packet { name, ..Packet::default() });
+                }
+            }
+        }
+        if self.metering {
+            let flow = self.pit.name(slot).flow;
+            for i in 0..self.pit.ins(slot) {
+                let face = self.pit.downstream(slot, i).0.face;
+                self.faces[face.index()].flows.remove(flow);
+            }
+        }
+        self.pit.remove(slot);
+    }
+
+    /// Tells a face's shaper what became of an Interest that left by it.
+    pub(super) fn tell_shaper(&mut self, now: Time, record: &OutRecord, outcome: Outcome, packet: &Packet) {
+        let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
+        let rtt = (!record.resent()).then(|| now.since(record.sent));
+        let answer = Answer { outcome, packet, prefix, sent: record.sent, rtt };
+        self.touched.push(record.face);
+        let face = &mut self.faces[record.face.index()];
+        let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
+        face.shaper.on_answer(&answer, &mut ctx);
+    }
+
+    /// Sends what shapers and the strategy let go after a hook.
+    #[inline]
+    pub(super) fn release_held(&mut self, now: Time) {
+        if self.shaping || self.strategy_holds > 0 {
+            self.release(now, self.strategy_holds > 0);
+        }
+    }
+
+    pub(super) fn release(&mut self, now: Time, strategy: bool) {
+        for _ in 0..MAX_RELEASES {
+            if let Some(face) = self.touched.last().copied() {
+                let view = self.view(now, face);
+                let out = &mut self.faces[face.index()];
+                let mut ctx = Ctx { now, rng: &mut out.shaper_rng, trace: &mut self.trace };
+                match out.shaper.release(&view, &mut ctx) {
+                    Some(packet) => self.let_go(now, face, packet, false),
+                    None => {
+                        self.shaper_wake = self.shaper_wake.min(out.shaper.next_wake());
+                        self.touched.pop();
+                    }
+                }
+                continue;
+            }
+            if !strategy {
+                break;
+            }
+            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+            let Some(released) = self.strategy.release(&mut ctx) else { break };
+            self.strategy_holds = self.strategy_holds.saturating_sub(1);
+            self.let_go(now, released.face, released.packet, true);
+        }
+        self.touched.clear();
+    }
+
+    /// A held Interest may leave, unless nobody waits for it any more.
+    fn let_go(&mut self, now: Time, face: FaceId, packet: Packet, shape: bool) {
+        let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
+        let Some((slot, prefix)) = found.filter(|_| face.index() < self.faces.len()) else {
+            self.counters.held_stale += 1;
+            return;
+        };
+        if !shape {
+            self.emit_interest(now, slot, prefix, face, packet);
+            return;
+        }
+        let in_face = self.pit.downstream(slot, 0).0.face;
+        if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, packet)
+            && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
+        {
+            self.refuse(now, slot, reason, &packet);
+        }
+    }
+}

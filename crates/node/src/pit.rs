@@ -1,0 +1,405 @@
+//! The pending Interest table.
+//!
+//! One entry per name, 64 bytes with its timer: one downstream (in-record) and one upstream (out-record) inline, more of
+//! either in a pooled side table. The lifetime timers are a [`Wheel`] over the same slots.
+//!
+//! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest that insists on freshness and joins
+//! one that does not gets whatever that one gets.
+
+use crate::index::{Index, Vacant};
+use crate::wheel::Wheel;
+use ndnweir_core::fields::Fields;
+use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::packet::Packet;
+use ndnweir_core::strategy::OutRecord;
+use ndnweir_core::units::{Span, Time};
+
+const NIL: u32 = u32::MAX;
+/// [`Entry::outs`] when the out-records are in the side table.
+const SPILLED: u8 = 2;
+/// The bit of [`InRecord::size_and_renewed`] that says the Interest was retransmitted.
+const RENEWED: u16 = 1 << 15;
+
+/// A downstream that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InRecord {
+    /// When its Interest arrived (the last one).
+    pub(crate) asked: Time,
+    /// The nonce of that Interest.
+    pub(crate) nonce: u32,
+    /// Where from.
+    pub(crate) face: FaceId,
+    size_and_renewed: u16,
+}
+
+impl InRecord {
+    /// The Interest's bytes on the wire (up to 32 KiB; a packet has at most 8800).
+    pub(crate) fn size(&self) -> u32 {
+        u32::from(self.size_and_renewed & !RENEWED)
+    }
+
+    /// Whether it asked more than once.
+    pub(crate) fn renewed(&self) -> bool {
+        self.size_and_renewed & RENEWED != 0
+    }
+
+    fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
+        let size = packet.size.min(u32::from(RENEWED - 1)) as u16;
+        InRecord { asked: now, nonce: packet.nonce, face, size_and_renewed: size }
+    }
+}
+
+/// What is pending for a name.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name: NameId,
+    first: InRecord,
+    out: OutRecord,
+    /// The row of the side table; in a free slot the next free slot.
+    spill: u32,
+    mark: u8,
+    note: u8,
+    /// Out-records inline: 0 or 1; or [`SPILLED`].
+    outs: u8,
+    ins_spilled: bool,
+}
+
+/// Records beyond the first, all together. The vectors keep their memory for the next user.
+#[derive(Clone, Debug, Default)]
+struct Spill {
+    ins: Vec<(InRecord, Time)>,
+    outs: Vec<OutRecord>,
+}
+
+/// What a nonce says about an Interest whose name is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Not seen.
+    New,
+    /// From this very face: the link delivered it twice.
+    SameFace,
+    /// From or to another face: it loops.
+    Loop,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(crate) struct Pit {
+    entries: Vec<Entry>,
+    index: Index,
+    wheel: Wheel,
+    free: u32,
+    spills: Vec<Spill>,
+    free_spills: Vec<u32>,
+    /// The Interests' aggregated header fields, by slot; empty when the run has none.
+    fields: Vec<Fields>,
+    with_fields: bool,
+    len: usize,
+    limit: usize,
+}
+
+impl Pit {
+    pub(crate) fn new(limit: usize, with_fields: bool) -> Pit {
+        Pit {
+            entries: Vec::new(),
+            index: Index::new(),
+            wheel: Wheel::new(),
+            free: NIL,
+            spills: Vec::new(),
+            free_spills: Vec::new(),
+            fields: Vec::new(),
+            with_fields,
+            len: 0,
+            limit: limit.min(NIL as usize - 1),
+        }
+    }
+
+    /// Entries.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the bound is reached.
+    pub(crate) fn is_full(&self) -> bool {
+        self.len >= self.limit
+    }
+
+    /// Makes room in the index so that a vacancy found next can be filled.
+    #[inline]
+    pub(crate) fn reserve(&mut self) {
+        self.index.reserve();
+    }
+
+    /// The slot of a name, or where it would go.
+    #[inline]
+    pub(crate) fn find(&self, name: NameId) -> Result<u32, Vacant> {
+        self.index.find(name, |slot| self.entries[slot as usize].name == name)
+    }
+
+    /// A new entry for an Interest from `face`.
+    #[inline]
+    pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
+        let entry = Entry {
+            name: packet.name,
+            first: InRecord::of(packet, face, now),
+            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
+            spill: NIL,
+            mark: 0,
+            note: 0,
+            outs: 0,
+            ins_spilled: false,
+        };
+        let slot = if self.free == NIL {
+            self.entries.push(entry);
+            (self.entries.len() - 1) as u32
+        } else {
+            let slot = self.free;
+            self.free = self.entries[slot as usize].spill;
+            self.entries[slot as usize] = entry;
+            slot
+        };
+        if self.with_fields {
+            if self.fields.len() <= slot as usize {
+                self.fields.resize(slot as usize + 1, Fields::default());
+            }
+            self.fields[slot as usize] = packet.fields;
+        }
+        self.index.fill(vacant, packet.name, slot);
+        self.wheel.set(slot, now + Span::from_millis(u64::from(packet.lifetime_ms)), now);
+        self.len += 1;
+        slot
+    }
+
+    /// Forgets an entry.
+    #[inline]
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let Entry { name, spill, .. } = self.entries[slot as usize];
+        self.wheel.cancel(slot);
+        self.index.remove(name, slot);
+        if spill != NIL {
+            let row = &mut self.spills[spill as usize];
+            row.ins.clear();
+            row.outs.clear();
+            self.free_spills.push(spill);
+        }
+        self.entries[slot as usize].spill = self.free;
+        self.free = slot;
+        self.len -= 1;
+    }
+
+    /// Forgets everything; the memory of inline entries is kept.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.index.clear();
+        self.wheel.clear();
+        self.spills.clear();
+        self.free_spills.clear();
+        self.free = NIL;
+        self.len = 0;
+    }
+
+    /// The name of an entry.
+    pub(crate) fn name(&self, slot: u32) -> NameId {
+        self.entries[slot as usize].name
+    }
+
+    /// What a nonce from `face` means for this entry.
+    #[inline]
+    pub(crate) fn seen(&self, slot: u32, nonce: u32, face: FaceId) -> Seen {
+        let mut known = false;
+        for i in 0..self.ins(slot) {
+            let record = self.downstream(slot, i).0;
+            if record.nonce == nonce {
+                if record.face == face {
+                    return Seen::SameFace;
+                }
+                known = true;
+            }
+        }
+        if known || self.sent(slot).iter().any(|record| record.nonce == nonce) { Seen::Loop } else { Seen::New }
+    }
+
+    /// Downstreams of an entry.
+    #[inline]
+    pub(crate) fn ins(&self, slot: u32) -> usize {
+        let entry = &self.entries[slot as usize];
+        if entry.ins_spilled { self.spills[entry.spill as usize].ins.len() } else { 1 }
+    }
+
+    /// The `i`-th downstream, with the end of its patience.
+    #[inline]
+    pub(crate) fn downstream(&self, slot: u32, i: usize) -> (InRecord, Time) {
+        let entry = &self.entries[slot as usize];
+        if entry.ins_spilled {
+            self.spills[entry.spill as usize].ins[i]
+        } else {
+            (entry.first, self.wheel.deadline(slot))
+        }
+    }
+
+    /// The side-table row of an entry, made if need be.
+    fn spill(&mut self, slot: u32) -> usize {
+        let entry = &mut self.entries[slot as usize];
+        if entry.spill == NIL {
+            entry.spill = self.free_spills.pop().unwrap_or_else(|| {
+                self.spills.push(Spill::default());
+                (self.spills.len() - 1) as u32
+            });
+        }
+        entry.spill as usize
+    }
+
+    /// Another Interest for a pending name. Whether `face` was waiting already.
+    pub(crate) fn join(&mut self, slot: u32, packet: &Packet, face: FaceId, now: Time) -> bool {
+        let expiry = now + Span::from_millis(u64::from(packet.lifetime_ms));
+        let mut record = InRecord::of(packet, face, now);
+        let entry = &mut self.entries[slot as usize];
+        if !entry.ins_spilled && entry.first.face == face {
+            record.size_and_renewed |= RENEWED;
+            entry.first = record;
+            self.wheel.set(slot, expiry, now);
+            return true;
+        }
+        if !entry.ins_spilled {
+            let first = (entry.first, self.wheel.deadline(slot));
+            entry.ins_spilled = true;
+            let row = self.spill(slot);
+            self.spills[row].ins.push(first);
+        }
+        let ins = &mut self.spills[self.entries[slot as usize].spill as usize].ins;
+        let waiting = ins.iter_mut().find(|(known, _)| known.face == face);
+        let renewed = waiting.is_some();
+        match waiting {
+            Some(known) => {
+                record.size_and_renewed |= RENEWED;
+                *known = (record, expiry);
+            }
+            None => ins.push((record, expiry)),
+        }
+        let last = ins.iter().map(|&(_, expiry)| expiry).max().unwrap_or(expiry);
+        self.wheel.set(slot, last, now);
+        renewed
+    }
+
+    /// Takes one of several downstreams out.
+    pub(crate) fn leave(&mut self, slot: u32, face: FaceId, now: Time) -> Option<InRecord> {
+        let entry = &self.entries[slot as usize];
+        if !entry.ins_spilled {
+            return None;
+        }
+        let ins = &mut self.spills[entry.spill as usize].ins;
+        let found = ins.iter().position(|(record, _)| record.face == face)?;
+        let (left, _) = ins.remove(found);
+        if let Some(last) = ins.iter().map(|&(_, expiry)| expiry).max() {
+            self.wheel.set(slot, last, now);
+        }
+        Some(left)
+    }
+
+    /// What was sent for an entry.
+    #[inline]
+    pub(crate) fn sent(&self, slot: u32) -> &[OutRecord] {
+        let entry = &self.entries[slot as usize];
+        match entry.outs {
+            SPILLED => &self.spills[entry.spill as usize].outs,
+            n => &std::slice::from_ref(&entry.out)[..usize::from(n)],
+        }
+    }
+
+    fn sent_mut(&mut self, slot: u32) -> &mut [OutRecord] {
+        let entry = &mut self.entries[slot as usize];
+        match entry.outs {
+            SPILLED => &mut self.spills[entry.spill as usize].outs,
+            n => &mut std::slice::from_mut(&mut entry.out)[..usize::from(n)],
+        }
+    }
+
+    /// Records that the Interest leaves by `face`. The nonce it had there before, if it is another one.
+    #[inline]
+    pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, nonce: u32, now: Time) -> Option<u32> {
+        let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
+        let entry = &mut self.entries[slot as usize];
+        if entry.outs == 0 {
+            entry.out = record;
+            entry.outs = 1;
+            return None;
+        }
+        if let Some(known) = self.sent_mut(slot).iter_mut().find(|known| known.face == face) {
+            let former = known.nonce;
+            *known = OutRecord { sends: known.sends.saturating_add(1), ..record };
+            return (former != nonce).then_some(former);
+        }
+        let row = self.spill(slot);
+        let entry = &mut self.entries[slot as usize];
+        if entry.outs != SPILLED {
+            entry.outs = SPILLED;
+            self.spills[row].outs.push(entry.out);
+        }
+        self.spills[row].outs.push(record);
+        None
+    }
+
+    /// The out-record towards `face`, to note a NACK in it.
+    pub(crate) fn sent_to_mut(&mut self, slot: u32, face: FaceId) -> Option<&mut OutRecord> {
+        self.sent_mut(slot).iter_mut().find(|record| record.face == face)
+    }
+
+    /// The mark recorded from Interests.
+    pub(crate) fn mark(&self, slot: u32) -> u8 {
+        self.entries[slot as usize].mark
+    }
+
+    /// Records the mark of an Interest.
+    pub(crate) fn add_mark(&mut self, slot: u32, mark: u8) {
+        let known = &mut self.entries[slot as usize].mark;
+        *known = (*known).max(mark);
+    }
+
+    /// The strategy's byte.
+    pub(crate) fn note(&self, slot: u32) -> u8 {
+        self.entries[slot as usize].note
+    }
+
+    /// Keeps the strategy's byte.
+    pub(crate) fn set_note(&mut self, slot: u32, note: u8) {
+        self.entries[slot as usize].note = note;
+    }
+
+    /// The pending Interest's header fields; none in a run without any.
+    pub(crate) fn fields_mut(&mut self, slot: u32) -> Option<&mut Fields> {
+        self.fields.get_mut(slot as usize)
+    }
+
+    /// The pending Interest's header fields.
+    pub(crate) fn fields(&self, slot: u32) -> Fields {
+        self.fields.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// When [`Pit::expire`] should be asked next; perhaps early.
+    #[inline]
+    pub(crate) fn next_expiry(&self) -> Time {
+        self.wheel.next()
+    }
+
+    /// The next entry whose last downstream has lost patience by `now`; its timer is no longer set.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<u32> {
+        self.wheel.pop(now)
+    }
+
+    /// Bytes of memory it uses.
+    pub(crate) fn memory(&self) -> usize {
+        let spilled = |spill: &Spill| {
+            size_of::<Spill>()
+                + spill.ins.capacity() * size_of::<(InRecord, Time)>()
+                + spill.outs.capacity() * size_of::<OutRecord>()
+        };
+        self.entries.capacity() * size_of::<Entry>()
+            + self.index.memory()
+            + self.wheel.memory()
+            + self.fields.capacity() * size_of::<Fields>()
+            + self.spills.iter().map(spilled).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Networks to measure the engine with. The clock belongs to the caller: nothing here reads one.
+
+use crate::network::{Consumer, Direction, Impairment, Link, Network, NodeKind, Producer, Retry, Routing, Traffic};
+use crate::observer::NoObserver;
+use crate::{Outcome, RunOptions};
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use serde_json::json;
+
+/// Content bytes of a Data in all cases, as in the reference runs of ndnSIM.
+pub const PAYLOAD: u32 = 1024;
+/// Bytes of that Data on the wire in ndnSIM 2.8.
+pub const DATA_SIZE: u32 = 1064;
+/// Bytes of an Interest for it.
+pub const INTEREST_SIZE: u32 = 30;
+/// Bytes a point-to-point link of ndnSIM adds.
+pub const FRAMING: Bytes = Bytes::new(2);
+
+/// A network to run, with the scheme to run it under.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Short name for tables.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// The network.
+    pub network: Network,
+    /// The scheme.
+    pub scheme: Scheme,
+}
+
+/// What a case did; the caller adds how long it took.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Packets that crossed one link.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Most packets under way at once.
+    pub peak_in_flight: u64,
+    /// Most PIT entries, added up over nodes.
+    pub peak_pending: u64,
+    /// Segments delivered.
+    pub segments: u64,
+}
+
+impl Case {
+    /// Runs it with recording off.
+    ///
+    /// # Errors
+    /// As [`crate::run`].
+    pub fn run(&self) -> Result<Work, crate::NetworkError> {
+        let outcome = crate::run(&self.network, &self.scheme, 1, &mut NoObserver, RunOptions::default())?;
+        Ok(Work::of(&outcome))
+    }
+}
+
+impl Work {
+    fn of(outcome: &Outcome) -> Work {
+        Work {
+            packet_hops: outcome.packet_hops,
+            events: outcome.events,
+            peak_in_flight: outcome.peak_in_flight,
+            peak_pending: outcome.nodes.iter().map(|n| n.pit_peak).sum(),
+            segments: outcome.consumers.iter().map(|c| c.segments).sum(),
+        }
+    }
+}
+
+/// A link as ndnSIM's point-to-point ones, alike in both directions.
+pub fn link(a: usize, b: usize, rate: Rate, delay: Span, queue: u32) -> Link {
+    let direction = Direction {
+        framing: FRAMING,
+        impairment: Impairment::default(),
+        ..Direction::new(rate, delay, Limit::Packets(queue))
+    };
+    Link::symmetric(a, b, direction)
+}
+
+/// A producer with the sizes above.
+pub fn producer(node: usize, prefix: u32) -> Producer {
+    Producer { node, prefix, payload: PAYLOAD, size: DATA_SIZE, freshness: Span::ZERO }
+}
+
+/// A consumer with the sizes above that starts at once and asks to the end, with ndnSIM's lifetime of 2 s.
+pub fn consumer(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
+    Consumer {
+        node,
+        prefix,
+        object: 0,
+        traffic,
+        start: Time::ZERO,
+        stop: None,
+        interest_size: INTEREST_SIZE,
+        lifetime: Span::from_millis(2000),
+    }
+}
+
+fn nodes(n: usize) -> Vec<NodeKind> {
+    vec![NodeKind::Ndn { cache: 0 }; n]
+}
+
+/// Two consumers, two routers, two producers; consumer i is node i, its producer node 4 + i.
+pub fn dumbbell(rate: Rate, delay: Span, queue: u32, duration: Span) -> Network {
+    let ends = [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)];
+    let fetch = |i: usize| consumer(i, i as u32, Traffic::Fetch { segments: None, consumer: None });
+    Network {
+        nodes: nodes(6),
+        links: ends.iter().map(|&(a, b)| link(a, b, rate, delay, queue)).collect(),
+        prefixes: 2,
+        producers: (0..2).map(|i| producer(4 + i, i as u32)).collect(),
+        consumers: (0..2).map(fetch).collect(),
+        duration,
+        sampling: Span::ZERO,
+        ..Network::default()
+    }
+}
+
+/// A square grid, 1 Gbit/s and 10 ms per link, with 20 consumers of constant rate: consumer i on node 5·i mod side²,
+/// its producer on node (37·i + 13) mod side².
+pub fn grid(side: usize, gap: Span, duration: Span) -> Network {
+    let mut links = Vec::new();
+    for row in 0..side {
+        for column in 0..side {
+            let node = row * side + column;
+            let rate = Rate::from_mbps(1000.0);
+            if column + 1 < side {
+                links.push(link(node, node + 1, rate, Span::from_millis(10), 100));
+            }
+            if row + 1 < side {
+                links.push(link(node, node + side, rate, Span::from_millis(10), 100));
+            }
+        }
+    }
+    let count = side * side;
+    let stream = Traffic::Stream { gap, segments: None, retry: Retry::Lifetime(u32::MAX) };
+    Network {
+        nodes: nodes(count),
+        links,
+        prefixes: 20,
+        producers: (0..20).map(|i| producer((37 * i + 13) % count, i as u32)).collect(),
+        consumers: (0..20).map(|i| consumer(5 * i % count, i as u32, stream.clone())).collect(),
+        routing: Routing::default(),
+        duration,
+        sampling: Span::ZERO,
+        ..Network::default()
+    }
+}
+
+/// A chain of 8 long links with one fetch of a fixed window, so that about `packets` are under way.
+pub fn pipe(packets: u32, hops: u64) -> (Network, Scheme) {
+    let rate = Rate::from_mbps(100_000.0);
+    // The window is spread over a round trip by the rate of the first link.
+    let round_trip = rate.transmission_time(Bytes::new(u64::from(DATA_SIZE) + FRAMING.get())) * u64::from(packets);
+    let delay = round_trip / 16;
+    let links: Vec<_> = (0..8).map(|i| link(i, i + 1, rate, delay, packets)).collect();
+    let fetch = Traffic::Fetch { segments: None, consumer: None };
+    let rounds = (hops / (16 * u64::from(packets))).max(2);
+    let network = Network {
+        nodes: nodes(9),
+        links,
+        prefixes: 1,
+        producers: vec![producer(8, 0)],
+        consumers: vec![Consumer { lifetime: Span::from_millis(100_000), ..consumer(0, 0, fetch) }],
+        duration: round_trip * rounds,
+        pit_limit: 4 * packets as usize,
+        sampling: Span::ZERO,
+        ..Network::default()
+    };
+    let composition = json!({ "consumer": { "name": "fixed", "window": f64::from(packets) } });
+    let scheme = Scheme::resolve("fixed-window", &composition).unwrap_or_else(|_| fixed());
+    (network, scheme)
+}
+
+fn fixed() -> Scheme {
+    #[expect(clippy::expect_used, reason = "a scheme that comes with the product")]
+    Scheme::named("fixed").expect("the scheme exists")
+}
+
+/// All cases; `scale` in (0, 1] shortens them alike.
+pub fn cases(scale: f64) -> Vec<Case> {
+    let plain = |name, summary, network| Case { name, summary, network, scheme: fixed() };
+    let ms = Span::from_millis;
+    let window = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
+    let dumbbell = Case {
+        name: "dumbbell",
+        summary: "two fetches over 10 Mbit/s, 10 ms",
+        network: dumbbell(Rate::from_mbps(10.0), ms(10), 100, Span::from_millis(600_000).scale(scale)),
+        scheme: Scheme::resolve("fixed-window", &window).unwrap_or_else(|_| fixed()),
+    };
+    let grid = |gap, duration: Span| grid(10, gap, duration.scale(scale));
+    let mut cases = vec![
+        dumbbell,
+        plain("grid", "10×10, 1 Gbit/s, 10 ms, 20 consumers at 1000 Interests/s", grid(ms(1), ms(20_000))),
+    ];
+    for (name, summary, packets) in [
+        ("pipe-1e4", "10⁴ packets in flight on 8 links", 10_000),
+        ("pipe-1e5", "10⁵ packets in flight on 8 links", 100_000),
+        ("pipe-1e6", "10⁶ packets in flight on 8 links", 1_000_000),
+    ] {
+        let (network, scheme) = pipe(packets, (4.8e7 * scale) as u64);
+        cases.push(Case { name, summary, network, scheme });
+    }
+    cases
+}

@@ -1,0 +1,231 @@
+//! Whether a [`Network`] can be simulated.
+
+use crate::network::{Change, Direction, Link, Metric, Network, NetworkError, NodeKind, Routes, Traffic};
+use ndnweir_core::queue::Limit;
+use ndnweir_core::units::{Bytes, Rate, Span};
+
+/// The most places, links, prefixes or applications a run can have (sources of events are numbered in 32 bits, faces
+/// of a node in 16).
+const MOST: usize = 1 << 24;
+/// The most applications and neighbours one node can have.
+const MOST_FACES: usize = 60_000;
+/// The longest run, delay or lifetime: about 146 years, so that no sum overflows.
+const LONGEST: Span = Span::from_nanos(1 << 62);
+/// The largest extra delay: it is stored in 32 bits of nanoseconds.
+const LONGEST_JITTER: Span = Span::from_nanos(u32::MAX as u64);
+/// The most objects of a catalogue: their weights are tabulated.
+const MOST_OBJECTS: u32 = 50_000_000;
+/// The largest packet: NDN's practical limit is 8800 bytes, jumbo experiments stay below this.
+const LARGEST_PACKET: u32 = 1 << 20;
+
+fn fail<T>(message: String) -> Result<T, NetworkError> {
+    Err(NetworkError(message))
+}
+
+impl Network {
+    /// Finds whatever cannot be simulated.
+    ///
+    /// # Errors
+    /// A sentence on the first thing that is wrong, with the index of the item.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        for (what, count) in [
+            ("nodes", self.nodes.len()),
+            ("links", self.links.len()),
+            ("consumers", self.consumers.len()),
+            ("producers", self.producers.len()),
+            ("prefixes", self.prefixes as usize),
+        ] {
+            if count > MOST {
+                return fail(format!("{count} {what}: at most {MOST} can be simulated"));
+            }
+        }
+        if self.duration == Span::ZERO || self.duration > LONGEST {
+            return fail(format!("duration {}: give more than zero and at most {LONGEST}", self.duration));
+        }
+        if self.start_jitter > LONGEST || self.control_delay > LONGEST {
+            return fail(format!("start jitter and control delay must be at most {LONGEST}"));
+        }
+        if self.pit_limit == 0 {
+            return fail("a PIT limit of zero forwards nothing: give at least 1".into());
+        }
+        match self.routing.routes {
+            Routes::KShortest(0) => return fail("0 shortest paths: give at least 1".into()),
+            Routes::KShortest(_) | Routes::Shortest | Routes::LoopFree => {}
+        }
+        self.check_links()?;
+        self.check_overlay()?;
+        self.check_applications()?;
+        self.check_faces()?;
+        self.changes.iter().enumerate().try_for_each(|(i, (_, change))| self.check_change(i, change))
+    }
+
+    fn check_links(&self) -> Result<(), NetworkError> {
+        for (i, link) in self.links.iter().enumerate() {
+            if link.a >= self.nodes.len() || link.b >= self.nodes.len() {
+                return fail(format!("link {i} ends at a node that does not exist"));
+            }
+            if link.a == link.b {
+                return fail(format!("link {i} joins node {} to itself", link.a));
+            }
+            if link.cost == 0 && self.routing.metric == Metric::Cost {
+                return fail(format!("link {i} has cost 0: give at least 1, or routes may loop"));
+            }
+            check_direction(i, &link.forth)?;
+            check_direction(i, &link.back)?;
+            self.check_switch_ports(i, link)?;
+        }
+        Ok(())
+    }
+
+    fn check_switch_ports(&self, i: usize, link: &Link) -> Result<(), NetworkError> {
+        let from_switch = [(link.a, &link.forth), (link.b, &link.back)];
+        for (from, direction) in from_switch {
+            if self.nodes[from] == NodeKind::Switch && direction.marker.is_some() {
+                return fail(format!("link {i} has a marker at switch {from}: switches do not mark"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_overlay(&self) -> Result<(), NetworkError> {
+        for &(a, b) in self.overlay.iter().flatten() {
+            if a == b || !self.is_ndn(a) || !self.is_ndn(b) {
+                return fail(format!("overlay pair {a}, {b}: give two different NDN nodes"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_ndn(&self, node: usize) -> bool {
+        matches!(self.nodes.get(node), Some(NodeKind::Ndn { .. }))
+    }
+
+    fn check_applications(&self) -> Result<(), NetworkError> {
+        for (i, producer) in self.producers.iter().enumerate() {
+            if !self.is_ndn(producer.node) {
+                return fail(format!("producer {i} is not on an NDN node"));
+            }
+            if producer.prefix >= self.prefixes {
+                return fail(format!("producer {i} serves prefix {}, which does not exist", producer.prefix));
+            }
+            if producer.size == 0 || producer.size > LARGEST_PACKET || producer.payload > producer.size {
+                return fail(format!(
+                    "producer {i}: Data of {} bytes with {} bytes of content; sizes go from 1 to {LARGEST_PACKET}",
+                    producer.size, producer.payload
+                ));
+            }
+        }
+        for (i, consumer) in self.consumers.iter().enumerate() {
+            if !self.is_ndn(consumer.node) {
+                return fail(format!("consumer {i} is not on an NDN node"));
+            }
+            if consumer.prefix >= self.prefixes {
+                return fail(format!("consumer {i} asks for prefix {}, which does not exist", consumer.prefix));
+            }
+            if consumer.interest_size == 0 || consumer.interest_size > LARGEST_PACKET {
+                return fail(format!("consumer {i}: Interests of {} bytes", consumer.interest_size));
+            }
+            if consumer.lifetime < Span::from_millis(1) || consumer.lifetime > Span::from_millis(u32::MAX.into()) {
+                return fail(format!("consumer {i}: an Interest lifetime of {}", consumer.lifetime));
+            }
+            check_traffic(i, &consumer.traffic)?;
+        }
+        Ok(())
+    }
+
+    fn check_faces(&self) -> Result<(), NetworkError> {
+        let mut faces = vec![0usize; self.nodes.len()];
+        let ends = self.links.iter().flat_map(|link| [link.a, link.b]);
+        let apps = self.consumers.iter().map(|c| c.node).chain(self.producers.iter().map(|p| p.node));
+        let overlay = self.overlay.iter().flatten().flat_map(|&(a, b)| [a, b]);
+        for node in ends.chain(apps).chain(overlay) {
+            faces[node] += 1;
+        }
+        match faces.iter().position(|&n| n > MOST_FACES) {
+            Some(node) => fail(format!("node {node} has {} faces: at most {MOST_FACES} are possible", faces[node])),
+            None => Ok(()),
+        }
+    }
+
+    fn check_change(&self, i: usize, change: &Change) -> Result<(), NetworkError> {
+        let (link, node) = match *change {
+            Change::LinkDown { link } | Change::LinkUp { link } => (Some(link), None),
+            Change::Rate { link, rate, .. } => {
+                if rate == Rate::ZERO {
+                    return fail(format!("change {i}: rate zero; take the link down instead"));
+                }
+                (Some(link), None)
+            }
+            Change::Delay { link, delay, .. } => {
+                if delay > LONGEST {
+                    return fail(format!("change {i}: a delay of {delay}"));
+                }
+                (Some(link), None)
+            }
+            Change::Loss { link, loss, .. } => {
+                check_probability(loss).map_err(|e| NetworkError(format!("change {i}: loss {e}")))?;
+                (Some(link), None)
+            }
+            Change::Crash { node } | Change::Restart { node } => (None, Some(node)),
+        };
+        if link.is_some_and(|link| link >= self.links.len()) {
+            return fail(format!("change {i} names a link that does not exist"));
+        }
+        if node.is_some_and(|node| !self.is_ndn(node)) {
+            return fail(format!("change {i} names no NDN node"));
+        }
+        Ok(())
+    }
+}
+
+fn check_probability(p: f64) -> Result<(), String> {
+    if (0.0..=1.0).contains(&p) { Ok(()) } else { Err(format!("probability {p}: give 0 to 1")) }
+}
+
+fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> {
+    if direction.rate == Some(Rate::ZERO) {
+        return fail(format!("link {i} has rate zero"));
+    }
+    if direction.delay > LONGEST {
+        return fail(format!("link {i} has a delay of {}", direction.delay));
+    }
+    if matches!(direction.limit, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO)) {
+        return fail(format!("link {i} has a queue of zero: give at least one packet"));
+    }
+    if direction.framing.get() > u64::from(LARGEST_PACKET) {
+        return fail(format!("link {i} adds {} bytes to each packet", direction.framing.get()));
+    }
+    let impairment = &direction.impairment;
+    for (what, p) in [("loss", impairment.loss), ("duplicate", impairment.duplicate), ("reorder", impairment.reorder)] {
+        check_probability(p).map_err(|e| NetworkError(format!("link {i}: {what} {e}")))?;
+    }
+    if impairment.jitter + impairment.reorder_delay > LONGEST_JITTER {
+        return fail(format!("link {i}: jitter and reordering delay together exceed {LONGEST_JITTER}"));
+    }
+    Ok(())
+}
+
+fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
+    match *traffic {
+        Traffic::Fetch { segments: Some(0), .. } | Traffic::Stream { segments: Some(0), .. } => {
+            fail(format!("consumer {i} asks for an object of 0 segments: give at least 1"))
+        }
+        Traffic::Stream { gap: Span::ZERO, .. } | Traffic::Zipf { gap: Span::ZERO, .. } => {
+            fail(format!("consumer {i} sends Interests without any gap: give more than zero"))
+        }
+        Traffic::Fetch { segments: Some(n), .. } | Traffic::Stream { segments: Some(n), .. }
+            if n >= u64::from(u32::MAX) =>
+        {
+            fail(format!("consumer {i} asks for {n} segments: at most {} have numbers", u32::MAX - 1))
+        }
+        Traffic::Zipf { objects, exponent, .. }
+            if objects == 0 || objects > MOST_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
+        {
+            fail(format!(
+                "consumer {i}: a catalogue of {objects} objects with Zipf exponent {exponent}; \
+                 give 1 to {MOST_OBJECTS} objects and an exponent of 0 to 100"
+            ))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,176 @@
+//! Consumers on their local faces.
+
+use crate::observer::{ConsumerCounters, ConsumerId, Delivery, PathId};
+use crate::outcome::Account;
+use crate::requests::Requests;
+use ndnweir_core::ctx::TraceEvent;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::{Bytes, Time};
+use ndnweir_node::Fetcher;
+
+/// What asks.
+pub(super) enum Asker {
+    /// Under congestion control.
+    Fetch(Box<Fetcher>),
+    /// Without.
+    Requests(Box<Requests>),
+}
+
+/// A consumer application.
+pub(super) struct App {
+    pub(super) asker: Asker,
+    pub(super) number: u32,
+    pub(super) node: u32,
+    pub(super) face: u16,
+    pub(super) source: u32,
+    start: Time,
+    stop: Time,
+    /// Whether its node works.
+    paused: bool,
+}
+
+/// What the observer is to hear of a packet.
+pub(super) struct Reaction {
+    pub(super) delivery: Delivery,
+    pub(super) completed: bool,
+}
+
+impl App {
+    pub(super) fn new(asker: Asker, number: u32, node: u32, face: u16, start: Time, stop: Time) -> App {
+        App { asker, number, node, face, source: 0, start, stop, paused: false }
+    }
+
+    /// When it wants to act next.
+    pub(super) fn due(&self) -> Time {
+        if self.paused {
+            return Time::NEVER;
+        }
+        let own = match &self.asker {
+            Asker::Fetch(fetcher) => fetcher.poll_timeout(),
+            Asker::Requests(requests) => requests.poll_timeout(),
+        };
+        own.min(self.start).min(self.stop)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        if self.start <= now {
+            self.start = Time::NEVER;
+            match &mut self.asker {
+                Asker::Fetch(fetcher) => fetcher.start(now),
+                Asker::Requests(requests) => requests.start(now),
+            }
+        }
+        if self.stop <= now {
+            self.stop = Time::NEVER;
+            // A consumer whose start the seed moved beyond its end never starts.
+            self.start = Time::NEVER;
+            match &mut self.asker {
+                Asker::Fetch(fetcher) => fetcher.stop(now),
+                Asker::Requests(requests) => requests.stop(now),
+            }
+        }
+        match &mut self.asker {
+            Asker::Fetch(fetcher) => fetcher.handle_timeout(now),
+            Asker::Requests(requests) => requests.handle_timeout(now),
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match &mut self.asker {
+            Asker::Fetch(fetcher) => fetcher.poll_transmit(now),
+            Asker::Requests(requests) => requests.poll_transmit(now),
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Reaction> {
+        let mut delivery = Delivery {
+            at: now,
+            consumer: ConsumerId(self.number),
+            segment: 0,
+            payload: Bytes::new(packet.payload.into()),
+            delay: Default::default(),
+            rtt: None,
+            mark: packet.mark,
+            path: PathId(0),
+            retransmissions: 0,
+            in_order: true,
+        };
+        let completed;
+        match &mut self.asker {
+            Asker::Fetch(fetcher) => {
+                let got = fetcher.handle(now, packet)?;
+                delivery.segment = got.segment;
+                delivery.delay = got.delay;
+                delivery.rtt = got.rtt;
+                delivery.retransmissions = got.retransmissions;
+                delivery.in_order = got.in_order;
+                completed = got.completed;
+            }
+            Asker::Requests(requests) => {
+                let got = requests.handle(now, packet)?;
+                delivery.segment = got.segment;
+                delivery.delay = got.delay;
+                delivery.rtt = got.rtt;
+                delivery.retransmissions = got.retransmissions;
+                delivery.in_order = got.in_order;
+                completed = got.completed;
+            }
+        }
+        Some(Reaction { delivery, completed })
+    }
+
+    pub(super) fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    pub(super) fn counters(&self) -> ConsumerCounters {
+        match &self.asker {
+            Asker::Fetch(fetcher) => {
+                let c = fetcher.counters();
+                ConsumerCounters {
+                    interests: c.interests,
+                    retransmissions: c.retransmissions,
+                    segments: c.segments,
+                    payload_bits: c.payload_bits,
+                    duplicates: c.duplicates,
+                    timeouts: c.timeouts,
+                    nacks: c.nacks,
+                    marks: c.marks,
+                    decreases: c.decreases,
+                    window: c.window,
+                    in_flight: c.in_flight,
+                    srtt: c.srtt,
+                }
+            }
+            Asker::Requests(requests) => requests.counters(),
+        }
+    }
+
+    pub(super) fn account(&self) -> Account {
+        let c = self.counters();
+        let refused = match &self.asker {
+            Asker::Fetch(_) => c.nacks,
+            // A NACK does not end a request: it waits for its lifetime.
+            Asker::Requests(_) => 0,
+        };
+        let given_up = match &self.asker {
+            Asker::Fetch(fetcher) => fetcher.counters().losses,
+            Asker::Requests(_) => 0,
+        };
+        Account {
+            interests: c.interests,
+            answered: c.segments,
+            refused,
+            timed_out: c.timeouts + given_up,
+            pending: c.in_flight.into(),
+        }
+    }
+
+    pub(super) fn drain_trace(&mut self, tell: impl FnMut(TraceEvent)) {
+        if let Asker::Fetch(fetcher) = &mut self.asker {
+            fetcher.drain_trace().for_each(tell);
+        }
+    }
+}

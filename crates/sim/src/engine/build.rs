@@ -1,0 +1,279 @@
+//! From a description to an engine that is ready to start.
+
+use super::apps::{App, Asker};
+use super::faults::Faults;
+use super::planner::Control;
+use super::sampling::Sampler;
+use super::{Engine, Local, Net, Place, RunOptions, Source};
+use crate::link::Way;
+use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
+use crate::observer::Observer;
+use crate::outcome::EventHash;
+use crate::path::Paths;
+use crate::port::Port;
+use crate::requests::Requests;
+use crate::routing::check_reachable;
+use crate::schedule::Schedule;
+use crate::schedule::tournament::Tournament;
+use crate::topology::{NONE, Topology, Wire};
+use ndnweir_core::component::Env;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::registry::AnyConsumer;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Span, Time};
+use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
+use serde_json::Value;
+
+/// Labels of the random streams of start phases (see [`Rng::derive`]).
+const STREAM: u64 = 0x7374_6172;
+/// The largest window a fetch can have outstanding.
+const MAX_WINDOW: usize = 1 << 24;
+
+fn error(message: impl Into<String>) -> NetworkError {
+    NetworkError(message.into())
+}
+
+/// The direction of a link that a wire is.
+pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
+    let link = &network.links[wire as usize / 2];
+    if wire % 2 == 0 { &link.forth } else { &link.back }
+}
+
+impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
+    pub(super) fn build(
+        network: &'n Network,
+        scheme: &Scheme,
+        seed: u64,
+        observer: &'n mut O,
+        options: RunOptions<'o>,
+    ) -> Result<Engine<'n, 'o, O>, NetworkError> {
+        let topology = Topology::new(network)?;
+        let mut producers = vec![Vec::new(); network.prefixes as usize];
+        for producer in &network.producers {
+            producers[producer.prefix as usize].push(producer.node as u32);
+        }
+        let consumers = network.consumers.iter().map(|c| (c.node as u32, c.prefix));
+        check_reachable(&topology, &producers, consumers)?;
+        let mut layout = scheme.layout();
+        let places = places(network, &topology, scheme, seed, &layout, &options)?;
+        let wires = topology.wires.len();
+        let net = Net {
+            ways: ways(network, seed),
+            ports: (0..wires as u32).map(|wire| port(network, &topology, wire)).collect(),
+            schedule: Tournament::new(0),
+            wire_source: vec![0; wires],
+            paths: Paths::new(),
+            with_paths: options.paths,
+            in_flight: 0,
+            peak_in_flight: 0,
+            tap: options.tap,
+            topology,
+        };
+        let count = network.nodes.len();
+        let mut engine = Engine {
+            seed,
+            now: Time::ZERO,
+            net,
+            places,
+            apps: Vec::new(),
+            servers: Vec::new(),
+            sources: Vec::new(),
+            faults: Faults::new(network, producers),
+            sampler: Sampler::new(network),
+            control: Control::new(network, scheme, seed, &mut layout).map_err(error)?,
+            observer,
+            hash: options.hash.then(EventHash::new),
+            trace: options.trace,
+            stop: options.stop,
+            progress: options.progress,
+            events: 0,
+            stopped: false,
+            dead: vec![0; count],
+            unswitched: vec![0; count],
+            eager: Vec::new(),
+            links: Vec::new(),
+            departures: Vec::new(),
+            network,
+        };
+        engine.add_servers()?;
+        engine.add_apps(scheme, &mut layout)?;
+        engine.number_sources();
+        Ok(engine)
+    }
+
+    /// Adds a local face to a node.
+    fn add_local(&mut self, node: usize, local: Local) -> Result<u16, NetworkError> {
+        let place = &mut self.places[node];
+        let Some(node) = &mut place.node else { return Err(error("an application on a switch")) };
+        let face = node.add_face(FaceConfig::local()).map_err(error)?;
+        place.locals.push(local);
+        Ok(face.0)
+    }
+
+    fn add_servers(&mut self) -> Result<(), NetworkError> {
+        for (i, producer) in self.network.producers.iter().enumerate() {
+            let face = self.add_local(producer.node, Local::Server(i as u32))?;
+            self.faults.serve(producer.node as u32, producer.prefix, face);
+            self.servers.push(Server::new(ServerConfig {
+                payload: producer.payload,
+                data_size: producer.size,
+                freshness: producer.freshness,
+                last_segment: None,
+            }));
+        }
+        Ok(())
+    }
+
+    fn add_apps(&mut self, scheme: &Scheme, layout: &mut FieldLayout) -> Result<(), NetworkError> {
+        let flows = self.network.flows();
+        for (i, consumer) in self.network.consumers.iter().enumerate() {
+            let number = i as u32;
+            let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
+            let flow = FlowId(flow as u32);
+            let face = self.add_local(consumer.node, Local::App(number))?;
+            let requests =
+                Requests::new(&consumer.traffic, flow, consumer.interest_size, consumer.lifetime, self.seed, number);
+            let asker = match (requests, &consumer.traffic) {
+                (Some(requests), _) => Asker::Requests(Box::new(requests)),
+                (None, Traffic::Fetch { segments, consumer: own }) => {
+                    let built = match own {
+                        Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
+                        None => scheme.consumer(layout),
+                    };
+                    let config = FetcherConfig {
+                        flow,
+                        number,
+                        seed: self.seed,
+                        total: *segments,
+                        interest_size: consumer.interest_size,
+                        lifetime: consumer.lifetime,
+                        trace: self.trace,
+                        max_window: MAX_WINDOW,
+                        loss: None,
+                    };
+                    Asker::Fetch(Box::new(Fetcher::new(config, built.map_err(error)?)))
+                }
+                (None, _) => continue,
+            };
+            let mut phase = Rng::derive(self.seed, &[STREAM, number.into()]);
+            let jitter = self.network.start_jitter.nanos().saturating_add(1);
+            let start = consumer.start + Span::from_nanos(phase.below(jitter));
+            let stop = consumer.stop.unwrap_or(Time::NEVER);
+            self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
+        }
+        for (number, Flow { prefix, .. }) in flows.into_iter().enumerate() {
+            for place in &mut self.places {
+                if let Some(node) = &mut place.node {
+                    node.bind_flow(FlowId(number as u32), Some(PrefixId(prefix)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers the sources so that events of one instant come by destination, then link: changes of the network first,
+    /// then at each place its links, its timeout and its applications, the planner, and sampling last.
+    fn number_sources(&mut self) {
+        let mut inward = vec![Vec::new(); self.places.len()];
+        for (wire, &Wire { to, .. }) in self.net.topology.wires.iter().enumerate() {
+            inward[to as usize].push(wire as u32);
+        }
+        let mut sources = vec![Source::Changes];
+        for (number, place) in self.places.iter_mut().enumerate() {
+            for &wire in &inward[number] {
+                self.net.wire_source[wire as usize] = sources.len() as u32;
+                sources.push(Source::Wire(wire));
+            }
+            place.source = sources.len() as u32;
+            sources.push(Source::Node(number as u32));
+            for local in &place.locals {
+                if let Local::App(app) = *local {
+                    self.apps[app as usize].source = sources.len() as u32;
+                    sources.push(Source::App(app));
+                }
+            }
+        }
+        self.control.source = sources.len() as u32;
+        sources.push(Source::Control);
+        self.sampler.source = sources.len() as u32;
+        sources.push(Source::Sample);
+        self.net.schedule = Tournament::new(sources.len());
+        self.sources = sources;
+    }
+}
+
+fn places(
+    network: &Network,
+    topology: &Topology,
+    scheme: &Scheme,
+    seed: u64,
+    layout: &FieldLayout,
+    options: &RunOptions<'_>,
+) -> Result<Vec<Place>, NetworkError> {
+    let mut places = Vec::with_capacity(network.nodes.len());
+    for (number, kind) in network.nodes.iter().enumerate() {
+        let mut place = Place { node: None, source: 0, locals: Vec::new(), neighbours: 0, up: true };
+        if let NodeKind::Ndn { cache } = *kind {
+            let config = NodeConfig {
+                number: number as u32,
+                seed,
+                scheme,
+                layout,
+                pit_limit: network.pit_limit,
+                cache,
+                prefixes: network.prefixes as usize,
+                trace: options.trace,
+                force_events: options.force_events,
+            };
+            let mut node = Box::new(Node::new(config).map_err(error)?);
+            for &channel in &topology.faces[number] {
+                node.add_face(face(network, topology, channel)).map_err(error)?;
+            }
+            place.neighbours = topology.faces[number].len() as u16;
+            place.node = Some(node);
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// Whether several faces share the interface at which a wire starts, or a switch owns it.
+fn is_below_ndn(topology: &Topology, wire: u32) -> bool {
+    let Wire { from, channels, .. } = topology.wires[wire as usize];
+    topology.is_switch(from) || channels > 1
+}
+
+fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
+    let wire = topology.channels[channel as usize].wire;
+    let direction = direction(network, wire);
+    let mut config = FaceConfig::local();
+    config.local = false;
+    config.limit = direction.limit;
+    if !is_below_ndn(topology, wire) {
+        config.rate = direction.rate;
+        config.framing = direction.framing;
+        config.marker =
+            direction.marker.as_ref().map(|(name, params): &(String, Value)| (name.clone(), params.clone()));
+    }
+    if topology.channels[channel as usize].direct {
+        config.return_rate = self::direction(network, wire ^ 1).rate;
+    }
+    config
+}
+
+fn port(network: &Network, topology: &Topology, wire: u32) -> Option<Port> {
+    let Direction { rate, limit, framing, .. } = *direction(network, wire);
+    let is_used = topology.wires[wire as usize].channel != NONE || is_below_ndn(topology, wire);
+    (is_used && is_below_ndn(topology, wire)).then(|| Port::new(rate, limit, framing))
+}
+
+fn ways(network: &Network, seed: u64) -> Vec<Way> {
+    let wires = 0..2 * network.links.len() as u32;
+    let way = |wire: u32| {
+        let Direction { delay, impairment, .. } = *direction(network, wire);
+        Way::new(delay, impairment, seed, wire)
+    };
+    wires.map(way).collect()
+}

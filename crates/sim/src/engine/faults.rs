@@ -1,0 +1,308 @@
+//! Start of the run, scheduled changes, and routing's reaction to them.
+
+use super::build::direction;
+use super::{Engine, Local};
+use crate::network::{Change, Network};
+use crate::observer::Observer;
+use crate::routing::{Working, next_hops};
+use crate::schedule::Schedule;
+use crate::topology::{NONE, Topology};
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::strategy::NextHop;
+use ndnweir_core::units::{Rate, Span, Time};
+
+/// The changes to come and the state of the network they led to.
+pub(super) struct Faults {
+    /// In order of time.
+    changes: Vec<(Time, Change)>,
+    next: usize,
+    /// When routing reacts to what happened so far.
+    reactions: std::collections::VecDeque<Time>,
+    link_up: Vec<bool>,
+    working: Option<Working>,
+    /// By prefix: the nodes that serve it.
+    producers: Vec<Vec<u32>>,
+    /// (node, prefix, local face) of every producer.
+    served: Vec<(u32, u32, u16)>,
+    /// By prefix and node: the next hops in force.
+    pub(super) fib: Vec<Vec<Vec<NextHop>>>,
+}
+
+impl Faults {
+    pub(super) fn new(network: &Network, producers: Vec<Vec<u32>>) -> Faults {
+        let mut changes = network.changes.clone();
+        changes.sort_by_key(|&(at, _)| at);
+        Faults {
+            changes,
+            next: 0,
+            reactions: Default::default(),
+            link_up: vec![true; network.links.len()],
+            working: None,
+            fib: vec![vec![Vec::new(); network.nodes.len()]; producers.len()],
+            producers,
+            served: Vec::new(),
+        }
+    }
+
+    /// A node serves a prefix through a local face.
+    pub(super) fn serve(&mut self, node: u32, prefix: u32, face: u16) {
+        self.served.push((node, prefix, face));
+    }
+
+    fn due(&self) -> Time {
+        let change = self.changes.get(self.next).map_or(Time::NEVER, |change| change.0);
+        change.min(self.reactions.front().copied().unwrap_or(Time::NEVER))
+    }
+
+    /// Recomputes what works from the state of links; the nodes' state is kept up to date as they change.
+    fn refresh(&mut self, topology: &mut Topology) -> &Working {
+        topology.bridge(&self.link_up);
+        let working = self.working.get_or_insert_with(|| Working::all(topology));
+        for (i, channel) in topology.channels.iter().enumerate() {
+            working.channels[i] =
+                self.link_up[channel.wire as usize / 2] && (channel.direct || reaches(topology, &self.link_up, i));
+        }
+        working
+    }
+}
+
+/// Whether frames of a channel through switches arrive.
+fn reaches(topology: &Topology, up: &[bool], channel: usize) -> bool {
+    let channel = topology.channels[channel];
+    let mut wire = channel.wire;
+    for _ in 0..=topology.faces.len() {
+        let Some(&at) = topology.wires.get(wire as usize) else { return false };
+        if !up[wire as usize / 2] {
+            return false;
+        }
+        if at.to == channel.to {
+            return true;
+        }
+        wire = topology.port(at.to, channel.to);
+        if wire == NONE {
+            return false;
+        }
+    }
+    false
+}
+
+impl<O: Observer> Engine<'_, '_, O> {
+    /// Sets routes and the first event of every source.
+    pub(super) fn start(&mut self) {
+        self.reroute();
+        self.control_start();
+        for place in &self.places {
+            if let Some(node) = &place.node {
+                self.net.schedule.set(place.source, node.poll_timeout());
+            }
+        }
+        for app in &self.apps {
+            self.net.schedule.set(app.source, app.due());
+        }
+        self.net.schedule.set(0, self.faults.due());
+        self.net.schedule.set(self.sampler.source, self.sampler.due());
+    }
+
+    /// The next change, or a reaction to earlier ones, is due.
+    pub(super) fn change(&mut self, source: u32) {
+        while let Some(&(at, change)) = self.faults.changes.get(self.faults.next)
+            && at <= self.now
+        {
+            self.faults.next += 1;
+            self.apply(change);
+        }
+        if self.faults.reactions.front().is_some_and(|&at| at <= self.now) {
+            while self.faults.reactions.front().is_some_and(|&at| at <= self.now) {
+                self.faults.reactions.pop_front();
+            }
+            self.reroute();
+        }
+        self.net.schedule.set(source, self.faults.due());
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::LinkDown { link } => self.set_link(link, false),
+            Change::LinkUp { link } => self.set_link(link, true),
+            Change::Rate { link, forth, rate } => self.set_rate(wire(link, forth), rate),
+            Change::Delay { link, forth, delay } => {
+                let wire = wire(link, forth);
+                self.net.ways[wire as usize].set_delay(self.now, delay);
+                self.reschedule(wire);
+            }
+            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(loss),
+            Change::Crash { node } => self.crash(node as u32),
+            Change::Restart { node } => self.restart(node as u32),
+        }
+    }
+
+    fn react_later(&mut self) {
+        if let Some(delay) = self.network.routing.reaction {
+            self.faults.reactions.push_back(self.now + delay);
+        }
+    }
+
+    /// The next arrival on a link may have changed.
+    fn reschedule(&mut self, wire: u32) {
+        let next = self.net.ways[wire as usize].next_arrival();
+        self.net.schedule.set(self.net.wire_source[wire as usize], next);
+    }
+
+    /// The faces whose packets start on a wire.
+    fn faces_on(&self, wire: u32) -> Vec<u16> {
+        let from = self.net.topology.wires[wire as usize].from;
+        let channels = self.net.topology.faces[from as usize].iter();
+        let on = channels.filter(|&&c| self.net.topology.channels[c as usize].wire == wire);
+        on.map(|&c| self.net.topology.channels[c as usize].out_face).collect()
+    }
+
+    fn set_link(&mut self, link: usize, up: bool) {
+        if std::mem::replace(&mut self.faults.link_up[link], up) == up {
+            return;
+        }
+        for wire in [wire(link, true), wire(link, false)] {
+            let from = self.net.topology.wires[wire as usize].from;
+            let mut unsent = 0;
+            if let Some(port) = &mut self.net.ports[wire as usize] {
+                unsent += port.set_up(self.now, up);
+            }
+            for face in self.faces_on(wire) {
+                if let Some(node) = &mut self.places[from as usize].node {
+                    unsent += node.set_up(self.now, FaceId(face), up);
+                }
+            }
+            if !up {
+                let way = &mut self.net.ways[wire as usize];
+                self.net.in_flight -= way.len() as u64;
+                way.cut(unsent);
+                self.reschedule(wire);
+            }
+        }
+        for wire in [wire(link, true), wire(link, false)] {
+            self.pump(self.net.topology.wires[wire as usize].from);
+        }
+        self.react_later();
+    }
+
+    fn set_rate(&mut self, wire: u32, rate: Rate) {
+        let from = self.net.topology.wires[wire as usize].from;
+        let mut departures = std::mem::take(&mut self.departures);
+        departures.clear();
+        if let Some(port) = &mut self.net.ports[wire as usize] {
+            port.set_rate(self.now, rate, &mut departures);
+        } else {
+            for face in self.faces_on(wire) {
+                if let Some(node) = &mut self.places[from as usize].node {
+                    node.set_rate(self.now, FaceId(face), Some(rate), &mut departures);
+                }
+            }
+        }
+        self.net.ways[wire as usize].reschedule(&departures);
+        self.departures = departures;
+        self.reschedule(wire);
+        self.pump(from);
+    }
+
+    fn crash(&mut self, number: u32) {
+        let place = &mut self.places[number as usize];
+        let Some(node) = &mut place.node else { return };
+        if !std::mem::replace(&mut place.up, false) {
+            return;
+        }
+        let unsent = node.crash(self.now);
+        while node.poll_transmit().is_some() {}
+        self.net.schedule.set(place.source, Time::NEVER);
+        for local in &place.locals {
+            if let Local::App(app) = *local {
+                self.apps[app as usize].pause(true);
+                self.net.schedule.set(self.apps[app as usize].source, Time::NEVER);
+            }
+        }
+        let faces = self.net.topology.faces[number as usize].clone();
+        for (face, channel) in faces.into_iter().enumerate() {
+            let wire = self.net.topology.channels[channel as usize].wire;
+            // A shared interface keeps what was handed to it: it is not part of the node.
+            if self.net.ports[wire as usize].is_none() {
+                let way = &mut self.net.ways[wire as usize];
+                let before = way.len();
+                way.revoke(unsent.get(face).copied().unwrap_or(0));
+                self.net.in_flight -= (before - way.len()) as u64;
+                self.reschedule(wire);
+            }
+        }
+        self.working().nodes[number as usize] = false;
+        self.react_later();
+    }
+
+    fn restart(&mut self, number: u32) {
+        let place = &mut self.places[number as usize];
+        if place.node.is_none() || std::mem::replace(&mut place.up, true) {
+            return;
+        }
+        for local in &place.locals {
+            if let Local::App(app) = *local {
+                let app = &mut self.apps[app as usize];
+                app.pause(false);
+                // Timers that ran out meanwhile are due now, not in the past.
+                self.net.schedule.set(app.source, app.due().max(self.now));
+            }
+        }
+        self.working().nodes[number as usize] = true;
+        self.react_later();
+        self.pump(number);
+    }
+
+    fn working(&mut self) -> &mut Working {
+        let topology = &self.net.topology;
+        self.faults.working.get_or_insert_with(|| Working::all(topology))
+    }
+
+    /// Computes all routes anew and tells nodes what changed.
+    fn reroute(&mut self) {
+        let routes = self.network.routing.routes;
+        let working = self.faults.refresh(&mut self.net.topology).clone();
+        let mut changed = Vec::new();
+        for prefix in 0..self.faults.producers.len() {
+            let found = next_hops(&self.net.topology, &working, &self.faults.producers[prefix], routes);
+            for (number, mut hops) in found.into_iter().enumerate() {
+                let local = self.faults.served.iter();
+                let local = local.filter(|&&(n, p, _)| (n as usize, p as usize) == (number, prefix));
+                hops.extend(local.map(|&(_, _, face)| NextHop { face: FaceId(face), cost: 0 }));
+                if self.faults.fib[prefix][number] != hops {
+                    changed.push((number, prefix));
+                    self.faults.fib[prefix][number] = hops;
+                }
+            }
+        }
+        for &(number, prefix) in &changed {
+            if let Some(node) = &mut self.places[number].node {
+                node.set_route(self.now, PrefixId(prefix as u32), &self.faults.fib[prefix][number]);
+            }
+        }
+        let mut nodes: Vec<usize> = changed.into_iter().map(|(number, _)| number).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        if self.now > Time::ZERO {
+            nodes
+                .into_iter()
+                .filter(|&n| self.places[n].up)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|n| self.pump(n as u32));
+        }
+    }
+
+    /// Transmission rate of a directed link at the start.
+    pub(super) fn start_rate(&self, wire: u32) -> Option<Rate> {
+        direction(self.network, wire).rate
+    }
+
+    /// How long messages to and from the planner take.
+    pub(super) fn control_delay(&self) -> Span {
+        self.network.control_delay
+    }
+}
+
+fn wire(link: usize, forth: bool) -> u32 {
+    2 * link as u32 + u32::from(!forth)
+}

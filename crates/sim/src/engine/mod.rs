@@ -1,0 +1,369 @@
+//! The engine: takes the earliest event, lets the node it concerns act, and puts what the node sends on its links.
+
+mod apps;
+mod build;
+mod faults;
+mod planner;
+mod sampling;
+
+use crate::link::Way;
+use crate::network::{Network, NetworkError};
+use crate::observer::{LinkId, NodeId, Observer, PathId};
+use crate::outcome::{EventHash, Outcome};
+use crate::path::Paths;
+use crate::port::Port;
+use crate::schedule::Schedule;
+use crate::schedule::tournament::Tournament;
+use crate::topology::{NONE, Topology};
+use apps::{App, Reaction};
+use faults::Faults;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::packet::{Kind, Packet, flags};
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::Time;
+use ndnweir_node::{Node, Server, Transmit};
+use planner::Control;
+use sampling::Sampler;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Sees every packet that is put on a link.
+pub trait PacketTap {
+    /// A packet starts on a link. `now` never goes back; `start` is not before it, and may lie in the future, as the
+    /// departure from a predictable queue is known when a packet joins it. A link that fails before `start` takes the
+    /// packet back without notice.
+    fn sent(&mut self, now: Time, start: Time, link: LinkId, packet: &Packet);
+}
+
+/// How to run.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Whether to compute [`Outcome::hash`].
+    pub hash: bool,
+    /// Whether to tell the observer the way each Data came.
+    pub paths: bool,
+    /// Whether components record events for [`Observer::scheme_event`].
+    pub trace: bool,
+    /// Never settle departures late (see `ndnweir_node::NodeConfig`); slower, with the same results.
+    pub force_events: bool,
+    /// Ends the run at the next opportunity when set.
+    pub stop: Option<&'a AtomicBool>,
+    /// Told the fraction of simulated time that has passed, at most a thousand times.
+    pub progress: Option<&'a mut dyn FnMut(f64)>,
+    /// Sees every packet.
+    pub tap: Option<&'a mut dyn PacketTap>,
+}
+
+impl RunOptions<'_> {
+    /// With hash and paths, as results are made.
+    pub fn full() -> Self {
+        RunOptions { hash: true, paths: true, ..RunOptions::default() }
+    }
+}
+
+/// Simulates `network` under `scheme`.
+///
+/// # Errors
+/// If the network cannot be simulated (see [`Network::check`]), or a component of the scheme cannot be built.
+pub fn run<O: Observer>(
+    network: &Network,
+    scheme: &Scheme,
+    seed: u64,
+    observer: &mut O,
+    options: RunOptions<'_>,
+) -> Result<Outcome, NetworkError> {
+    network.check()?;
+    let mut engine = Engine::build(network, scheme, seed, observer, options)?;
+    engine.start();
+    engine.run_until(Time::ZERO + network.duration);
+    Ok(engine.finish())
+}
+
+/// Where events come from.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// Scheduled changes and the reaction of routing.
+    Changes,
+    /// Arrivals on a directed link.
+    Wire(u32),
+    /// A node's timeout.
+    Node(u32),
+    /// An application.
+    App(u32),
+    /// Messages between nodes and the planner.
+    Control,
+    /// Sampling, after everything else of its instant.
+    Sample,
+}
+
+/// What answers on a local face.
+#[derive(Clone, Copy, Debug)]
+enum Local {
+    /// A consumer.
+    App(u32),
+    /// A producer.
+    Server(u32),
+}
+
+/// A place of the topology.
+struct Place {
+    /// None for a switch.
+    node: Option<Box<Node>>,
+    /// The source of its timeouts.
+    source: u32,
+    /// What is behind the faces after those to neighbours.
+    locals: Vec<Local>,
+    /// How many faces lead to neighbours.
+    neighbours: u16,
+    /// Whether it works.
+    up: bool,
+}
+
+/// Everything beside nodes and applications, so that these can be borrowed while it changes.
+struct Net<'a> {
+    topology: Topology,
+    ways: Vec<Way>,
+    /// Queues below NDN: of switches, and of interfaces that several faces share.
+    ports: Vec<Option<Port>>,
+    schedule: Tournament,
+    /// By directed link: the source of its arrivals.
+    wire_source: Vec<u32>,
+    paths: Paths,
+    with_paths: bool,
+    in_flight: u64,
+    peak_in_flight: u64,
+    tap: Option<&'a mut dyn PacketTap>,
+}
+
+struct Engine<'n, 'o, O> {
+    network: &'n Network,
+    seed: u64,
+    now: Time,
+    net: Net<'o>,
+    places: Vec<Place>,
+    apps: Vec<App>,
+    servers: Vec<Server>,
+    sources: Vec<Source>,
+    faults: Faults,
+    sampler: Sampler,
+    control: Control,
+    observer: &'n mut O,
+    hash: Option<EventHash>,
+    trace: bool,
+    stop: Option<&'o AtomicBool>,
+    progress: Option<&'o mut dyn FnMut(f64)>,
+    events: u64,
+    stopped: bool,
+    dead: Vec<u64>,
+    unswitched: Vec<u64>,
+    /// Applications of the node at hand that may have something to send.
+    eager: Vec<u32>,
+    links: Vec<LinkId>,
+    departures: Vec<(Time, Time)>,
+}
+
+impl Net<'_> {
+    /// Puts what a node sends on its link.
+    #[inline]
+    fn transmit(&mut self, now: Time, channel: u32, transmit: &Transmit) {
+        let wire = self.topology.channels[channel as usize].wire;
+        let mut packet = transmit.packet;
+        if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
+            packet.tag = 0;
+        }
+        if self.ports[wire as usize].is_some() {
+            self.offer(now, wire, channel, packet);
+        } else {
+            self.put(now, wire, channel, packet, transmit.start, transmit.end);
+        }
+    }
+
+    /// Hands a packet to a queue below NDN.
+    fn offer(&mut self, now: Time, wire: u32, channel: u32, packet: Packet) {
+        let Some(port) = &mut self.ports[wire as usize] else { return };
+        if let Some((start, end)) = port.offer(now, &packet) {
+            self.put(now, wire, channel, packet, start, end);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet, start: Time, end: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.sent(now, start, LinkId(wire), &packet);
+        }
+        if self.with_paths && packet.kind == Kind::Data {
+            packet.tag = self.paths.extend(packet.tag, wire);
+        }
+        let way = &mut self.ways[wire as usize];
+        let (before, length) = (way.next_arrival(), way.len());
+        way.send(packet, channel, end);
+        let after = way.next_arrival();
+        self.in_flight += (way.len() - length) as u64;
+        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        if after != before {
+            self.schedule.set(self.wire_source[wire as usize], after);
+        }
+    }
+}
+
+impl<O: Observer> Engine<'_, '_, O> {
+    fn run_until(&mut self, end: Time) {
+        let step = (end.nanos() / 1000).max(1);
+        let mut report = Time::ZERO;
+        loop {
+            let (at, source) = self.net.schedule.next();
+            if at > end || at == Time::NEVER {
+                self.now = end;
+                return;
+            }
+            self.now = at;
+            self.events += 1;
+            if self.events.is_multiple_of(1024) && self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                self.stopped = true;
+                return;
+            }
+            if at >= report
+                && let Some(progress) = &mut self.progress
+            {
+                progress(at.secs() / end.secs());
+                report = Time::from_nanos((at.nanos() / step + 1).saturating_mul(step));
+            }
+            match self.sources[source as usize] {
+                Source::Wire(wire) => self.arrival(wire, source),
+                Source::Node(node) => self.timeout(node),
+                Source::App(app) => self.app_timeout(app),
+                Source::Changes => self.change(source),
+                Source::Control => self.control_due(source),
+                Source::Sample => self.sample_due(source),
+            }
+        }
+    }
+
+    /// The first packet on a link arrives.
+    fn arrival(&mut self, wire: u32, source: u32) {
+        let way = &mut self.net.ways[wire as usize];
+        let arrived = way.arrive();
+        let next = way.next_arrival();
+        self.net.in_flight -= 1;
+        self.net.schedule.set(source, next);
+        let Some(arrived) = arrived else { return };
+        if let Some(hash) = &mut self.hash {
+            hash.arrival(self.now, wire, &arrived.packet);
+        }
+        let to = self.net.topology.wires[wire as usize].to;
+        let place = &mut self.places[to as usize];
+        let Some(node) = &mut place.node else { return self.switch(to, arrived.channel, arrived.packet) };
+        if !place.up {
+            self.dead[to as usize] += 1;
+            return;
+        }
+        let face = self.net.topology.channels[arrived.channel as usize].in_face;
+        node.handle(self.now, FaceId(face), arrived.packet);
+        self.pump(to);
+    }
+
+    /// A frame reaches a switch.
+    fn switch(&mut self, switch: u32, channel: u32, packet: Packet) {
+        let destination = self.net.topology.channels[channel as usize].to;
+        match self.net.topology.port(switch, destination) {
+            NONE => self.unswitched[switch as usize] += 1,
+            wire => self.net.offer(self.now, wire, channel, packet),
+        }
+    }
+
+    fn timeout(&mut self, node: u32) {
+        if let Some(node) = &mut self.places[node as usize].node {
+            node.handle_timeout(self.now);
+        }
+        self.pump(node);
+    }
+
+    /// Moves packets between a node, its links and its applications until nothing moves.
+    fn pump(&mut self, number: u32) {
+        let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
+        let now = *now;
+        let place = &mut places[number as usize];
+        let Some(node) = &mut place.node else { return };
+        loop {
+            while let Some(transmit) = node.poll_transmit() {
+                let face = transmit.face.0;
+                if face < place.neighbours {
+                    let channel = net.topology.faces[number as usize][face as usize];
+                    net.transmit(now, channel, &transmit);
+                    continue;
+                }
+                match place.locals[usize::from(face - place.neighbours)] {
+                    Local::Server(server) => {
+                        if transmit.packet.kind == Kind::Interest {
+                            let mut data = servers[server as usize].answer(now, &transmit.packet);
+                            data.tag = 0;
+                            node.handle(now, transmit.face, data);
+                        }
+                    }
+                    Local::App(app) => {
+                        let reaction = apps[app as usize].handle(now, &transmit.packet);
+                        report(reaction, now, &transmit.packet, net, *observer, links);
+                        if !eager.contains(&app) {
+                            eager.push(app);
+                        }
+                    }
+                }
+            }
+            let Some(app) = eager.pop() else { break };
+            let app = &mut apps[app as usize];
+            while let Some(interest) = app.poll_transmit(now) {
+                node.handle(now, FaceId(app.face), interest);
+            }
+            net.schedule.set(app.source, app.due().max(now));
+        }
+        net.schedule.set(place.source, node.poll_timeout().max(now));
+        if self.trace || self.control.is_on() {
+            self.drain(number);
+        }
+    }
+
+    fn app_timeout(&mut self, app: u32) {
+        let node = self.apps[app as usize].node;
+        self.apps[app as usize].handle_timeout(self.now);
+        self.eager.push(app);
+        self.pump(node);
+    }
+
+    /// Hands what components recorded to the observer, and what meters report to the planner.
+    fn drain(&mut self, number: u32) {
+        let Some(node) = &mut self.places[number as usize].node else { return };
+        for event in node.drain_trace() {
+            self.observer.scheme_event(event.at, NodeId(number), event.key, event.id, event.value);
+        }
+        if self.control.is_on() {
+            self.control.collect(self.now, number, node, &mut self.net.schedule);
+        }
+        if self.trace {
+            for local in &self.places[number as usize].locals {
+                let Local::App(app) = *local else { continue };
+                self.apps[app as usize].drain_trace(|event| {
+                    self.observer.scheme_event(event.at, NodeId(number), event.key, app.into(), event.value);
+                });
+            }
+        }
+    }
+}
+
+/// Tells the observer what a packet meant to an application.
+fn report<O: Observer>(
+    reaction: Option<Reaction>,
+    now: Time,
+    packet: &Packet,
+    net: &mut Net<'_>,
+    observer: &mut O,
+    links: &mut Vec<LinkId>,
+) {
+    let Some(Reaction { mut delivery, completed }) = reaction else { return };
+    delivery.path = PathId(packet.tag);
+    if net.with_paths && net.paths.tell_once(packet.tag, links) {
+        observer.path(delivery.path, links);
+    }
+    observer.delivered(&delivery);
+    if completed {
+        observer.completed(now, delivery.consumer);
+    }
+}

@@ -1,0 +1,154 @@
+//! Snapshots while the run goes on, and the outcome at its end.
+
+use super::Engine;
+use crate::network::Network;
+use crate::observer::{DropCause, LinkCounters, LinkId, NodeId, Observer, Share, Snapshot};
+use crate::outcome::{EventHash, Outcome};
+use crate::schedule::Schedule;
+use crate::topology::NONE;
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_node::{FaceCounters, NodeCounters};
+
+/// When to sample, and room for what is sampled.
+pub(super) struct Sampler {
+    pub(super) source: u32,
+    every: Span,
+    next: Time,
+    end: Time,
+    last: Option<Time>,
+    links: Vec<LinkCounters>,
+    consumers: Vec<crate::observer::ConsumerCounters>,
+    shares: Vec<Share>,
+    node_shares: Vec<(FaceId, f64)>,
+}
+
+impl Sampler {
+    pub(super) fn new(network: &Network) -> Sampler {
+        Sampler {
+            source: 0,
+            every: network.sampling,
+            next: Time::ZERO,
+            end: Time::ZERO + network.duration,
+            last: None,
+            links: Vec::new(),
+            consumers: Vec::new(),
+            shares: Vec::new(),
+            node_shares: Vec::new(),
+        }
+    }
+
+    pub(super) fn due(&self) -> Time {
+        if self.every == Span::ZERO || self.next > self.end { Time::NEVER } else { self.next }
+    }
+}
+
+impl<O: Observer> Engine<'_, '_, O> {
+    pub(super) fn sample_due(&mut self, source: u32) {
+        self.sample();
+        self.sampler.next = self.now + self.sampler.every;
+        self.net.schedule.set(source, self.sampler.due());
+    }
+
+    fn sample(&mut self) {
+        if self.sampler.last == Some(self.now) {
+            return;
+        }
+        self.sampler.last = Some(self.now);
+        self.read_links();
+        self.sampler.consumers.clear();
+        self.sampler.consumers.extend(self.apps.iter().map(|app| app.counters()));
+        self.read_shares();
+        let Sampler { links, consumers, shares, .. } = &self.sampler;
+        self.observer.sample(&Snapshot { at: self.now, links, consumers, shares });
+    }
+
+    fn read_links(&mut self) {
+        let Self { net, places, sampler, now, .. } = self;
+        sampler.links.clear();
+        for wire in 0..net.topology.wires.len() {
+            let ends = net.topology.wires[wire];
+            let mut counters = match (&mut net.ports[wire], ends.channel) {
+                (Some(port), _) => port.counters(*now),
+                (None, NONE) => LinkCounters::default(),
+                (None, channel) => {
+                    let face = FaceId(net.topology.channels[channel as usize].out_face);
+                    let node = &mut places[ends.from as usize].node;
+                    node.as_mut().map_or_else(LinkCounters::default, |n| convert(&n.face_counters(*now, face)))
+                }
+            };
+            let totals = &net.ways[wire].totals;
+            counters.drops[DropCause::Loss as usize] += totals.lost;
+            counters.drops[DropCause::Down as usize] += totals.down;
+            sampler.links.push(counters);
+        }
+    }
+
+    fn read_shares(&mut self) {
+        let Self { net, places, sampler, faults, .. } = self;
+        sampler.shares.clear();
+        for (prefix, by_node) in faults.fib.iter().enumerate() {
+            for (number, hops) in by_node.iter().enumerate().filter(|(_, hops)| hops.len() > 1) {
+                let Some(node) = &places[number].node else { continue };
+                sampler.node_shares.clear();
+                node.shares(PrefixId(prefix as u32), &mut sampler.node_shares);
+                for &(face, share) in &sampler.node_shares {
+                    let Some(&channel) = net.topology.faces[number].get(face.index()) else { continue };
+                    let link = LinkId(net.topology.channels[channel as usize].wire);
+                    debug_assert!(hops.iter().any(|hop| hop.face == face));
+                    sampler.shares.push(Share { node: NodeId(number as u32), prefix: prefix as u32, link, share });
+                }
+            }
+        }
+    }
+
+    /// Takes the last sample and adds everything up.
+    pub(super) fn finish(mut self) -> Outcome {
+        self.sample();
+        if !self.stopped
+            && let Some(progress) = &mut self.progress
+        {
+            progress(1.0);
+        }
+        let ways: Vec<_> = self.net.ways.iter().map(|way| way.totals).collect();
+        let nodes = self.places.iter().map(|p| p.node.as_ref().map_or_else(NodeCounters::default, |n| n.counters()));
+        Outcome {
+            seed: self.seed,
+            ended: self.now,
+            finished: !self.stopped,
+            hash: self.hash.map_or(0, EventHash::get),
+            packet_hops: ways.iter().map(|way| way.arrived).sum(),
+            events: self.events,
+            peak_in_flight: self.net.peak_in_flight,
+            in_flight: self.net.in_flight,
+            accounts: self.apps.iter().map(|app| app.account()).collect(),
+            consumers: self.sampler.consumers,
+            links: self.sampler.links,
+            under_way: self.net.ways.iter().map(|way| way.len() as u64).collect(),
+            ways,
+            nodes: nodes.collect(),
+            dead: self.dead,
+            unswitched: self.unswitched,
+        }
+    }
+}
+
+fn convert(c: &FaceCounters) -> LinkCounters {
+    LinkCounters {
+        data_bits: c.data_bits,
+        interest_bits: c.interest_bits,
+        nack_bits: c.nack_bits,
+        data_packets: c.data_packets,
+        interest_packets: c.interest_packets,
+        nack_packets: c.nack_packets,
+        drops: c.drops,
+        overflow_data_bits: c.overflow_data_bits,
+        data_marks: c.data_marks,
+        interest_marks: c.interest_marks,
+        sojourn_sum: c.sojourn_sum,
+        sojourn_count: c.sojourn_count,
+        sojourn_max: c.sojourn_max,
+        queue_packets: c.queue_packets,
+        queue_bytes: c.queue_bytes,
+    }
+}

@@ -1,0 +1,346 @@
+//! One direction of a link: what is on its way, and what may happen to it there.
+
+use crate::network::Impairment;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::{Span, Time};
+use std::collections::VecDeque;
+
+/// What becomes of a packet on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It arrives.
+    Arrives,
+    /// It is lost, which is noticed where it would have arrived.
+    Lost,
+    /// It arrives, a second time.
+    Copy,
+}
+
+/// A packet that a sender has put on the link, perhaps with its transmission still in the future.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    /// When its last bit arrives.
+    pub arrival: Time,
+    /// The packet.
+    pub packet: Packet,
+    /// Which neighbourhood it serves; tells switches where it goes.
+    pub channel: u32,
+    /// Its number among the packets sent on the link; a copy has the number of the original.
+    pub number: u32,
+    /// Extra delay of this packet, in nanoseconds.
+    lag: u32,
+    fate: Fate,
+}
+
+/// What a link does with the packets sent on it, counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Put on it by the sender.
+    pub sent: u64,
+    /// Of these, taken back because the link or node failed before they had left.
+    pub revoked: u64,
+    /// Extra arrivals.
+    pub copies: u64,
+    /// Arrived, copies included.
+    pub arrived: u64,
+    /// Lost by the loss model.
+    pub lost: u64,
+    /// Lost on the way when the link failed.
+    pub down: u64,
+}
+
+/// The way from one egress to the next node.
+#[derive(Debug)]
+pub struct Way {
+    /// Packets under way, in order of arrival.
+    ring: VecDeque<InFlight>,
+    delay: Span,
+    impairment: Impairment,
+    perfect: bool,
+    /// One stream per purpose, so that switching one impairment on leaves the draws of the others alone.
+    rngs: [Rng; 4],
+    next_number: u32,
+    /// The latest arrival so far: without reordering nothing arrives earlier.
+    last_arrival: Time,
+    /// Counts.
+    pub totals: LinkTotals,
+}
+
+/// Labels of the random streams of links (see [`Rng::derive`]).
+const STREAM: u64 = 0x6c69_6e6b;
+
+impl Way {
+    /// An empty one.
+    pub fn new(delay: Span, impairment: Impairment, seed: u64, wire: u32) -> Way {
+        let rng = |purpose: u64| Rng::derive(seed, &[STREAM, wire.into(), purpose]);
+        Way {
+            ring: VecDeque::new(),
+            delay,
+            impairment,
+            perfect: impairment.is_none(),
+            rngs: [rng(0), rng(1), rng(2), rng(3)],
+            next_number: 0,
+            last_arrival: Time::ZERO,
+            totals: LinkTotals::default(),
+        }
+    }
+
+    /// When the next packet arrives.
+    #[inline]
+    pub fn next_arrival(&self) -> Time {
+        self.ring.front().map_or(Time::NEVER, |first| first.arrival)
+    }
+
+    /// Packets under way, waiting in the sender's queue included if their departure is already known.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Room for how many packets is allocated.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// Puts a packet on the link whose last bit leaves at `end`.
+    #[inline]
+    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) {
+        self.totals.sent += 1;
+        let number = self.next_number;
+        self.next_number = number.wrapping_add(1);
+        let arrival = end + self.delay;
+        let entry = InFlight { arrival, packet, channel, number, lag: 0, fate: Fate::Arrives };
+        if self.perfect && arrival >= self.last_arrival {
+            self.last_arrival = arrival;
+            self.ring.push_back(entry);
+        } else {
+            self.send_impaired(entry);
+        }
+    }
+
+    /// Draws what happens to the packet. Every impairment that is on draws once per packet.
+    fn send_impaired(&mut self, mut entry: InFlight) {
+        let Impairment { loss, duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
+        let [loss_rng, copy_rng, jitter_rng, reorder_rng] = &mut self.rngs;
+        let lost = loss > 0.0 && loss_rng.unit() < loss;
+        let copied = duplicate > 0.0 && copy_rng.unit() < duplicate;
+        if jitter > Span::ZERO {
+            entry.lag = jitter_rng.below(jitter.nanos().saturating_add(1)) as u32;
+        }
+        if reorder > 0.0 && reorder_rng.unit() < reorder {
+            entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
+        }
+        entry.arrival += Span::from_nanos(entry.lag.into());
+        if lost {
+            entry.fate = Fate::Lost;
+        }
+        self.insert(entry);
+        if copied && !lost {
+            self.totals.copies += 1;
+            self.insert(InFlight { fate: Fate::Copy, ..entry });
+        }
+    }
+
+    fn insert(&mut self, mut entry: InFlight) {
+        if self.impairment.reorders() {
+            let place = self.ring.partition_point(|other| other.arrival <= entry.arrival);
+            self.ring.insert(place, entry);
+        } else {
+            entry.arrival = entry.arrival.max(self.last_arrival);
+            self.ring.push_back(entry);
+        }
+        self.last_arrival = self.last_arrival.max(entry.arrival);
+    }
+
+    /// Takes the packet that arrives now, if it was not lost.
+    #[inline]
+    pub fn arrive(&mut self) -> Option<InFlight> {
+        let first = self.ring.pop_front()?;
+        if first.fate == Fate::Lost {
+            self.totals.lost += 1;
+            return None;
+        }
+        self.totals.arrived += 1;
+        Some(first)
+    }
+
+    /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
+    pub fn reschedule(&mut self, departures: &[(Time, Time)]) {
+        let first = self.next_number.wrapping_sub(departures.len() as u32);
+        let delay = self.delay;
+        for entry in &mut self.ring {
+            let place = entry.number.wrapping_sub(first) as usize;
+            if let Some(&(_, end)) = departures.get(place) {
+                entry.arrival = end + delay + Span::from_nanos(entry.lag.into());
+            }
+        }
+        self.tidy();
+    }
+
+    /// Changes the propagation delay for packets that have not left completely at `now`.
+    pub fn set_delay(&mut self, now: Time, delay: Span) {
+        let old = self.delay;
+        self.delay = delay;
+        for entry in &mut self.ring {
+            let lag = Span::from_nanos(entry.lag.into());
+            let end = entry.arrival - lag - old;
+            if end > now {
+                entry.arrival = end + delay + lag;
+            }
+        }
+        self.tidy();
+    }
+
+    /// Changes the loss probability for packets sent from now on.
+    pub fn set_loss(&mut self, loss: f64) {
+        self.impairment.loss = loss;
+        self.perfect = self.impairment.is_none();
+    }
+
+    /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
+    pub fn cut(&mut self, unsent: usize) {
+        let first = self.next_number.wrapping_sub(unsent as u32);
+        for entry in self.ring.drain(..) {
+            let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
+            match (entry.fate, revoked) {
+                (Fate::Copy, true) => self.totals.copies -= 1,
+                (_, true) => self.totals.revoked += 1,
+                (Fate::Lost, false) => self.totals.lost += 1,
+                (_, false) => self.totals.down += 1,
+            }
+        }
+        self.last_arrival = Time::ZERO;
+    }
+
+    /// The sender fails: the latest `unsent` packets never left; those on the way go on.
+    pub fn revoke(&mut self, unsent: usize) {
+        let first = self.next_number.wrapping_sub(unsent as u32);
+        let totals = &mut self.totals;
+        self.ring.retain(|entry| {
+            let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
+            match entry.fate {
+                Fate::Copy if revoked => totals.copies -= 1,
+                _ if revoked => totals.revoked += 1,
+                _ => {}
+            }
+            !revoked
+        });
+        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+    }
+
+    /// Restores the order of arrival after instants were rewritten.
+    fn tidy(&mut self) {
+        if self.impairment.reorders() {
+            self.ring.make_contiguous().sort_by_key(|entry| entry.arrival);
+        } else {
+            let mut latest = Time::ZERO;
+            for entry in &mut self.ring {
+                entry.arrival = entry.arrival.max(latest);
+                latest = entry.arrival;
+            }
+        }
+        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+    }
+
+    /// Whether every packet sent is accounted for.
+    pub fn balances(&self) -> bool {
+        let t = &self.totals;
+        t.sent + t.copies == t.revoked + t.arrived + t.lost + t.down + self.ring.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_millis(n)
+    }
+
+    fn way(impairment: Impairment) -> Way {
+        Way::new(Span::from_millis(10), impairment, 1, 0)
+    }
+
+    fn numbered(n: u32) -> Packet {
+        Packet { nonce: n, ..Packet::default() }
+    }
+
+    fn drain(way: &mut Way) -> Vec<(Time, u32)> {
+        let mut out = Vec::new();
+        while way.next_arrival() < Time::NEVER {
+            let at = way.next_arrival();
+            out.extend(way.arrive().map(|entry| (at, entry.packet.nonce)));
+        }
+        out
+    }
+
+    #[test]
+    fn an_entry_is_as_large_as_designed() {
+        assert!(size_of::<InFlight>() <= 88, "{}", size_of::<InFlight>());
+    }
+
+    #[test]
+    fn a_perfect_link_delivers_everything_after_its_delay() {
+        let mut way = way(Impairment::default());
+        (0..3).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        assert_eq!(drain(&mut way), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
+        assert!(way.balances());
+    }
+
+    #[test]
+    fn losses_do_not_depend_on_the_other_impairments() {
+        let lossy = Impairment { loss: 0.3, ..Impairment::default() };
+        let worse = Impairment { jitter: Span::from_millis(5), duplicate: 0.2, ..lossy };
+        let survivors = |impairment| {
+            let mut way = way(impairment);
+            (0..100).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            let mut got: Vec<_> = drain(&mut way).into_iter().map(|(_, n)| n).collect();
+            assert!(way.balances());
+            got.dedup();
+            got
+        };
+        let plain = survivors(lossy);
+        assert_eq!(plain, survivors(worse));
+        assert!((50..90).contains(&plain.len()), "{}", plain.len());
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_unless_told_otherwise() {
+        let jitter = Impairment { jitter: Span::from_millis(30), ..Impairment::default() };
+        let order = |impairment| {
+            let mut way = way(impairment);
+            (0..50).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            let got = drain(&mut way);
+            assert!(got.is_sorted_by_key(|&(at, _)| at));
+            got.into_iter().map(|(_, n)| n).collect::<Vec<_>>()
+        };
+        assert!(order(jitter).is_sorted());
+        assert!(!order(Impairment { jitter_reorders: true, ..jitter }).is_sorted());
+    }
+
+    #[test]
+    fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
+        let mut way = way(Impairment::default());
+        (0..5).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        way.cut(2);
+        assert_eq!((way.totals.revoked, way.totals.down, way.len()), (2, 3, 0));
+        assert!(way.balances());
+    }
+
+    #[test]
+    fn new_departures_move_only_the_packets_they_name() {
+        let mut way = way(Impairment::default());
+        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        way.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
+        assert_eq!(drain(&mut way).iter().map(|&(at, _)| at).collect::<Vec<_>>(), [ms(10), ms(11), ms(15), ms(18)]);
+    }
+
+    #[test]
+    fn a_new_delay_holds_for_packets_that_have_not_left() {
+        let mut way = way(Impairment::default());
+        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        way.set_delay(ms(1), Span::from_millis(2));
+        let at: Vec<_> = drain(&mut way).iter().map(|&(at, _)| at).collect();
+        assert_eq!(at, [ms(10), ms(11), ms(11), ms(11)], "a link does not reorder");
+    }
+}

@@ -1,0 +1,365 @@
+//! The description of a network and its traffic, as plain values.
+//!
+//! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
+//! it, so a bad description is an error value and never a panic.
+
+use ndnweir_core::queue::Limit;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use serde_json::Value;
+use std::fmt;
+
+/// What stands at a place of the topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A node that speaks NDN: consumer, producer, forwarder or all of them.
+    Ndn {
+        /// Content store size in packets; 0 is none.
+        cache: usize,
+    },
+    /// A layer-2 switch: forwards frames by destination, with a plain drop-tail queue per port.
+    Switch,
+}
+
+/// Random misbehaviour of one direction of a link. Zero everywhere is a perfect link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impairment {
+    /// Probability that a packet is lost, in [0, 1].
+    pub loss: f64,
+    /// Probability that a packet arrives twice, in [0, 1].
+    pub duplicate: f64,
+    /// Extra delay, uniform between zero and this.
+    pub jitter: Span,
+    /// Whether jitter may change the order; otherwise a packet waits for the one before it.
+    pub jitter_reorders: bool,
+    /// Probability that a packet is held back by [`Impairment::reorder_delay`] while later ones pass, in [0, 1].
+    pub reorder: f64,
+    /// How long a reordered packet is held back.
+    pub reorder_delay: Span,
+}
+
+impl Impairment {
+    /// Whether it does nothing.
+    pub fn is_none(&self) -> bool {
+        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Span::ZERO && self.reorder == 0.0
+    }
+
+    /// Whether packets may overtake each other.
+    pub fn reorders(&self) -> bool {
+        (self.jitter > Span::ZERO && self.jitter_reorders) || (self.reorder > 0.0 && self.reorder_delay > Span::ZERO)
+    }
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Transmission rate; none transmits instantly and queues nothing.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The most the egress queue holds (the packet on the wire excluded).
+    pub limit: Limit,
+    /// Bytes that the link adds to each packet.
+    pub framing: Bytes,
+    /// Random misbehaviour.
+    pub impairment: Impairment,
+    /// A marker instead of the scheme's: its name and parameters. Switches have none.
+    pub marker: Option<(String, Value)>,
+}
+
+impl Direction {
+    /// A perfect link of this rate, delay and queue, without framing.
+    pub fn new(rate: Rate, delay: Span, limit: Limit) -> Direction {
+        let (framing, impairment) = (Bytes::ZERO, Impairment::default());
+        Direction { rate: Some(rate), delay, limit, framing, impairment, marker: None }
+    }
+}
+
+/// A link between two places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The first end, an index into [`Network::nodes`].
+    pub a: usize,
+    /// The second end.
+    pub b: usize,
+    /// Routing cost, alike in both directions; at least 1 unless routing goes by delay.
+    pub cost: u32,
+    /// From `a` to `b`.
+    pub forth: Direction,
+    /// From `b` to `a`.
+    pub back: Direction,
+}
+
+impl Link {
+    /// A link that is alike in both directions, with cost 1.
+    pub fn symmetric(a: usize, b: usize, direction: Direction) -> Link {
+        Link { a, b, cost: 1, forth: direction.clone(), back: direction }
+    }
+}
+
+/// Where a prefix is served, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Producer {
+    /// The node.
+    pub node: usize,
+    /// The prefix, below [`Network::prefixes`].
+    pub prefix: u32,
+    /// Content bytes of a Data.
+    pub payload: u32,
+    /// Bytes of a Data on the wire, link framing excluded.
+    pub size: u32,
+    /// How long Data counts as fresh, in caches.
+    pub freshness: Span,
+}
+
+/// What a consumer does about a segment that does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Gives it up when its lifetime ends.
+    Never,
+    /// Asks again when its lifetime ends, up to so many times.
+    Lifetime(u32),
+}
+
+/// What a consumer asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// The segments of one object under the scheme's congestion control.
+    Fetch {
+        /// How many; none fetches until stopped.
+        segments: Option<u64>,
+        /// A consumer instead of the scheme's: its name and parameters.
+        consumer: Option<(String, Value)>,
+    },
+    /// The segments of one object at constant pace.
+    Stream {
+        /// Time between two Interests.
+        gap: Span,
+        /// How many segments; none streams until stopped.
+        segments: Option<u64>,
+        /// About lost segments.
+        retry: Retry,
+    },
+    /// Single-segment objects of a catalogue shared by all consumers of the prefix, chosen by Zipf's law.
+    Zipf {
+        /// Mean time between two requests.
+        gap: Span,
+        /// Whether gaps are exponentially distributed (Poisson arrivals) rather than constant.
+        poisson: bool,
+        /// Objects in the catalogue.
+        objects: u32,
+        /// Zipf's exponent: the object of rank r is asked for with weight 1/r^exponent.
+        exponent: f64,
+        /// About lost objects.
+        retry: Retry,
+    },
+}
+
+/// An application that asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consumer {
+    /// The node.
+    pub node: usize,
+    /// The prefix.
+    pub prefix: u32,
+    /// Which object under the prefix; consumers of one object share names, so that caches and PITs can serve both.
+    pub object: u32,
+    /// What it asks for.
+    pub traffic: Traffic,
+    /// When it starts; the seed adds up to [`Network::start_jitter`].
+    pub start: Time,
+    /// When it stops asking; none runs to the end.
+    pub stop: Option<Time>,
+    /// Bytes of an Interest on the wire, link framing excluded.
+    pub interest_size: u32,
+    /// Interest lifetime.
+    pub lifetime: Span,
+}
+
+/// What shares names: an object, or a whole catalogue of single-segment objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The prefix.
+    pub prefix: u32,
+    /// The object; 0 for a catalogue.
+    pub object: u32,
+    /// Whether it is a catalogue, whose segments are objects.
+    pub catalogue: bool,
+}
+
+impl Consumer {
+    /// The flow it asks for. All catalogue consumers of a prefix share one, whatever their object numbers.
+    pub fn flow(&self) -> Flow {
+        match self.traffic {
+            Traffic::Zipf { .. } => Flow { prefix: self.prefix, object: 0, catalogue: true },
+            _ => Flow { prefix: self.prefix, object: self.object, catalogue: false },
+        }
+    }
+}
+
+impl Network {
+    /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
+    pub fn flows(&self) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        for flow in self.consumers.iter().map(Consumer::flow) {
+            if !flows.contains(&flow) {
+                flows.push(flow);
+            }
+        }
+        flows
+    }
+}
+
+/// How FIBs are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routes {
+    /// One next hop: on the shortest path to the nearest producer.
+    Shortest,
+    /// The `k` cheapest next hops: each costs as much as the shortest path through it that does not come back here.
+    /// Different nodes' choices may form a loop, which nodes detect by nonce.
+    KShortest(u32),
+    /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
+    LoopFree,
+}
+
+/// What a path is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// The sum of [`Link::cost`].
+    Cost,
+    /// The sum of propagation delays at start-up, in microseconds (at least 1 per link).
+    Delay,
+}
+
+/// Routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routing {
+    /// Which next hops.
+    pub routes: Routes,
+    /// By which metric.
+    pub metric: Metric,
+    /// How long after a link or node fails or returns all FIBs follow; none never follows.
+    pub reaction: Option<Span>,
+}
+
+impl Default for Routing {
+    /// Shortest path by cost; failures are noticed after 200 ms (ours: the order of a routing protocol with fast hellos).
+    fn default() -> Routing {
+        Routing { routes: Routes::Shortest, metric: Metric::Cost, reaction: Some(Span::from_millis(200)) }
+    }
+}
+
+/// What happens to the network while it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// Both directions fail: queues and packets on the way are lost.
+    LinkDown {
+        /// An index into [`Network::links`].
+        link: usize,
+    },
+    /// Both directions work again.
+    LinkUp {
+        /// Which.
+        link: usize,
+    },
+    /// New rate.
+    Rate {
+        /// Which.
+        link: usize,
+        /// From `a` to `b`, or back.
+        forth: bool,
+        /// The rate.
+        rate: Rate,
+    },
+    /// New propagation delay, for packets that have not left yet.
+    Delay {
+        /// Which.
+        link: usize,
+        /// From `a` to `b`, or back.
+        forth: bool,
+        /// The delay.
+        delay: Span,
+    },
+    /// New loss probability.
+    Loss {
+        /// Which.
+        link: usize,
+        /// From `a` to `b`, or back.
+        forth: bool,
+        /// In [0, 1].
+        loss: f64,
+    },
+    /// The node loses all state, and packets that arrive are lost until it returns. Its applications pause likewise.
+    Crash {
+        /// An index into [`Network::nodes`].
+        node: usize,
+    },
+    /// The node works again, with its FIB and an empty PIT and content store.
+    Restart {
+        /// Which.
+        node: usize,
+    },
+}
+
+/// Everything about a run but the scheme and the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Places, numbered by position.
+    pub nodes: Vec<NodeKind>,
+    /// Links, numbered by position; see [`crate::observer::LinkId`] for their directions.
+    pub links: Vec<Link>,
+    /// Pairs of NDN nodes that are neighbours across switches; none makes every pair neighbours that can reach each
+    /// other through switches alone. Nodes joined by a link are neighbours in any case.
+    pub overlay: Option<Vec<(usize, usize)>>,
+    /// How many prefixes there are.
+    pub prefixes: u32,
+    /// Who serves.
+    pub producers: Vec<Producer>,
+    /// Who asks; numbered by position.
+    pub consumers: Vec<Consumer>,
+    /// How FIBs are filled.
+    pub routing: Routing,
+    /// Faults and changes, in any order; those of one instant happen in the order given.
+    pub changes: Vec<(Time, Change)>,
+    /// Pending Interests per node at most.
+    pub pit_limit: usize,
+    /// Each consumer starts up to this much later, drawn from the seed.
+    pub start_jitter: Span,
+    /// How long to run.
+    pub duration: Span,
+    /// Time between samples; zero takes one at the end only.
+    pub sampling: Span,
+    /// One-way delay between a node and the planner.
+    pub control_delay: Span,
+}
+
+impl Default for Network {
+    /// An empty network that runs for a second, sampled every 100 ms.
+    fn default() -> Network {
+        Network {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            overlay: None,
+            prefixes: 0,
+            producers: Vec::new(),
+            consumers: Vec::new(),
+            routing: Routing::default(),
+            changes: Vec::new(),
+            pit_limit: 1 << 20,
+            start_jitter: Span::ZERO,
+            duration: Span::from_millis(1000),
+            sampling: Span::from_millis(100),
+            control_delay: Span::from_millis(10),
+        }
+    }
+}
+
+/// A description that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkError(pub String);
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for NetworkError {}

@@ -1,0 +1,152 @@
+//! What a run leaves behind, and the proof that it lost nothing unnoticed.
+
+use crate::link::LinkTotals;
+use crate::observer::{ConsumerCounters, DropCause, LinkCounters};
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::Time;
+use ndnweir_node::NodeCounters;
+
+/// A rolling hash over every arrival of a run: when, where and what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventHash(u64);
+
+impl EventHash {
+    /// Of no arrivals.
+    pub const fn new() -> EventHash {
+        EventHash(0x6e64_6e77_6569_7221)
+    }
+
+    #[inline]
+    fn absorb(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// Adds an arrival.
+    #[inline]
+    pub fn arrival(&mut self, at: Time, wire: u32, packet: &Packet) {
+        self.absorb(at.nanos());
+        self.absorb(packet.name.key());
+        self.absorb(u64::from(wire) << 32 | u64::from(packet.nonce));
+        let small = [packet.kind as u8, packet.reason as u8, packet.mark, packet.flags];
+        self.absorb(u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)));
+    }
+
+    /// The hash.
+    pub const fn get(self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+impl Default for EventHash {
+    fn default() -> EventHash {
+        EventHash::new()
+    }
+}
+
+/// What became of the Interests of one consumer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Interests sent, retransmissions included.
+    pub interests: u64,
+    /// Segments answered with Data.
+    pub answered: u64,
+    /// Answered with a NACK.
+    pub refused: u64,
+    /// Given up, or to be replaced by a retransmission.
+    pub timed_out: u64,
+    /// Outstanding at the end.
+    pub pending: u64,
+}
+
+impl Account {
+    /// Segments whose Data came after their Interest had been given up or refused and before another was sent: they
+    /// are counted twice in the fields above. Negative if Interests are missing.
+    pub const fn late(&self) -> i64 {
+        (self.answered + self.refused + self.timed_out + self.pending) as i64 - self.interests as i64
+    }
+
+    /// Whether every Interest is accounted for.
+    pub const fn balances(&self) -> bool {
+        let late = self.late();
+        late >= 0 && late as u64 <= self.refused + self.timed_out && late as u64 <= self.answered
+    }
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// The time reached: the duration, unless the run was stopped.
+    pub ended: Time,
+    /// Whether it reached its end.
+    pub finished: bool,
+    /// Over every arrival; zero if switched off.
+    pub hash: u64,
+    /// Interests, Data and NACKs that crossed one link.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Most packets between a node's decision to send and their arrival, egress queues included as far as their
+    /// departures were known.
+    pub peak_in_flight: u64,
+    /// The same at the end.
+    pub in_flight: u64,
+    /// By [`crate::observer::ConsumerId`].
+    pub accounts: Vec<Account>,
+    /// By [`crate::observer::ConsumerId`].
+    pub consumers: Vec<ConsumerCounters>,
+    /// Counters of each directed link at the end.
+    pub links: Vec<LinkCounters>,
+    /// What each directed link did with its packets.
+    pub ways: Vec<LinkTotals>,
+    /// Packets under way on each directed link at the end.
+    pub under_way: Vec<u64>,
+    /// Each NDN node's counters; switches have none.
+    pub nodes: Vec<NodeCounters>,
+    /// Packets that arrived at a node that was down, by node.
+    pub dead: Vec<u64>,
+    /// Frames a switch could not forward, by node.
+    pub unswitched: Vec<u64>,
+}
+
+impl Outcome {
+    /// Drops of the whole network, by [`DropCause`].
+    pub fn drops(&self) -> [u64; 7] {
+        let mut drops = [0; 7];
+        for link in self.links.iter().map(|l| &l.drops).chain(self.nodes.iter().map(|n| &n.drops)) {
+            drops.iter_mut().zip(link).for_each(|(sum, n)| *sum += n);
+        }
+        drops[DropCause::Down as usize] += self.dead.iter().sum::<u64>() + self.unswitched.iter().sum::<u64>();
+        drops
+    }
+
+    /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, refused, given up or is
+    /// pending; per link every packet arrived, was lost for a counted reason or is under way; per node every Interest
+    /// that arrived was dropped for a counted reason, answered at once, or became a pending one that was answered,
+    /// refused, expired or still is pending.
+    ///
+    /// # Errors
+    /// The first account that does not balance.
+    pub fn check(&self) -> Result<(), String> {
+        for (i, account) in self.accounts.iter().enumerate() {
+            if !account.balances() {
+                return Err(format!("consumer {i}: {account:?}"));
+            }
+        }
+        for (i, (way, under_way)) in self.ways.iter().zip(&self.under_way).enumerate() {
+            let there = way.revoked + way.arrived + way.lost + way.down + under_way;
+            if way.sent + way.copies != there {
+                return Err(format!("link {i}: {way:?}, {under_way} under way"));
+            }
+        }
+        for (i, n) in self.nodes.iter().enumerate() {
+            let at_once = n.down + n.hop_limit + n.hits + n.loops + n.duplicates + n.pit_full + n.no_prefix + n.renewed;
+            let pending = n.answered + n.refused + n.expired + n.lost + n.pending;
+            if n.interests != at_once + pending {
+                return Err(format!("node {i}: {} Interests, {} accounted for: {n:?}", n.interests, at_once + pending));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The ways Data packets came, as small numbers that travel in [`ndnweir_core::packet::Packet::tag`].
+
+use crate::observer::LinkId;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// A path no longer than one link more than another: the node of a tree with the empty path at its root.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    before: u32,
+    wire: u32,
+    /// Whether the observer knows it.
+    told: bool,
+}
+
+/// Numbers every path that occurs.
+#[derive(Debug)]
+pub struct Paths {
+    steps: Vec<Step>,
+    numbers: HashMap<u64, u32, FixedState>,
+}
+
+/// More paths than this share the last number: a random walk over a large network has too many to tell apart.
+const MOST: usize = 1 << 20;
+
+impl Paths {
+    /// The empty path, number 0, alone.
+    pub fn new() -> Paths {
+        let root = Step { before: 0, wire: 0, told: false };
+        Paths { steps: vec![root], numbers: HashMap::with_hasher(FixedState::with_seed(0)) }
+    }
+
+    /// The path that continues `before` over `wire`.
+    #[inline]
+    pub fn extend(&mut self, before: u32, wire: u32) -> u32 {
+        let key = u64::from(before) << 32 | u64::from(wire);
+        if let Some(&known) = self.numbers.get(&key) {
+            return known;
+        }
+        if self.steps.len() >= MOST {
+            return MOST as u32;
+        }
+        let number = self.steps.len() as u32;
+        self.steps.push(Step { before, wire, told: false });
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// Writes the links of a path to `out` the first time it is asked for; `false` every other time.
+    #[inline]
+    pub fn tell_once(&mut self, path: u32, out: &mut Vec<LinkId>) -> bool {
+        match self.steps.get_mut(path as usize) {
+            Some(step) if !step.told => step.told = true,
+            _ => return false,
+        }
+        out.clear();
+        let mut at = path;
+        while at != 0 {
+            let step = self.steps[at as usize];
+            out.push(LinkId(step.wire));
+            at = step.before;
+        }
+        out.reverse();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_ways_have_equal_numbers_and_are_told_once() {
+        let mut paths = Paths::new();
+        let a = paths.extend(0, 7);
+        let ab = paths.extend(a, 9);
+        let ba = {
+            let b = paths.extend(0, 9);
+            paths.extend(b, 7)
+        };
+        assert_eq!(paths.extend(a, 9), ab);
+        assert_ne!(ab, ba);
+        let mut links = Vec::new();
+        assert!(paths.tell_once(ab, &mut links));
+        assert_eq!(links, [LinkId(7), LinkId(9)]);
+        assert!(!paths.tell_once(ab, &mut links));
+        assert!(!paths.tell_once(u32::MAX, &mut links));
+    }
+}

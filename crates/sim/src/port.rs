@@ -1,0 +1,205 @@
+//! The egress of a switch port, or of an interface that several NDN faces share: a plain drop-tail queue below NDN.
+//!
+//! The same semantics as a node's predictable egress: a packet's departure is known when it joins, departures at an
+//! instant precede arrivals at it, and the packet on the wire does not count as waiting.
+
+use crate::observer::{DropCause, LinkCounters};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::queue::{Limit, QueueView};
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use std::collections::VecDeque;
+
+/// A packet whose transmission has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    joined: Time,
+    start: Time,
+    end: Time,
+    size: Bytes,
+    kind: Kind,
+    /// Whether its start has been counted.
+    started: bool,
+}
+
+/// The egress.
+#[derive(Debug)]
+pub struct Port {
+    rate: Option<Rate>,
+    limit: Limit,
+    framing: Bytes,
+    up: bool,
+    queue: VecDeque<Waiting>,
+    /// How many at the front of `queue` have started: 0 or 1 after settling.
+    started: usize,
+    waiting_bytes: Bytes,
+    counters: LinkCounters,
+}
+
+impl Port {
+    /// An empty one.
+    pub fn new(rate: Option<Rate>, limit: Limit, framing: Bytes) -> Port {
+        let (queue, counters) = (VecDeque::new(), LinkCounters::default());
+        Port { rate, limit, framing, up: true, queue, started: 0, waiting_bytes: Bytes::ZERO, counters }
+    }
+
+    /// Takes a packet; the instants its transmission starts and ends, or nothing if it is dropped.
+    pub fn offer(&mut self, now: Time, packet: &Packet) -> Option<(Time, Time)> {
+        self.settle(now);
+        let size = packet.bytes() + self.framing;
+        if !self.up {
+            self.counters.drops[DropCause::Down as usize] += 1;
+            return None;
+        }
+        let (start, end) = match self.rate {
+            None => (now, now),
+            Some(rate) => {
+                let start = self.queue.back().map_or(now, |last| last.end);
+                (start, start + rate.transmission_time(size))
+            }
+        };
+        let entry = Waiting { joined: now, start, end, size, kind: packet.kind, started: false };
+        let packets = (self.queue.len() - self.started) as u32;
+        let view = QueueView { packets, bytes: self.waiting_bytes, limit: self.limit, rate: self.rate };
+        if start > now && !view.fits(size) {
+            self.counters.drops[DropCause::Overflow as usize] += 1;
+            if packet.kind == Kind::Data {
+                self.counters.overflow_data_bits += size.bits();
+            }
+            return None;
+        }
+        self.waiting_bytes += size;
+        self.queue.push_back(entry);
+        self.settle(now);
+        Some((start, end))
+    }
+
+    /// Counts what has started and forgets what has ended by `now`.
+    fn settle(&mut self, now: Time) {
+        while let Some(entry) = self.queue.get_mut(self.started)
+            && entry.start <= now
+        {
+            if !entry.started {
+                entry.started = true;
+                count(&mut self.counters, entry);
+            }
+            self.waiting_bytes = self.waiting_bytes - entry.size;
+            self.started += 1;
+        }
+        while let Some(first) = self.queue.front()
+            && first.end <= now
+        {
+            self.queue.pop_front();
+            self.started -= 1;
+        }
+    }
+
+    /// Changes the rate; pushes the new (start, end) of every packet that had not left completely, oldest first.
+    pub fn set_rate(&mut self, now: Time, rate: Rate, departures: &mut Vec<(Time, Time)>) {
+        self.settle(now);
+        let mut free = now;
+        for (i, entry) in self.queue.iter_mut().enumerate() {
+            if i < self.started {
+                // The bits already sent were sent at the old rate.
+                let left = entry.end.since(now).nanos() as f64 / entry.end.since(entry.start).nanos().max(1) as f64;
+                entry.end = now + rate.transmission_time(entry.size).scale(left);
+            } else {
+                entry.start = free;
+                entry.end = free + rate.transmission_time(entry.size);
+            }
+            free = entry.end;
+            departures.push((entry.start, entry.end));
+        }
+        self.rate = Some(rate);
+    }
+
+    /// Takes it down or up. Down empties the queue; returns how many packets had not left completely.
+    pub fn set_up(&mut self, now: Time, up: bool) -> usize {
+        self.settle(now);
+        self.up = up;
+        if up {
+            return 0;
+        }
+        let unsent = self.queue.len();
+        self.counters.drops[DropCause::Down as usize] += unsent as u64;
+        self.queue.clear();
+        self.started = 0;
+        self.waiting_bytes = Bytes::ZERO;
+        unsent
+    }
+
+    /// The totals and the state of the queue; restarts the longest wait.
+    pub fn counters(&mut self, now: Time) -> LinkCounters {
+        self.settle(now);
+        self.counters.queue_packets = (self.queue.len() - self.started) as u32;
+        self.counters.queue_bytes = self.waiting_bytes;
+        let read = self.counters;
+        self.counters.sojourn_max = Span::ZERO;
+        read
+    }
+}
+
+fn count(counters: &mut LinkCounters, entry: &Waiting) {
+    let (bits, packets) = match entry.kind {
+        Kind::Interest => (&mut counters.interest_bits, &mut counters.interest_packets),
+        Kind::Data => (&mut counters.data_bits, &mut counters.data_packets),
+        Kind::Nack => (&mut counters.nack_bits, &mut counters.nack_packets),
+    };
+    *bits += entry.size.bits();
+    *packets += 1;
+    let sojourn = entry.start.since(entry.joined);
+    counters.sojourn_sum += u128::from(sojourn.nanos());
+    counters.sojourn_count += 1;
+    counters.sojourn_max = counters.sojourn_max.max(sojourn);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time::from_nanos(n * 1000)
+    }
+
+    fn data(size: u32) -> Packet {
+        Packet { kind: Kind::Data, size, ..Packet::default() }
+    }
+
+    /// 8 Mbit/s: a byte per microsecond.
+    fn port(limit: Limit) -> Port {
+        Port::new(Some(Rate::from_mbps(8.0)), limit, Bytes::ZERO)
+    }
+
+    #[test]
+    fn packets_leave_one_after_the_other_and_the_one_on_the_wire_does_not_wait() {
+        let mut port = port(Limit::Packets(2));
+        assert_eq!(port.offer(us(0), &data(100)), Some((us(0), us(100))));
+        assert_eq!(port.offer(us(0), &data(100)), Some((us(100), us(200))));
+        assert_eq!(port.offer(us(99), &data(100)), Some((us(200), us(300))));
+        assert_eq!(port.offer(us(99), &data(100)), None);
+        assert_eq!(port.offer(us(100), &data(100)), Some((us(300), us(400))), "a departure precedes an arrival");
+        let counters = port.counters(us(400));
+        assert_eq!((counters.data_packets, counters.drops[0], counters.overflow_data_bits), (4, 1, 800));
+        assert_eq!(counters.sojourn_max, Span::from_micros(200));
+    }
+
+    #[test]
+    fn a_new_rate_holds_for_the_bits_not_sent_yet() {
+        let mut port = port(Limit::Bytes(Bytes::new(1000)));
+        port.offer(us(0), &data(100));
+        port.offer(us(0), &data(100));
+        let mut departures = Vec::new();
+        port.set_rate(us(50), Rate::from_mbps(16.0), &mut departures);
+        assert_eq!(departures, [(us(0), us(75)), (us(75), us(125))]);
+    }
+
+    #[test]
+    fn a_port_that_goes_down_loses_what_has_not_left() {
+        let mut port = port(Limit::Packets(9));
+        (0..3).for_each(|_| drop(port.offer(us(0), &data(100))));
+        assert_eq!(port.set_up(us(100), false), 2);
+        assert_eq!(port.offer(us(150), &data(100)), None);
+        port.set_up(us(200), true);
+        assert_eq!(port.offer(us(300), &data(100)), Some((us(300), us(400))));
+        assert_eq!(port.counters(us(300)).drops[DropCause::Down as usize], 3);
+    }
+}

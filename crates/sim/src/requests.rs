@@ -1,0 +1,340 @@
+//! Applications without congestion control: a stream at constant pace, and requests over a catalogue.
+
+use crate::network::{Retry, Traffic};
+use crate::observer::ConsumerCounters;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::ids::{FlowId, NameId};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// An outstanding request.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    first: Time,
+    last: Time,
+    tries: u32,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answered {
+    /// Its segment, or its object in a catalogue.
+    pub segment: u64,
+    /// From the first Interest to now.
+    pub delay: Span,
+    /// From the last Interest, unless there were several.
+    pub rtt: Option<Span>,
+    /// Interests beyond the first.
+    pub retransmissions: u32,
+    /// Whether every earlier segment has been answered; always for a catalogue.
+    pub in_order: bool,
+    /// Whether this was the last one of a finite stream.
+    pub completed: bool,
+}
+
+/// What is asked for next.
+#[derive(Debug)]
+enum Choice {
+    /// The next segment, so many in all.
+    Sequence { next: u64, total: Option<u64> },
+    /// A draw from the catalogue: `cumulative[r]` is the probability of rank `r` or lower.
+    Catalogue { cumulative: Vec<f64>, rng: Rng },
+}
+
+/// The application.
+#[derive(Debug)]
+pub struct Requests {
+    flow: FlowId,
+    interest_size: u32,
+    lifetime: Span,
+    retry: Retry,
+    gap: Span,
+    /// For exponential gaps.
+    gaps: Option<Rng>,
+    nonces: Rng,
+    choice: Choice,
+    pending: HashMap<u32, Pending, FixedState>,
+    /// When requests run out of time, oldest first; entries of answered requests stay until then.
+    deadlines: VecDeque<(Time, u32)>,
+    /// Requests to repeat now.
+    again: VecDeque<u32>,
+    next_request: Time,
+    /// The lowest segment not yet answered, of a sequence.
+    expected: u64,
+    counters: ConsumerCounters,
+    /// Requests given up.
+    pub abandoned: u64,
+}
+
+/// Labels of the random streams of applications (see [`Rng::derive`]).
+const STREAM: u64 = 0x7265_7173;
+
+impl Requests {
+    /// An application that does not ask until [`Requests::start`]; none for traffic under congestion control.
+    pub fn new(
+        traffic: &Traffic,
+        flow: FlowId,
+        interest_size: u32,
+        lifetime: Span,
+        seed: u64,
+        number: u32,
+    ) -> Option<Requests> {
+        let rng = |purpose: u64| Rng::derive(seed, &[STREAM, number.into(), purpose]);
+        let (gap, gaps, retry, choice) = match *traffic {
+            Traffic::Fetch { .. } => return None,
+            Traffic::Stream { gap, segments, retry } => {
+                (gap, None, retry, Choice::Sequence { next: 0, total: segments })
+            }
+            Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
+                let cumulative = zipf(objects, exponent);
+                (gap, poisson.then(|| rng(1)), retry, Choice::Catalogue { cumulative, rng: rng(2) })
+            }
+        };
+        Some(Requests {
+            flow,
+            interest_size,
+            lifetime,
+            retry,
+            gap,
+            gaps,
+            nonces: rng(0),
+            choice,
+            pending: HashMap::with_hasher(FixedState::with_seed(0)),
+            deadlines: VecDeque::new(),
+            again: VecDeque::new(),
+            next_request: Time::NEVER,
+            expected: 0,
+            counters: ConsumerCounters::default(),
+            abandoned: 0,
+        })
+    }
+
+    /// Begins to ask.
+    pub fn start(&mut self, now: Time) {
+        self.next_request = now;
+    }
+
+    /// Asks for nothing new; what is outstanding may still come.
+    pub fn stop(&mut self, _now: Time) {
+        self.next_request = Time::NEVER;
+    }
+
+    /// The totals and state.
+    pub fn counters(&self) -> ConsumerCounters {
+        ConsumerCounters { in_flight: self.pending.len() as u32, window: self.pending.len() as f64, ..self.counters }
+    }
+
+    /// A packet arrived; what it answered, if it is Data that was waited for.
+    pub fn handle(&mut self, now: Time, packet: &Packet) -> Option<Answered> {
+        let segment = packet.name.segment;
+        match packet.kind {
+            Kind::Interest => return None,
+            Kind::Nack => {
+                self.counters.nacks += u64::from(self.pending.contains_key(&segment));
+                return None;
+            }
+            Kind::Data => {}
+        }
+        let Some(pending) = self.pending.remove(&segment) else {
+            self.counters.duplicates += 1;
+            return None;
+        };
+        self.counters.segments += 1;
+        self.counters.payload_bits += Bytes::new(packet.payload.into()).bits();
+        self.counters.marks += u64::from(packet.mark > 0);
+        let rtt = (pending.tries == 1).then(|| now.since(pending.last));
+        let (mut in_order, mut completed) = (true, false);
+        if let Choice::Sequence { next, total } = self.choice {
+            in_order = u64::from(segment) == self.expected;
+            if in_order {
+                // What is pending no more and below `next` was answered or given up.
+                self.expected += 1;
+                while self.expected < next && !self.pending.contains_key(&(self.expected as u32)) {
+                    self.expected += 1;
+                }
+            }
+            completed = total == Some(self.counters.segments);
+        }
+        self.counters.srtt = if self.counters.srtt == Span::ZERO {
+            rtt.unwrap_or_default()
+        } else {
+            rtt.map_or(self.counters.srtt, |rtt| (self.counters.srtt * 7 + rtt) / 8)
+        };
+        let (delay, retransmissions) = (now.since(pending.first), pending.tries - 1);
+        Some(Answered { segment: segment.into(), delay, rtt, retransmissions, in_order, completed })
+    }
+
+    /// The next Interest to send now.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        while let Some(segment) = self.again.pop_front() {
+            if let Some(pending) = self.pending.get_mut(&segment) {
+                pending.last = now;
+                pending.tries += 1;
+                self.counters.retransmissions += 1;
+                return Some(self.interest(now, segment));
+            }
+        }
+        while self.next_request <= now {
+            let segment = match &mut self.choice {
+                Choice::Sequence { next, total } => {
+                    let end = total.unwrap_or(u64::from(u32::MAX)).min(u32::MAX.into());
+                    if *next >= end {
+                        self.next_request = Time::NEVER;
+                        return None;
+                    }
+                    *next += 1;
+                    (*next - 1) as u32
+                }
+                Choice::Catalogue { cumulative, rng } => {
+                    let u = rng.unit();
+                    cumulative.partition_point(|&p| p <= u).min(cumulative.len() - 1) as u32
+                }
+            };
+            let gap = match &mut self.gaps {
+                Some(rng) => self.gap.scale(-libm::log(1.0 - rng.unit())),
+                None => self.gap,
+            };
+            self.next_request += gap.max(Span::from_nanos(1));
+            // A request for an object that is already asked for waits for the same Data.
+            if !self.pending.contains_key(&segment) {
+                self.pending.insert(segment, Pending { first: now, last: now, tries: 1 });
+                return Some(self.interest(now, segment));
+            }
+        }
+        None
+    }
+
+    fn interest(&mut self, now: Time, segment: u32) -> Packet {
+        self.counters.interests += 1;
+        self.deadlines.push_back((now + self.lifetime, segment));
+        Packet {
+            name: NameId { flow: self.flow, segment },
+            nonce: self.nonces.bits(),
+            size: self.interest_size,
+            lifetime_ms: (self.lifetime.nanos() / 1_000_000).min(u32::MAX.into()) as u32,
+            kind: Kind::Interest,
+            hop_limit: Packet::HOP_LIMIT,
+            ..Packet::default()
+        }
+    }
+
+    /// When [`Requests::handle_timeout`] or [`Requests::poll_transmit`] is wanted.
+    pub fn poll_timeout(&self) -> Time {
+        let deadline = self.deadlines.front().map_or(Time::NEVER, |first| first.0);
+        deadline.min(self.next_request)
+    }
+
+    /// The time asked for has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(&(deadline, segment)) = self.deadlines.front()
+            && deadline <= now
+        {
+            self.deadlines.pop_front();
+            let Some(pending) = self.pending.get(&segment) else { continue };
+            if pending.last + self.lifetime > now {
+                continue;
+            }
+            self.counters.timeouts += 1;
+            match self.retry {
+                Retry::Lifetime(most) if pending.tries <= most => self.again.push_back(segment),
+                _ => {
+                    self.pending.remove(&segment);
+                    self.abandoned += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Cumulative probabilities of ranks 1 to `objects`.
+fn zipf(objects: u32, exponent: f64) -> Vec<f64> {
+    let mut sum = 0.0;
+    let mut cumulative: Vec<f64> = (1..=objects)
+        .map(|rank| {
+            sum += libm::pow(f64::from(rank), -exponent);
+            sum
+        })
+        .collect();
+    cumulative.iter_mut().for_each(|p| *p /= sum);
+    cumulative
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(segments: Option<u64>, retry: Retry) -> Requests {
+        let traffic = Traffic::Stream { gap: Span::from_millis(10), segments, retry };
+        Requests::new(&traffic, FlowId(3), 30, Span::from_millis(100), 1, 0).unwrap()
+    }
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_millis(n)
+    }
+
+    fn data(interest: &Packet) -> Packet {
+        Packet { kind: Kind::Data, payload: 1000, ..*interest }
+    }
+
+    #[test]
+    fn a_stream_asks_at_constant_pace_and_completes() {
+        let mut app = stream(Some(3), Retry::Never);
+        app.start(ms(5));
+        let mut sent = Vec::new();
+        while app.poll_timeout() < ms(100) {
+            let now = app.poll_timeout();
+            app.handle_timeout(now);
+            while let Some(interest) = app.poll_transmit(now) {
+                sent.push((now, interest));
+            }
+        }
+        assert_eq!(sent.iter().map(|s| s.0).collect::<Vec<_>>(), [ms(5), ms(15), ms(25)]);
+        let answers: Vec<_> = [1, 0, 2].iter().filter_map(|&i: &usize| app.handle(ms(40), &data(&sent[i].1))).collect();
+        assert_eq!(answers.iter().map(|a| a.in_order).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(answers.iter().map(|a| a.completed).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(app.counters().payload_bits, 24_000);
+    }
+
+    #[test]
+    fn an_unanswered_request_is_repeated_as_often_as_allowed_and_then_given_up() {
+        let mut app = stream(Some(1), Retry::Lifetime(2));
+        app.start(ms(0));
+        let mut at = Vec::new();
+        while app.poll_timeout() < Time::NEVER {
+            let now = app.poll_timeout();
+            app.handle_timeout(now);
+            while app.poll_transmit(now).is_some() {
+                at.push(now);
+            }
+        }
+        assert_eq!(at, [ms(0), ms(100), ms(200)]);
+        let counters = app.counters();
+        assert_eq!((counters.interests, counters.retransmissions, counters.timeouts), (3, 2, 3));
+        assert_eq!((app.abandoned, counters.in_flight), (1, 0));
+    }
+
+    #[test]
+    fn requests_over_a_catalogue_follow_zipfs_law() {
+        let traffic =
+            Traffic::Zipf { gap: Span::from_millis(1), poisson: true, objects: 10, exponent: 1.0, retry: Retry::Never };
+        let mut app = Requests::new(&traffic, FlowId(0), 30, Span::from_millis(100), 1, 0).unwrap();
+        app.start(ms(0));
+        let mut counts = [0u32; 10];
+        let mut now = ms(0);
+        for _ in 0..10_000 {
+            now = app.poll_timeout();
+            app.handle_timeout(now);
+            while let Some(interest) = app.poll_transmit(now) {
+                counts[interest.name.segment as usize] += 1;
+                app.handle(now, &data(&interest));
+            }
+        }
+        let total: u32 = counts.iter().sum();
+        assert!((f64::from(counts[0]) / f64::from(total) - 1.0 / 2.929).abs() < 0.02, "{counts:?}");
+        assert!((f64::from(counts[9]) / f64::from(total) - 0.1 / 2.929).abs() < 0.01, "{counts:?}");
+        assert!((now.secs() / f64::from(total) * 1000.0 - 1.0).abs() < 0.3, "mean gap");
+    }
+}

@@ -1,0 +1,142 @@
+//! Which next hops each node has for each prefix.
+
+use crate::network::{NetworkError, Routes};
+use crate::topology::Topology;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::strategy::NextHop;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What of the network works.
+#[derive(Clone, Debug)]
+pub struct Working {
+    /// By channel.
+    pub channels: Vec<bool>,
+    /// By place.
+    pub nodes: Vec<bool>,
+}
+
+impl Working {
+    /// Everything.
+    pub fn all(topology: &Topology) -> Working {
+        Working { channels: vec![true; topology.channels.len()], nodes: vec![true; topology.faces.len()] }
+    }
+}
+
+/// The cost from every node to the nearest of `targets`, never passing through `avoid`; [`u64::MAX`] where there is no way.
+pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
+    let mut distances = vec![u64::MAX; topology.faces.len()];
+    let mut open = BinaryHeap::new();
+    for &target in targets {
+        if working.nodes[target as usize] && avoid != Some(target) {
+            distances[target as usize] = 0;
+            open.push(Reverse((0u64, target)));
+        }
+    }
+    while let Some(Reverse((distance, node))) = open.pop() {
+        if distance > distances[node as usize] {
+            continue;
+        }
+        for &out in &topology.faces[node as usize] {
+            // The neighbour sends to this node over the opposite channel.
+            let inward = topology.channels[out as usize ^ 1];
+            let from = inward.from as usize;
+            if !working.channels[out as usize ^ 1] || !working.nodes[from] || avoid == Some(inward.from) {
+                continue;
+            }
+            let through = distance.saturating_add(u64::from(inward.cost));
+            if through < distances[from] {
+                distances[from] = through;
+                open.push(Reverse((through, inward.from)));
+            }
+        }
+    }
+    distances
+}
+
+/// The next hops of every node for a prefix served at `producers`, in ascending order of cost, then of the neighbour's
+/// and the face's number. A node that serves the prefix itself has none: its application comes first.
+pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], routes: Routes) -> Vec<Vec<NextHop>> {
+    let nodes = topology.faces.len() as u32;
+    let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); nodes as usize];
+    let candidates = |node: u32, distances: &[u64], most: u64| {
+        let channels = topology.faces[node as usize].iter().map(|&c| (c, topology.channels[c as usize]));
+        let usable = channels.filter(|&(c, ch)| working.channels[c as usize] && distances[ch.to as usize] < most);
+        let usable = usable.map(|(_, ch)| {
+            let cost = distances[ch.to as usize].saturating_add(u64::from(ch.cost));
+            Candidate { cost, neighbour: ch.to, face: ch.out_face }
+        });
+        usable.collect::<Vec<_>>()
+    };
+    match routes {
+        Routes::Shortest => {
+            let distances = distances(topology, working, producers, None);
+            for node in 0..nodes {
+                found[node as usize].extend(candidates(node, &distances, u64::MAX).into_iter().min());
+            }
+        }
+        Routes::KShortest(k) => {
+            for node in (0..nodes).filter(|node| !topology.faces[*node as usize].is_empty()) {
+                let distances = distances(topology, working, producers, Some(node));
+                let mut all = candidates(node, &distances, u64::MAX);
+                all.sort_unstable();
+                all.truncate(k as usize);
+                found[node as usize] = all;
+            }
+        }
+        Routes::LoopFree => {
+            for producer in producers {
+                let distances = distances(topology, working, &[*producer], None);
+                for node in 0..nodes {
+                    for candidate in candidates(node, &distances, distances[node as usize]) {
+                        let known = found[node as usize].iter_mut().find(|known| known.face == candidate.face);
+                        match known {
+                            Some(known) => known.cost = known.cost.min(candidate.cost),
+                            None => found[node as usize].push(candidate),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for &producer in producers {
+        found[producer as usize].clear();
+    }
+    let hop = |c: Candidate| NextHop { face: FaceId(c.face), cost: u32::try_from(c.cost).unwrap_or(u32::MAX) };
+    let sorted = found.into_iter().map(|mut hops| {
+        hops.sort_unstable();
+        hops.into_iter().map(hop).collect()
+    });
+    sorted.collect()
+}
+
+/// A possible next hop; ordered by preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    cost: u64,
+    neighbour: u32,
+    face: u16,
+}
+
+/// Checks that every consumer reaches a producer of its prefix when everything works.
+///
+/// # Errors
+/// The first consumer that does not.
+pub fn check_reachable(
+    topology: &Topology,
+    producers: &[Vec<u32>],
+    consumers: impl Iterator<Item = (u32, u32)>,
+) -> Result<(), NetworkError> {
+    let working = Working::all(topology);
+    let mut by_prefix: Vec<Option<Vec<u64>>> = vec![None; producers.len()];
+    for (i, (node, prefix)) in consumers.enumerate() {
+        let of = &producers[prefix as usize];
+        let distances = by_prefix[prefix as usize].get_or_insert_with(|| distances(topology, &working, of, None));
+        if distances[node as usize] == u64::MAX {
+            return Err(NetworkError(format!(
+                "consumer {i} on node {node} cannot reach any producer of prefix {prefix}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! When what happens next: one pending instant per source of events.
+//!
+//! A source is a directed link (its next arrival), a node (its next timeout) or an application. Each has at most one
+//! pending event, so a schedule is as large as the network and not as the traffic in it. Sources are numbered so that
+//! events of one instant are due in the order of their numbers.
+
+pub mod dary;
+pub mod heap;
+pub mod tournament;
+
+use ndnweir_core::units::Time;
+
+/// Holds the next instant of every source.
+pub trait Schedule {
+    /// A schedule of `sources` sources with nothing pending.
+    fn new(sources: usize) -> Self;
+
+    /// Sets the next instant of `source`; [`Time::NEVER`] for none.
+    fn set(&mut self, source: u32, at: Time);
+
+    /// The next instant of `source`.
+    fn get(&self, source: u32) -> Time;
+
+    /// The earliest instant and its source (the lowest-numbered of those due then); [`Time::NEVER`] if none is.
+    fn next(&self) -> (Time, u32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dary::DaryHeap;
+    use super::heap::ReferenceHeap;
+    use super::tournament::Tournament;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn agree<A: Schedule, B: Schedule>(sources: usize, steps: &[(u32, u64)]) {
+        let (mut a, mut b) = (A::new(sources), B::new(sources));
+        assert_eq!(a.next().0, Time::NEVER);
+        for &(source, at) in steps {
+            let source = source % sources as u32;
+            let at = if at == 63 { Time::NEVER } else { Time::from_nanos(at) };
+            a.set(source, at);
+            b.set(source, at);
+            assert_eq!(a.get(source), at);
+            assert_eq!(a.next().0, b.next().0);
+            if a.next().0 < Time::NEVER {
+                assert_eq!(a.next(), b.next());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_schedules_name_the_same_source_after_any_sequence_of_changes(
+            sources in 1usize..70,
+            steps in prop::collection::vec((0u32..70, 0u64..64), 0..300),
+        ) {
+            agree::<Tournament, ReferenceHeap>(sources, &steps);
+            agree::<DaryHeap, ReferenceHeap>(sources, &steps);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Putting fragments together again, within bounds.
+
+use core::time::Duration;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::{ExtraField, LpHeader, LpPacketView, MAX_FRAGMENTS};
+
+/// Bounds of a [`Reassembler`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReassemblerConfig {
+    /// Most packets that may be incomplete at one time; the oldest gives way.
+    pub max_partials: usize,
+    /// Most bytes that incomplete packets may occupy together, bookkeeping included; the oldest give way.
+    pub max_bytes: usize,
+    /// Most fragments of one packet.
+    pub max_fragments: usize,
+    /// Largest reassembled packet in bytes.
+    pub max_packet: usize,
+    /// How long after its first fragment an incomplete packet is given up.
+    pub timeout: Duration,
+}
+
+impl Default for ReassemblerConfig {
+    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (the practical packet limit), 500 ms (as NFD, which counts them from
+    /// the latest fragment instead of the first).
+    fn default() -> Self {
+        Self {
+            max_partials: 256,
+            max_bytes: 1 << 20,
+            max_fragments: MAX_FRAGMENTS,
+            max_packet: 8800,
+            timeout: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Why a fragment was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReassemblyError {
+    /// A fragment without Sequence cannot be put in its place.
+    #[error("fragment without Sequence")]
+    NoSequence,
+    /// FragIndex not below FragCount.
+    #[error("fragment {index} of {count}")]
+    IndexOutOfRange {
+        /// FragIndex.
+        index: u64,
+        /// FragCount.
+        count: u64,
+    },
+    /// FragCount above the bound.
+    #[error("{0} fragments are more than allowed")]
+    TooManyFragments(u64),
+    /// FragCount differs from that of fragments received before; the incomplete packet is given up.
+    #[error("fragments of one packet disagree on their number")]
+    CountMismatch,
+    /// This fragment is already there.
+    #[error("duplicate fragment")]
+    Duplicate,
+    /// The packet would exceed the bound; the incomplete packet is given up.
+    #[error("the reassembled packet would be larger than allowed")]
+    TooLarge,
+}
+
+/// What happened to fragments, counted since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReassemblyStats {
+    /// Packets put together from more than one fragment.
+    pub reassembled: u64,
+    /// Incomplete packets given up because time ran out.
+    pub timed_out: u64,
+    /// Incomplete packets that gave way to newer ones.
+    pub evicted: u64,
+    /// Incomplete packets given up because their fragments contradict each other or exceed a bound.
+    pub abandoned: u64,
+    /// Fragments dropped with a [`ReassemblyError`].
+    pub dropped_fragments: u64,
+}
+
+/// A complete network-layer packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reassembled<'a> {
+    /// The packet; borrowed from the buffer when it came in one piece.
+    pub packet: Cow<'a, [u8]>,
+    /// The header of its first fragment, without Sequence, FragIndex and FragCount when there were several. Its
+    /// CongestionMark is the largest of all fragments, since any of them may have been the one that met the queue.
+    /// Acks and TxSequence concern each LpPacket; read them before it is pushed.
+    pub header: LpHeader,
+}
+
+/// Sender on the link, and Sequence that fragment 0 has: the fragments of one packet share both.
+type Key = (u64, u64);
+
+#[derive(Debug)]
+struct Partial {
+    arrival: u64,
+    deadline: Duration,
+    header: Option<LpHeader>,
+    congestion_mark: Option<u64>,
+    parts: Vec<Option<Box<[u8]>>>,
+    received: usize,
+    bytes: usize,
+    header_bytes: usize,
+}
+
+impl Partial {
+    fn new(arrival: u64, deadline: Duration, count: usize) -> Self {
+        let parts = vec![None; count];
+        Self { arrival, deadline, header: None, congestion_mark: None, parts, received: 0, bytes: 0, header_bytes: 0 }
+    }
+
+    fn cost(&self) -> usize {
+        self.bytes + self.header_bytes + cost_of_parts(self.parts.len())
+    }
+}
+
+const fn cost_of_parts(count: usize) -> usize {
+    count * size_of::<Option<Box<[u8]>>>()
+}
+
+/// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
+fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
+    let acks = packet.acks().count() * size_of::<u64>();
+    let extras: usize = packet.extras().map(|(_, value)| size_of::<ExtraField>() + value.len()).sum();
+    acks + extras + packet.prefix_announcement.map_or(0, <[u8]>::len)
+}
+
+/// Puts the fragments that one face receives together.
+///
+/// `now` is any clock that does not go backwards, as a span since a fixed moment.
+#[derive(Debug)]
+pub struct Reassembler {
+    config: ReassemblerConfig,
+    partials: BTreeMap<Key, Partial>,
+    /// By arrival of the first fragment, which is also the order of deadlines.
+    by_age: BTreeMap<u64, Key>,
+    arrivals: u64,
+    bytes: usize,
+    stats: ReassemblyStats,
+}
+
+impl Default for Reassembler {
+    fn default() -> Self {
+        Self::new(ReassemblerConfig::default())
+    }
+}
+
+impl Reassembler {
+    /// An empty reassembler with these bounds.
+    #[must_use]
+    pub fn new(config: ReassemblerConfig) -> Self {
+        let (partials, by_age) = (BTreeMap::new(), BTreeMap::new());
+        Self { config, partials, by_age, arrivals: 0, bytes: 0, stats: ReassemblyStats::default() }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn stats(&self) -> ReassemblyStats {
+        self.stats
+    }
+
+    /// Number of incomplete packets.
+    #[must_use]
+    pub fn partials(&self) -> usize {
+        self.partials.len()
+    }
+
+    /// Bytes occupied by incomplete packets, bookkeeping included.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// When [`Self::expire`] next has something to do; `None` when nothing is incomplete.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let (_, key) = self.by_age.first_key_value()?;
+        self.partials.get(key).map(|p| p.deadline)
+    }
+
+    /// Gives up the incomplete packets whose time has run out by `now`, and says how many.
+    pub fn expire(&mut self, now: Duration) -> usize {
+        let mut expired = 0;
+        while self.next_deadline().is_some_and(|deadline| deadline <= now) {
+            self.remove_oldest_except(None);
+            expired += 1;
+        }
+        self.stats.timed_out += expired as u64;
+        expired
+    }
+
+    /// Takes one LpPacket that `sender` (an address on a shared link; 0 elsewhere) sent, and returns the network-layer
+    /// packet that it completes; `None` when fragments are missing, or in an idle packet.
+    ///
+    /// # Errors
+    /// [`ReassemblyError`]; the fragment is dropped.
+    pub fn push<'a>(
+        &mut self,
+        now: Duration,
+        sender: u64,
+        packet: &LpPacketView<'a>,
+    ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
+        self.expire(now);
+        let Some(fragment) = packet.fragment else {
+            return Ok(None);
+        };
+        if !packet.is_fragmented() {
+            return Ok(Some(Reassembled { packet: fragment.into(), header: packet.to_header() }));
+        }
+        let result = self.push_fragment(now, sender, packet, fragment);
+        if result.is_err() {
+            self.stats.dropped_fragments += 1;
+        }
+        result
+    }
+
+    fn push_fragment<'a>(
+        &mut self,
+        now: Duration,
+        sender: u64,
+        packet: &LpPacketView<'a>,
+        fragment: &[u8],
+    ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
+        let (index, count) = (packet.frag_index.unwrap_or(0), packet.frag_count.unwrap_or(1));
+        if index >= count {
+            return Err(ReassemblyError::IndexOutOfRange { index, count });
+        }
+        if count > self.config.max_fragments as u64 {
+            return Err(ReassemblyError::TooManyFragments(count));
+        }
+        let sequence = packet.sequence.ok_or(ReassemblyError::NoSequence)?;
+        let key = (sender, sequence.wrapping_sub(index));
+        // Both are below the bound just checked.
+        let (index, count) = (index as usize, count as usize);
+
+        let (known_bytes, known_cost) = match self.partials.get(&key) {
+            Some(partial) if partial.parts.len() != count => {
+                self.abandon(key);
+                return Err(ReassemblyError::CountMismatch);
+            }
+            Some(partial) if partial.parts.get(index).is_some_and(Option::is_some) => {
+                return Err(ReassemblyError::Duplicate);
+            }
+            Some(partial) => (partial.bytes, partial.cost()),
+            None => (0, 0),
+        };
+        let header_bytes = if index == 0 { cost_of_header(packet) } else { 0 };
+        let cost = known_cost.max(cost_of_parts(count)) + header_bytes + fragment.len();
+        if known_bytes.saturating_add(fragment.len()) > self.config.max_packet || cost > self.config.max_bytes {
+            self.abandon(key);
+            return Err(ReassemblyError::TooLarge);
+        }
+        self.make_room(key, cost - known_cost);
+        let partial = self.entry(now, key, count);
+        partial.received += 1;
+        partial.bytes += fragment.len();
+        partial.congestion_mark = partial.congestion_mark.max(packet.congestion_mark);
+        if index == 0 {
+            partial.header = Some(packet.to_header());
+            partial.header_bytes = header_bytes;
+        }
+        if let Some(slot) = partial.parts.get_mut(index) {
+            *slot = Some(fragment.into());
+        }
+        let complete = partial.received == count;
+        self.bytes += fragment.len() + header_bytes;
+        Ok(if complete { self.complete(key) } else { None })
+    }
+
+    fn entry(&mut self, now: Duration, key: Key, count: usize) -> &mut Partial {
+        let deadline = now.saturating_add(self.config.timeout);
+        self.partials.entry(key).or_insert_with(|| {
+            let arrival = self.arrivals;
+            self.arrivals += 1;
+            self.by_age.insert(arrival, key);
+            self.bytes += cost_of_parts(count);
+            Partial::new(arrival, deadline, count)
+        })
+    }
+
+    /// Lets the oldest packets other than `key` give way until `more` bytes, and `key` itself, fit.
+    fn make_room(&mut self, key: Key, more: usize) {
+        let new = usize::from(!self.partials.contains_key(&key));
+        while self.bytes + more > self.config.max_bytes || self.partials.len() + new > self.config.max_partials.max(1) {
+            if !self.remove_oldest_except(Some(key)) {
+                break;
+            }
+            self.stats.evicted += 1;
+        }
+    }
+
+    fn remove_oldest_except(&mut self, keep: Option<Key>) -> bool {
+        let oldest = self.by_age.values().find(|k| Some(**k) != keep).copied();
+        oldest.is_some_and(|key| self.remove(key).is_some())
+    }
+
+    fn abandon(&mut self, key: Key) {
+        if self.remove(key).is_some() {
+            self.stats.abandoned += 1;
+        }
+    }
+
+    fn remove(&mut self, key: Key) -> Option<Partial> {
+        let partial = self.partials.remove(&key)?;
+        self.by_age.remove(&partial.arrival);
+        self.bytes -= partial.cost();
+        Some(partial)
+    }
+
+    fn complete<'a>(&mut self, key: Key) -> Option<Reassembled<'a>> {
+        let partial = self.remove(key)?;
+        self.stats.reassembled += 1;
+        let mut packet = Vec::with_capacity(partial.bytes);
+        for part in partial.parts.iter().flatten() {
+            packet.extend_from_slice(part);
+        }
+        let mut header = partial.header.unwrap_or_default();
+        header.sequence = None;
+        header.frag_index = None;
+        header.frag_count = None;
+        header.congestion_mark = partial.congestion_mark;
+        Some(Reassembled { packet: packet.into(), header })
+    }
+}
