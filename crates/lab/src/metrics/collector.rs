@@ -148,7 +148,7 @@ impl Collector {
         let width = self.setup.bin.secs();
         let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
         let mut series = Series { bin_s: width, tables: Default::default() };
-        let mut network = vec![Vec::with_capacity(bins); 3];
+        let mut network = vec![Vec::new(); 3];
         for bin in 0..bins {
             let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
             let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
