@@ -123,7 +123,7 @@ pub fn networks() -> impl Strategy<Value = Network> {
         let spine = prop::collection::vec(a_link(nodes), nodes - 1);
         let extra = prop::collection::vec(a_link(nodes), 0..4);
         let consumers = prop::collection::vec((0..ndn, 0u32..2, 0u32..2, traffic(), 0u64..500), 1..5);
-        let producers = prop::collection::vec(0..ndn, 0..2);
+        let producers = prop::collection::vec(1..ndn, 0..2);
         let changes = prop::collection::vec(change(nodes - 1, ndn), 0..6);
         let routes = prop_oneof![Just(Routes::Shortest), Just(Routes::KShortest(2)), Just(Routes::LoopFree)];
         let rest = (producers, changes, routes, prop_oneof![Just(1usize << 16), Just(5)], 0usize..20);
@@ -139,11 +139,13 @@ pub fn networks() -> impl Strategy<Value = Network> {
             let mut served = vec![producer(ndn - 1, 0), producer(ndn - 1, 1)];
             served.extend(producers.into_iter().map(|node| producer(node, 0)));
             let consumers = consumers.into_iter().map(|(node, prefix, object, traffic, start)| Consumer {
+                // A fetch from the node itself would take no time.
+                node: if matches!(traffic, Traffic::Fetch { .. }) { 0 } else { node },
                 object,
                 start: Time::ZERO + Span::from_millis(start),
                 stop: (start % 3 == 0).then(|| Time::ZERO + Span::from_millis(start + 1500)),
                 lifetime: Span::from_millis(400),
-                ..consumer(node, prefix, traffic)
+                ..consumer(0, prefix, traffic)
             });
             Network {
                 nodes: kinds,
