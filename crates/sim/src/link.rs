@@ -6,17 +6,6 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// What becomes of a packet on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// It arrives.
-    Arrives,
-    /// It is lost, which is noticed where it would have arrived.
-    Lost,
-    /// It arrives, a second time.
-    Copy,
-}
-
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
@@ -30,7 +19,10 @@ pub struct InFlight {
     pub number: u32,
     /// Extra delay of this packet, in nanoseconds.
     lag: u32,
-    fate: Fate,
+    /// Whether it is lost, which is noticed where it would have arrived.
+    lost: bool,
+    /// Whether it is the second of two.
+    copy: bool,
 }
 
 /// What a link does with the packets sent on it, counted since the start.
@@ -44,7 +36,7 @@ pub struct LinkTotals {
     pub copies: u64,
     /// Arrived, copies included.
     pub arrived: u64,
-    /// Lost by the loss model.
+    /// Lost by the loss model, copies included.
     pub lost: u64,
     /// Lost on the way when the link failed.
     pub down: u64,
@@ -58,8 +50,8 @@ pub struct Way {
     delay: Span,
     impairment: Impairment,
     perfect: bool,
-    /// One stream per purpose, so that switching one impairment on leaves the draws of the others alone.
-    rngs: [Rng; 4],
+    seed: u64,
+    wire: u32,
     next_number: u32,
     /// The latest arrival so far: without reordering nothing arrives earlier.
     last_arrival: Time,
@@ -73,13 +65,13 @@ const STREAM: u64 = 0x6c69_6e6b;
 impl Way {
     /// An empty one.
     pub fn new(delay: Span, impairment: Impairment, seed: u64, wire: u32) -> Way {
-        let rng = |purpose: u64| Rng::derive(seed, &[STREAM, wire.into(), purpose]);
         Way {
             ring: VecDeque::new(),
             delay,
             impairment,
             perfect: impairment.is_none(),
-            rngs: [rng(0), rng(1), rng(2), rng(3)],
+            seed,
+            wire,
             next_number: 0,
             last_arrival: Time::ZERO,
             totals: LinkTotals::default(),
@@ -109,7 +101,7 @@ impl Way {
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        let entry = InFlight { arrival, packet, channel, number, lag: 0, fate: Fate::Arrives };
+        let entry = InFlight { arrival, packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
             self.ring.push_back(entry);
@@ -118,26 +110,30 @@ impl Way {
         }
     }
 
-    /// Draws what happens to the packet. Every impairment that is on draws once per packet.
+    /// A draw for one packet and one purpose: every packet has its own, so that switching one impairment on, or
+    /// changing it on the way, leaves all other draws alone.
+    fn draw(&self, number: u32, purpose: u64) -> Rng {
+        Rng::derive(self.seed, &[STREAM, self.wire.into(), purpose, number.into()])
+    }
+
+    fn is_lost(&self, number: u32) -> bool {
+        self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss
+    }
+
     fn send_impaired(&mut self, mut entry: InFlight) {
-        let Impairment { loss, duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
-        let [loss_rng, copy_rng, jitter_rng, reorder_rng] = &mut self.rngs;
-        let lost = loss > 0.0 && loss_rng.unit() < loss;
-        let copied = duplicate > 0.0 && copy_rng.unit() < duplicate;
+        let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
+        entry.lost = self.is_lost(entry.number);
         if jitter > Span::ZERO {
-            entry.lag = jitter_rng.below(jitter.nanos().saturating_add(1)) as u32;
+            entry.lag = self.draw(entry.number, 2).below(jitter.nanos().saturating_add(1)) as u32;
         }
-        if reorder > 0.0 && reorder_rng.unit() < reorder {
+        if reorder > 0.0 && self.draw(entry.number, 3).unit() < reorder {
             entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
         }
         entry.arrival += Span::from_nanos(entry.lag.into());
-        if lost {
-            entry.fate = Fate::Lost;
-        }
         self.insert(entry);
-        if copied && !lost {
+        if duplicate > 0.0 && self.draw(entry.number, 1).unit() < duplicate {
             self.totals.copies += 1;
-            self.insert(InFlight { fate: Fate::Copy, ..entry });
+            self.insert(InFlight { copy: true, ..entry });
         }
     }
 
@@ -156,7 +152,7 @@ impl Way {
     #[inline]
     pub fn arrive(&mut self) -> Option<InFlight> {
         let first = self.ring.pop_front()?;
-        if first.fate == Fate::Lost {
+        if first.lost {
             self.totals.lost += 1;
             return None;
         }
@@ -191,10 +187,16 @@ impl Way {
         self.tidy();
     }
 
-    /// Changes the loss probability for packets sent from now on.
-    pub fn set_loss(&mut self, loss: f64) {
+    /// Changes the loss probability for packets that have not left completely at `now`.
+    pub fn set_loss(&mut self, now: Time, loss: f64) {
         self.impairment.loss = loss;
         self.perfect = self.impairment.is_none();
+        for i in 0..self.ring.len() {
+            let InFlight { arrival, lag, number, .. } = self.ring[i];
+            if arrival - Span::from_nanos(lag.into()) - self.delay > now {
+                self.ring[i].lost = self.is_lost(number);
+            }
+        }
     }
 
     /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
@@ -202,11 +204,11 @@ impl Way {
         let first = self.next_number.wrapping_sub(unsent as u32);
         for entry in self.ring.drain(..) {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match (entry.fate, revoked) {
-                (Fate::Copy, true) => self.totals.copies -= 1,
-                (_, true) => self.totals.revoked += 1,
-                (Fate::Lost, false) => self.totals.lost += 1,
-                (_, false) => self.totals.down += 1,
+            match (revoked, entry.copy, entry.lost) {
+                (true, true, _) => self.totals.copies -= 1,
+                (true, false, _) => self.totals.revoked += 1,
+                (false, _, true) => self.totals.lost += 1,
+                (false, _, false) => self.totals.down += 1,
             }
         }
         self.last_arrival = Time::ZERO;
@@ -218,10 +220,10 @@ impl Way {
         let totals = &mut self.totals;
         self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match entry.fate {
-                Fate::Copy if revoked => totals.copies -= 1,
-                _ if revoked => totals.revoked += 1,
-                _ => {}
+            match (revoked, entry.copy) {
+                (true, true) => totals.copies -= 1,
+                (true, false) => totals.revoked += 1,
+                (false, _) => {}
             }
             !revoked
         });

@@ -130,7 +130,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.net.ways[wire as usize].set_delay(self.now, delay);
                 self.reschedule(wire);
             }
-            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(loss),
+            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(self.now, loss),
             Change::Crash { node } => self.crash(node as u32),
             Change::Restart { node } => self.restart(node as u32),
         }
