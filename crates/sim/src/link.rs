@@ -94,9 +94,9 @@ impl Way {
         self.ring.capacity()
     }
 
-    /// Puts a packet on the link whose last bit leaves at `end`.
+    /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
     #[inline]
-    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) {
+    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
@@ -104,9 +104,12 @@ impl Way {
         let entry = InFlight { arrival, packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
+            let is_first = self.ring.is_empty();
             self.ring.push_back(entry);
+            is_first
         } else {
             self.send_impaired(entry);
+            true
         }
     }
 
@@ -284,7 +287,9 @@ mod tests {
     #[test]
     fn a_perfect_link_delivers_everything_after_its_delay() {
         let mut way = way(Impairment::default());
-        (0..3).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..3 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         assert_eq!(drain(&mut way), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
         assert!(way.balances());
     }
@@ -295,7 +300,9 @@ mod tests {
         let worse = Impairment { jitter: Span::from_millis(5), duplicate: 0.2, ..lossy };
         let survivors = |impairment| {
             let mut way = way(impairment);
-            (0..100).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            for i in 0..100 {
+                way.send(numbered(i), 0, ms(i.into()));
+            }
             let mut got: Vec<_> = drain(&mut way).into_iter().map(|(_, n)| n).collect();
             assert!(way.balances());
             got.dedup();
@@ -311,7 +318,9 @@ mod tests {
         let jitter = Impairment { jitter: Span::from_millis(30), ..Impairment::default() };
         let order = |impairment| {
             let mut way = way(impairment);
-            (0..50).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            for i in 0..50 {
+                way.send(numbered(i), 0, ms(i.into()));
+            }
             let got = drain(&mut way);
             assert!(got.is_sorted_by_key(|&(at, _)| at));
             got.into_iter().map(|(_, n)| n).collect::<Vec<_>>()
@@ -323,7 +332,9 @@ mod tests {
     #[test]
     fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
         let mut way = way(Impairment::default());
-        (0..5).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..5 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.cut(2);
         assert_eq!((way.totals.revoked, way.totals.down, way.len()), (2, 3, 0));
         assert!(way.balances());
@@ -332,7 +343,9 @@ mod tests {
     #[test]
     fn new_departures_move_only_the_packets_they_name() {
         let mut way = way(Impairment::default());
-        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..4 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
         assert_eq!(drain(&mut way).iter().map(|&(at, _)| at).collect::<Vec<_>>(), [ms(10), ms(11), ms(15), ms(18)]);
     }
@@ -340,7 +353,9 @@ mod tests {
     #[test]
     fn a_new_delay_holds_for_packets_that_have_not_left() {
         let mut way = way(Impairment::default());
-        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..4 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.set_delay(ms(1), Span::from_millis(2));
         let at: Vec<_> = drain(&mut way).iter().map(|&(at, _)| at).collect();
         assert_eq!(at, [ms(10), ms(11), ms(11), ms(11)], "a link does not reorder");
