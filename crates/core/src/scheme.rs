@@ -79,7 +79,30 @@ const NAMED: &[Named] = &[
         summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
         composition: || pcon("bic"),
     },
+    Named {
+        name: "icp",
+        summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
+        composition: || json!({ "consumer": "icp", "strategy": "best-route" }),
+    },
+    Named {
+        name: "omcc-rf",
+        summary: "OMCC-RF as HbHCM + PAQM was compared with it: RAAQM per route, greedy request forwarding",
+        composition: || {
+            let consumer = json!({ "name": "raaqm", "preset": "ye" });
+            json!({ "consumer": consumer, "strategy": greedy_rfa(), "meter": "path-label" })
+        },
+    },
+    Named {
+        name: "hbhcm",
+        summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
+        composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
+    },
 ];
+
+/// Request forwarding as the simulator of Ye et al. does it.
+fn greedy_rfa() -> Value {
+    json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
 
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
 fn stock(consumer: &str) -> Value {

@@ -27,8 +27,8 @@ fn random_packet(rng: &mut Rng, highest: u64) -> Packet {
 
 fn run(name: &str, estimator: &str, scan: &str, seed: u64) -> (FetcherCounters, usize) {
     let mut rng = Rng::derive(seed, &[1]);
-    let loss = (seed % 2 == 0).then(LossDetection::default);
-    let max_window = [7, 300, 100_000][seed as usize % 3];
+    let loss = seed.is_multiple_of(2).then(LossDetection::default);
+    let max_window = [7, 300, 3_000][seed as usize % 3];
     let config = FetcherConfig { seed, loss, max_window, trace: true, ..FetcherConfig::default() };
     let exact = estimator == "ndn-cxx";
     let timer = json!({ "timer": { "estimator": estimator, "scan": scan } });
