@@ -85,13 +85,8 @@ impl Way {
     }
 
     /// Packets under way, waiting in the sender's queue included if their departure is already known.
-    pub fn len(&self) -> usize {
+    pub fn under_way(&self) -> usize {
         self.ring.len()
-    }
-
-    /// Room for how many packets is allocated.
-    pub fn capacity(&self) -> usize {
-        self.ring.capacity()
     }
 
     /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
@@ -336,7 +331,7 @@ mod tests {
             way.send(numbered(i), 0, ms(i.into()));
         }
         way.cut(2);
-        assert_eq!((way.totals.revoked, way.totals.down, way.len()), (2, 3, 0));
+        assert_eq!((way.totals.revoked, way.totals.down, way.under_way()), (2, 3, 0));
         assert!(way.balances());
     }
 

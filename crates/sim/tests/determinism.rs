@@ -57,7 +57,6 @@ fn one_seed_gives_the_same_observations_in_another_thread() {
     let network = small_dumbbell();
     let here = simulate(&network, "cubic", 3);
     let there = std::thread::scope(|scope| {
-        #[expect(clippy::disallowed_methods, reason = "shows that a run is self-contained")]
         let thread = scope.spawn(|| simulate(&network, "cubic", 3));
         thread.join().unwrap()
     });
@@ -72,7 +71,9 @@ fn another_marker_leaves_the_losses_alone() {
         bottleneck.impairment = Impairment { loss: 0.05, ..Impairment::default() };
         bottleneck.marker = Some((marker.into(), json!({})));
         // A fixed window does not react to marks, so that the packets are the same.
-        let outcome = run(&network, &Scheme::named("fixed").unwrap(), 1, &mut NoObserver, RunOptions::full()).unwrap();
+        let scheme = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
+        let scheme = Scheme::resolve("fixed-window", &scheme).unwrap();
+        let outcome = run(&network, &scheme, 1, &mut NoObserver, RunOptions::full()).unwrap();
         let marks: u64 = outcome.links.iter().map(|link| link.data_marks).sum();
         (outcome.ways[5], outcome.consumers.iter().map(|c| c.segments).collect::<Vec<_>>(), marks)
     };

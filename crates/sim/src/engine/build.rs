@@ -38,7 +38,7 @@ fn error(message: impl Into<String>) -> NetworkError {
 /// The direction of a link that a wire is.
 pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
     let link = &network.links[wire as usize / 2];
-    if wire % 2 == 0 { &link.forth } else { &link.back }
+    if wire.is_multiple_of(2) { &link.forth } else { &link.back }
 }
 
 impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
@@ -64,7 +64,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             ports: (0..wires as u32).map(|wire| port(network, &topology, wire)).collect(),
             schedule: Tournament::new(0),
             wire_source: vec![0; wires],
-            paths: Paths::new(),
+            paths: Paths::default(),
             with_paths: options.paths,
             in_flight: 0,
             peak_in_flight: 0,

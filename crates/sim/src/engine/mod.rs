@@ -203,9 +203,9 @@ impl Net<'_> {
             packet.tag = self.paths.extend(packet.tag, wire);
         }
         let way = &mut self.ways[wire as usize];
-        let length = way.len();
+        let length = way.under_way();
         let is_first = way.send(packet, channel, end);
-        self.in_flight += (way.len() - length) as u64;
+        self.in_flight += (way.under_way() - length) as u64;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         if is_first {
             let first = way.next_arrival();
