@@ -8,6 +8,7 @@ use ndnweir_core::units::{Rate, Span};
 use ndnweir_sim::bench::{dumbbell, grid};
 use ndnweir_sim::network::{Impairment, Network};
 use ndnweir_sim::observer::NoObserver;
+use ndnweir_sim::pcap::{Encoder, NameTable, PcapWriter};
 use ndnweir_sim::{Outcome, RunOptions, run};
 use serde_json::json;
 
@@ -98,4 +99,26 @@ fn a_run_can_be_stopped_and_tells_its_progress() {
     assert!(!outcome.finished && outcome.check().is_ok());
     assert!((0.5..0.7).contains(&(outcome.ended.secs() / 5.0)), "{}", outcome.ended.secs());
     assert!(fractions.len() > 400 && fractions.is_sorted());
+}
+
+#[test]
+fn a_trace_has_every_packet_put_on_a_link_in_order_of_time() {
+    let network = Network { duration: Span::from_millis(500), ..small_dumbbell() };
+    let scheme = Scheme::named("pcon").unwrap();
+    let encoder = Encoder::new(NameTable::default(), &scheme.layout());
+    let mut writer = PcapWriter::new(Vec::new(), encoder).unwrap();
+    let options = RunOptions { tap: Some(&mut writer), ..RunOptions::full() };
+    let outcome = run(&network, &scheme, 1, &mut NoObserver, options).unwrap();
+    let file = writer.finish().unwrap();
+    let word = |at: usize| u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
+    let (mut at, mut records, mut last) = (24, 0, (0, 0));
+    while at < file.len() {
+        let time = (word(at), word(at + 4));
+        assert!(time >= last);
+        last = time;
+        records += 1;
+        at += 16 + word(at + 8) as usize;
+    }
+    assert_eq!(at, file.len());
+    assert_eq!(records, outcome.ways.iter().map(|way| way.sent).sum::<u64>());
 }
