@@ -197,9 +197,16 @@ impl Way {
         }
     }
 
+    /// The number of the first of the latest `unsent` packets. It is free again: a queue that hands packets over only
+    /// when they start has not numbered those that wait.
+    fn take_back(&mut self, unsent: usize) -> u32 {
+        self.next_number = self.next_number.wrapping_sub(unsent as u32);
+        self.next_number
+    }
+
     /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
     pub fn cut(&mut self, unsent: usize) {
-        let first = self.next_number.wrapping_sub(unsent as u32);
+        let first = self.take_back(unsent);
         for entry in self.ring.drain(..) {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
             match (revoked, entry.copy, entry.lost) {
@@ -214,7 +221,7 @@ impl Way {
 
     /// The sender fails: the latest `unsent` packets never left; those on the way go on.
     pub fn revoke(&mut self, unsent: usize) {
-        let first = self.next_number.wrapping_sub(unsent as u32);
+        let first = self.take_back(unsent);
         let totals = &mut self.totals;
         self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
