@@ -91,7 +91,7 @@ impl Index {
     }
 
     /// Fills a bucket found since the last change.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill(&mut self, vacant: Vacant, name: NameId, slot: u32) {
         debug_assert_eq!(self.words[vacant.0], 0, "the bucket was found before another change");
         self.words[vacant.0] = word(tag(name), slot);
@@ -99,7 +99,7 @@ impl Index {
     }
 
     /// Removes a name that is present with this slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, name: NameId, slot: u32) {
         let (tag, mask) = (tag(name), self.mask());
         let wanted = word(tag, slot);
