@@ -82,6 +82,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Bic = consumer::bic::Bic;
     Cubic = consumer::cubic::Cubic;
     Pcon = consumer::pcon::Pcon;
+    RateAimd = consumer::rate_aimd::RateAimd;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -97,6 +98,7 @@ family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", e
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
     None = shaper::none::None;
+    Stateful = shaper::stateful::Stateful;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {

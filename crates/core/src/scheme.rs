@@ -79,7 +79,36 @@ const NAMED: &[Named] = &[
         summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
         composition: || pcon("bic"),
     },
+    Named {
+        name: "stateful-consumer",
+        summary: "Stateful Forwarding with rates adjusted at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", false),
+    },
+    Named {
+        name: "stateful",
+        summary: "Stateful Forwarding with rates adjusted at consumers and routers, as the text of the NACK paper has it",
+        composition: || limited("everywhere", false),
+    },
+    Named {
+        name: "nack-once-consumer",
+        summary: "one rate reduction per congestion, at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", true),
+    },
+    Named {
+        name: "nack-once",
+        summary: "one rate reduction per congestion, at consumers and routers, as the text of the NACK paper has it",
+        composition: || limited("everywhere", true),
+    },
 ];
+
+/// Stateful Forwarding's limits with its consumer.
+fn limited(adjust: &str, once: bool) -> Value {
+    let law = json!({ "once": once });
+    json!({
+        "consumer": { "name": "rate-aimd", "law": law },
+        "shaper": { "name": "stateful", "adjust": adjust, "law": law },
+    })
+}
 
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
 fn stock(consumer: &str) -> Value {

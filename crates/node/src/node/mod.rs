@@ -181,6 +181,7 @@ impl Node {
             shaper: plan.scheme.shaper(&mut layout)?,
             shaper_rng: plan.stream(streams::SHAPER, instance),
             return_rate: config.return_rate,
+            interests_in: Default::default(),
             flows: FlowCounter::default(),
             marker: config.marker,
         });

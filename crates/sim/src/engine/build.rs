@@ -18,12 +18,13 @@ use crate::schedule::tournament::Tournament;
 use crate::stub::{Fetcher, FetcherConfig, Server, ServerConfig};
 use crate::topology::{NONE, Topology, Wire};
 use ndnweir_core::component::Env;
+use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::{FaceConfig, Node, NodeConfig};
 use serde_json::Value;
 
@@ -40,6 +41,17 @@ fn error(message: impl Into<String>) -> NetworkError {
 pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
     let link = &network.links[wire as usize / 2];
     if wire % 2 == 0 { &link.forth } else { &link.back }
+}
+
+/// The rate of the fastest link into a node; none if it has no link or one without a rate.
+fn inward_rate(network: &Network, node: usize) -> Option<Rate> {
+    let inward = network.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
+        (true, _) => Some(&link.back),
+        (_, true) => Some(&link.forth),
+        _ => None,
+    });
+    let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
+    rates?.into_iter().max()
 }
 
 impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
@@ -151,6 +163,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
                         None => scheme.consumer(layout),
                     };
+                    let mut built = built.map_err(error)?;
+                    built.on_link(inward_rate(self.network, consumer.node));
                     let config = FetcherConfig {
                         flow,
                         number,
@@ -161,7 +175,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         trace: self.trace,
                         max_window: MAX_WINDOW,
                     };
-                    Asker::Fetch(Box::new(Fetcher::new(config, built.map_err(error)?)))
+                    Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }
                 (None, _) => continue,
             };
