@@ -80,6 +80,24 @@ const NAMED: &[Named] = &[
         composition: || pcon("bic"),
     },
     Named {
+        name: "icp",
+        summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
+        composition: || json!({ "consumer": "icp", "strategy": "best-route" }),
+    },
+    Named {
+        name: "omcc-rf",
+        summary: "OMCC-RF as HbHCM + PAQM was compared with it: RAAQM per route, greedy request forwarding",
+        composition: || {
+            let consumer = json!({ "name": "raaqm", "preset": "ye" });
+            json!({ "consumer": consumer, "strategy": greedy_rfa(), "meter": "path-label" })
+        },
+    },
+    Named {
+        name: "hbhcm",
+        summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
+        composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
+    },
+    Named {
         name: "stateful-consumer",
         summary: "Stateful Forwarding with rates adjusted at consumers only, as the numbers of the NACK paper need",
         composition: || limited("consumers", false),
@@ -100,6 +118,11 @@ const NAMED: &[Named] = &[
         composition: || limited("everywhere", true),
     },
 ];
+
+/// Request forwarding as the simulator of Ye et al. does it.
+fn greedy_rfa() -> Value {
+    json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
 
 /// Stateful Forwarding's limits with its consumer.
 fn limited(adjust: &str, once: bool) -> Value {

@@ -145,6 +145,19 @@ fn the_full_scenario_is_valid() {
 }
 
 #[test]
+fn the_examples_of_the_documentation_are_valid() {
+    let docs = include_str!("../../../docs/scenario-format.md");
+    let examples: Vec<&str> =
+        docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
+    assert_eq!(examples.len(), 2);
+    assert_eq!(examples[1], FULL);
+    for example in examples {
+        let scenario = Source::from_text("docs.toml", example, Path::new("")).unwrap().validate(&any);
+        scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
+#[test]
 fn deep_nesting_and_huge_lists_are_refused_or_read_but_never_overflow() {
     for text in [
         format!("x = {}1{}", "[".repeat(100_000), "]".repeat(100_000)),

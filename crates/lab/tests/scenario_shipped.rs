@@ -1,7 +1,9 @@
 //! The shipped scenarios say what their headers promise.
 
+use std::path::Path;
+
 use ndnweir_core::units::{Rate, Span};
-use ndnweir_lab::scenario::{self, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, find, load, shipped};
+use ndnweir_lab::scenario::{self, NodeKind, QueueLimit, RouteMode, Scenario, Source, Traffic, find, load, shipped};
 
 fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
     Ok(())
@@ -154,4 +156,26 @@ fn unknown_names_get_a_suggestion() {
     let error = find("no/such/file.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such/file.toml: cannot read the file"), "{error}");
     let _ = scenario::MAX_EVENTS;
+}
+
+#[test]
+fn the_registry_is_asked_about_schemes_and_single_components() {
+    let check = scenario::registry_check;
+    let first = |text: &str| {
+        let source = Source::from_text("x.toml", &format!("{}\n{text}", shipped()[0].text), Path::new("")).unwrap();
+        source.validate(&check).map_err(|problems| problems.list[0].clone())
+    };
+    assert!(first("[scheme.mine]\nconsumer = \"fixed\"\n").is_ok());
+    let lines = shipped()[0].text.lines().count();
+    let error = first("[scheme.mine]\nconsumer = \"fixxed\"\n").unwrap_err();
+    assert_eq!(error.place.line, lines + 3, "{error}");
+    let error = first("[scheme.mine]\nmarker = { name = \"droptail\", depth = 3 }\n").unwrap_err();
+    assert_eq!(error.place.line, lines + 3, "{error}");
+    let error = first("[[event]]\nat = \"1s\"\naction = \"link-down\"\nlink = \"R2-R3\"\n").unwrap_err();
+    assert!(error.help.contains("R1-R2"), "{error}");
+}
+
+#[test]
+fn a_scenario_sums_itself_up() {
+    assert!(shipped().iter().all(|s| s.summary().ends_with('.')));
 }

@@ -33,6 +33,13 @@ pub(crate) struct Parts {
     pub(crate) discipline_rng: Rng,
 }
 
+impl Parts {
+    /// Whether every departure is known the moment a packet joins.
+    fn is_predictable(&self) -> bool {
+        self.marker.predictable() && self.discipline.is_fifo()
+    }
+}
+
 /// A packet that was handed out before it leaves (settled driver).
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -59,6 +66,7 @@ pub(crate) struct Egress {
     local: bool,
     up: bool,
     settled: bool,
+    force_events: bool,
     /// No transmission is under way, and the marker knows.
     idle: bool,
     rate: Option<Rate>,
@@ -88,7 +96,8 @@ impl Egress {
             face,
             local: config.local,
             up: true,
-            settled: !force_events && parts.marker.predictable() && parts.discipline.is_fifo(),
+            settled: !force_events && parts.is_predictable(),
+            force_events,
             idle: true,
             rate: config.rate,
             limit: config.limit,

@@ -2,7 +2,12 @@
 //!
 //! One instance per node.
 
+pub mod hbhcm;
+pub mod hbhcm_base;
+pub mod hbhcm_pair;
 pub mod none;
+pub mod paqm;
+pub mod path_label;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

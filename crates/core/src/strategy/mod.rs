@@ -6,6 +6,7 @@ pub mod best_route;
 pub mod multicast;
 pub mod pcon;
 pub mod random;
+pub mod rfa;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

@@ -148,7 +148,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
 
 /// How many slips are believable in a word of this length: none in single letters, one in short words.
 fn allowed(length: usize) -> usize {
-    if length < 2 { 0 } else { (length / 4).max(1) }
+    if length < 2 { 0 } else { (length / 3).max(1) }
 }
 
 /// "did you mean" for `wrong`, or the list of what exists.

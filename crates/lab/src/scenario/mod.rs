@@ -22,6 +22,7 @@ pub(crate) mod tree;
 
 pub use diag::{Diagnostic, Place, Problems};
 pub use model::*;
+pub use schemes::registry_check;
 pub use shipped::{Shipped, shipped};
 pub use source::{Source, apply_overrides, find, load};
 

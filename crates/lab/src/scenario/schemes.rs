@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Scheme;
 
 use super::diag::{Findings, Place, suggest};
 use super::model::{Composition, SchemeName};
@@ -12,6 +13,25 @@ use super::{SchemeCheck, is_name};
 
 /// Keys of a composition that are no family.
 const OTHER_KEYS: [&str; 3] = ["base", "summary", "interest-marks"];
+
+/// The [`SchemeCheck`] that asks the registry of `ndnweir-core`.
+///
+/// # Errors
+/// What the registry says of an unknown scheme, component or parameter.
+pub fn registry_check(name: &str, value: &serde_json::Value) -> Result<(), String> {
+    match value.as_object() {
+        None => Scheme::named(name).map(drop),
+        Some(_) if !name.is_empty() => Scheme::resolve(name, value).map(drop),
+        Some(single) => single.iter().try_for_each(|(key, component)| {
+            let family = Family::ALL.into_iter().find(|family| family.key() == key);
+            let family = family.ok_or_else(|| format!("there is no family {key:?}"))?;
+            let mut params = component.as_object().cloned().unwrap_or_default();
+            let name = params.remove("name");
+            let name = component.as_str().or(name.as_ref().and_then(|n| n.as_str())).unwrap_or_default();
+            family.check(name, &serde_json::Value::Object(params))
+        }),
+    }
+}
 
 pub(super) fn read(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> (Vec<SchemeName>, Vec<Composition>) {
     let compositions = compositions(root, found, check);

@@ -5,6 +5,7 @@ use crate::counters::DropCause;
 use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
 use ndnweir_core::queue::{Discipline, Marker};
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 
 impl Egress {
@@ -81,13 +82,22 @@ impl Egress {
         lost
     }
 
-    /// Starts again with fresh components after [`Egress::flush`].
-    pub(crate) fn renew(
+    /// Other components in place of these; what waits or is on the wire is lost, as by [`Egress::flush`].
+    pub(crate) fn replace(
         &mut self,
-        marker: ndnweir_core::registry::AnyMarker,
-        discipline: ndnweir_core::registry::AnyDiscipline,
+        now: Time,
+        marker: Option<AnyMarker>,
+        discipline: Option<AnyDiscipline>,
+        out: &mut Outbox,
+        trace: &mut Trace,
     ) {
-        self.parts.marker = marker;
-        self.parts.discipline = discipline;
+        self.flush(now, out, trace);
+        if let Some(marker) = marker {
+            self.parts.marker = marker;
+        }
+        if let Some(discipline) = discipline {
+            self.parts.discipline = discipline;
+        }
+        self.settled = !self.force_events && self.parts.is_predictable();
     }
 }

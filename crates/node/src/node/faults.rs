@@ -1,9 +1,12 @@
-//! Faults: rates that change, faces that go down, the node that loses its memory.
+//! Faults: rates that change, faces that go down, the node that loses its memory; and components from outside.
 //!
 //! The driver of a settled egress holds packets that have not left yet, so each call says what becomes of those.
 
 use super::Node;
 use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::meter::Meter;
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
+use ndnweir_core::shaper::Shaper;
 use ndnweir_core::units::{Rate, Time};
 
 impl Node {
@@ -53,7 +56,7 @@ impl Node {
         self.pit.clear();
         self.cs.clear();
         self.dead.clear();
-        let rebuilt = self.rebuild();
+        let rebuilt = self.rebuild(now);
         debug_assert!(rebuilt.is_ok(), "what was built once builds again");
         for prefix in 0..self.fib.prefixes() {
             self.tell_next_hops(now, PrefixId(prefix as u32));
@@ -62,15 +65,57 @@ impl Node {
     }
 
     /// Fresh components. Their random streams go on, so that life after a crash does not repeat the one before.
-    fn rebuild(&mut self) -> Result<(), String> {
+    fn rebuild(&mut self, now: Time) -> Result<(), String> {
         let plan = &self.plan;
         let mut layout = plan.layout.clone();
         self.strategy = plan.scheme.strategy(&mut layout)?;
         self.meter = plan.scheme.meter(&mut layout)?;
         for face in &mut self.faces {
-            face.egress.renew(plan.marker(face.marker.as_ref())?, plan.scheme.discipline(&mut layout)?);
+            let marker = plan.marker(face.marker.as_ref())?;
+            let discipline = plan.scheme.discipline(&mut layout)?;
+            face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
             face.shaper = plan.scheme.shaper(&mut layout)?;
         }
+        (self.shaping, self.metering) = (self.plan.shaping, self.plan.metering);
         Ok(())
     }
+
+    /// Puts in a component that the registry does not know, before traffic flows. A crash brings the scheme's own back.
+    pub fn install(&mut self, now: Time, part: Custom) {
+        match part {
+            Custom::Strategy(strategy) => {
+                self.strategy = strategy;
+                for prefix in 0..self.fib.prefixes() {
+                    self.tell_next_hops(now, PrefixId(prefix as u32));
+                }
+            }
+            Custom::Meter(meter) => {
+                self.metering = !meter.is_none();
+                self.meter = meter;
+            }
+            Custom::Shaper(face, shaper) => {
+                self.shaping |= !shaper.is_none();
+                if let Some(found) = self.faces.get_mut(face.index()) {
+                    found.shaper = shaper;
+                }
+            }
+            Custom::Queue(face, marker, discipline) => {
+                if let Some(found) = self.faces.get_mut(face.index()) {
+                    found.egress.replace(now, marker, discipline, &mut self.out, &mut self.trace);
+                }
+            }
+        }
+    }
+}
+
+/// A component from outside the registry, for one node or face.
+pub enum Custom {
+    /// The node's strategy.
+    Strategy(AnyStrategy),
+    /// The node's meter.
+    Meter(AnyMeter),
+    /// A face's shaper.
+    Shaper(FaceId, AnyShaper),
+    /// A face's marker, discipline or both; what its queue holds is lost.
+    Queue(FaceId, Option<AnyMarker>, Option<AnyDiscipline>),
 }

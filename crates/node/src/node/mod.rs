@@ -21,6 +21,8 @@ mod interest;
 mod nack;
 mod send;
 
+pub use faults::Custom;
+
 use crate::config::{FaceConfig, NodeConfig, Transmit};
 use crate::counters::{FaceCounters, NodeCounters};
 use crate::cs::ContentStore;
@@ -55,6 +57,9 @@ struct Plan {
     number: u32,
     seed: u64,
     force_events: bool,
+    /// Whether the scheme has a shaper or a meter.
+    shaping: bool,
+    metering: bool,
 }
 
 impl Plan {
@@ -88,7 +93,7 @@ pub struct Node {
     counters: NodeCounters,
     layout: FieldLayout,
     copy_marks: bool,
-    /// Whether the scheme has a shaper or a meter; the null ones are skipped.
+    /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
     /// Interests the strategy said it holds and has not released.
@@ -116,23 +121,26 @@ impl Node {
     /// # Errors
     /// If a component of the scheme cannot be built.
     pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
+        let mut layout = config.layout.clone();
+        let strategy = config.scheme.strategy(&mut layout)?;
+        let meter = config.scheme.meter(&mut layout)?;
         let plan = Plan {
             scheme: config.scheme.clone(),
             layout: config.layout.clone(),
             number: config.number,
             seed: config.seed,
             force_events: config.force_events,
+            shaping: !config.scheme.shaper(&mut layout)?.is_none(),
+            metering: !meter.is_none(),
         };
-        let mut layout = config.layout.clone();
-        let strategy = config.scheme.strategy(&mut layout)?;
-        let meter = config.scheme.meter(&mut layout)?;
         Ok(Node {
             faces: Vec::new(),
             pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
             cs: ContentStore::new(config.cache),
             fib: Fib::new(config.prefixes),
             dead: DeadNonces::default(),
-            metering: !meter.is_none(),
+            metering: plan.metering,
+            shaping: plan.shaping,
             strategy,
             strategy_rng: plan.stream(streams::STRATEGY, 0),
             meter,
@@ -143,7 +151,6 @@ impl Node {
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
             copy_marks: config.scheme.interest_marks == InterestMarks::Copy,
-            shaping: !config.scheme.shaper(&mut layout)?.is_none(),
             strategy_holds: 0,
             held_limit: config.pit_limit as u64,
             choice: Choice::default(),

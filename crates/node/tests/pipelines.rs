@@ -1,0 +1,253 @@
+//! The pipelines of a node, one rule per test.
+
+mod common;
+
+use common::*;
+use ndnweir_core::fields::Fields;
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
+use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_node::{DropCause, FaceConfig, NodeCounters};
+use serde_json::json;
+
+const I: Kind = Kind::Interest;
+const D: Kind = Kind::Data;
+const N: Kind = Kind::Nack;
+
+#[test]
+fn an_interest_goes_to_the_cheapest_hop_and_its_data_comes_back_once() {
+    let mut node = router(&Setup::default());
+    let out = give(&mut node, ms(0), 0, interest(1, 7));
+    assert_eq!(summary(&out), [(1, I)]);
+    assert_eq!((out[0].packet.hop_limit, out[0].start, out[0].end), (9, ms(0), us(40)));
+    let out = give(&mut node, ms(5), 1, data(1));
+    assert_eq!(summary(&out), [(0, D)]);
+    assert_eq!((out[0].start, out[0].end), (ms(5), ms(6)));
+    assert!(give(&mut node, ms(6), 1, data(1)).is_empty());
+    let counters = node.counters();
+    assert_eq!((counters.answered, counters.unsolicited, counters.pit), (1, 1, 0));
+}
+
+#[test]
+fn interests_of_several_downstreams_are_aggregated_and_all_get_the_data_with_its_mark() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    assert!(give(&mut node, ms(1), 2, interest(1, 8)).is_empty());
+    assert!(give(&mut node, ms(2), 3, interest(1, 9)).is_empty());
+    let out = give(&mut node, ms(5), 1, Packet { mark: 1, ..data(1) });
+    assert_eq!(summary(&out), [(0, D), (2, D), (3, D)]);
+    assert!(out.iter().all(|t| t.packet.mark == 1));
+    let NodeCounters { aggregated, answered, pit, .. } = node.counters();
+    assert_eq!((aggregated, answered, pit), (2, 3, 0));
+}
+
+#[test]
+fn a_retransmission_after_the_suppression_interval_is_forwarded_and_renews_the_lifetime() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    assert!(give(&mut node, ms(5), 0, interest(1, 8)).is_empty(), "suppressed");
+    let out = give(&mut node, ms(500), 0, interest(1, 9));
+    assert_eq!(summary(&out), [(2, I)], "the hop not used yet");
+    wake(&mut node, ms(1499));
+    assert_eq!(node.counters().pit, 1);
+    wake(&mut node, ms(1500));
+    let NodeCounters { pit, pit_expired, expired, renewed, .. } = node.counters();
+    assert_eq!((pit, pit_expired, expired, renewed), (0, 1, 1, 2));
+}
+
+#[test]
+fn the_same_interest_twice_from_one_face_is_dropped() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    assert!(give(&mut node, ms(100), 0, interest(1, 7)).is_empty());
+    assert_eq!(node.counters().duplicates, 1);
+}
+
+#[test]
+fn an_interest_that_comes_back_by_another_face_is_answered_with_a_duplicate_nack() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    for face in [1, 3] {
+        let out = give(&mut node, ms(1), face, interest(1, 7));
+        assert_eq!(summary(&out), [(face, N)]);
+        assert_eq!((out[0].packet.reason, out[0].packet.nonce), (NackReason::Duplicate, 7));
+    }
+    assert_eq!(summary(&give(&mut node, ms(5), 1, data(1))), [(0, D)], "loops leave no in-record");
+}
+
+#[test]
+fn a_loop_is_recognised_after_the_entry_has_expired() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    let out = give(&mut node, ms(1000), 3, interest(1, 7));
+    assert_eq!(summary(&out), [(3, N)]);
+    assert_eq!(node.counters().loops, 1);
+}
+
+#[test]
+fn hop_limit_zero_is_dropped_and_one_reaches_applications_only() {
+    let mut node = Setup::default().node(&[link(9), link(9), FaceConfig::local()]);
+    node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+    assert!(give(&mut node, ms(0), 0, Packet { hop_limit: 0, ..interest(1, 1) }).is_empty());
+    assert!(give(&mut node, ms(0), 0, Packet { hop_limit: 1, ..interest(2, 2) }).is_empty());
+    node.set_route(ms(0), PrefixId(0), &[hop(2, 1)]);
+    assert_eq!(summary(&give(&mut node, ms(0), 0, Packet { hop_limit: 1, ..interest(3, 3) })), [(2, I)]);
+    assert_eq!(node.counters().drops[DropCause::Protocol as usize], 2);
+}
+
+#[test]
+fn without_a_prefix_or_an_eligible_hop_the_answer_is_a_no_route_nack() {
+    let mut node = router(&Setup::default());
+    let stranger = Packet { name: ndnweir_core::ids::NameId { flow: FlowId(5), segment: 0 }, ..interest(0, 1) };
+    let out = give(&mut node, ms(0), 0, stranger);
+    assert_eq!((summary(&out), out[0].packet.reason), (vec![(0, N)], NackReason::NoRoute));
+    node.set_route(ms(0), PrefixId(0), &[hop(0, 1)]);
+    let out = give(&mut node, ms(0), 0, interest(1, 2));
+    assert_eq!(
+        (summary(&out), out[0].packet.reason),
+        (vec![(0, N)], NackReason::NoRoute),
+        "not back where it came from"
+    );
+    assert_eq!(node.counters().nacks_sent, [0, 0, 2]);
+}
+
+#[test]
+fn a_full_pit_is_counted_and_answered_with_a_congestion_nack() {
+    let mut node = router(&Setup { pit_limit: 2, ..Setup::default() });
+    for i in 0..2 {
+        give(&mut node, ms(0), 0, interest(i, i));
+    }
+    let out = give(&mut node, ms(0), 0, interest(2, 2));
+    assert_eq!((summary(&out), out[0].packet.reason), (vec![(0, N)], NackReason::Congestion));
+    assert!(give(&mut node, ms(0), 3, interest(1, 9)).is_empty(), "joining needs no entry");
+    give(&mut node, ms(1), 1, data(0));
+    assert_eq!(summary(&give(&mut node, ms(2), 0, interest(3, 3))), [(1, I)]);
+    let NodeCounters { pit_full, pit_peak, .. } = node.counters();
+    assert_eq!((pit_full, pit_peak), (1, 2));
+}
+
+#[test]
+fn a_nack_goes_downstream_once_every_upstream_has_refused_with_the_least_severe_reason() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    give(&mut node, ms(20), 0, interest(1, 8));
+    give(&mut node, ms(21), 3, interest(1, 9));
+    assert!(give(&mut node, ms(30), 1, nack(1, 7, NackReason::Congestion)).is_empty(), "face 2 may still answer");
+    let out = give(&mut node, ms(31), 2, Packet { mark: 1, ..nack(1, 8, NackReason::NoRoute) });
+    assert_eq!(summary(&out), [(0, N), (3, N)]);
+    assert!(out.iter().all(|t| t.packet.reason == NackReason::Congestion && t.packet.mark == 1 && t.packet.size == 50));
+    assert_eq!(out.iter().map(|t| t.packet.nonce).collect::<Vec<_>>(), [8, 9], "each hears the nonce it sent last");
+    assert_eq!((node.counters().refused, node.counters().pit), (2, 0));
+}
+
+#[test]
+fn a_nack_with_another_nonce_or_from_another_face_is_ignored() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    assert!(give(&mut node, ms(1), 1, nack(1, 6, NackReason::NoRoute)).is_empty());
+    assert!(give(&mut node, ms(1), 2, nack(1, 7, NackReason::NoRoute)).is_empty());
+    assert!(give(&mut node, ms(1), 1, nack(2, 7, NackReason::NoRoute)).is_empty());
+    assert_eq!((node.counters().unmatched_nacks, node.counters().pit), (3, 1));
+}
+
+#[test]
+fn a_downstream_that_has_lost_patience_gets_no_data() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, Packet { lifetime_ms: 10, ..interest(1, 7) });
+    give(&mut node, ms(1), 3, interest(1, 8));
+    assert_eq!(summary(&give(&mut node, ms(11), 1, data(1))), [(3, D)]);
+    assert_eq!((node.counters().expired, node.counters().answered), (1, 1));
+}
+
+#[test]
+fn the_content_store_answers_without_marks_and_says_so() {
+    let mut node = router(&Setup { cache: 10, ..Setup::default() });
+    give(&mut node, ms(0), 0, interest(1, 7));
+    let mut fields = Fields::default();
+    let slot = ndnweir_core::fields::FieldLayout::new().slot(ndnweir_core::fields::Field::HopRtt).unwrap();
+    fields.set(slot, 5);
+    give(&mut node, ms(1), 1, Packet { mark: 1, fields, ..data(1) });
+    let out = give(&mut node, ms(2), 3, interest(1, 8));
+    assert_eq!(summary(&out), [(3, D)]);
+    assert_eq!((out[0].packet.mark, out[0].packet.fields), (0, Fields::default()));
+    assert!(out[0].packet.has(flags::FROM_CACHE));
+    let fresh = Packet { flags: flags::MUST_BE_FRESH, ..interest(1, 9) };
+    assert_eq!(summary(&give(&mut node, ms(51), 3, fresh)), [(1, I)], "stale after its 50 ms");
+    let out = give(&mut node, ms(60), 1, Packet { flags: flags::FROM_CACHE, ..data(1) });
+    assert!(!out[0].packet.has(flags::FROM_CACHE), "the flag is for one hop");
+    assert_eq!((node.counters().hits, node.counters().misses, node.counters().cache), (1, 2, 1));
+}
+
+#[test]
+fn marks_on_interests_come_back_with_the_data_unless_they_are_ignored() {
+    for (mode, expected) in [("copy", 2), ("ignore", 0)] {
+        let mut node = router(&Setup { scheme: json!({ "interest-marks": mode }), cache: 4, ..Setup::default() });
+        let out = give(&mut node, ms(0), 0, Packet { mark: 2, ..interest(1, 7) });
+        assert_eq!(out[0].packet.mark, 2, "the mark stays on the Interest");
+        give(&mut node, ms(0), 3, interest(1, 8));
+        let out = give(&mut node, ms(1), 1, data(1));
+        assert_eq!(out.iter().map(|t| t.packet.mark).collect::<Vec<_>>(), [expected, expected]);
+        let out = give(&mut node, ms(2), 0, Packet { mark: 2, ..interest(1, 9) });
+        assert_eq!(out[0].packet.mark, expected, "from the content store too");
+        assert_eq!(give(&mut node, ms(3), 0, interest(1, 10))[0].packet.mark, 0);
+    }
+}
+
+#[test]
+fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_the_limit_is_dropped() {
+    let mut node = Setup::default().node(&[link(2), link(100)]);
+    node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+    for i in 0..4 {
+        give(&mut node, ms(0), 0, interest(i, i));
+    }
+    let ends: Vec<_> = (0..4).flat_map(|i| give(&mut node, ms(10), 1, data(i))).map(|t| t.end).collect();
+    assert_eq!(ends, [ms(11), ms(12), ms(13)]);
+    let counters = node.face_counters(ms(10), FaceId(0));
+    assert_eq!((counters.queue_packets, counters.queue_bytes), (2, Bytes::new(2500)));
+    assert_eq!((counters.drops[DropCause::Overflow as usize], counters.overflow_data_bits), (1, 10_000));
+    let counters = node.face_counters(ms(11), FaceId(0));
+    assert_eq!((counters.queue_packets, counters.data_packets, counters.data_bits), (1, 2, 20_000));
+    assert_eq!(counters.sojourn_max, Span::from_millis(1));
+    assert_eq!(node.face_counters(ms(11), FaceId(0)).sojourn_max, Span::ZERO, "a new maximum per reading");
+    assert_eq!(node.face_counters(ms(20), FaceId(0)).sojourn_sum, 3_000_000);
+}
+
+#[test]
+fn framing_counts_for_time_counters_and_byte_limits_but_not_in_the_packet() {
+    let limit = ndnweir_core::queue::Limit::Bytes(Bytes::new(1260));
+    let face = FaceConfig { framing: Bytes::new(10), limit, ..link(0) };
+    let mut node = Setup::default().node(&[face, link(100)]);
+    node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+    for i in 0..3 {
+        give(&mut node, ms(0), 0, interest(i, i));
+    }
+    let out: Vec<_> = (0..3).flat_map(|i| give(&mut node, ms(10), 1, data(i))).collect();
+    assert_eq!(out.iter().map(|t| t.end).collect::<Vec<_>>(), [us(11_008), us(12_016)]);
+    assert_eq!(out[0].packet.size, 1250);
+    assert_eq!(node.face_counters(ms(30), FaceId(0)).data_bits, 2 * 1260 * 8);
+}
+
+#[test]
+fn local_faces_and_faces_without_a_rate_pass_packets_at_once() {
+    let mut node = Setup::default().node(&[FaceConfig::local(), FaceConfig { rate: None, ..link(0) }]);
+    node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+    for i in 0..3 {
+        let out = give(&mut node, ms(1), 0, interest(i, i));
+        assert_eq!((out[0].start, out[0].end), (ms(1), ms(1)));
+    }
+    let out = give(&mut node, ms(2), 1, data(0));
+    assert_eq!((out[0].start, out[0].end), (ms(2), ms(2)));
+    assert_eq!(node.poll_timeout().max(ms(3)), node.poll_timeout(), "only the lifetimes remain");
+}
+
+#[test]
+fn unknown_faces_and_packets_nobody_asked_for_are_counted_and_dropped() {
+    let mut node = router(&Setup::default());
+    for packet in [interest(1, 1), data(1), nack(1, 1, NackReason::NoRoute)] {
+        assert!(give(&mut node, ms(0), 99, packet).is_empty());
+    }
+    assert!(give(&mut node, ms(0), 1, data(1)).is_empty());
+    let drops = node.counters().drops;
+    assert_eq!((drops[DropCause::Down as usize], drops[DropCause::Protocol as usize]), (3, 1));
+    assert_eq!(node.poll_timeout(), Time::NEVER);
+}
