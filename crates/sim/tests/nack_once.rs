@@ -95,23 +95,75 @@ fn line(scheme: &str, first: f64, second: f64) -> Log {
     log
 }
 
-#[test]
-fn print_all() {
-    for (scheme, first, second) in [
-        ("stateful-consumer", 5.0, 10.0),
-        ("nack-once-consumer", 5.0, 10.0),
-        ("stateful-consumer", 1.0, 10.0),
-        ("nack-once-consumer", 1.0, 10.0),
-        ("stateful-consumer", 5.0, 2.0),
-        ("nack-once-consumer", 5.0, 2.0),
-        ("stateful", 5.0, 10.0),
-        ("nack-once", 5.0, 10.0),
-        ("stateful", 1.0, 10.0),
-        ("nack-once", 1.0, 10.0),
-        ("stateful", 5.0, 2.0),
-        ("nack-once", 5.0, 2.0),
-    ] {
-        let log = line(scheme, first, second);
-        println!("{scheme} {first} {second}: {} lowest {} {:?}", log.rate(), log.lowest(), log.bursts());
+/// A row of the paper's text and tables: Data rate, then start and size of each burst as far as it names them.
+struct Reported {
+    rate: f64,
+    within: f64,
+    bursts: &'static [(f64, u64)],
+}
+
+fn compare(scheme: &str, first: f64, second: f64, reported: &Reported) {
+    let log = line(scheme, first, second);
+    let bursts = log.bursts();
+    let context = format!("{scheme} {first}/{second}: {} packets/s, {bursts:?}", log.rate());
+    assert!((log.rate() - reported.rate).abs() <= reported.within, "{context}");
+    for (i, (&(at, count), &(expected_at, expected))) in bursts.iter().zip(reported.bursts).enumerate() {
+        assert!((at - expected_at).abs() <= 0.1, "{context}: burst {i} at {expected_at}");
+        let slack = if i == 0 { 2 } else { 0 };
+        assert!(count.abs_diff(expected) <= slack, "{context}: burst {i} of {expected}");
     }
+    assert!(bursts.len() >= reported.bursts.len(), "{context}");
+}
+
+#[test]
+fn five_megabit_with_every_nack_counted_gives_the_papers_rate_and_bursts() {
+    let bursts = &[(0.08, 11), (3.13, 4), (5.27, 4), (7.40, 4), (9.54, 4)];
+    compare("stateful-consumer", 5.0, 10.0, &Reported { rate: 274.0, within: 5.48, bursts });
+    let lowest = line("stateful-consumer", 5.0, 10.0).lowest();
+    assert!((1.4..1.6).contains(&lowest), "the paper: around 1.5; {lowest}");
+}
+
+#[test]
+fn five_megabit_with_one_reduction_per_congestion_gives_the_papers_rate_and_bursts() {
+    let bursts = &[(0.08, 12), (1.35, 4), (2.23, 4), (3.09, 4)];
+    compare("nack-once-consumer", 5.0, 10.0, &Reported { rate: 465.0, within: 9.3, bursts });
+}
+
+#[test]
+fn one_megabit_with_every_nack_counted_gives_the_papers_rate_and_bursts() {
+    let bursts = &[(0.03, 21), (4.05, 1), (4.74, 1), (5.42, 1)];
+    compare("stateful-consumer", 1.0, 10.0, &Reported { rate: 73.0, within: 1.46, bursts });
+    assert_eq!(line("stateful-consumer", 1.0, 10.0).lowest(), 1.0);
+}
+
+#[test]
+fn one_megabit_with_one_reduction_per_congestion_gives_the_papers_rate_and_bursts() {
+    let bursts = &[(0.03, 35), (1.10, 1), (1.98, 1), (2.84, 1)];
+    compare("nack-once-consumer", 1.0, 10.0, &Reported { rate: 93.0, within: 1.86, bursts });
+    assert_eq!(line("nack-once-consumer", 1.0, 10.0).lowest(), 62.5);
+}
+
+#[test]
+fn two_bottlenecks_give_the_papers_rates() {
+    let none = |rate: f64| Reported { rate, within: 0.02 * rate, bursts: &[] };
+    compare("stateful-consumer", 5.0, 2.0, &none(102.0));
+    compare("nack-once-consumer", 5.0, 2.0, &none(180.0));
+}
+
+#[test]
+fn one_reduction_per_congestion_uses_90_to_95_percent_of_every_bottleneck_and_plain_50_to_73() {
+    for bottleneck in 1..=9 {
+        let mbps = f64::from(bottleneck);
+        let used = |scheme| line(scheme, mbps, 10.0).rate() / (100.0 * mbps);
+        let (plain, once) = (used("stateful-consumer"), used("nack-once-consumer"));
+        assert!((0.49..0.74).contains(&plain) && (0.895..0.955).contains(&once), "{mbps}: {plain} {once}");
+    }
+}
+
+#[test]
+fn routers_that_adjust_as_well_give_other_numbers_only_where_they_receive_nacks() {
+    // One bottleneck: NR1 rejects and no router receives a NACK. Two: NR1 receives those of NR2.
+    assert_eq!(line("stateful", 5.0, 10.0).rate(), line("stateful-consumer", 5.0, 10.0).rate());
+    let (everywhere, consumers) = (line("nack-once", 5.0, 2.0).rate(), line("nack-once-consumer", 5.0, 2.0).rate());
+    assert!(everywhere < 0.7 * consumers, "{everywhere} {consumers}");
 }

@@ -26,6 +26,7 @@ pub(super) struct Bench<S> {
     pub(super) backlog: u32,
     pub(super) credit: Option<Bytes>,
     pub(super) reverse: Reverse,
+    pub(super) base_rtt: Option<Span>,
     segment: u32,
     rng: Rng,
     pub(super) trace: Trace,
@@ -44,6 +45,7 @@ impl<S: Shaper + Component> Bench<S> {
             backlog: 0,
             credit: None,
             reverse: Reverse::default(),
+            base_rtt: None,
             segment: 0,
             rng: Rng::derive(0, &[]),
             trace: Trace::default(),
@@ -75,7 +77,8 @@ impl<S: Shaper + Component> Bench<S> {
     pub(super) fn admit(&mut self, now: Time, flow: u32) -> Admission {
         let (packet, out) = (self.name(flow), self.view(1, self.rate, false));
         let downstream = self.downstream();
-        let event = ShapeEvent { packet: &packet, prefix: PrefixId(flow), out, downstream, reverse: self.reverse };
+        let (prefix, reverse, base_rtt) = (PrefixId(flow), self.reverse, self.base_rtt);
+        let event = ShapeEvent { packet: &packet, prefix, out, downstream, reverse, base_rtt };
         self.shaper.admit(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace })
     }
 

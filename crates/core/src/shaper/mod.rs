@@ -76,6 +76,8 @@ pub struct ShapeEvent<'a> {
     pub downstream: Downstream,
     /// What passes the other way over the face it would leave by.
     pub reverse: Reverse,
+    /// The propagation delay by that face to the producer and back, if the driver knows it.
+    pub base_rtt: Option<Span>,
 }
 
 /// The chance to let held Interests leave.

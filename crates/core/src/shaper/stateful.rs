@@ -7,7 +7,7 @@
 //! changes at once are ndnSIM 1.0's.
 //!
 //! Where the source is open (ours): who adjusts r is `adjust` (its numbers need the consumers only, its text allows
-//! routers); the round trip is the smallest measured where it is not given; a depth below one packet counts as one;
+//! routers); the round trip is the smallest measured where neither given nor known; a depth below one packet counts as one;
 //! flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option.
 
 use super::{Admission, Answer, Outcome, ShapeEvent, Shaper};
@@ -43,7 +43,8 @@ pub struct Params {
     pub adjust: Adjust,
     /// How r moves where routers adjust it; JIP 26 §4.1.1.
     pub law: Law,
-    /// The round trip from this node to the producer, for the depths; none takes the smallest measured.
+    /// The round trip from this node to the producer, for the depths; none takes the propagation delay that the driver
+    /// knows (as ndnSIM 1.0 does), or else the smallest measured.
     pub rtt: Option<Span>,
     /// The round trip assumed before the first measurement; 100 ms in ndnSIM 1.0.
     pub initial_rtt: Span,
@@ -89,6 +90,8 @@ pub struct Stateful {
     bucket: LeakyBucket,
     /// The smallest round trip measured over this face.
     rtt: Span,
+    /// The smallest propagation delay that the driver named for this face.
+    base_rtt: Span,
     /// C, as last seen.
     rate: Option<Rate>,
     flows: FlowTable<Flow>,
@@ -119,6 +122,7 @@ impl Component for Stateful {
             size: SizeEstimate::new(params.data_size),
             bucket: LeakyBucket::new(Time::ZERO, 0.0, 1.0),
             rtt: Span::MAX,
+            base_rtt: Span::MAX,
             rate: None,
             flows: FlowTable::new(MOST_FLOWS),
             active: [0, 0],
@@ -133,10 +137,10 @@ impl Stateful {
         self.rate.map_or(0.0, |rate| rate.bps() as f64 / (8.0 * self.size.bytes()))
     }
 
-    /// The round trip for a depth: given, measured for the flow, measured for the face, assumed.
-    fn round_trip(&self, flow: Span) -> Span {
-        let measured = if flow < Span::MAX { flow } else { self.rtt };
-        self.params.rtt.unwrap_or(if measured < Span::MAX { measured } else { self.params.initial_rtt })
+    /// The round trip for a depth: given, known to the driver, measured for the flow, measured for the face, assumed.
+    fn round_trip(&self, base: Span, measured: Span) -> Span {
+        let known = [base, measured, self.rtt].into_iter().find(|span| *span < Span::MAX);
+        self.params.rtt.or(known).unwrap_or(self.params.initial_rtt)
     }
 
     /// Flows that share the face, by what was seen of late.
@@ -167,8 +171,10 @@ impl Shaper for Stateful {
         }
         let (now, id, limit) = (ctx.now, event.packet.name.flow, self.limit());
         let sharing = self.sharing(now);
+        self.base_rtt = self.base_rtt.min(event.base_rtt.unwrap_or(Span::MAX));
         let known = self.flows.get(id).map_or(Span::MAX, |flow| flow.rtt);
-        let (face_rtt, flow_rtt) = (self.round_trip(self.rtt).secs(), self.round_trip(known).secs());
+        let face_rtt = self.round_trip(self.base_rtt, self.rtt).secs();
+        let flow_rtt = self.round_trip(event.base_rtt.unwrap_or(Span::MAX), known).secs();
         self.bucket.set_rate(now, limit);
         self.bucket.set_depth(face_rtt * limit);
         let epoch = self.epoch;

@@ -38,7 +38,8 @@ impl Face {
         let packet = Packet { kind: Kind::Interest, size: 40, ..self.desk.packet(tag) };
         let local = self.desk.chance(0.3);
         let (prefix, downstream) = (PrefixId(packet.name.flow.0), self.downstream(local, packet.name.flow));
-        let event = ShapeEvent { packet: &packet, prefix, out: self.view, downstream, reverse: self.reverse };
+        let (out, reverse) = (self.view, self.reverse);
+        let event = ShapeEvent { packet: &packet, prefix, out, downstream, reverse, base_rtt: None };
         let admission = self.desk.with(|shaper, ctx| shaper.admit(&event, ctx));
         self.desk.record.extend([
             self.desk.now.nanos(),

@@ -9,7 +9,7 @@ use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -67,7 +67,8 @@ impl Node {
         }
         let flow = packet.name.flow;
         let (out, downstream) = (self.view(now, face), self.downstream(now, in_face, flow));
-        let event = ShapeEvent { packet, prefix, out, downstream, reverse: self.reverse(face) };
+        let (reverse, base_rtt) = (self.reverse(face), self.base_rtt(prefix, face));
+        let event = ShapeEvent { packet, prefix, out, downstream, reverse, base_rtt };
         self.touched.push(face);
         let face = &mut self.faces[face.index()];
         let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
@@ -84,6 +85,11 @@ impl Node {
         let view = self.view(now, face);
         let egress = &self.faces[face.index()].egress;
         Downstream { view, data: egress.data_waiting(), backlog: egress.backlog(flow), credit: egress.credit(flow) }
+    }
+
+    fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Span> {
+        let known = self.base_rtts.get(prefix.index())?;
+        known.iter().find(|(hop, _)| *hop == face).map(|(_, rtt)| *rtt)
     }
 
     fn reverse(&self, face: FaceId) -> Reverse {

@@ -20,9 +20,10 @@ use ndnweir_core::component::Env;
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
-use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
+use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
@@ -40,6 +41,32 @@ fn error(message: impl Into<String>) -> NetworkError {
 pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
     let link = &network.links[wire as usize / 2];
     if wire % 2 == 0 { &link.forth } else { &link.back }
+}
+
+/// The propagation delay of `node`'s next hops to where the prefix is served and back, by the first next hop of every
+/// later node; delays as the network starts with. Left out: next hops across switches.
+pub(super) fn base_rtts(
+    network: &Network,
+    topology: &Topology,
+    fib: &[Vec<NextHop>],
+    node: usize,
+) -> Vec<(FaceId, Span)> {
+    let walk = |first: &NextHop| {
+        let (mut at, mut hop, mut rtt) = (node, *first, Span::ZERO);
+        for _ in 0..fib.len() {
+            let out = topology.faces[at].iter().find(|&&out| topology.channels[out as usize].out_face == hop.face.0);
+            let Some(&out) = out else { return Some((first.face, rtt)) };
+            let (forth, back) = (topology.channels[out as usize], topology.channels[out as usize ^ 1]);
+            if !forth.direct {
+                return None;
+            }
+            rtt = rtt + direction(network, forth.wire).delay + direction(network, back.wire).delay;
+            at = forth.to as usize;
+            hop = *fib[at].first()?;
+        }
+        None
+    };
+    fib[node].iter().filter_map(walk).collect()
 }
 
 /// The rate of the fastest link into a node; none if it has no link or one without a rate.
