@@ -165,5 +165,5 @@ fn routers_that_adjust_as_well_give_other_numbers_only_where_they_receive_nacks(
     // One bottleneck: NR1 rejects and no router receives a NACK. Two: NR1 receives those of NR2.
     assert_eq!(line("stateful", 5.0, 10.0).rate(), line("stateful-consumer", 5.0, 10.0).rate());
     let (everywhere, consumers) = (line("nack-once", 5.0, 2.0).rate(), line("nack-once-consumer", 5.0, 2.0).rate());
-    assert!(everywhere < 0.7 * consumers, "{everywhere} {consumers}");
+    assert!(everywhere < 0.8 * consumers, "{everywhere} {consumers}");
 }

@@ -5,7 +5,8 @@
 //! congestion (§3). C is the rate of the host's link as the driver tells it, S the size of the Data received.
 //!
 //! Where the source is silent (ours): the instant of the next Interest is fixed when one is sent, 1/r later, and a later
-//! change of r does not move it; Duplicate and NoRoute NACKs, marks and timeouts leave r alone; S is that of the shaper.
+//! change of r does not move it, so that the first Interest at a reduced rate (T_send of §3) is the second after the
+//! cut: the paper's numbers for 1, 4 and 7 Mbit/s need that; Duplicate and NoRoute NACKs, marks and timeouts leave r alone; S is that of the shaper.
 
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::component::{Component, Env};
@@ -49,6 +50,8 @@ pub struct RateAimd {
     size: SizeEstimate,
     rated: Rated,
     cuts: u64,
+    /// Whether the next Interest got its instant before the last cut, so that it does not leave at the reduced rate.
+    due_before_cut: bool,
 }
 
 impl Component for RateAimd {
@@ -72,8 +75,9 @@ impl Component for RateAimd {
     fn new(params: &Params, _: &mut Env<'_>) -> RateAimd {
         let link = params.link.unwrap_or(UNKNOWN_LINK);
         let size = SizeEstimate::new(params.data_size);
-        let mut consumer = RateAimd { params: params.clone(), link, size, rated: Rated::new(0.0), cuts: 0 };
-        consumer.rated = Rated::new(consumer.limit());
+        let rated = Rated::new(0.0);
+        let mut consumer = RateAimd { params: params.clone(), link, size, rated, cuts: 0, due_before_cut: false };
+        consumer.rated.follow(consumer.limit());
         consumer
     }
 }
@@ -109,6 +113,9 @@ impl Consumer for RateAimd {
     }
 
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
+        if std::mem::take(&mut self.due_before_cut) {
+            return;
+        }
         let before = self.rated.state();
         self.rated.on_sent(ctx.now);
         if self.rated.state() != before {
@@ -129,6 +136,7 @@ impl Consumer for RateAimd {
         let before = self.rated.state();
         if self.rated.on_nack(&self.params.law, event.sent) {
             self.cuts += 1;
+            self.due_before_cut = true;
             self.record(before, ctx);
         }
     }
@@ -231,6 +239,8 @@ mod tests {
         let mut bench = Bench::new(json!({ "law": { "once": true } }));
         assert_eq!(bench.nack(ms(10), ms(0), NackReason::Congestion), 500.0);
         assert_eq!(bench.nack(ms(11), ms(1), NackReason::Congestion), 500.0);
+        // The Interest of 11.5 ms was due before the cut; the one of 12 ms is the first at the reduced rate.
+        bench.sent(Time::from_nanos(11_500_000));
         bench.sent(ms(12));
         assert_eq!(bench.data(ms(15), ms(5)), 500.0);
         assert_eq!(bench.data(ms(32), ms(12)), 501.0);
