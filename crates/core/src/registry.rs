@@ -86,6 +86,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Icp = consumer::icp::Icp;
     Raaqm = consumer::raaqm::Raaqm;
     RateAimd = consumer::rate_aimd::RateAimd;
+    Relentless = consumer::relentless::Relentless;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -102,6 +103,8 @@ family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", e
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
     None = shaper::none::None;
     Stateful = shaper::stateful::Stateful;
+    Hobhis = shaper::hobhis::Hobhis;
+    His = shaper::his::His;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {

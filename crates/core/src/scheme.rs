@@ -117,6 +117,16 @@ const NAMED: &[Named] = &[
         summary: "one rate reduction per congestion, at consumers and routers, as the text of the NACK paper has it",
         composition: || limited("everywhere", true),
     },
+    Named {
+        name: "hobhis",
+        summary: "hop-by-hop Interest shaping towards a target queue, under a consumer that only keeps Interests coming",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "hobhis" }),
+    },
+    Named {
+        name: "his",
+        summary: "Interest shaping by the load of both directions of a link, with the consumer of its authors",
+        composition: || json!({ "consumer": "relentless", "shaper": "his" }),
+    },
 ];
 
 /// Request forwarding as the simulator of Ye et al. does it.

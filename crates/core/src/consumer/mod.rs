@@ -14,6 +14,7 @@ pub mod pcon;
 mod preset;
 pub mod raaqm;
 pub mod rate_aimd;
+pub mod relentless;
 pub mod rtt_window;
 #[cfg(test)]
 mod testing;

@@ -61,6 +61,13 @@ impl<T> FlowTable<T> {
         self.places.get(at as usize).map(|place| &place.state)
     }
 
+    /// The flows in the order of their last use, the latest first.
+    pub fn recent(&self) -> impl Iterator<Item = (FlowId, &T)> {
+        let first = self.places.get(self.newest as usize);
+        let chain = std::iter::successors(first, |place| self.places.get(place.older as usize));
+        chain.map(|place| (place.flow, &place.state))
+    }
+
     /// Flows with state.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -133,6 +140,7 @@ mod tests {
         assert_eq!(table.get(FlowId(2)), None);
         assert_eq!([1, 3, 4].map(|flow| table.get(FlowId(flow)).copied()), [Some(2), Some(1), Some(1)]);
         assert_eq!(table.len(), 3);
+        assert_eq!(table.recent().map(|(flow, _)| flow.0).collect::<Vec<_>>(), [4, 1, 3]);
     }
 
     #[test]
