@@ -98,6 +98,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
     Fifo = queue::fifo::Fifo;
+    Drr = queue::drr::Drr;
 });
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
@@ -105,11 +106,14 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
     Stateful = shaper::stateful::Stateful;
     Hobhis = shaper::hobhis::Hobhis;
     His = shaper::his::His;
+    HrIcp = shaper::hr_icp::HrIcp;
+    KatoWindow = shaper::kato_window::KatoWindow;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
     Multicast = strategy::multicast::Multicast;
+    BIcp = strategy::b_icp::BIcp;
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
     Rfa = strategy::rfa::Rfa;

@@ -127,6 +127,21 @@ const NAMED: &[Named] = &[
         summary: "Interest shaping by the load of both directions of a link, with the consumer of its authors",
         composition: || json!({ "consumer": "relentless", "shaper": "his" }),
     },
+    Named {
+        name: "hr-icp",
+        summary: "the hop-by-hop and receiver-driven Interest control protocol: credit per flow at routers, ICP at consumers",
+        composition: || json!({ "consumer": "icp", "discipline": "drr", "shaper": "hr-icp" }),
+    },
+    Named {
+        name: "b-icp",
+        summary: "stands in for backpressure B-ICP: a window per next hop, a virtual queue per prefix, marks from it",
+        composition: || json!({ "consumer": "aimd-ye", "marker": "codel", "strategy": "b-icp" }),
+    },
+    Named {
+        name: "kato-window",
+        summary: "stands in for Kato and Bandai's hop-by-hop windows: a window per face and flow at its share of the link",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "kato-window" }),
+    },
 ];
 
 /// Request forwarding as the simulator of Ye et al. does it.

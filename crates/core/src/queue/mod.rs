@@ -6,6 +6,7 @@
 pub mod codel;
 pub mod codel_pcon;
 pub mod droptail;
+pub mod drr;
 pub mod fifo;
 pub mod nfd;
 

@@ -35,16 +35,11 @@ pub struct Params {
     pub queue: u32,
     /// Whether C is scaled by the share of the downstream queue that came by this face (ours).
     pub split: bool,
-    /// The size of a Data before the first, in bytes on the wire; 1000 in the library.
-    pub data_size: Bytes,
-    /// The size of an Interest before the first, in bytes on the wire; 40 in the library.
-    pub interest_size: Bytes,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        let (data_size, interest_size) = (Bytes::new(1000), Bytes::new(40));
-        Params { design: 0.1, target: 50.0, queue: 100, split: true, data_size, interest_size }
+        Params { design: 0.1, target: 50.0, queue: 100, split: true }
     }
 }
 
@@ -99,11 +94,7 @@ impl Component for Hobhis {
     fn check(params: &Params) -> Result<(), String> {
         check_number("design", params.design, 1e-6, 10.0)?;
         check_number("target", params.target, 1.0, 1e6)?;
-        check_number("queue", params.queue.into(), 1.0, 1e5)?;
-        if params.data_size == Bytes::ZERO || params.interest_size == Bytes::ZERO {
-            return Err("data_size and interest_size must be above 0: give sizes such as \"1000B\"".into());
-        }
-        Ok(())
+        check_number("queue", params.queue.into(), 1.0, 1e5)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Hobhis {
@@ -112,8 +103,9 @@ impl Component for Hobhis {
             queue: VecDeque::new(),
             head: Head::Open,
             started: false,
-            data_size: SizeEstimate::new(params.data_size),
-            interest_size: SizeEstimate::new(params.interest_size),
+            // The library's first guesses; the law is first asked once an Interest and a Data have replaced them.
+            data_size: SizeEstimate::new(Bytes::new(1000)),
+            interest_size: SizeEstimate::new(Bytes::new(40)),
             flows: FlowTable::new(MOST_FLOWS),
         }
     }

@@ -5,6 +5,8 @@
 
 pub mod his;
 pub mod hobhis;
+pub mod hr_icp;
+pub mod kato_window;
 pub mod none;
 pub mod stateful;
 

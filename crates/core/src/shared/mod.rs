@@ -5,6 +5,7 @@ pub mod flow_table;
 pub mod flows;
 pub mod guard;
 pub mod once;
+pub mod outstanding;
 pub mod pacer;
 pub mod rate;
 pub mod rtt;

@@ -125,16 +125,20 @@ impl Face {
     }
 
     fn answer(&mut self) {
-        if self.out.is_empty() {
-            return;
-        }
-        let (interest, sent) = self.out.swap_remove(self.desk.below(self.out.len()));
         let outcome = match self.desk.below(10) {
             0 => Outcome::Timeout,
             1 => Outcome::Nack(NackReason::Congestion),
             2 => Outcome::Nack(NackReason::NoRoute),
             _ => Outcome::Data,
         };
+        self.answer_with(outcome);
+    }
+
+    fn answer_with(&mut self, outcome: Outcome) {
+        if self.out.is_empty() {
+            return;
+        }
+        let (interest, sent) = self.out.swap_remove(self.desk.below(self.out.len()));
         let mark = u8::from(self.desk.chance(0.1));
         let packet = Packet { kind: Kind::Data, size: 1250, payload: 1024, mark, ..interest };
         let (prefix, rtt) = (PrefixId(interest.name.flow.0), Some(self.desk.now.since(sent)));
@@ -168,6 +172,10 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
             face.view.return_rate = rates[face.desk.below(rates.len())].filter(|_| tag % 5 > 0);
         }
         face.pass_reverse();
+        if calm && tag % 1000 == 999 {
+            // Congestion that lasts.
+            (0..80).for_each(|_| face.answer_with(Outcome::Nack(NackReason::Congestion)));
+        }
         if face.desk.chance(0.6) {
             face.admit(tag)
         } else {
