@@ -41,8 +41,6 @@ pub struct Params {
     pub target: Span,
     /// The size of a Data before the first, in bytes on the wire; 1100 in the code.
     pub data_size: Bytes,
-    /// The size of an Interest before the first, in bytes on the wire; 40 in the code.
-    pub interest_size: Bytes,
 }
 
 impl Default for Params {
@@ -55,7 +53,6 @@ impl Default for Params {
             admission: Mode::DropTail,
             target: Span::from_millis(20),
             data_size: Bytes::new(1100),
-            interest_size: Bytes::new(40),
         }
     }
 }
@@ -94,14 +91,15 @@ impl Component for His {
                 return Err(format!("{name} = {span} is too short: give a time such as \"20ms\""));
             }
         }
-        if params.data_size == Bytes::ZERO || params.interest_size == Bytes::ZERO {
-            return Err("data_size and interest_size must be above 0: give sizes such as \"1100B\"".into());
+        if params.data_size == Bytes::ZERO {
+            return Err("data_size = 0: give the size of a Data such as \"1100B\"".into());
         }
         Ok(())
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> His {
-        let (data, interest) = (SizeEstimate::new(params.data_size), SizeEstimate::new(params.interest_size));
+        // 40 B in the code; the first Interest replaces it before it counts.
+        let (data, interest) = (SizeEstimate::new(params.data_size), SizeEstimate::new(Bytes::new(40)));
         His {
             params: params.clone(),
             queue: VecDeque::new(),

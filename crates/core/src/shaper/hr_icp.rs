@@ -6,7 +6,7 @@
 //! delay is missing. The paper itself was not at hand.
 //!
 //! Ours: the delay queue (a FIFO per flow, its bound, flows served in turn), a Congestion NACK on overflow, retries
-//! after each transmission time of a Data; without a discipline that gives credit nothing is delayed.
+//! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline that gives credit nothing is delayed.
 
 use super::{Admission, Answer, Downstream, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -150,6 +150,10 @@ impl Shaper for HrIcp {
         let flow = *self.turns.front()?;
         if event.downstream.as_ref().is_none_or(|downstream| self.covers(downstream)) {
             self.in_vain = 0;
+            if let Some(Downstream { view, credit: None, .. }) = &event.downstream {
+                // The flow's Data queue is gone: all at once would bring it back as a burst.
+                self.wake = self.retry(view.rate, ctx.now);
+            }
             self.turns.rotate_left(1);
             let queue = self.waiting.get_mut(&flow)?;
             let first = queue.pop_front()?;
@@ -226,7 +230,7 @@ mod tests {
         for flow in [1, 1, 1, 2, 2] {
             assert_eq!(bench.admit(ms(0), flow), Admission::Hold);
         }
-        bench.credit = None;
+        bench.credit = Some(Bytes::new(9000));
         let order: Vec<u32> = std::iter::from_fn(|| bench.release(ms(1))).map(|packet| packet.name.flow.0).collect();
         assert_eq!(order, [1, 2, 1, 2, 1]);
         assert_eq!(bench.shaper.next_wake(), Time::NEVER);

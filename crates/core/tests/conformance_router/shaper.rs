@@ -173,7 +173,8 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
         }
         face.pass_reverse();
         if calm && tag % 1000 == 999 {
-            // Congestion that lasts.
+            // A burst, and congestion that lasts.
+            (0..700).for_each(|i| face.admit(operations + 1000 * (tag / 1000 + 1) + i));
             (0..80).for_each(|_| face.answer_with(Outcome::Nack(NackReason::Congestion)));
         }
         if face.desk.chance(0.6) {
