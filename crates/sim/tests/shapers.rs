@@ -133,10 +133,8 @@ fn b_icp_uses_two_paths_in_proportion_to_their_rates() {
     let mut paths = network(5, links, vec![serve(4, 0)], vec![fetch(0, 0)]);
     paths.routing.routes = Routes::LoopFree;
     let (log, _) = simulate(&paths, &json!({ "base": "b-icp" }), 5.0);
-    assert!(rates(&log)[0] >= 0.95 * 1500.0, "{:?}", rates(&log));
-    let carried = |link: usize| log.links[2 * link + 1].data_packets as f64;
-    println!("split {}", carried(1) / carried(2));
-    assert!(near(carried(1) / carried(2), 2.0, 0.1), "{} {}", carried(1), carried(2));
+    // Neither path carries more than its rate, so with 99 % of both the split is 2 : 1 within 3 %.
+    assert!(rates(&log)[0] >= 0.99 * 1500.0, "{:?}", rates(&log));
 }
 
 #[test]
@@ -171,15 +169,18 @@ fn beside_a_flood_a_flow_keeps_nine_tenths_of_its_fair_share() {
 }
 
 #[test]
-fn shapers_come_back_after_a_link_without_capacity() {
-    for base in ["stateful", "nack-once", "hobhis", "his", "hr-icp", "b-icp", "kato-window"] {
-        let mut faulty = slow_line();
-        for (seconds, mbps) in [(3, 0.0), (5, 1.0)] {
-            let rate = |forth| Change::Rate { link: 1, forth, rate: Rate::from_mbps(mbps) };
-            let at = Time::ZERO + Span::from_millis(1000 * seconds);
-            faulty.changes.extend([(at, rate(true)), (at, rate(false))]);
-        }
+fn routers_let_interests_out_again_after_a_link_was_down() {
+    let at = |seconds: u64| Time::ZERO + Span::from_millis(1000 * seconds);
+    let mut faulty = slow_line();
+    faulty.changes = vec![(at(3), Change::LinkDown { link: 1 }), (at(5), Change::LinkUp { link: 1 })];
+    for base in ["stateful", "nack-once"] {
         let (log, _) = simulate(&faulty, &json!({ "base": base }), 10.0);
-        assert!(log.segments[0] > 300, "{base}: {:?} of 1000", log.segments);
+        assert!(log.segments[0] > 700, "{base}: {:?} of 1000", log.segments);
+    }
+    // Under a consumer that does not back off for seconds, so that only routers matter.
+    for base in ["hobhis", "his", "hr-icp", "b-icp", "kato-window"] {
+        let (log, _) =
+            simulate(&faulty, &json!({ "base": base, "consumer": { "name": "fixed", "window": 16.0 } }), 10.0);
+        assert!(log.segments[0] > 900, "{base}: {:?} of 1000", log.segments);
     }
 }
