@@ -88,6 +88,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
     Codel = queue::codel::Codel;
     CodelPcon = queue::codel_pcon::CodelPcon;
+    CwndCodel = queue::cwnd_codel::CwndCodel;
     Nfd = queue::nfd::Nfd;
 });
 
@@ -108,6 +109,7 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     None = meter::none::None;
+    Pooling = meter::pooling::Pooling;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {

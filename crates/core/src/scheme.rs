@@ -170,8 +170,8 @@ impl Scheme {
                 if let Some(Value::String(component)) = table.get("name") {
                     *part = Part { name: component.clone(), params: Map::new() };
                 }
-                let given = table.iter().filter(|(k, _)| *k != "name").map(|(k, v)| (k.clone(), v.clone()));
-                part.params.extend(given);
+                let given = table.iter().filter(|(k, _)| *k != "name");
+                overlay(&mut part.params, given);
             }
             _ => return Err(format!("{key} must be a name, or a table with a name and parameters")),
         }
@@ -189,12 +189,13 @@ impl Scheme {
         Family::ALL.iter().filter_map(info).any(|info| info.stand_in)
     }
 
-    /// The header fields its components declare.
+    /// The header fields its components need, as they are set.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
         for family in Family::ALL {
-            let info = family.components().iter().find(|info| info.name == self.part(family).name);
-            for &field in info.map_or(&[][..], |info| info.fields) {
+            let part = self.part(family);
+            let info = family.components().iter().find(|info| info.name == part.name);
+            for field in info.map_or(Vec::new(), |info| (info.needs)(&Value::Object(part.params.clone()))) {
                 if !fields.contains(&field) {
                     fields.push(field);
                 }
@@ -223,6 +224,16 @@ impl Scheme {
             layout.slot(field);
         }
         layout
+    }
+}
+
+/// Puts `given` over `params`; tables within are merged, so that one of their keys can be changed alone.
+fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in given {
+        match (params.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(table)) => overlay(inner, table.iter()),
+            _ => drop(params.insert(key.clone(), value.clone())),
+        }
     }
 }
 

@@ -7,6 +7,6 @@ pub mod pages;
 pub mod report;
 pub mod results;
 pub mod scenario;
-pub mod topology;
 pub mod speed;
+pub mod topology;
 pub mod trace;

@@ -119,7 +119,8 @@ fn a_pooled_resource_is_split_three_quarters_to_one_quarter() {
     }
     let optimum = p.solve();
     assert_close(&rates(&optimum), &[40.0 / 3.0; 3]);
-    let load = |a: usize, b: usize| optimum.links.iter().find(|l| l.name == format!("{a}>{b}")).unwrap().utilization * 100.0;
+    let load =
+        |a: usize, b: usize| optimum.links.iter().find(|l| l.name == format!("{a}>{b}")).unwrap().utilization * 100.0;
     // All four links are full, so C1 takes 10 over R4 and the rest over R5, C3 alike over R7 and R6.
     assert_close(&[load(6, 3), load(7, 3), load(8, 5), load(9, 5)], &[10.0, 10.0 / 3.0, 10.0 / 3.0, 10.0]);
     assert!((load(6, 3) / (load(6, 3) + load(7, 3)) - 0.75).abs() < 1e-4);

@@ -39,10 +39,7 @@ impl<'a> ComponentView<'a> {
     /// A GenericNameComponent.
     #[must_use]
     pub const fn generic(value: &'a [u8]) -> Self {
-        Self {
-            typ: types::GENERIC_NAME_COMPONENT as u16,
-            value,
-        }
+        Self { typ: types::GENERIC_NAME_COMPONENT as u16, value }
     }
 
     /// Reads one element as a component.
@@ -53,9 +50,7 @@ impl<'a> ComponentView<'a> {
     pub fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         match Self::new(element.typ, element.value) {
             Ok(component) => Ok(component),
-            Err(EncodeError::ComponentType(_)) => {
-                Err(element.error(Kind::ComponentType(element.typ)))
-            }
+            Err(EncodeError::ComponentType(_)) => Err(element.error(Kind::ComponentType(element.typ))),
             Err(_) => Err(element.bad_length()),
         }
     }
@@ -87,15 +82,13 @@ impl<'a> ComponentView<'a> {
     /// The digest, when this is an ImplicitSha256DigestComponent.
     #[must_use]
     pub fn as_implicit_digest(&self) -> Option<&'a [u8; DIGEST_LEN]> {
-        (self.typ() == types::IMPLICIT_SHA256_DIGEST_COMPONENT)
-            .then(|| self.value.try_into().ok())?
+        (self.typ() == types::IMPLICIT_SHA256_DIGEST_COMPONENT).then(|| self.value.try_into().ok())?
     }
 
     /// The digest, when this is a ParametersSha256DigestComponent.
     #[must_use]
     pub fn as_parameters_digest(&self) -> Option<&'a [u8; DIGEST_LEN]> {
-        (self.typ() == types::PARAMETERS_SHA256_DIGEST_COMPONENT)
-            .then(|| self.value.try_into().ok())?
+        (self.typ() == types::PARAMETERS_SHA256_DIGEST_COMPONENT).then(|| self.value.try_into().ok())?
     }
 
     /// The number, when this is a SegmentNameComponent (`seg=`) with a well-formed value.
@@ -129,11 +122,7 @@ impl<'a> ComponentView<'a> {
     }
 
     fn as_number(&self, typ: u32) -> Option<u64> {
-        if self.typ() == typ {
-            tlv::read_nni(self.value)
-        } else {
-            None
-        }
+        if self.typ() == typ { tlv::read_nni(self.value) } else { None }
     }
 
     /// Number of bytes of the whole element.
@@ -150,10 +139,7 @@ impl<'a> ComponentView<'a> {
     /// A copy that owns its bytes.
     #[must_use]
     pub fn to_owned(&self) -> Component {
-        Component {
-            typ: self.typ,
-            value: self.value.into(),
-        }
+        Component { typ: self.typ, value: self.value.into() }
     }
 }
 
@@ -201,10 +187,7 @@ impl Component {
     /// A KeywordNameComponent (`32=`).
     #[must_use]
     pub fn keyword(value: impl AsRef<[u8]>) -> Self {
-        Self {
-            typ: types::KEYWORD_NAME_COMPONENT as u16,
-            value: value.as_ref().into(),
-        }
+        Self { typ: types::KEYWORD_NAME_COMPONENT as u16, value: value.as_ref().into() }
     }
 
     /// A SegmentNameComponent (`seg=`).
@@ -240,36 +223,24 @@ impl Component {
     /// An ImplicitSha256DigestComponent.
     #[must_use]
     pub fn implicit_digest(digest: &[u8; DIGEST_LEN]) -> Self {
-        Self {
-            typ: types::IMPLICIT_SHA256_DIGEST_COMPONENT as u16,
-            value: digest.as_slice().into(),
-        }
+        Self { typ: types::IMPLICIT_SHA256_DIGEST_COMPONENT as u16, value: digest.as_slice().into() }
     }
 
     /// A ParametersSha256DigestComponent.
     #[must_use]
     pub fn parameters_digest(digest: &[u8; DIGEST_LEN]) -> Self {
-        Self {
-            typ: types::PARAMETERS_SHA256_DIGEST_COMPONENT as u16,
-            value: digest.as_slice().into(),
-        }
+        Self { typ: types::PARAMETERS_SHA256_DIGEST_COMPONENT as u16, value: digest.as_slice().into() }
     }
 
     pub(crate) fn number(typ: u32, number: u64) -> Self {
         let value = &number.to_be_bytes()[8 - tlv::nni_len(number)..];
-        Self {
-            typ: typ as u16,
-            value: value.into(),
-        }
+        Self { typ: typ as u16, value: value.into() }
     }
 
     /// The same component, borrowed.
     #[must_use]
     pub fn as_view(&self) -> ComponentView<'_> {
-        ComponentView {
-            typ: self.typ,
-            value: &self.value,
-        }
+        ComponentView { typ: self.typ, value: &self.value }
     }
 }
 
@@ -301,8 +272,5 @@ impl core::str::FromStr for Component {
 }
 
 pub(crate) const fn is_digest(typ: u32) -> bool {
-    matches!(
-        typ,
-        types::IMPLICIT_SHA256_DIGEST_COMPONENT | types::PARAMETERS_SHA256_DIGEST_COMPONENT
-    )
+    matches!(typ, types::IMPLICIT_SHA256_DIGEST_COMPONENT | types::PARAMETERS_SHA256_DIGEST_COMPONENT)
 }

@@ -9,9 +9,7 @@ use crate::component::{Component, ComponentView};
 use crate::elements::Ordered;
 use crate::error::{DecodeErrorKind as Kind, DecodeResult, EncodeError};
 use crate::name::{Name, NameView};
-use crate::signature::{
-    SignatureInfo, SignatureType, Signer, ValidityPeriod, Verifier, VerifyError, sha256,
-};
+use crate::signature::{SignatureInfo, SignatureType, Signer, ValidityPeriod, Verifier, VerifyError, sha256};
 use crate::tlv::{self, Element, Reader, types};
 
 /// Numbers of the ContentType element.
@@ -39,19 +37,13 @@ pub struct MetaInfo<'a> {
 
 impl<'a> MetaInfo<'a> {
     fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
-        const SEQUENCE: [u32; 3] = [
-            types::CONTENT_TYPE,
-            types::FRESHNESS_PERIOD,
-            types::FINAL_BLOCK_ID,
-        ];
+        const SEQUENCE: [u32; 3] = [types::CONTENT_TYPE, types::FRESHNESS_PERIOD, types::FINAL_BLOCK_ID];
         let mut meta = Self::default();
         let mut inner = Ordered::new(element.nested(), &SEQUENCE);
         while let Some(e) = inner.next()? {
             match e.typ {
                 types::CONTENT_TYPE => meta.content_type = Some(e.nni()?),
-                types::FRESHNESS_PERIOD => {
-                    meta.freshness_period = Some(Duration::from_millis(e.nni()?))
-                }
+                types::FRESHNESS_PERIOD => meta.freshness_period = Some(Duration::from_millis(e.nni()?)),
                 _ => {
                     let mut component = e.nested();
                     if component.is_empty() {
@@ -69,9 +61,7 @@ impl<'a> MetaInfo<'a> {
         let millis = self.freshness_period.map(millis);
         let nni_element = |typ, n| tlv::element_len(typ, tlv::nni_len(n));
         let block = self.final_block_id.map(|c| (c, c.wire_len()));
-        let len = self
-            .content_type
-            .map_or(0, |n| nni_element(types::CONTENT_TYPE, n))
+        let len = self.content_type.map_or(0, |n| nni_element(types::CONTENT_TYPE, n))
             + millis.map_or(0, |n| nni_element(types::FRESHNESS_PERIOD, n))
             + block.map_or(0, |(_, len)| tlv::element_len(types::FINAL_BLOCK_ID, len));
         tlv::write_head(out, types::META_INFO, len);
@@ -106,12 +96,7 @@ pub struct DataView<'a> {
     signed_portion: &'a [u8],
 }
 
-const SEQUENCE: [u32; 4] = [
-    types::META_INFO,
-    types::CONTENT,
-    types::SIGNATURE_INFO,
-    types::SIGNATURE_VALUE,
-];
+const SEQUENCE: [u32; 4] = [types::META_INFO, types::CONTENT, types::SIGNATURE_INFO, types::SIGNATURE_VALUE];
 
 impl<'a> DataView<'a> {
     /// Reads a buffer that holds one Data packet and nothing else. The signature is not checked.
@@ -177,17 +162,13 @@ impl<'a> DataView<'a> {
     /// ContentType; [`content_type::BLOB`] when absent.
     #[must_use]
     pub fn content_type(&self) -> u64 {
-        self.meta_info
-            .and_then(|m| m.content_type)
-            .unwrap_or(content_type::BLOB)
+        self.meta_info.and_then(|m| m.content_type).unwrap_or(content_type::BLOB)
     }
 
     /// FreshnessPeriod; zero when absent, for both mean "not fresh".
     #[must_use]
     pub fn freshness_period(&self) -> Duration {
-        self.meta_info
-            .and_then(|m| m.freshness_period)
-            .unwrap_or_default()
+        self.meta_info.and_then(|m| m.freshness_period).unwrap_or_default()
     }
 
     /// FinalBlockId.
@@ -230,9 +211,7 @@ impl<'a> DataView<'a> {
     /// Name with the implicit digest component.
     #[must_use]
     pub fn full_name(&self) -> Name {
-        self.name
-            .to_owned()
-            .with(Component::implicit_digest(&self.implicit_digest()))
+        self.name.to_owned().with(Component::implicit_digest(&self.implicit_digest()))
     }
 
     /// Checks the signature.
@@ -240,11 +219,7 @@ impl<'a> DataView<'a> {
     /// # Errors
     /// [`VerifyError`] unless it is of the verifier's type and correct.
     pub fn verify(&self, verifier: &(impl Verifier + ?Sized)) -> Result<(), VerifyError> {
-        verifier.verify(
-            self.signature.0,
-            &[self.signed_portion],
-            self.signature_value,
-        )
+        verifier.verify(self.signature.0, &[self.signed_portion], self.signature_value)
     }
 }
 
@@ -262,13 +237,7 @@ impl<'a> DataBuilder<'a> {
     /// A packet with this name, neither MetaInfo nor Content.
     #[must_use]
     pub const fn new(name: NameView<'a>) -> Self {
-        Self {
-            name,
-            meta_info: None,
-            content: None,
-            signature_time: None,
-            validity: None,
-        }
+        Self { name, meta_info: None, content: None, signature_time: None, validity: None }
     }
 
     /// The recognised elements of an existing packet, to be signed anew or with the signature it has.
@@ -342,9 +311,7 @@ impl<'a> DataBuilder<'a> {
         info.key_locator = signer.key_locator();
         info.anti_replay.time = self.signature_time;
         info.validity = self.validity;
-        self.encode(&info, |portion| {
-            signer.sign(&[portion]).map_err(EncodeError::from)
-        })
+        self.encode(&info, |portion| signer.sign(&[portion]).map_err(EncodeError::from))
     }
 
     /// Encodes with a signature made elsewhere.
@@ -360,9 +327,7 @@ impl<'a> DataBuilder<'a> {
         info: &SignatureInfo<'_>,
         sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
     ) -> Result<Vec<u8>, E> {
-        let content_len = self
-            .content
-            .map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));
+        let content_len = self.content.map_or(0, |c| tlv::element_len(types::CONTENT, c.len()));
         // A guess; it only decides how many bytes are kept free for the outer length.
         let guess = self.name.wire_len() + content_len + 128;
         let mut out = Vec::with_capacity(guess + 64);

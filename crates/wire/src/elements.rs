@@ -15,11 +15,7 @@ pub(crate) struct Ordered<'a> {
 
 impl<'a> Ordered<'a> {
     pub(crate) fn new(reader: Reader<'a>, sequence: &'static [u32]) -> Self {
-        Self {
-            reader,
-            sequence,
-            next: 0,
-        }
+        Self { reader, sequence, next: 0 }
     }
 
     /// The next recognised element in order; `None` at the end.

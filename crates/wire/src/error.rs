@@ -111,9 +111,7 @@ pub enum EncodeError {
     #[error("a PIT token has 1 to 32 bytes, not {0}")]
     PitTokenLength(usize),
     /// A header field of our own must have an ignorable type that NDNLPv2 does not assign.
-    #[error(
-        "type {0} is not free for a header field: 800 to 959, divisible by 4, and not assigned by NDNLPv2"
-    )]
+    #[error("type {0} is not free for a header field: 800 to 959, divisible by 4, and not assigned by NDNLPv2")]
     HeaderFieldType(u32),
     /// Name component type outside `1..=65535`.
     #[error("name component type {0} outside 1..=65535")]

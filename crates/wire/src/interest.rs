@@ -142,17 +142,12 @@ impl<'a> InterestView<'a> {
                 }
             }
         }
-        view.check_digest_presence()
-            .map_err(|kind| name_element.error(kind))?;
+        view.check_digest_presence().map_err(|kind| name_element.error(kind))?;
         Ok(view)
     }
 
     fn check_digest_presence(&self) -> Result<(), Kind> {
-        let digests = self
-            .name
-            .components()
-            .filter(|c| c.as_parameters_digest().is_some())
-            .count();
+        let digests = self.name.components().filter(|c| c.as_parameters_digest().is_some()).count();
         match (digests, self.parameters.is_some()) {
             (2.., _) => Err(Kind::RepeatedParametersDigest),
             (0, true) => Err(Kind::MissingParametersDigest),
@@ -170,19 +165,13 @@ impl<'a> InterestView<'a> {
             return Ok(());
         };
         let expected = sha256(&[parameters.portion]);
-        let found = self
-            .name
-            .components()
-            .find_map(|c| c.as_parameters_digest());
+        let found = self.name.components().find_map(|c| c.as_parameters_digest());
         if found == Some(&expected) {
             return Ok(());
         }
         let mut reader = Reader::new(self.wire);
         let offset = reader.element().map_or(0, |e| e.value_offset());
-        Err(crate::DecodeError::new(
-            offset,
-            Kind::ParametersDigestMismatch,
-        ))
+        Err(crate::DecodeError::new(offset, Kind::ParametersDigestMismatch))
     }
 
     /// The whole packet.
@@ -280,9 +269,7 @@ impl<'a> InterestView<'a> {
     /// Value of InterestSignatureValue.
     #[must_use]
     pub fn signature_value(&self) -> Option<&'a [u8]> {
-        self.parameters
-            .and_then(|p| p.signature)
-            .map(|(value, _)| value)
+        self.parameters.and_then(|p| p.signature).map(|(value, _)| value)
     }
 
     /// Whether the Interest carries a signature.
@@ -297,15 +284,8 @@ impl<'a> InterestView<'a> {
     pub fn signed_portion(&self) -> Option<[&'a [u8]; 2]> {
         let parameters = self.parameters?;
         let (_, end) = parameters.signature?;
-        let before = self
-            .name
-            .components()
-            .take_while(|c| c.as_parameters_digest().is_none())
-            .count();
-        Some([
-            self.name.prefix(before).as_bytes(),
-            &parameters.portion[..end],
-        ])
+        let before = self.name.components().take_while(|c| c.as_parameters_digest().is_none()).count();
+        Some([self.name.prefix(before).as_bytes(), &parameters.portion[..end]])
     }
 
     /// Checks the parameters digest and the signature. Replays are for the caller to recognise, from
@@ -318,10 +298,7 @@ impl<'a> InterestView<'a> {
         let info = self.signature_info().ok_or(VerifyError::NotSigned)?;
         let (value, _) = parameters.signature.ok_or(VerifyError::NotSigned)?;
         let portion = self.signed_portion().ok_or(VerifyError::NotSigned)?;
-        let digest_last = self
-            .name
-            .last()
-            .is_some_and(|c| c.as_parameters_digest().is_some());
+        let digest_last = self.name.last().is_some_and(|c| c.as_parameters_digest().is_some());
         if !digest_last || self.verify_parameters_digest().is_err() {
             return Err(VerifyError::ParametersDigest);
         }
@@ -358,9 +335,5 @@ fn check_forwarding_hint(element: &Element<'_>) -> DecodeResult<()> {
             return Err(e.error(Kind::UnknownCritical(e.typ)));
         }
     }
-    if names == 0 {
-        Err(element.error(Kind::Missing(types::NAME)))
-    } else {
-        Ok(())
-    }
+    if names == 0 { Err(element.error(Kind::Missing(types::NAME))) } else { Ok(()) }
 }

@@ -138,19 +138,11 @@ impl<'a> InterestBuilder<'a> {
     ///
     /// # Errors
     /// As [`Self::encode`], [`EncodeError::EmptySignatureNonce`] and [`EncodeError::Sign`].
-    pub fn sign(
-        &self,
-        signer: &(impl Signer + ?Sized),
-        anti_replay: AntiReplay<'_>,
-    ) -> Result<Vec<u8>, EncodeError> {
+    pub fn sign(&self, signer: &(impl Signer + ?Sized), anti_replay: AntiReplay<'_>) -> Result<Vec<u8>, EncodeError> {
         if anti_replay.nonce.is_some_and(<[u8]>::is_empty) {
             return Err(EncodeError::EmptySignatureNonce);
         }
-        let name: crate::Name = self
-            .name
-            .components()
-            .filter(|c| c.as_parameters_digest().is_none())
-            .collect();
+        let name: crate::Name = self.name.components().filter(|c| c.as_parameters_digest().is_none()).collect();
         let mut portion = Vec::new();
         let parameters = self.parameters.unwrap_or_default();
         tlv::write_element(&mut portion, types::APPLICATION_PARAMETERS, parameters);
@@ -164,10 +156,7 @@ impl<'a> InterestBuilder<'a> {
     }
 
     fn assemble(&self, name: NameView<'_>, portion: &[u8]) -> Result<Vec<u8>, EncodeError> {
-        let digests = name
-            .components()
-            .filter(|c| c.as_parameters_digest().is_some())
-            .count();
+        let digests = name.components().filter(|c| c.as_parameters_digest().is_some()).count();
         match digests {
             2.. => return Err(EncodeError::RepeatedParametersDigest),
             1 if portion.is_empty() => return Err(EncodeError::UnexpectedParametersDigest),
@@ -214,12 +203,8 @@ impl<'a> InterestBuilder<'a> {
 }
 
 fn write_name_with_digest(out: &mut Vec<u8>, name: NameView<'_>, digest: &[u8; 32]) {
-    let write_digest = |out: &mut Vec<u8>| {
-        tlv::write_element(out, types::PARAMETERS_SHA256_DIGEST_COMPONENT, digest)
-    };
-    let before = name
-        .components()
-        .take_while(|c| c.as_parameters_digest().is_none());
+    let write_digest = |out: &mut Vec<u8>| tlv::write_element(out, types::PARAMETERS_SHA256_DIGEST_COMPONENT, digest);
+    let before = name.components().take_while(|c| c.as_parameters_digest().is_none());
     let before: usize = before.map(|c| c.wire_len()).sum();
     let digest_len = tlv::element_len(types::PARAMETERS_SHA256_DIGEST_COMPONENT, digest.len());
     let (head, tail) = name.as_bytes().split_at(before);

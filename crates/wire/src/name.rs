@@ -40,9 +40,7 @@ impl<'a> NameView<'a> {
 
     pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         check(element.nested())?;
-        Ok(Self {
-            value: element.value,
-        })
+        Ok(Self { value: element.value })
     }
 
     /// The value of the Name element. Equal names have equal bytes, so these can serve as a key.
@@ -66,9 +64,7 @@ impl<'a> NameView<'a> {
     /// The components in order.
     #[must_use]
     pub const fn components(&self) -> Components<'a> {
-        Components {
-            reader: Reader::new(self.value),
-        }
+        Components { reader: Reader::new(self.value) }
     }
 
     /// The component at this index, from 0.
@@ -92,18 +88,14 @@ impl<'a> NameView<'a> {
                 break;
             }
         }
-        NameView {
-            value: &self.value[..components.reader.offset()],
-        }
+        NameView { value: &self.value[..components.reader.offset()] }
     }
 
     /// The name without its last component; `None` for the empty name.
     #[must_use]
     pub fn parent(&self) -> Option<NameView<'a>> {
         let last = self.last()?;
-        Some(NameView {
-            value: &self.value[..self.value.len() - last.wire_len()],
-        })
+        Some(NameView { value: &self.value[..self.value.len() - last.wire_len()] })
     }
 
     /// Whether every component of `self` is at the same place in `other`; a name is a prefix of itself.
@@ -126,9 +118,7 @@ impl<'a> NameView<'a> {
     /// A copy that owns its bytes.
     #[must_use]
     pub fn to_owned(&self) -> Name {
-        Name {
-            value: self.value.to_vec(),
-        }
+        Name { value: self.value.to_vec() }
     }
 }
 

@@ -189,10 +189,7 @@ impl<'a> Element<'a> {
     /// A reader over the elements inside the value.
     #[must_use]
     pub const fn nested(&self) -> Reader<'a> {
-        Reader {
-            rest: self.value,
-            offset: self.value_offset(),
-        }
+        Reader { rest: self.value, offset: self.value_offset() }
     }
 
     /// The value as a NonNegativeInteger.
@@ -216,18 +213,11 @@ impl<'a> Element<'a> {
     /// # Errors
     /// [`Kind::BadLength`] when it is not.
     pub fn flag(&self) -> DecodeResult<()> {
-        if self.value.is_empty() {
-            Ok(())
-        } else {
-            Err(self.bad_length())
-        }
+        if self.value.is_empty() { Ok(()) } else { Err(self.bad_length()) }
     }
 
     pub(crate) fn bad_length(&self) -> DecodeError {
-        self.error(Kind::BadLength {
-            typ: self.typ,
-            len: self.value.len(),
-        })
+        self.error(Kind::BadLength { typ: self.typ, len: self.value.len() })
     }
 
     pub(crate) const fn error(&self, kind: Kind) -> DecodeError {
@@ -246,10 +236,7 @@ impl<'a> Reader<'a> {
     /// A reader over `buf`; offsets in elements and errors count from its start.
     #[must_use]
     pub const fn new(buf: &'a [u8]) -> Self {
-        Self {
-            rest: buf,
-            offset: 0,
-        }
+        Self { rest: buf, offset: 0 }
     }
 
     /// Whether nothing is left.
@@ -307,12 +294,7 @@ impl<'a> Reader<'a> {
             }
         };
         let (wire, rest) = self.rest.split_at(head + len);
-        let element = Element {
-            typ,
-            value: &wire[head..],
-            wire,
-            offset: self.offset,
-        };
+        let element = Element { typ, value: &wire[head..], wire, offset: self.offset };
         self.rest = rest;
         self.offset += wire.len();
         Ok(element)
@@ -328,10 +310,7 @@ impl<'a> Reader<'a> {
         }
         let element = self.element()?;
         if element.typ != typ {
-            return Err(element.error(Kind::UnexpectedType {
-                expected: typ,
-                found: element.typ,
-            }));
+            return Err(element.error(Kind::UnexpectedType { expected: typ, found: element.typ }));
         }
         Ok(element)
     }
@@ -341,27 +320,13 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Kind::TrailingBytes`] otherwise.
     pub fn finish(&self) -> DecodeResult<()> {
-        if self.is_empty() {
-            Ok(())
-        } else {
-            Err(DecodeError::new(
-                self.offset,
-                Kind::TrailingBytes(self.rest.len()),
-            ))
-        }
+        if self.is_empty() { Ok(()) } else { Err(DecodeError::new(self.offset, Kind::TrailingBytes(self.rest.len()))) }
     }
 }
 
 /// Reads one type or length number: `(number, bytes used)`.
 fn read_var_number(buf: &[u8], offset: usize) -> DecodeResult<(u64, usize)> {
-    let truncated = |need: usize| {
-        DecodeError::new(
-            offset,
-            Kind::Truncated {
-                missing: (need - buf.len()) as u64,
-            },
-        )
-    };
+    let truncated = |need: usize| DecodeError::new(offset, Kind::Truncated { missing: (need - buf.len()) as u64 });
     let (n, used) = match *buf {
         [] => return Err(truncated(1)),
         [first @ 0..=0xFC, ..] => (u64::from(first), 1),

@@ -120,10 +120,7 @@ pub fn parse_name(text: &str) -> Result<Name, UriError> {
     // `path` is a suffix of the text, except for a bare authority, where no error can follow.
     let mut offset = text.len().saturating_sub(path.len());
     let Some(mut rest) = path.strip_prefix('/') else {
-        return Err(UriError {
-            offset,
-            kind: UriErrorKind::NotAbsolute,
-        });
+        return Err(UriError { offset, kind: UriErrorKind::NotAbsolute });
     };
     offset += 1;
     let mut name = Name::new();
@@ -144,47 +141,31 @@ pub(crate) fn parse_component(text: &str, offset: usize) -> Result<Component, Ur
     };
     let value_offset = offset + word.len() + 1;
     if let Some((_, typ)) = NUMERIC.iter().find(|(w, _)| *w == word) {
-        let number = parse_number(value).ok_or(UriError {
-            offset: value_offset,
-            kind: UriErrorKind::Number,
-        })?;
+        let number = parse_number(value).ok_or(UriError { offset: value_offset, kind: UriErrorKind::Number })?;
         return Ok(Component::number(*typ, number));
     }
-    let digest_error = UriError {
-        offset: value_offset,
-        kind: UriErrorKind::Digest,
-    };
+    let digest_error = UriError { offset: value_offset, kind: UriErrorKind::Digest };
     if let Some((_, typ)) = DIGEST.iter().find(|(w, _)| *w == word) {
         let bytes = parse_hex(value).ok_or(digest_error)?;
         return Component::new(*typ, &bytes).map_err(|_| digest_error);
     }
-    let typ = parse_number(word)
-        .and_then(|n| u16::try_from(n).ok())
-        .filter(|n| *n != 0)
-        .ok_or(error(UriErrorKind::Type))?;
+    let typ =
+        parse_number(word).and_then(|n| u16::try_from(n).ok()).filter(|n| *n != 0).ok_or(error(UriErrorKind::Type))?;
     let bytes = parse_value(value, value_offset)?;
     Component::new(u32::from(typ), &bytes).map_err(|_| digest_error)
 }
 
 fn parse_value(text: &str, offset: usize) -> Result<Vec<u8>, UriError> {
     if text.is_empty() {
-        return Err(UriError {
-            offset,
-            kind: UriErrorKind::Empty,
-        });
+        return Err(UriError { offset, kind: UriErrorKind::Empty });
     }
     let raw = text.as_bytes();
     let mut bytes = Vec::with_capacity(raw.len());
     let mut at = 0;
     while at < raw.len() {
         if raw[at] == b'%' {
-            let pair = raw
-                .get(at + 1..at + 3)
-                .and_then(|d| Some((hex(d[0])?, hex(d[1])?)));
-            let (high, low) = pair.ok_or(UriError {
-                offset: offset + at,
-                kind: UriErrorKind::Percent,
-            })?;
+            let pair = raw.get(at + 1..at + 3).and_then(|d| Some((hex(d[0])?, hex(d[1])?)));
+            let (high, low) = pair.ok_or(UriError { offset: offset + at, kind: UriErrorKind::Percent })?;
             bytes.push(high << 4 | low);
             at += 3;
         } else {
@@ -194,10 +175,7 @@ fn parse_value(text: &str, offset: usize) -> Result<Vec<u8>, UriError> {
     }
     if bytes.iter().all(|b| *b == b'.') {
         if bytes.len() < 3 {
-            return Err(UriError {
-                offset,
-                kind: UriErrorKind::Periods,
-            });
+            return Err(UriError { offset, kind: UriErrorKind::Periods });
         }
         bytes.truncate(bytes.len() - 3);
     }
@@ -207,21 +185,14 @@ fn parse_value(text: &str, offset: usize) -> Result<Vec<u8>, UriError> {
 fn parse_number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let leading_zero = text.len() > 1 && text.starts_with('0');
-    if digits && !leading_zero {
-        text.parse().ok()
-    } else {
-        None
-    }
+    if digits && !leading_zero { text.parse().ok() } else { None }
 }
 
 fn parse_hex(text: &str) -> Option<Vec<u8>> {
     if text.len() != 2 * DIGEST_LEN {
         return None;
     }
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|d| Some(hex(d[0])? << 4 | hex(d[1])?))
-        .collect()
+    text.as_bytes().chunks_exact(2).map(|d| Some(hex(d[0])? << 4 | hex(d[1])?)).collect()
 }
 
 fn hex(digit: u8) -> Option<u8> {

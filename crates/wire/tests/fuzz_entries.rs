@@ -31,45 +31,23 @@ impl Random {
 /// Packets that show every element, and some arbitrary ones.
 fn seeds() -> Vec<Vec<u8>> {
     let mut runner = TestRunner::deterministic();
-    let (signer, nonce) = (
-        Ed25519Signer::from_seed(&[3; 32], Some(name("/key"))),
-        [1; 8],
-    );
+    let (signer, nonce) = (Ed25519Signer::from_seed(&[3; 32], Some(name("/key"))), [1; 8]);
     let signed_name = name("/a/b");
-    let replay = AntiReplay {
-        nonce: Some(&nonce),
-        time: Some(core::time::Duration::from_secs(9)),
-        seq_num: Some(1),
-    };
+    let replay = AntiReplay { nonce: Some(&nonce), time: Some(core::time::Duration::from_secs(9)), seq_num: Some(1) };
     let mut seeds = vec![
         hex("05 1C 0714 08056C6F63616C 08036E646E 0806707265666978 0A0401020304"),
-        hex(
-            "0678 0718 08036E6574 08076578616D706C65 20025041 360101 320100 1403(180105) \
+        hex("0678 0718 08036E6574 08076578616D706C65 20025041 360101 320100 1403(180105) \
              1530 6D040036EE80 FD00FD26 FD00FE0F323031383130333054303030303030 FD00FF0F323031383131323454323335393539 \
-             1603(1B0100) 17200000000000000000000000000000000000000000000000000000000000000000",
-        ),
+             1603(1B0100) 17200000000000000000000000000000000000000000000000000000000000000000"),
         hex("6423 620401020304 FD0320 05 FD03210132 FD03400101 500D 050B070308016E0A0400000001"),
-        InterestBuilder::new(signed_name.as_view())
-            .sign(&signer, replay)
-            .unwrap(),
-        InterestBuilder::new(signed_name.as_view())
-            .application_parameters(b"x")
-            .sign(&DigestSha256, replay)
-            .unwrap(),
-        signed_name
-            .with(Component::parameters_digest(&[1; 32]))
-            .encode(),
+        InterestBuilder::new(signed_name.as_view()).sign(&signer, replay).unwrap(),
+        InterestBuilder::new(signed_name.as_view()).application_parameters(b"x").sign(&DigestSha256, replay).unwrap(),
+        signed_name.with(Component::parameters_digest(&[1; 32])).encode(),
     ];
     for _ in 0..40 {
-        let interest = strategies::interest()
-            .new_tree(&mut runner)
-            .unwrap()
-            .current();
+        let interest = strategies::interest().new_tree(&mut runner).unwrap().current();
         let data = strategies::data().new_tree(&mut runner).unwrap().current();
-        let header: LpHeader = strategies::header()
-            .new_tree(&mut runner)
-            .unwrap()
-            .current();
+        let header: LpHeader = strategies::header().new_tree(&mut runner).unwrap().current();
         let (interest, data) = (interest.builder().encode().unwrap(), data.encode());
         seeds.push(header.encode(Some(&interest)));
         seeds.push(header.encode(Some(&data)));
@@ -97,11 +75,7 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             _ => {
                 if let Some(byte) = bytes.get_mut(at) {
                     // Small numbers are what types and lengths are made of.
-                    *byte = if random.below(2) == 0 {
-                        random.below(48) as u8
-                    } else {
-                        random.next() as u8
-                    };
+                    *byte = if random.below(2) == 0 { random.below(48) as u8 } else { random.next() as u8 };
                 }
             }
         }
@@ -125,9 +99,7 @@ fn the_reassembly_target_survives_random_schedules() {
     let seeds = seeds();
     for seed in 0..10_000 {
         let mut random = Random(seed);
-        let mut input: Vec<u8> = (0..random.below(200))
-            .map(|_| random.next() as u8)
-            .collect();
+        let mut input: Vec<u8> = (0..random.below(200)).map(|_| random.next() as u8).collect();
         // Some raw packets for the stranger to send.
         let raw = mutate(&mut random, &seeds);
         input.extend([3, raw.len().min(255) as u8]);

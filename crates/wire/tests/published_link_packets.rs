@@ -13,71 +13,24 @@ fn link_packets_have_the_bytes_of_ndn_cxx() {
     let header = LpHeader::default;
     let fragment = hex("03E8");
     let cases: [(LpHeader, Option<&[u8]>, &str); 9] = [
+        (LpHeader { sequence: Some(1000), ..header() }, Some(&fragment), "640E 510800000000000003E8 500203E8"),
+        (LpHeader { nack: Some(NackReason::Duplicate), ..header() }, None, "6409 FD032005 FD03210164"),
+        (LpHeader { nack: Some(NackReason::Unspecified), ..header() }, None, "6404 FD032000"),
+        (LpHeader { non_discovery: true, ..header() }, None, "6404 FD034C00"),
         (
-            LpHeader {
-                sequence: Some(1000),
-                ..header()
-            },
-            Some(&fragment),
-            "640E 510800000000000003E8 500203E8",
-        ),
-        (
-            LpHeader {
-                nack: Some(NackReason::Duplicate),
-                ..header()
-            },
-            None,
-            "6409 FD032005 FD03210164",
-        ),
-        (
-            LpHeader {
-                nack: Some(NackReason::Unspecified),
-                ..header()
-            },
-            None,
-            "6404 FD032000",
-        ),
-        (
-            LpHeader {
-                non_discovery: true,
-                ..header()
-            },
-            None,
-            "6404 FD034C00",
-        ),
-        (
-            LpHeader {
-                frag_index: Some(0),
-                frag_count: Some(1),
-                acks: vec![2, 4, 3],
-                ..header()
-            },
+            LpHeader { frag_index: Some(0), frag_count: Some(1), acks: vec![2, 4, 3], ..header() },
             Some(&fragment),
             "642E 520100 530101 FD0344080000000000000002 FD0344080000000000000004 FD0344080000000000000003 500203E8",
         ),
-        (
-            LpHeader {
-                frag_index: Some(0),
-                frag_count: Some(1),
-                ..header()
-            },
-            None,
-            "6406 520100 530101",
-        ),
+        (LpHeader { frag_index: Some(0), frag_count: Some(1), ..header() }, None, "6406 520100 530101"),
         (header(), None, "6400"),
         (
-            LpHeader {
-                sequence: Some(0xA0A1_A2A3_A4A5_A6A7),
-                ..header()
-            },
+            LpHeader { sequence: Some(0xA0A1_A2A3_A4A5_A6A7), ..header() },
             Some(&[0xFF, 0xFF]),
             "640E 5108A0A1A2A3A4A5A6A7 5002FFFF",
         ),
         (
-            LpHeader {
-                pit_token: PitToken::new(&hex("A0A1A2A3A4")).ok(),
-                ..header()
-            },
+            LpHeader { pit_token: PitToken::new(&hex("A0A1A2A3A4")).ok(), ..header() },
             Some(&[0xC0]),
             "640A 6205A0A1A2A3A4 5001C0",
         ),
@@ -108,10 +61,7 @@ fn what_is_unknown_but_harmless_is_accepted_as_in_ndn_cxx() {
     assert_eq!(view.to_header().wrap(&bare), bare);
 
     let nack = hex("640C FD032008 FD0321041FFFFFFF");
-    assert_eq!(
-        LpPacketView::decode(&nack).unwrap().nack,
-        Some(NackReason::Other(0x1FFF_FFFF))
-    );
+    assert_eq!(LpPacketView::decode(&nack).unwrap().nack, Some(NackReason::Other(0x1FFF_FFFF)));
 }
 
 // ndn-cxx, tests/unit/lp/packet.t.cpp: DecodeRepeatedNonRepeatableHeader, DecodeRepeatedFragment,
@@ -124,16 +74,8 @@ fn what_ndn_cxx_rejects_is_rejected_with_its_place() {
         ("6408 500203E8 500203E9", 6, Kind::OutOfOrder(80)),
         ("640A 530101 520100 500203E8", 5, Kind::OutOfOrder(82)),
         ("640A 520100 500203E8 530101", 9, Kind::OutOfOrder(83)),
-        (
-            "640C 520100 FD03220102 500203E8",
-            5,
-            Kind::UnknownLpField(802),
-        ),
-        (
-            "640A 5104A4A5A6A7 5002FFFF",
-            2,
-            Kind::BadLength { typ: 81, len: 4 },
-        ),
+        ("640C 520100 FD03220102 500203E8", 5, Kind::UnknownLpField(802)),
+        ("640A 5104A4A5A6A7 5002FFFF", 2, Kind::BadLength { typ: 81, len: 4 }),
         ("0700", 0, Kind::NotAPacket(7)),
         ("6405 6200 5001C0", 2, Kind::BadLength { typ: 98, len: 0 }),
         (
@@ -157,8 +99,7 @@ fn a_nack_with_token_and_mark_has_the_bytes_of_python_ndn() {
         congestion_mark: Some(1),
         ..LpHeader::default()
     };
-    let wire =
-        hex("6423 620401020304 FD0320 05 FD03210132 FD03400101 500D 050B070308016E0A0400000001");
+    let wire = hex("6423 620401020304 FD0320 05 FD03210132 FD03400101 500D 050B070308016E0A0400000001");
     assert_eq!(header.encode(Some(&interest)), wire);
     assert_eq!(LpPacketView::decode(&wire).unwrap().to_header(), header);
 }
@@ -189,10 +130,7 @@ fn header_fields_of_our_own_are_sorted_among_the_assigned_ones() {
     }
     let wire = header.encode(Some(&[5]));
     let view = LpPacketView::decode(&wire).unwrap();
-    assert_eq!(
-        view.extras().map(|(t, _)| t).collect::<Vec<_>>(),
-        [804, 824, 900, 956]
-    );
+    assert_eq!(view.extras().map(|(t, _)| t).collect::<Vec<_>>(), [804, 824, 900, 956]);
     assert_eq!(view.extra_number(956), Some(95_600));
     assert_eq!(view.to_header(), header);
     for typ in [799, 801, 802, 832, 836, 848, 960, 98, 80] {

@@ -6,8 +6,7 @@ use core::time::Duration;
 
 use common::{hex, name};
 use ndnweir_wire::signature::{
-    AntiReplay, DigestSha256, KeyLocator, SignError, SignatureInfo, SignatureType, Signer,
-    VerifyError,
+    AntiReplay, DigestSha256, KeyLocator, SignError, SignatureInfo, SignatureType, Signer, VerifyError,
 };
 use ndnweir_wire::*;
 
@@ -24,10 +23,7 @@ fn same_interest(builder: &InterestBuilder<'_>, wire: &str) {
 fn a_basic_interest_has_the_bytes_of_ndn_cxx() {
     let name = name("/local/ndn/prefix");
     let builder = InterestBuilder::new(name.as_view()).nonce([1, 2, 3, 4]);
-    same_interest(
-        &builder,
-        "051C 0714 08056C6F63616C 08036E646E 0806707265666978 0A0401020304",
-    );
+    same_interest(&builder, "051C 0714 08056C6F63616C 08036E646E 0806707265666978 0A0401020304");
 }
 
 // ndn-cxx, tests/unit/interest.t.cpp, "Encode/WithParameters" and "Encode/Full".
@@ -40,9 +36,7 @@ fn interests_with_parameters_have_the_bytes_of_ndn_cxx() {
     let parameters = hex("C0C1C2C3");
     same_interest(
         &builder.application_parameters(&parameters),
-        &format!(
-            "0544 0736 08056C6F63616C 08036E646E 0806707265666978 0220{digest} 0A0400000001 2404C0C1C2C3"
-        ),
+        &format!("0544 0736 08056C6F63616C 08036E646E 0806707265666978 0220{digest} 0A0400000001 2404C0C1C2C3"),
     );
     let full = InterestBuilder::new(name.as_view())
         .can_be_prefix(true)
@@ -58,10 +52,7 @@ fn interests_with_parameters_have_the_bytes_of_ndn_cxx() {
     );
     same_interest(&full, &wire);
     assert_eq!(
-        InterestView::decode(&hex(&wire))
-            .unwrap()
-            .name()
-            .to_string(),
+        InterestView::decode(&hex(&wire)).unwrap().name().to_string(),
         format!("/local/ndn/prefix/params-sha256={}", digest.to_lowercase())
     );
 }
@@ -80,9 +71,7 @@ impl Signer for PublishedSignature {
     }
 
     fn sign(&self, _: &[&[u8]]) -> Result<Vec<u8>, SignError> {
-        Ok(hex(
-            "12471AE0F8723AC1156C370A38711EBEBF2817DE9B2DD94E9B7E62F117B876C1",
-        ))
+        Ok(hex("12471AE0F8723AC1156C370A38711EBEBF2817DE9B2DD94E9B7E62F117B876C1"))
     }
 }
 
@@ -91,19 +80,9 @@ fn a_signed_interest_has_the_bytes_of_ndn_cxx() {
     let wire = hex(SIGNED);
     let view = InterestView::decode(&wire).unwrap();
     assert_eq!(view.verify(&DigestSha256), Err(VerifyError::Mismatch));
-    assert_eq!(
-        view.signature_info().unwrap().signature_type,
-        SignatureType::DIGEST_SHA256
-    );
-    let (name, parameters, nonce) = (
-        name("/local/ndn/prefix"),
-        hex("C0C1C2C3"),
-        hex("0102030405060708"),
-    );
-    let replay = AntiReplay {
-        nonce: Some(&nonce),
-        ..AntiReplay::default()
-    };
+    assert_eq!(view.signature_info().unwrap().signature_type, SignatureType::DIGEST_SHA256);
+    let (name, parameters, nonce) = (name("/local/ndn/prefix"), hex("C0C1C2C3"), hex("0102030405060708"));
+    let replay = AntiReplay { nonce: Some(&nonce), ..AntiReplay::default() };
     let built = InterestBuilder::new(name.as_view())
         .must_be_fresh(true)
         .nonce([0x4C, 0x1E, 0xCB, 0x4A])
@@ -130,31 +109,19 @@ fn unknown_elements_after_the_parameters_are_kept_to_the_byte() {
 // ndn-cxx, tests/unit/interest.t.cpp, "Decode/FullWithParameters", with the forwarding hint in today's form.
 #[test]
 fn non_critical_unknown_elements_are_ignored_between_known_ones() {
-    let wire = hex(
-        "0555 0725(080149 0220F16DB273F40436A852063F864D5072B01EAD53151F5A688EA1560492BEBEDD05) \
-        FC00 2100 FC00 1200 FC00 1E05(0703080148) FC00 0A044ACB1E4C FC00 0C0276A1 FC00 2201D6 FC00 2404C0C1C2C3 FC00",
-    );
+    let wire = hex("0555 0725(080149 0220F16DB273F40436A852063F864D5072B01EAD53151F5A688EA1560492BEBEDD05) \
+        FC00 2100 FC00 1200 FC00 1E05(0703080148) FC00 0A044ACB1E4C FC00 0C0276A1 FC00 2201D6 FC00 2404C0C1C2C3 FC00");
     let view = InterestView::decode(&wire).unwrap();
     assert!(view.can_be_prefix() && view.must_be_fresh());
-    assert_eq!(
-        view.forwarding_hint()
-            .map(|n| n.to_string())
-            .collect::<Vec<_>>(),
-        ["/H"]
-    );
+    assert_eq!(view.forwarding_hint().map(|n| n.to_string()).collect::<Vec<_>>(), ["/H"]);
     assert_eq!(view.nonce(), Some([0x4A, 0xCB, 0x1E, 0x4C]));
     assert_eq!(view.lifetime(), Some(Duration::from_millis(30_369)));
     assert_eq!(view.hop_limit(), Some(214));
     assert_eq!(view.application_parameters(), Some(&hex("C0C1C2C3")[..]));
     // Encoding again keeps only what the parameters digest covers.
-    let expected = hex(
-        "0547 0725(080149 0220F16DB273F40436A852063F864D5072B01EAD53151F5A688EA1560492BEBEDD05) \
-        2100 1200 1E05(0703080148) 0A044ACB1E4C 0C0276A1 2201D6 2404C0C1C2C3 FC00",
-    );
-    assert_eq!(
-        InterestBuilder::from_view(&view).encode().unwrap(),
-        expected
-    );
+    let expected = hex("0547 0725(080149 0220F16DB273F40436A852063F864D5072B01EAD53151F5A688EA1560492BEBEDD05) \
+        2100 1200 1E05(0703080148) 0A044ACB1E4C 0C0276A1 2201D6 2404C0C1C2C3 FC00");
+    assert_eq!(InterestBuilder::from_view(&view).encode().unwrap(), expected);
 }
 
 // ndn-cxx, tests/unit/interest.t.cpp, "Decode/NonCriticalElementOutOfOrder".
@@ -162,12 +129,8 @@ fn non_critical_unknown_elements_are_ignored_between_known_ones() {
 fn non_critical_repeated_elements_are_ignored() {
     let digest = "0220FF9100E04EAADCF30674D98026A051BA25F56B69BFA026DCCCD72C6EA0F7315A";
     // The digests published there cover only ApplicationParameters, so they are not checked here.
-    let first = hex(&format!(
-        "0536 0725(080149 {digest}) 2201D6 2200 2404C0C1C2C3 22020101"
-    ));
-    let second = hex(&format!(
-        "0541 0725(080149 {digest}) 2100 1200 0A044ACB1E4C 0C0276A1 2201D6 2404C0C1C2C3 2401EE"
-    ));
+    let first = hex(&format!("0536 0725(080149 {digest}) 2201D6 2200 2404C0C1C2C3 22020101"));
+    let second = hex(&format!("0541 0725(080149 {digest}) 2100 1200 0A044ACB1E4C 0C0276A1 2201D6 2404C0C1C2C3 2401EE"));
     for wire in [first, second] {
         let view = InterestView::decode_unchecked_digest(&wire).unwrap();
         assert_eq!(view.hop_limit(), Some(214));
@@ -205,10 +168,7 @@ fn a_data_packet_has_the_bytes_and_the_full_name_of_ndn_cxx() {
         view.full_name().to_string(),
         "/local/ndn/prefix/sha256digest=28bad4b5275bd392dbb670c75cf0b66f13f7942b21e80f55c0e86b374753a548"
     );
-    assert!(matches!(
-        view.verify(&DigestSha256),
-        Err(VerifyError::WrongType { .. })
-    ));
+    assert!(matches!(view.verify(&DigestSha256), Err(VerifyError::WrongType { .. })));
     let (name, content) = (name("/local/ndn/prefix"), b"SUCCESS!");
     let built = DataBuilder::new(name.as_view())
         .freshness_period(Duration::from_secs(10))
@@ -223,9 +183,7 @@ fn a_data_packet_has_the_bytes_and_the_full_name_of_ndn_cxx() {
 fn minimal_data_packets_have_the_bytes_of_ndn_cxx() {
     let empty = Name::new();
     let info = SignatureInfo::new(SignatureType::DIGEST_SHA256);
-    let built = DataBuilder::new(empty.as_view())
-        .meta_info(MetaInfo::default())
-        .encode_with(&info, &[]);
+    let built = DataBuilder::new(empty.as_view()).meta_info(MetaInfo::default()).encode_with(&info, &[]);
     assert_eq!(built, hex("060B 0700 1400 16031B0100 1700"));
 
     let digest = "1720612A79399E60304A9F701C1ECAC7956BF2F1B046E6C6F0D6C29B3FE3A29BAD76";
@@ -236,35 +194,20 @@ fn minimal_data_packets_have_the_bytes_of_ndn_cxx() {
     let again = DataBuilder::new(name.as_view()).encode_with(&info, view.signature_value());
     assert_eq!(again, minimal);
 
-    let padded = hex(&format!(
-        "063A 0703(080144) FC00 1400 FC00 1500 FC00 1603(1B0100) FC00 {digest} FC00"
-    ));
+    let padded = hex(&format!("063A 0703(080144) FC00 1400 FC00 1500 FC00 1603(1B0100) FC00 {digest} FC00"));
     let view = DataView::decode(&padded).unwrap();
-    let again =
-        DataBuilder::from_view(&view).encode_with(&view.signature_info(), view.signature_value());
-    assert_eq!(
-        again,
-        hex(&format!(
-            "0630 0703(080144) 1400 1500 1603(1B0100) {digest}"
-        ))
-    );
+    let again = DataBuilder::from_view(&view).encode_with(&view.signature_info(), view.signature_value());
+    assert_eq!(again, hex(&format!("0630 0703(080144) 1400 1500 1603(1B0100) {digest}")));
 
     let trailer = hex("060B 0700 1603(1B0100) 1700 AA00");
-    assert_eq!(
-        DataView::decode(&trailer).unwrap().signed_portion(),
-        hex("0700 16031B0100")
-    );
+    assert_eq!(DataView::decode(&trailer).unwrap().signed_portion(), hex("0700 16031B0100"));
 }
 
 // ndn-cxx, tests/unit/meta-info.t.cpp, "EncodeDecode" and "FreshnessPeriodOverflow".
 #[test]
 fn meta_info_has_the_bytes_of_ndn_cxx() {
     let name = name("/D");
-    for meta in [
-        "140C 180101 190266B2 1A03080141",
-        "1405 1A03DD0141",
-        "140D 180102 1908FFFFFFFFFFFFFFFF",
-    ] {
+    for meta in ["140C 180101 190266B2 1A03080141", "1405 1A03DD0141", "140D 180102 1908FFFFFFFFFFFFFFFF"] {
         let meta = hex(meta);
         let mut packet = vec![6, 5 + meta.len() as u8 + 7];
         packet.extend(hex("0703080144"));
@@ -289,21 +232,16 @@ fn all_elements_of_a_signature_info_are_read() {
     let view = InterestView::decode(&wire).unwrap();
     let info = view.signature_info().unwrap();
     assert_eq!(info.anti_replay.nonce, Some(&[1, 2, 3, 4, 5, 6, 7, 8][..]));
-    assert_eq!(
-        info.anti_replay.time,
-        Some(Duration::from_millis(1_590_169_108_480))
-    );
+    assert_eq!(info.anti_replay.time, Some(Duration::from_millis(1_590_169_108_480)));
     assert_eq!(info.anti_replay.seq_num, Some(0x1020));
 }
 
 // ndn-cxx, tests/unit/prefix-announcement.t.cpp, makePrefixAnnData, and tests/unit/key-locator.t.cpp, "TypeKeyDigest".
 #[test]
 fn announcements_and_key_digests_are_read() {
-    let wire = hex(
-        "0678 0718 08036E6574 08076578616D706C65 20025041 360101 320100 1403(180105) \
+    let wire = hex("0678 0718 08036E6574 08076578616D706C65 20025041 360101 320100 1403(180105) \
         1530 6D040036EE80 FD00FD26 FD00FE0F323031383130333054303030303030 FD00FF0F323031383131323454323335393539 \
-        1603(1B0100) 17200000000000000000000000000000000000000000000000000000000000000000",
-    );
+        1603(1B0100) 17200000000000000000000000000000000000000000000000000000000000000000");
     let view = DataView::decode(&wire).unwrap();
     assert_eq!(view.name().to_string(), "/net/example/32=PA/v=1/seg=0");
     assert_eq!(view.content_type(), 5);
@@ -314,10 +252,7 @@ fn announcements_and_key_digests_are_read() {
     info.key_locator = Some(KeyLocator::Digest(&digest));
     let name = name("/D");
     let built = DataBuilder::new(name.as_view()).encode_with(&info, &[]);
-    assert_eq!(
-        built,
-        hex("061A 0703(080144) 1611(1B0103 1C0C1D0A123456789ABCDEF12345) 1700")
-    );
+    assert_eq!(built, hex("061A 0703(080144) 1611(1B0103 1C0C1D0A123456789ABCDEF12345) 1700"));
     assert_eq!(DataView::decode(&built).unwrap().signature_info(), info);
 }
 
@@ -326,27 +261,18 @@ fn announcements_and_key_digests_are_read() {
 fn data_packets_have_the_bytes_of_ndnd() {
     let time = Duration::from_millis(1_704_067_200_000);
     let prefix = name("/local/ndn/prefix");
-    let basic = DataBuilder::new(prefix.as_view())
-        .content_type(0)
-        .signature_time(time);
+    let basic = DataBuilder::new(prefix.as_view()).content_type(0).signature_time(time);
     assert_eq!(
         basic.sign(&DigestSha256).unwrap(),
-        hex(
-            "064C 0714 08056C6F63616C 08036E646E 0806707265666978 1403180100 160D 1B0100 28080000018CC251F400 \
-             1720 2A173FD669DC42D0F6471D0BB693D47BDD77C62404000E4EB7075C804B2B4F86"
-        )
+        hex("064C 0714 08056C6F63616C 08036E646E 0806707265666978 1403180100 160D 1B0100 28080000018CC251F400 \
+             1720 2A173FD669DC42D0F6471D0BB693D47BDD77C62404000E4EB7075C804B2B4F86")
     );
     let single = name("/E");
-    let bare = DataBuilder::new(single.as_view())
-        .meta_info(MetaInfo::default())
-        .content(&[])
-        .signature_time(time);
+    let bare = DataBuilder::new(single.as_view()).meta_info(MetaInfo::default()).content(&[]).signature_time(time);
     assert_eq!(
         bare.sign(&DigestSha256).unwrap(),
-        hex(
-            "063A 0703080145 1400 1500 160D 1B0100 28080000018CC251F400 \
-             1720 F7B2D57151CB8D6FE2C616ADEE9195C9D00F3C422754709F750375BAE2E91E30"
-        )
+        hex("063A 0703080145 1400 1500 160D 1B0100 28080000018CC251F400 \
+             1720 F7B2D57151CB8D6FE2C616ADEE9195C9D00F3C422754709F750375BAE2E91E30")
     );
     let (typed, last) = (name("/local/ndn/prefix/37=%00"), Component::sequence_num(2));
     let with_meta = DataBuilder::new(typed.as_view())
@@ -357,14 +283,9 @@ fn data_packets_have_the_bytes_of_ndnd() {
     let wire = with_meta.sign(&DigestSha256).unwrap();
     assert_eq!(
         wire,
-        hex(
-            "0658 0717 08056C6F63616C 08036E646E 0806707265666978 250100 140C 180100 190203E8 1A03 3A0102 \
+        hex("0658 0717 08056C6F63616C 08036E646E 0806707265666978 250100 140C 180100 190203E8 1A03 3A0102 \
              160D 1B0100 28080000018CC251F400 \
-             1720 A9768A28B35EF81CCE2AA8F214818C51CCB849C6D6A7997A884A4B7581C45B4E"
-        )
+             1720 A9768A28B35EF81CCE2AA8F214818C51CCB849C6D6A7997A884A4B7581C45B4E")
     );
-    assert_eq!(
-        DataView::decode(&wire).unwrap().verify(&DigestSha256),
-        Ok(())
-    );
+    assert_eq!(DataView::decode(&wire).unwrap().verify(&DigestSha256), Ok(()));
 }

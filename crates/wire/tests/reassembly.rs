@@ -22,9 +22,7 @@ fn push(
 }
 
 fn split(packet: &[u8], mtu: usize) -> Vec<Vec<u8>> {
-    Fragmenter::new(mtu, 0)
-        .fragment(&LpHeader::default(), packet)
-        .expect("fits")
+    Fragmenter::new(mtu, 0).fragment(&LpHeader::default(), packet).expect("fits")
 }
 
 fn seconds(n: u64) -> Duration {
@@ -100,24 +98,12 @@ fn a_packet_that_fits_stays_whole_and_bare() {
 
 #[test]
 fn only_the_first_fragment_carries_the_header_and_sequences_go_on() {
-    let header = LpHeader {
-        congestion_mark: Some(1),
-        ..LpHeader::default()
-    };
+    let header = LpHeader { congestion_mark: Some(1), ..LpHeader::default() };
     let mut fragmenter = Fragmenter::new(100, u64::MAX);
     let fragments = fragmenter.fragment(&header, &[0; 200]).unwrap();
-    let views: Vec<_> = fragments
-        .iter()
-        .map(|f| LpPacketView::decode(f).unwrap())
-        .collect();
-    assert_eq!(
-        views.iter().map(|v| v.sequence).collect::<Vec<_>>(),
-        [Some(u64::MAX), Some(0), Some(1)]
-    );
-    assert_eq!(
-        views.iter().map(|v| v.congestion_mark).collect::<Vec<_>>(),
-        [Some(1), None, None]
-    );
+    let views: Vec<_> = fragments.iter().map(|f| LpPacketView::decode(f).unwrap()).collect();
+    assert_eq!(views.iter().map(|v| v.sequence).collect::<Vec<_>>(), [Some(u64::MAX), Some(0), Some(1)]);
+    assert_eq!(views.iter().map(|v| v.congestion_mark).collect::<Vec<_>>(), [Some(1), None, None]);
     let next = fragmenter.fragment(&header, &[0; 200]).unwrap();
     assert_eq!(LpPacketView::decode(&next[0]).unwrap().sequence, Some(2));
 }
@@ -125,16 +111,11 @@ fn only_the_first_fragment_carries_the_header_and_sequences_go_on() {
 #[test]
 fn an_mtu_without_room_is_an_error() {
     let mut fragmenter = Fragmenter::new(20, 0);
-    let error = fragmenter
-        .fragment(&LpHeader::default(), &[0; 50])
-        .unwrap_err();
+    let error = fragmenter.fragment(&LpHeader::default(), &[0; 50]).unwrap_err();
     assert!(matches!(error, FragmentError::NoRoom { mtu: 20, .. }));
     fragmenter.set_mtu(40);
     assert_eq!(fragmenter.mtu(), 40);
-    assert!(matches!(
-        fragmenter.fragment(&LpHeader::default(), &[0; 8800]),
-        Err(FragmentError::TooMany(_))
-    ));
+    assert!(matches!(fragmenter.fragment(&LpHeader::default(), &[0; 8800]), Err(FragmentError::TooMany(_))));
     assert!(fragmenter.fragment(&LpHeader::default(), &[0; 50]).is_ok());
 }
 
@@ -148,16 +129,8 @@ fn a_mark_on_any_fragment_marks_the_packet() {
         if i == 1 {
             header.congestion_mark = Some(3);
         }
-        if let Some((_, header)) =
-            push(&mut reassembler, ZERO, 0, &header.encode(view.fragment)).unwrap()
-        {
-            assert_eq!(
-                header,
-                LpHeader {
-                    congestion_mark: Some(3),
-                    ..LpHeader::default()
-                }
-            );
+        if let Some((_, header)) = push(&mut reassembler, ZERO, 0, &header.encode(view.fragment)).unwrap() {
+            assert_eq!(header, LpHeader { congestion_mark: Some(3), ..LpHeader::default() });
         }
     }
     assert_eq!(reassembler.stats().reassembled, 1);
@@ -169,14 +142,8 @@ fn senders_on_a_shared_link_do_not_mix() {
     let (a, b) = (split(&[1; 200], 150), split(&[2; 200], 150));
     assert_eq!(push(&mut reassembler, ZERO, 1, &a[0]), Ok(None));
     assert_eq!(push(&mut reassembler, ZERO, 2, &b[0]), Ok(None));
-    assert_eq!(
-        push(&mut reassembler, ZERO, 2, &b[1]).unwrap().unwrap().0,
-        [2; 200]
-    );
-    assert_eq!(
-        push(&mut reassembler, ZERO, 1, &a[1]).unwrap().unwrap().0,
-        [1; 200]
-    );
+    assert_eq!(push(&mut reassembler, ZERO, 2, &b[1]).unwrap().unwrap().0, [2; 200]);
+    assert_eq!(push(&mut reassembler, ZERO, 1, &a[1]).unwrap().unwrap().0, [1; 200]);
 }
 
 #[test]
@@ -195,48 +162,23 @@ fn an_incomplete_packet_is_given_up_when_its_time_runs_out() {
 
 #[test]
 fn the_oldest_incomplete_packet_gives_way() {
-    let mut reassembler = Reassembler::new(ReassemblerConfig {
-        max_partials: 2,
-        ..ReassemblerConfig::default()
-    });
+    let mut reassembler = Reassembler::new(ReassemblerConfig { max_partials: 2, ..ReassemblerConfig::default() });
     let mut fragmenter = Fragmenter::new(150, 0);
-    let packets: Vec<_> = (0..3)
-        .map(|i| {
-            fragmenter
-                .fragment(&LpHeader::default(), &[i; 200])
-                .unwrap()
-        })
-        .collect();
+    let packets: Vec<_> = (0..3).map(|i| fragmenter.fragment(&LpHeader::default(), &[i; 200]).unwrap()).collect();
     for packet in &packets {
         assert_eq!(push(&mut reassembler, ZERO, 0, &packet[0]), Ok(None));
     }
     assert_eq!(reassembler.stats().evicted, 1);
-    assert!(
-        push(&mut reassembler, ZERO, 0, &packets[2][1])
-            .unwrap()
-            .is_some()
-    );
-    assert!(
-        push(&mut reassembler, ZERO, 0, &packets[1][1])
-            .unwrap()
-            .is_some()
-    );
+    assert!(push(&mut reassembler, ZERO, 0, &packets[2][1]).unwrap().is_some());
+    assert!(push(&mut reassembler, ZERO, 0, &packets[1][1]).unwrap().is_some());
     assert_eq!(push(&mut reassembler, ZERO, 0, &packets[0][1]), Ok(None));
 }
 
 #[test]
 fn the_header_of_a_first_fragment_counts_towards_the_bound() {
-    let config = ReassemblerConfig {
-        max_bytes: 1000,
-        ..ReassemblerConfig::default()
-    };
+    let config = ReassemblerConfig { max_bytes: 1000, ..ReassemblerConfig::default() };
     let mut reassembler = Reassembler::new(config);
-    let mut header = LpHeader {
-        sequence: Some(0),
-        frag_count: Some(2),
-        acks: vec![0; 50],
-        ..LpHeader::default()
-    };
+    let mut header = LpHeader { sequence: Some(0), frag_count: Some(2), acks: vec![0; 50], ..LpHeader::default() };
     push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0]))).unwrap();
     assert!(reassembler.bytes() > 400);
     header.sequence = Some(10);
@@ -249,46 +191,22 @@ fn the_header_of_a_first_fragment_counts_towards_the_bound() {
 fn contradicting_fragments_are_dropped_and_counted() {
     let mut reassembler = Reassembler::default();
     let fragment = |sequence, index, count, len| {
-        LpHeader {
-            sequence,
-            frag_index: Some(index),
-            frag_count: Some(count),
-            ..LpHeader::default()
-        }
-        .encode(Some(&vec![0; len]))
+        LpHeader { sequence, frag_index: Some(index), frag_count: Some(count), ..LpHeader::default() }
+            .encode(Some(&vec![0; len]))
     };
-    let mut expect =
-        |wire: Vec<u8>, error| assert_eq!(push(&mut reassembler, ZERO, 0, &wire), Err(error));
+    let mut expect = |wire: Vec<u8>, error| assert_eq!(push(&mut reassembler, ZERO, 0, &wire), Err(error));
     expect(fragment(None, 0, 2, 1), ReassemblyError::NoSequence);
-    expect(
-        fragment(Some(1), 2, 2, 1),
-        ReassemblyError::IndexOutOfRange { index: 2, count: 2 },
-    );
-    expect(
-        fragment(Some(1), 0, 0, 1),
-        ReassemblyError::IndexOutOfRange { index: 0, count: 0 },
-    );
-    expect(
-        fragment(Some(1), 1, 401, 1),
-        ReassemblyError::TooManyFragments(401),
-    );
-    expect(
-        fragment(Some(1), 1, u64::MAX, 1),
-        ReassemblyError::TooManyFragments(u64::MAX),
-    );
+    expect(fragment(Some(1), 2, 2, 1), ReassemblyError::IndexOutOfRange { index: 2, count: 2 });
+    expect(fragment(Some(1), 0, 0, 1), ReassemblyError::IndexOutOfRange { index: 0, count: 0 });
+    expect(fragment(Some(1), 1, 401, 1), ReassemblyError::TooManyFragments(401));
+    expect(fragment(Some(1), 1, u64::MAX, 1), ReassemblyError::TooManyFragments(u64::MAX));
     expect(fragment(Some(1), 0, 2, 9000), ReassemblyError::TooLarge);
-    assert_eq!(
-        push(&mut reassembler, ZERO, 0, &fragment(Some(10), 0, 3, 5000)),
-        Ok(None)
-    );
+    assert_eq!(push(&mut reassembler, ZERO, 0, &fragment(Some(10), 0, 3, 5000)), Ok(None));
     let duplicate = push(&mut reassembler, ZERO, 0, &fragment(Some(10), 0, 3, 1));
     assert_eq!(duplicate, Err(ReassemblyError::Duplicate));
     let too_large = push(&mut reassembler, ZERO, 0, &fragment(Some(11), 1, 3, 5000));
     assert_eq!(too_large, Err(ReassemblyError::TooLarge));
-    assert_eq!(
-        push(&mut reassembler, ZERO, 0, &fragment(Some(20), 0, 3, 5)),
-        Ok(None)
-    );
+    assert_eq!(push(&mut reassembler, ZERO, 0, &fragment(Some(20), 0, 3, 5)), Ok(None));
     let mismatch = push(&mut reassembler, ZERO, 0, &fragment(Some(21), 1, 2, 5));
     assert_eq!(mismatch, Err(ReassemblyError::CountMismatch));
     let stats = reassembler.stats();
@@ -299,9 +217,6 @@ fn contradicting_fragments_are_dropped_and_counted() {
 #[test]
 fn an_idle_packet_completes_nothing() {
     let mut reassembler = Reassembler::default();
-    assert_eq!(
-        push(&mut reassembler, ZERO, 0, &LpHeader::default().encode(None)),
-        Ok(None)
-    );
+    assert_eq!(push(&mut reassembler, ZERO, 0, &LpHeader::default().encode(None)), Ok(None));
     assert_eq!(reassembler.stats(), ReassemblyStats::default());
 }

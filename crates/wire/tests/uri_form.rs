@@ -26,9 +26,7 @@ fn a_name_of_many_types_has_the_bytes_of_ndn_cxx() {
 fn conventional_components_have_the_bytes_of_python_ndn() {
     let uri = "/a/%00%FF/.../seg=300/v=7/off=65536/t=1/seq=0/32=meta/\
         sha256digest=abababababababababababababababababababababababababababababababab";
-    let mut wire = hex(
-        "0744 080161 080200FF 0800 3202012C 360107 340400010000 380101 3A0100 20046D657461 0120",
-    );
+    let mut wire = hex("0744 080161 080200FF 0800 3202012C 360107 340400010000 380101 3A0100 20046D657461 0120");
     wire.extend([0xAB; 32]);
     assert_eq!(name(uri).encode(), wire);
     assert_eq!(Name::decode(&wire).unwrap().to_string(), uri);
@@ -123,10 +121,7 @@ fn what_is_no_name_is_refused_with_its_place() {
 #[test]
 fn a_component_is_read_alone() {
     assert_eq!("seg=7".parse::<Component>().unwrap(), Component::segment(7));
-    assert_eq!(
-        "32=metadata".parse::<Component>().unwrap(),
-        Component::keyword("metadata")
-    );
+    assert_eq!("32=metadata".parse::<Component>().unwrap(), Component::keyword("metadata"));
     assert!("".parse::<Component>().is_err());
 }
 
@@ -136,15 +131,7 @@ fn numbers_are_read_only_from_components_of_their_type() {
     let numbers: Vec<_> = all
         .as_view()
         .components()
-        .map(|c| {
-            [
-                c.as_segment(),
-                c.as_byte_offset(),
-                c.as_version(),
-                c.as_timestamp(),
-                c.as_sequence_num(),
-            ]
-        })
+        .map(|c| [c.as_segment(), c.as_byte_offset(), c.as_version(), c.as_timestamp(), c.as_sequence_num()])
         .collect();
     for (i, row) in numbers.iter().enumerate() {
         for (j, number) in row.iter().enumerate() {

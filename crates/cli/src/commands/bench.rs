@@ -26,7 +26,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     match args.json {
         true => print_json(&json!({ "cases": measured })),
-        false => print("\nOne core, full node pipelines, recording off. A packet-hop is one packet crossing one link.\n"),
+        false => {
+            print("\nOne core, full node pipelines, recording off. A packet-hop is one packet crossing one link.\n")
+        }
     }
 }
 

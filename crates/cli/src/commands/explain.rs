@@ -89,7 +89,8 @@ fn collect(root: &Value, schema: &Value, defaults: &Value, path: &str, found: &m
     let Value::Object(table) = defaults else { return };
     for (name, default) in table {
         let property = &schema["properties"][name];
-        let target = property["$ref"].as_str().and_then(|r| root.pointer(r.trim_start_matches('#'))).unwrap_or(property);
+        let target =
+            property["$ref"].as_str().and_then(|r| root.pointer(r.trim_start_matches('#'))).unwrap_or(property);
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         if default.is_object() {
             collect(root, target, default, &path, found);

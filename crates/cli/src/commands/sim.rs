@@ -61,8 +61,7 @@ pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
 fn summary(comparison: &Comparison, experiment: &Experiment, out: &Path, trace: Option<&PathBuf>) -> String {
     let mut text = format!("{}: {}\n\n", comparison.scenario.name, comparison.scenario.description);
     text.push_str(&table(comparison));
-    let stand_ins: Vec<&str> =
-        experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
+    let stand_ins: Vec<&str> = experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
     if !stand_ins.is_empty() {
         text.push_str(&format!("\nStand-ins (the original law is not public): {}\n", stand_ins.join(", ")));
     }

@@ -9,6 +9,7 @@ pub mod bic;
 pub mod cubic;
 pub mod fixed;
 pub mod pcon;
+pub mod startup;
 pub mod windowed;
 
 use crate::ctx::Ctx;

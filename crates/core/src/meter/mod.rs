@@ -3,6 +3,7 @@
 //! One instance per node.
 
 pub mod none;
+pub mod pooling;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

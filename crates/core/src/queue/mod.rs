@@ -5,6 +5,7 @@
 
 pub mod codel;
 pub mod codel_pcon;
+pub mod cwnd_codel;
 pub mod droptail;
 pub mod fifo;
 pub mod nfd;

@@ -78,7 +78,8 @@ impl<S: Strategy + Component> Bench<S> {
     pub(super) fn data(&mut self, face: FaceId, mark: u8, local: bool) {
         let packet = Packet { kind: crate::packet::Kind::Data, mark, ..Packet::default() };
         let (prefix, hops, sent) = (PrefixId(0), &self.hops[..], &[][..]);
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt: None, sent };
+        let fields = Fields::default();
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt: None, sent, asked: &fields };
         let mut ctx = Ctx { now: Time::ZERO, rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
     }

@@ -6,8 +6,10 @@ pub mod best_route;
 pub mod multicast;
 pub mod pcon;
 pub mod random;
+pub mod selective;
 
 use crate::ctx::Ctx;
+use crate::fields::{Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::units::{Span, Time};
@@ -113,6 +115,7 @@ pub struct Choice {
     refuse: Option<NackReason>,
     refuse_one: Option<(FaceId, NackReason)>,
     hold: bool,
+    stamp: Option<(Slot, u32)>,
 }
 
 impl Choice {
@@ -136,6 +139,16 @@ impl Choice {
     pub fn hold(&mut self) {
         self.hold = true;
     }
+    /// Write a header field on every copy. The pending Interest keeps what it arrived with.
+    pub fn stamp(&mut self, slot: Slot, value: u32) {
+        self.stamp = Some((slot, value));
+    }
+    /// Writes what [`Choice::stamp`] asked for.
+    pub fn write_stamp(&self, fields: &mut Fields) {
+        if let Some((slot, value)) = self.stamp {
+            fields.set(slot, value);
+        }
+    }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {
         &self.copies
@@ -158,6 +171,7 @@ impl Choice {
         self.refuse = None;
         self.refuse_one = None;
         self.hold = false;
+        self.stamp = None;
     }
 }
 
@@ -177,6 +191,8 @@ pub struct DataReturn<'a> {
     pub rtt: Option<Span>,
     /// What had been sent for the entry.
     pub sent: &'a [OutRecord],
+    /// The header fields of the Interests it answers, aggregated (see [`crate::fields::Aggregation`]).
+    pub asked: &'a Fields,
 }
 
 /// A NACK for an Interest this node sent.

@@ -160,7 +160,8 @@ impl Node {
         };
         let packet = Packet { kind: Kind::Data, mark, size: 1250, fields: Fields::default(), ..entry.packet };
         let (prefix, rtt, sent) = (entry.prefix, Some(Span::from_millis(30)), &entry.sent[..]);
-        let event = DataReturn { packet: &packet, face, prefix, hops: &self.hops[prefix.index()], local, rtt, sent };
+        let (hops, asked) = (&self.hops[prefix.index()][..], &entry.packet.fields);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
         self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         for &downstream in &entry.downstreams {
             let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
@@ -298,7 +299,8 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
         assert_eq!(choice.copies().len() + usize::from(choice.is_held()), 1, "{}", info.name);
         let (face, rtt, sent) = (FaceId(1), None, &[][..]);
         let data = Packet { kind: Kind::Data, mark: 1, ..packet };
-        let event = DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent };
+        let event =
+            DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent, asked: &packet.fields };
         desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         desk.with(|strategy, ctx| strategy.on_timeout(&TimeoutEvent { prefix, hops: &hops, sent }, ctx));
     }

@@ -55,5 +55,6 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
     if let Some(own) = scenario.composition(name) {
         return Scheme::resolve(name, &own.families);
     }
-    Scheme::named(name).map_err(|_| format!("there is no scheme called {name:?}; there are: {}", available(scenario).join(", ")))
+    Scheme::named(name)
+        .map_err(|_| format!("there is no scheme called {name:?}; there are: {}", available(scenario).join(", ")))
 }

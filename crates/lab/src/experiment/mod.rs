@@ -4,8 +4,8 @@ mod choice;
 mod network;
 
 pub use choice::{available, choose, scheme_check};
-pub(crate) use network::{objects, prefixes};
 pub use network::{describe, network};
+pub(crate) use network::{objects, prefixes};
 
 use crate::metrics::Collector;
 use crate::optimum::{Optimum, Problem};
@@ -62,9 +62,7 @@ pub enum Error {
         what: String,
     },
     /// The seeds made no difference, so their spread would mean nothing.
-    #[error(
-        "scheme {scheme}: {seeds} seeds gave identical runs; set run.start-jitter above zero, or run one seed"
-    )]
+    #[error("scheme {scheme}: {seeds} seeds gave identical runs; set run.start-jitter above zero, or run one seed")]
     NoSpread {
         /// The scheme.
         scheme: String,
@@ -140,8 +138,7 @@ impl Experiment {
     ) -> Result<Option<Finished>, Error> {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let mut collector = Collector::new(describe(&self.scenario).setup(&events));
-        let options =
-            RunOptions { trace: !events.is_empty(), stop: Some(stop), progress, tap, ..RunOptions::full() };
+        let options = RunOptions { trace: !events.is_empty(), stop: Some(stop), progress, tap, ..RunOptions::full() };
         let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)
             .map_err(|error| Error::Network(error.to_string()))?;
         if !outcome.finished {

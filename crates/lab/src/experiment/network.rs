@@ -1,8 +1,8 @@
 //! A scenario as the simulator takes it, and as results describe it.
 
+use crate::results;
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use crate::scenario::{Arrivals, Change, Direction, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, Way};
-use crate::results;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Span, Time};
 use ndnweir_sim::network as sim;
@@ -91,7 +91,11 @@ pub fn network(scenario: &Scenario) -> sim::Network {
             metric: sim::Metric::Cost,
             reaction: scenario.routing.reaction,
         },
-        changes: scenario.events.iter().flat_map(|e| change(&e.change).into_iter().map(move |c| (at(e.at), c))).collect(),
+        changes: scenario
+            .events
+            .iter()
+            .flat_map(|e| change(&e.change).into_iter().map(move |c| (at(e.at), c)))
+            .collect(),
         start_jitter: scenario.run.start_jitter,
         duration: scenario.run.duration,
         sampling: scenario.run.sample,
@@ -254,4 +258,3 @@ pub fn describe(scenario: &Scenario) -> results::Scenario {
         prefixes: prefixes(scenario).into_iter().map(str::to_owned).collect(),
     }
 }
-

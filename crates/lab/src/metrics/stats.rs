@@ -181,7 +181,11 @@ mod tests {
         let (mut a, mut b, mut all) = (Histogram::new(), Histogram::new(), Histogram::new());
         for i in 0..1000u64 {
             let span = Span::from_micros(i * 7 % 501);
-            if i % 3 == 0 { a.record(span) } else { b.record(span) }
+            if i % 3 == 0 {
+                a.record(span)
+            } else {
+                b.record(span)
+            }
             all.record(span);
         }
         a.merge(&b);

@@ -2,8 +2,8 @@
 
 use super::{Problem, Routes};
 use good_lp::{
-    Constraint, Expression, IntoAffineExpression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp,
-    variable,
+    Constraint, Expression, IntoAffineExpression, ProblemVariables, Solution, SolverModel, Variable, constraint,
+    microlp, variable,
 };
 use std::collections::BTreeMap;
 

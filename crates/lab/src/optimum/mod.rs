@@ -183,7 +183,11 @@ impl Problem {
         }
         let size = self.flows.len().saturating_mul(self.links.len());
         if size > MAX_SIZE && !self.single_paths() {
-            return Some(format!("{} flows over {} links are too many for the solver", self.flows.len(), self.links.len()));
+            return Some(format!(
+                "{} flows over {} links are too many for the solver",
+                self.flows.len(),
+                self.links.len()
+            ));
         }
         for flow in &self.flows {
             let local = match &flow.routes {

@@ -23,11 +23,8 @@ impl Axis {
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|m| m * power).find(|s| *s >= rough * 0.999).unwrap_or(rough);
         let first = (low / step - 1e-6).ceil() as i64;
-        let (start, end) = if snug {
-            (low, high)
-        } else {
-            ((low / step + 1e-6).floor() * step, (high / step - 1e-6).ceil() * step)
-        };
+        let (start, end) =
+            if snug { (low, high) } else { ((low / step + 1e-6).floor() * step, (high / step - 1e-6).ceil() * step) };
         let first = if snug { first } else { (start / step).round() as i64 };
         let ticks = (first..).map(|i| i as f64 * step).take_while(|t| *t <= end + step * 1e-6).take(50).collect();
         let mut decimals = (-step.log10().floor()).max(0.0) as usize;
@@ -72,13 +69,17 @@ mod tests {
         assert_eq!((axis.ticks.clone(), axis.high), (vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 10.0));
         assert_eq!(axis.label(2.0), "2");
         let fine = Axis::new(0.92, 1.0, 4, true);
-        assert_eq!(fine.ticks.iter().map(|t| fine.label(*t)).collect::<Vec<_>>(), ["0.92", "0.94", "0.96", "0.98", "1.00"]);
+        assert_eq!(
+            fine.ticks.iter().map(|t| fine.label(*t)).collect::<Vec<_>>(),
+            ["0.92", "0.94", "0.96", "0.98", "1.00"]
+        );
         assert_eq!(Axis::new(0.0, 0.1, 4, false).label(0.025), "0.025");
     }
 
     #[test]
     fn impossible_ranges_still_give_an_axis() {
-        for (low, high) in [(0.0, 0.0), (5.0, 5.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (3.0, -3.0), (-1e300, 1e300)] {
+        for (low, high) in [(0.0, 0.0), (5.0, 5.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (3.0, -3.0), (-1e300, 1e300)]
+        {
             let axis = Axis::new(low, high, 5, false);
             assert!(axis.high > axis.low && axis.ticks.len() <= 50, "{low} {high}: {axis:?}");
         }

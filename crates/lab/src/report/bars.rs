@@ -33,7 +33,13 @@ pub fn glance(comparison: &Comparison, all: &[Aggregate]) -> Option<Figure> {
             reference: comparison.optimum.total_mbps.map(|t| (t, "optimum")),
             ..plain
         },
-        Metric { title: "Delay, mean (line: p99)", unit: "ms", name: "delay_ms.mean", beyond: Some("delay_ms.p99"), ..plain },
+        Metric {
+            title: "Delay, mean (line: p99)",
+            unit: "ms",
+            name: "delay_ms.mean",
+            beyond: Some("delay_ms.p99"),
+            ..plain
+        },
         Metric { title: "Fairness (Jain)", unit: "", name: "jain", full_scale: Some(1.0), ..plain },
         Metric { title: "Queue at the bottleneck", unit: "ms", name: "bottleneck_queue_ms", ..plain },
     ];
@@ -58,7 +64,11 @@ pub fn glance(comparison: &Comparison, all: &[Aggregate]) -> Option<Figure> {
         draw_metric(&mut canvas, metric, all, names + c as f64 * column, column - 26.0, head, row);
     }
     let seeds = all.iter().map(|a| a.seeds).max().unwrap_or(1);
-    let over = if seeds > 1 { format!(" Mean over {seeds} seeds; whiskers: ± one standard deviation.") } else { String::new() };
+    let over = if seeds > 1 {
+        format!(" Mean over {seeds} seeds; whiskers: ± one standard deviation.")
+    } else {
+        String::new()
+    };
     Some(Figure {
         id: "glance".to_owned(),
         title: "At a glance".to_owned(),
@@ -89,7 +99,12 @@ fn draw_metric(canvas: &mut Canvas, metric: &Metric, all: &[Aggregate], left: f6
             continue;
         };
         canvas.open(&format!("{} k{k}", colour(k)));
-        canvas.rect("bar", (left, y - thick), (x(mean) - left, h), &format!("{}: {} {}", a.scheme, short(mean), metric.unit));
+        canvas.rect(
+            "bar",
+            (left, y - thick),
+            (x(mean) - left, h),
+            &format!("{}: {} {}", a.scheme, short(mean), metric.unit),
+        );
         let mut end = x(mean);
         if let Some(beyond) = metric.beyond.and_then(|b| value(a, b)) {
             canvas.line("whisk", (end, y), (x(beyond), y));

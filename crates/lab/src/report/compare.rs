@@ -76,11 +76,24 @@ fn row(name: String, a: Option<&Summary>, b: Option<&Summary>) -> Vec<String> {
         return cells;
     };
     let diff = y.mean - x.mean;
-    let sign = if diff > 0.0 { "+" } else if diff < 0.0 { "−" } else { "" };
-    let class = if diff > 0.0 { " class=\"up\"" } else if diff < 0.0 { " class=\"down\"" } else { "" };
+    let sign = if diff > 0.0 {
+        "+"
+    } else if diff < 0.0 {
+        "−"
+    } else {
+        ""
+    };
+    let class = if diff > 0.0 {
+        " class=\"up\""
+    } else if diff < 0.0 {
+        " class=\"down\""
+    } else {
+        ""
+    };
     let size = super::axis::short(diff.abs());
     cells.push(format!("<td{class}>{sign}{size}</td>"));
-    let percent = if x.mean == 0.0 { "–".to_owned() } else { format!("{sign}{:.1} %", 100.0 * (diff / x.mean).abs()) };
+    let percent =
+        if x.mean == 0.0 { "–".to_owned() } else { format!("{sign}{:.1} %", 100.0 * (diff / x.mean).abs()) };
     cells.push(format!("<td{class}>{percent}</td>"));
     cells.push(match clear(x, y) {
         Some(true) => "yes".to_owned(),
@@ -122,7 +135,13 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     body.push_str("</header><main>");
     body.push_str(&pages::chips(aggregates.iter().map(|a| a.scheme.as_str())));
     for figure in figures::figures(&both, &aggregates).iter().filter(|f| !f.id.starts_with("topology")) {
-        let _ = write!(body, "<h2 id=\"{}\">{}</h2>{}", escape(&figure.id), escape(&figure.title), pages::with_caption(figure));
+        let _ = write!(
+            body,
+            "<h2 id=\"{}\">{}</h2>{}",
+            escape(&figure.id),
+            escape(&figure.title),
+            pages::with_caption(figure)
+        );
     }
     body.push_str("<h2 id=\"tables\">Tables</h2>");
     let mut schemes = a.schemes();

@@ -118,7 +118,10 @@ impl<'a> Shown<'a> {
         let names: Vec<&str> = self.comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
         let many = names.len() > MAX_LINES;
         let mut caption = if many {
-            format!("{} consumers: light band from least to most, dark band the middle half, line the median.", names.len())
+            format!(
+                "{} consumers: light band from least to most, dark band the middle half, line the median.",
+                names.len()
+            )
         } else {
             "A line for each consumer.".to_owned()
         };
@@ -191,7 +194,9 @@ impl<'a> Shown<'a> {
         found.sort_by_key(|f| std::cmp::Reverse(f.0));
         // A link that never queued says nothing about queues.
         let queued = |name: &str| {
-            self.runs().flat_map(|(_, r)| &r.links).any(|l| l.name == name && l.queue_max_ms.max(l.queue_packets) >= 1.0)
+            self.runs()
+                .flat_map(|(_, r)| &r.links)
+                .any(|l| l.name == name && l.queue_max_ms.max(l.queue_packets) >= 1.0)
         };
         found.into_iter().map(|f| f.1).filter(|n| queued(n)).take(3).collect()
     }

@@ -111,7 +111,8 @@ fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
     let Some(first) = list.next() else { return String::new() };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
     for (figure, a) in list.zip(all.iter().skip(1)) {
-        let _ = write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
+        let _ =
+            write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
     }
     out
 }

@@ -42,7 +42,13 @@ fn fit(places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     };
     let ((x0, w), (y0, h)) = (range(|p| p.0), range(|p| p.1));
     let room = WIDTH - 2.0 * MARGIN.0;
-    let height = if h > 0.0 && w > 0.0 { (room * h / w).clamp(140.0, 520.0) } else if h > 0.0 { 380.0 } else { 60.0 };
+    let height = if h > 0.0 && w > 0.0 {
+        (room * h / w).clamp(140.0, 520.0)
+    } else if h > 0.0 {
+        380.0
+    } else {
+        60.0
+    };
     let scale = |v: f64, low: f64, size: f64, room: f64| if size > 0.0 { (v - low) / size * room } else { room / 2.0 };
     places.iter().map(|p| (MARGIN.0 + scale(p.0, x0, w, room), MARGIN.1 + scale(p.1, y0, h, height))).collect()
 }
@@ -83,7 +89,8 @@ fn layers(scenario: &Scenario, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize
     }
     layers.retain(|l| !l.is_empty());
     // Hosts stand in several columns beside their router; routers that many need another kind of drawing.
-    let drawable = |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
+    let drawable =
+        |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
     (layers.len() >= 3 && layers.iter().all(drawable)).then_some(layers)
 }
 
@@ -105,7 +112,8 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
     order.iter().for_each(|l| spread(l, &mut y));
     for _ in 0..6 {
         for layer in &mut order {
-            let centre = |i: &usize, y: &[f64]| near[*i].iter().map(|j| y[*j]).sum::<f64>() / near[*i].len().max(1) as f64;
+            let centre =
+                |i: &usize, y: &[f64]| near[*i].iter().map(|j| y[*j]).sum::<f64>() / near[*i].len().max(1) as f64;
             let mut keyed: Vec<(f64, usize)> = layer.iter().map(|i| (centre(i, &y), *i)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             *layer = keyed.into_iter().map(|k| k.1).collect();

@@ -243,7 +243,8 @@ impl Frame<'_> {
             .filter_map(|l| {
                 let last = l.values.iter().rposition(|v| v.is_finite())?;
                 // The mean of the last values says better where a jagged line ends up.
-                let tail: Vec<f64> = l.values[last.saturating_sub(7)..=last].iter().copied().filter(|v| v.is_finite()).collect();
+                let tail: Vec<f64> =
+                    l.values[last.saturating_sub(7)..=last].iter().copied().filter(|v| v.is_finite()).collect();
                 let y = self.py(tail.iter().sum::<f64>() / tail.len() as f64);
                 Some((y, self.px(last), l))
             })

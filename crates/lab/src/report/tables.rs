@@ -74,7 +74,19 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
     let optimum = comparison.optimum.total_mbps.is_some();
     let mut headings = vec!["scheme", "consumer", "goodput Mbit/s"];
     headings.extend(optimum.then_some("of optimum"));
-    headings.extend(["delay ms", "sd", "p50", "p99", "max", "window", "retransmitted", "timeouts", "marks", "NACKs", "converged s"]);
+    headings.extend([
+        "delay ms",
+        "sd",
+        "p50",
+        "p99",
+        "max",
+        "window",
+        "retransmitted",
+        "timeouts",
+        "marks",
+        "NACKs",
+        "converged s",
+    ]);
     headings.extend(finite.then_some("complete s"));
     let mut rows = Vec::new();
     for (k, a) in all.iter().enumerate() {
@@ -87,8 +99,17 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
                 row.push(goodput.zip(best).map_or("–".to_owned(), |(g, b)| format!("{:.1} %", 100.0 * g / b)));
             }
             for m in [
-                "delay_ms.mean", "delay_ms.sd", "delay_ms.p50", "delay_ms.p99", "delay_ms.max", "window_mean",
-                "retransmissions", "timeouts", "marks", "nacks", "convergence_s",
+                "delay_ms.mean",
+                "delay_ms.sd",
+                "delay_ms.p50",
+                "delay_ms.p99",
+                "delay_ms.max",
+                "window_mean",
+                "retransmissions",
+                "timeouts",
+                "marks",
+                "nacks",
+                "convergence_s",
             ] {
                 row.push(of(m));
             }

@@ -38,13 +38,19 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
         if a == b {
             continue;
         }
-        draw_direction(&mut canvas, places[a], places[b], load(i), &format!(
-            "{}: {} Mbit/s, {} ms{}",
-            link.name,
-            plain(link.rate_mbps),
-            plain(link.delay_ms),
-            if run.is_some() { format!(", {:.1} % used", load(i) * 100.0) } else { String::new() }
-        ));
+        draw_direction(
+            &mut canvas,
+            places[a],
+            places[b],
+            load(i),
+            &format!(
+                "{}: {} Mbit/s, {} ms{}",
+                link.name,
+                plain(link.rate_mbps),
+                plain(link.delay_ms),
+                if run.is_some() { format!(", {:.1} % used", load(i) * 100.0) } else { String::new() }
+            ),
+        );
     }
     if !crowded {
         let mut told: Vec<(String, String)> = Vec::new();
@@ -65,7 +71,13 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
     let many = scenario.nodes.len() > 40;
     for (node, place) in scenario.nodes.iter().zip(&places) {
         let host = matches!(node.role.as_str(), "consumer" | "producer");
-        let radius = if many { 4.0 } else if host { 6.0 } else { 9.0 };
+        let radius = if many {
+            4.0
+        } else if host {
+            6.0
+        } else {
+            9.0
+        };
         canvas.disc(if host { "host" } else { "node" }, *place, radius, &format!("{} {}", node.role, node.name));
         if !(many && host) {
             canvas.text("name halo", (place.0, place.1 - radius - 5.0), Anchor::Middle, &shorten(&node.name, 14));

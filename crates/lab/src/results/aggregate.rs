@@ -143,7 +143,8 @@ impl Scalars {
     fn delay(&mut self, at: &str, name: &str, d: Option<&Distribution>) {
         let Some(d) = d else { return };
         let at = format!("{at}{name}.");
-        for (name, value) in [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
+        for (name, value) in
+            [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
         {
             self.put(&at, name, Some(value));
         }

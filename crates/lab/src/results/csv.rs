@@ -102,14 +102,18 @@ pub(super) fn read(comparison: &mut Comparison, kind: Kind, text: &str, path: &s
         let row = fields(line).filter(|f| f.len() == 3 + keys + metrics);
         let row = row.ok_or_else(|| damaged(at, &format!("not {} fields", 3 + keys + metrics)))?;
         let seed: u64 = row[1].parse().map_err(|_| damaged(at, &format!("seed {:?} is no number", row[1])))?;
-        let time: f64 = row[2].parse().ok().filter(|t: &f64| t.is_finite() && *t >= 0.0)
+        let time: f64 = row[2]
+            .parse()
+            .ok()
+            .filter(|t: &f64| t.is_finite() && *t >= 0.0)
             .ok_or_else(|| damaged(at, &format!("time {:?} is no number of seconds", row[2])))?;
         let key = row[3..3 + keys].to_vec();
         let (run, rows) = match index.get(&(row[0].clone(), seed, key.clone())) {
             Some(found) => *found,
             None => {
                 let run = comparison.runs.iter().position(|r| r.scheme == row[0] && r.seed == seed);
-                let run = run.ok_or_else(|| damaged(at, &format!("no run of {:?} with seed {seed} in summary.json", row[0])))?;
+                let run = run
+                    .ok_or_else(|| damaged(at, &format!("no run of {:?} with seed {seed} in summary.json", row[0])))?;
                 let table = &mut comparison.runs[run].series.tables[kind as usize];
                 table.push(Rows { key: key.clone(), columns: vec![Vec::new(); metrics] });
                 let place = (run, table.len() - 1);
@@ -122,10 +126,14 @@ pub(super) fn read(comparison: &mut Comparison, kind: Kind, text: &str, path: &s
         let columns = &mut series.tables[kind as usize][rows].columns;
         let bin = columns[0].len();
         if (time - bin as f64 * series.bin_s).abs() > 0.01 * series.bin_s + 1e-6 * time {
-            return Err(damaged(at, &format!("time {time} is out of order: rows follow at the bin width of {} s", series.bin_s)));
+            return Err(damaged(
+                at,
+                &format!("time {time} is out of order: rows follow at the bin width of {} s", series.bin_s),
+            ));
         }
         for (column, field) in columns.iter_mut().zip(&row[3 + keys..]) {
-            let value = if field.is_empty() { Some(f64::NAN) } else { field.parse().ok().filter(|v: &f64| v.is_finite()) };
+            let value =
+                if field.is_empty() { Some(f64::NAN) } else { field.parse().ok().filter(|v: &f64| v.is_finite()) };
             column.push(value.ok_or_else(|| damaged(at, &format!("{field:?} is no number")))?);
         }
     }

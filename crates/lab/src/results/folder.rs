@@ -147,7 +147,8 @@ pub fn read(dir: &Path) -> Result<Comparison, Error> {
     for name in names {
         let path = dir.join(&name);
         let first = files.is_empty();
-        let remedy = if first { "name a folder that `ndnweir sim --out` wrote" } else { "make it readable, or delete it" };
+        let remedy =
+            if first { "name a folder that `ndnweir sim --out` wrote" } else { "make it readable, or delete it" };
         match fs::read(&path) {
             Ok(bytes) => files.push((name, bytes)),
             Err(e) if e.kind() == io::ErrorKind::NotFound && !first => {}

@@ -12,6 +12,7 @@ mod scenario;
 mod series;
 mod table;
 
+pub(crate) use aggregate::drops;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
 pub use folder::{File, Keep, files, from_files, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
@@ -19,7 +20,6 @@ pub use number::significant;
 pub use scenario::{ConsumerInfo, LinkInfo, NodeInfo, Scenario};
 pub use series::{Kind, Rows, Series};
 pub use table::{overview, table};
-pub(crate) use aggregate::drops;
 
 use serde::{Deserialize, Serialize};
 

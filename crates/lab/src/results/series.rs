@@ -49,9 +49,16 @@ impl Kind {
                 &["goodput_mbps", "delay_ms", "delay_max_ms", "rtt_ms", "window", "in_flight", "nacks", "marks"]
             }
             Kind::Paths => &["goodput_mbps"],
-            Kind::Links => {
-                &["data_mbps", "interest_mbps", "queue_packets", "queue_ms", "queue_max_ms", "loss_mbps", "marks", "nacks"]
-            }
+            Kind::Links => &[
+                "data_mbps",
+                "interest_mbps",
+                "queue_packets",
+                "queue_ms",
+                "queue_max_ms",
+                "loss_mbps",
+                "marks",
+                "nacks",
+            ],
             Kind::Shares => &["share"],
         }
     }

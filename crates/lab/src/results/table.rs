@@ -74,9 +74,8 @@ pub fn table(comparison: &Comparison) -> String {
         }
         rows.push(last);
     }
-    let width = |i: usize| {
-        rows.iter().map(|r| r[i].chars().count()).chain([headings[i].chars().count()]).max().unwrap_or(0)
-    };
+    let width =
+        |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([headings[i].chars().count()]).max().unwrap_or(0);
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     let line = |cells: &[String]| {
         let padded: Vec<String> = (cells.iter().zip(&widths).enumerate())

@@ -44,7 +44,8 @@ fn link(scenario: &mut Scenario, a: &str, b: &str, rate: f64, delay: f64) {
 pub fn dumbbell(consumers: usize, detour: bool) -> Scenario {
     let mut scenario = Scenario {
         name: if detour { "two-paths".into() } else { "dumbbell".into() },
-        description: "Long fetches share one bottleneck. Synthetic numbers that only show what a report looks like.".into(),
+        description: "Long fetches share one bottleneck. Synthetic numbers that only show what a report looks like."
+            .into(),
         duration_s: 60.0,
         warmup_s: 5.0,
         bin_s: 0.5,
@@ -194,7 +195,12 @@ pub fn run(scenario: &Scenario, scheme: &str, temper: f64, seed: u64) -> ndnweir
         if step % 20 == 19 {
             let shares = [
                 Share { node: NodeId(n as u32), prefix: 0, link: LinkId(up as u32), share },
-                Share { node: NodeId(n as u32), prefix: 0, link: LinkId(detour.unwrap_or(up) as u32 ^ 1), share: 1.0 - share },
+                Share {
+                    node: NodeId(n as u32),
+                    prefix: 0,
+                    link: LinkId(detour.unwrap_or(up) as u32 ^ 1),
+                    share: 1.0 - share,
+                },
             ];
             collector.sample(&Snapshot {
                 at: Time::ZERO + Span::from_secs_f64(now + STEP),

@@ -51,7 +51,8 @@ impl Node {
         }
         let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+        let asked = &self.pit.fields(slot);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         self.cs.insert(&packet, now);
@@ -68,7 +69,7 @@ impl Node {
                 continue;
             }
             let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked: &fields };
             let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
             let passed = self.strategy.pass_mark(&event, asking.face, &mut ctx);
             let asked = Asked {
@@ -118,7 +119,8 @@ impl Node {
         };
         let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
         let hops = self.fib.hops(prefix);
-        let event = DataReturn { packet: &data, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[] };
+        let (packet, asked) = (&data, &interest.fields);
+        let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         let passed = self.strategy.pass_mark(&event, face, &mut ctx);

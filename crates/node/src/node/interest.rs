@@ -132,6 +132,7 @@ impl Node {
         }
         for copy in choice.copies() {
             let mut packet = *packet;
+            choice.write_stamp(&mut packet.fields);
             if copy.new_nonce {
                 packet.nonce = self.nonces.bits();
             }

@@ -5,9 +5,7 @@ use core::time::Duration;
 
 use ndnweir_wire::lp::{Fragmenter, LpHeader, LpPacketView, Reassembler, ReassemblerConfig};
 use ndnweir_wire::signature::{DigestSha256, Signer};
-use ndnweir_wire::{
-    DataBuilder, DataView, InterestBuilder, InterestView, Name, NameView, PacketView, frame_len,
-};
+use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, Name, NameView, PacketView, frame_len};
 
 /// Decodes anything; what decodes must encode to an equal packet, and encoding must be stable.
 pub fn packet(input: &[u8]) {
@@ -20,19 +18,12 @@ pub fn packet(input: &[u8]) {
     }
     let Ok(view) = whole else { return };
     let header = view.to_header();
-    let encoded = if view.is_bare() {
-        header.wrap(input)
-    } else {
-        header.encode(view.fragment)
-    };
+    let encoded = if view.is_bare() { header.wrap(input) } else { header.encode(view.fragment) };
     let again = LpPacketView::decode(&encoded).expect("what was encoded decodes");
     assert_eq!(again.to_header(), header);
     assert_eq!(again.fragment, view.fragment);
     assert_eq!(again.is_bare(), view.is_bare());
-    assert!(
-        encoded.len() <= input.len(),
-        "the shortest form is never longer"
-    );
+    assert!(encoded.len() <= input.len(), "the shortest form is never longer");
     match view.fragment.map(PacketView::decode) {
         Some(Ok(PacketView::Interest(interest))) => interest_is_stable(&interest),
         Some(Ok(PacketView::Data(data))) => data_is_stable(&data),
@@ -42,31 +33,17 @@ pub fn packet(input: &[u8]) {
 
 fn name_is_stable(name: NameView<'_>) {
     let text = name.to_string();
-    assert_eq!(
-        text.parse::<Name>().expect("printed names parse").as_view(),
-        name,
-        "{text}"
-    );
+    assert_eq!(text.parse::<Name>().expect("printed names parse").as_view(), name, "{text}");
     assert_eq!(name.components().collect::<Name>().as_view(), name);
-    assert_eq!(
-        Name::decode(&name.to_owned().encode())
-            .expect("encoded names decode")
-            .as_view(),
-        name
-    );
+    assert_eq!(Name::decode(&name.to_owned().encode()).expect("encoded names decode").as_view(), name);
 }
 
 fn interest_is_stable(view: &InterestView<'_>) {
     name_is_stable(view.name());
-    let encoded = InterestBuilder::from_view(view)
-        .encode()
-        .expect("decoded Interests encode");
+    let encoded = InterestBuilder::from_view(view).encode().expect("decoded Interests encode");
     let again = InterestView::decode(&encoded).expect("encoded Interests decode");
-    let plain = |name: NameView<'_>| -> Name {
-        name.components()
-            .filter(|c| c.as_parameters_digest().is_none())
-            .collect()
-    };
+    let plain =
+        |name: NameView<'_>| -> Name { name.components().filter(|c| c.as_parameters_digest().is_none()).collect() };
     assert_eq!(plain(again.name()), plain(view.name()));
     if view.verify_parameters_digest().is_ok() {
         assert_eq!(again.name(), view.name());
@@ -82,10 +59,7 @@ fn interest_is_stable(view: &InterestView<'_>) {
     assert_eq!(again.signature_info(), view.signature_info());
     assert_eq!(again.signature_value(), view.signature_value());
     assert_eq!(again.is_signed(), again.signed_portion().is_some());
-    assert_eq!(
-        InterestBuilder::from_view(&again).encode().as_deref(),
-        Ok(&encoded[..])
-    );
+    assert_eq!(InterestBuilder::from_view(&again).encode().as_deref(), Ok(&encoded[..]));
     if let Some(at) = view.hop_limit_offset() {
         // The offset counts from the start of the Interest here, because that is what was decoded.
         assert_eq!(view.wire().get(at).copied(), view.hop_limit());
@@ -109,17 +83,13 @@ fn data_is_stable(view: &DataView<'_>) {
     assert_eq!(again.content(), view.content());
     assert_eq!(again.signature_info(), view.signature_info());
     assert_eq!(again.signature_value(), view.signature_value());
-    let twice = DataBuilder::from_view(&again)
-        .encode_with(&again.signature_info(), again.signature_value());
+    let twice = DataBuilder::from_view(&again).encode_with(&again.signature_info(), again.signature_value());
     assert_eq!(twice, encoded);
     assert!(view.wire().len() >= encoded.len());
     let signed = builder.sign(&DigestSha256).expect("digests sign");
     let signed = DataView::decode(&signed).expect("signed Data decode");
     assert_eq!(signed.verify(&DigestSha256), Ok(()));
-    assert_eq!(
-        signed.signature_info().signature_type,
-        DigestSha256.signature_type()
-    );
+    assert_eq!(signed.signature_info().signature_type, DigestSha256.signature_type());
 }
 
 /// Reads the input as packets to send and a schedule in which their fragments arrive, or do not: what comes out must
@@ -136,10 +106,7 @@ pub fn reassembly(input: &[u8]) {
         timeout: Duration::from_millis(20),
     };
     let mut reassembler = Reassembler::new(config);
-    let mut fragmenter = Fragmenter::new(
-        50 + usize::from(*mtu),
-        u64::from(*first_sequence).wrapping_sub(4),
-    );
+    let mut fragmenter = Fragmenter::new(50 + usize::from(*mtu), u64::from(*first_sequence).wrapping_sub(4));
     let mut sent: Vec<Vec<u8>> = Vec::new();
     let mut air: Vec<Vec<u8>> = Vec::new();
     let mut now = Duration::ZERO;
@@ -150,10 +117,7 @@ pub fn reassembly(input: &[u8]) {
             0 => {
                 let id = sent.len() as u8;
                 let packet = vec![id; 1 + 3 * usize::from(*arg)];
-                let header = LpHeader {
-                    congestion_mark: Some(u64::from(id)),
-                    ..LpHeader::default()
-                };
+                let header = LpHeader { congestion_mark: Some(u64::from(id)), ..LpHeader::default() };
                 if let Ok(fragments) = fragmenter.fragment(&header, &packet) {
                     assert!(fragments.iter().all(|f| f.len() <= fragmenter.mtu()));
                     air.extend(fragments);
@@ -163,15 +127,10 @@ pub fn reassembly(input: &[u8]) {
             1 if !air.is_empty() => {
                 let at = usize::from(*arg) % air.len();
                 // Some arrive twice.
-                let fragment = if op & 4 == 0 {
-                    air.swap_remove(at)
-                } else {
-                    air[at].clone()
-                };
+                let fragment = if op & 4 == 0 { air.swap_remove(at) } else { air[at].clone() };
                 let view = LpPacketView::decode(&fragment).expect("fragments decode");
                 if let Ok(Some(done)) = reassembler.push(now, 0, &view) {
-                    let id =
-                        usize::try_from(done.header.congestion_mark.expect("kept")).expect("small");
+                    let id = usize::try_from(done.header.congestion_mark.expect("kept")).expect("small");
                     assert_eq!(done.packet, sent[id]);
                     assert_eq!(done.header.sequence, None);
                 }

@@ -23,10 +23,7 @@ impl PitToken {
             Some(slot) if !token.is_empty() => slot.copy_from_slice(token),
             _ => return Err(EncodeError::PitTokenLength(token.len())),
         }
-        Ok(Self {
-            len: token.len() as u8,
-            bytes,
-        })
+        Ok(Self { len: token.len() as u8, bytes })
     }
 
     /// The token.
@@ -55,10 +52,7 @@ impl ExtraField {
         let value = match bytes.get_mut(..value.len()) {
             Some(slot) => {
                 slot.copy_from_slice(value);
-                ExtraValue::Short {
-                    len: value.len() as u8,
-                    bytes,
-                }
+                ExtraValue::Short { len: value.len() as u8, bytes }
             }
             None => ExtraValue::Long(value.into()),
         };

@@ -37,10 +37,7 @@ impl Fragmenter {
     /// random number, so that a restarted node does not repeat those that its peer still remembers.
     #[must_use]
     pub const fn new(mtu: usize, first_sequence: u64) -> Self {
-        Self {
-            mtu,
-            next_sequence: first_sequence,
-        }
+        Self { mtu, next_sequence: first_sequence }
     }
 
     /// Largest LpPacket in bytes.
@@ -61,11 +58,7 @@ impl Fragmenter {
     ///
     /// # Errors
     /// [`FragmentError`].
-    pub fn fragment(
-        &mut self,
-        header: &LpHeader,
-        packet: &[u8],
-    ) -> Result<Vec<Vec<u8>>, FragmentError> {
+    pub fn fragment(&mut self, header: &LpHeader, packet: &[u8]) -> Result<Vec<Vec<u8>>, FragmentError> {
         let whole = header.wrap(packet);
         if whole.len() <= self.mtu {
             return Ok(vec![whole]);
@@ -77,16 +70,10 @@ impl Fragmenter {
         let fields = first.encode(None).len();
         // Outer head, Sequence, FragIndex, FragCount and the head of Fragment at their longest.
         let head = 2 + tlv::var_number_len(self.mtu as u64);
-        let framing = head
-            + tlv::element_len(types::SEQUENCE, 8)
-            + 2 * tlv::element_len(types::FRAG_INDEX, 2)
-            + head;
+        let framing = head + tlv::element_len(types::SEQUENCE, 8) + 2 * tlv::element_len(types::FRAG_INDEX, 2) + head;
         let room = |header| match self.mtu.checked_sub(header) {
             Some(room) if room > 0 => Ok(room),
-            _ => Err(FragmentError::NoRoom {
-                mtu: self.mtu,
-                header,
-            }),
+            _ => Err(FragmentError::NoRoom { mtu: self.mtu, header }),
         };
         let (first_room, later_room) = (room(framing + fields)?, room(framing)?);
         let (head, tail) = packet.split_at(first_room.min(packet.len()));
@@ -97,11 +84,7 @@ impl Fragmenter {
         let parts = core::iter::once(head).chain(tail.chunks(later_room));
         let mut fragments = Vec::with_capacity(count);
         for (index, part) in parts.enumerate() {
-            let mut header = if index == 0 {
-                core::mem::take(&mut first)
-            } else {
-                LpHeader::default()
-            };
+            let mut header = if index == 0 { core::mem::take(&mut first) } else { LpHeader::default() };
             header.sequence = Some(self.next_sequence);
             header.frag_index = Some(index as u64);
             header.frag_count = Some(count as u64);

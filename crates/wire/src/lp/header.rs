@@ -78,11 +78,7 @@ impl LpHeader {
     /// Encodes a network-layer packet with this header; without any field the packet stays bare, as NDNLPv2 allows.
     #[must_use]
     pub fn wrap(&self, packet: &[u8]) -> Vec<u8> {
-        if self.is_empty() {
-            packet.to_vec()
-        } else {
-            self.encode(Some(packet))
-        }
+        if self.is_empty() { packet.to_vec() } else { self.encode(Some(packet)) }
     }
 
     /// Encodes an LpPacket; without a fragment it is an idle packet.

@@ -19,9 +19,7 @@ pub use field::{ExtraField, ExtraFields, PitToken};
 pub use fragment::{FragmentError, Fragmenter, MAX_FRAGMENTS};
 pub use header::LpHeader;
 pub use nack::NackReason;
-pub use reassembly::{
-    Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats,
-};
+pub use reassembly::{Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats};
 pub use view::LpPacketView;
 
 /// Assigned TLV-TYPE numbers of NDNLPv2.

@@ -110,16 +110,7 @@ struct Partial {
 impl Partial {
     fn new(arrival: u64, deadline: Duration, count: usize) -> Self {
         let parts = vec![None; count];
-        Self {
-            arrival,
-            deadline,
-            header: None,
-            congestion_mark: None,
-            parts,
-            received: 0,
-            bytes: 0,
-            header_bytes: 0,
-        }
+        Self { arrival, deadline, header: None, congestion_mark: None, parts, received: 0, bytes: 0, header_bytes: 0 }
     }
 
     fn cost(&self) -> usize {
@@ -134,10 +125,7 @@ const fn cost_of_parts(count: usize) -> usize {
 /// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
 fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
     let acks = packet.acks().count() * size_of::<u64>();
-    let extras: usize = packet
-        .extras()
-        .map(|(_, value)| size_of::<ExtraField>() + value.len())
-        .sum();
+    let extras: usize = packet.extras().map(|(_, value)| size_of::<ExtraField>() + value.len()).sum();
     acks + extras + packet.prefix_announcement.map_or(0, <[u8]>::len)
 }
 
@@ -166,14 +154,7 @@ impl Reassembler {
     #[must_use]
     pub fn new(config: ReassemblerConfig) -> Self {
         let (partials, by_age) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            config,
-            partials,
-            by_age,
-            arrivals: 0,
-            bytes: 0,
-            stats: ReassemblyStats::default(),
-        }
+        Self { config, partials, by_age, arrivals: 0, bytes: 0, stats: ReassemblyStats::default() }
     }
 
     /// What happened so far.
@@ -228,10 +209,7 @@ impl Reassembler {
             return Ok(None);
         };
         if !packet.is_fragmented() {
-            return Ok(Some(Reassembled {
-                packet: fragment.into(),
-                header: packet.to_header(),
-            }));
+            return Ok(Some(Reassembled { packet: fragment.into(), header: packet.to_header() }));
         }
         let result = self.push_fragment(now, sender, packet, fragment);
         if result.is_err() {
@@ -247,10 +225,7 @@ impl Reassembler {
         packet: &LpPacketView<'a>,
         fragment: &[u8],
     ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
-        let (index, count) = (
-            packet.frag_index.unwrap_or(0),
-            packet.frag_count.unwrap_or(1),
-        );
+        let (index, count) = (packet.frag_index.unwrap_or(0), packet.frag_count.unwrap_or(1));
         if index >= count {
             return Err(ReassemblyError::IndexOutOfRange { index, count });
         }
@@ -273,15 +248,9 @@ impl Reassembler {
             Some(partial) => (partial.bytes, partial.cost()),
             None => (0, 0),
         };
-        let header_bytes = if index == 0 {
-            cost_of_header(packet)
-        } else {
-            0
-        };
+        let header_bytes = if index == 0 { cost_of_header(packet) } else { 0 };
         let cost = known_cost.max(cost_of_parts(count)) + header_bytes + fragment.len();
-        if known_bytes.saturating_add(fragment.len()) > self.config.max_packet
-            || cost > self.config.max_bytes
-        {
+        if known_bytes.saturating_add(fragment.len()) > self.config.max_packet || cost > self.config.max_bytes {
             self.abandon(key);
             return Err(ReassemblyError::TooLarge);
         }
@@ -316,9 +285,7 @@ impl Reassembler {
     /// Lets the oldest packets other than `key` give way until `more` bytes, and `key` itself, fit.
     fn make_room(&mut self, key: Key, more: usize) {
         let new = usize::from(!self.partials.contains_key(&key));
-        while self.bytes + more > self.config.max_bytes
-            || self.partials.len() + new > self.config.max_partials.max(1)
-        {
+        while self.bytes + more > self.config.max_bytes || self.partials.len() + new > self.config.max_partials.max(1) {
             if !self.remove_oldest_except(Some(key)) {
                 break;
             }
@@ -356,9 +323,6 @@ impl Reassembler {
         header.frag_index = None;
         header.frag_count = None;
         header.congestion_mark = partial.congestion_mark;
-        Some(Reassembled {
-            packet: packet.into(),
-            header,
-        })
+        Some(Reassembled { packet: packet.into(), header })
     }
 }

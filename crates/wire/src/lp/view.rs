@@ -42,20 +42,13 @@ impl<'a> LpPacketView<'a> {
         reader.finish()?;
         match element.typ {
             types::LP_PACKET => Self::from_element(&element),
-            net::INTEREST | net::DATA => Ok(Self {
-                fragment: Some(element.wire),
-                bare: true,
-                ..Self::default()
-            }),
+            net::INTEREST | net::DATA => Ok(Self { fragment: Some(element.wire), bare: true, ..Self::default() }),
             other => Err(element.error(Kind::NotAPacket(other))),
         }
     }
 
     fn from_element(packet: &Element<'a>) -> DecodeResult<Self> {
-        let mut view = Self {
-            fields: packet.value,
-            ..Self::default()
-        };
+        let mut view = Self { fields: packet.value, ..Self::default() };
         let mut reader = packet.nested();
         let mut previous = 0;
         while !reader.is_empty() {
@@ -63,11 +56,7 @@ impl<'a> LpPacketView<'a> {
             if !is_assigned(e.typ) && !is_ignorable(e.typ) {
                 return Err(e.error(Kind::UnknownLpField(e.typ)));
             }
-            let rank = if e.typ == types::FRAGMENT {
-                u32::MAX
-            } else {
-                e.typ
-            };
+            let rank = if e.typ == types::FRAGMENT { u32::MAX } else { e.typ };
             // A field that we do not know may be one that repeats, as Ack is.
             let repeatable = e.typ == types::ACK || !is_assigned(e.typ);
             if rank < previous || (rank == previous && !repeatable) {
@@ -129,24 +118,18 @@ impl<'a> LpPacketView<'a> {
 
     /// TxSequence numbers in Ack fields.
     pub fn acks(&self) -> impl Iterator<Item = u64> + use<'a> {
-        self.elements()
-            .filter(|e| e.typ == types::ACK)
-            .filter_map(|e| tlv::read_nni(e.value))
+        self.elements().filter(|e| e.typ == types::ACK).filter_map(|e| tlv::read_nni(e.value))
     }
 
     /// Header fields that NDNLPv2 does not assign: type and bytes.
     pub fn extras(&self) -> impl Iterator<Item = (u32, &'a [u8])> + use<'a> {
-        self.elements()
-            .filter(|e| !is_assigned(e.typ))
-            .map(|e| (e.typ, e.value))
+        self.elements().filter(|e| !is_assigned(e.typ)).map(|e| (e.typ, e.value))
     }
 
     /// The value of the first header field of this type, if it is none that NDNLPv2 assigns.
     #[must_use]
     pub fn extra(&self, typ: u32) -> Option<&'a [u8]> {
-        self.extras()
-            .find(|(t, _)| *t == typ)
-            .map(|(_, value)| value)
+        self.extras().find(|(t, _)| *t == typ).map(|(_, value)| value)
     }
 
     /// As [`Self::extra`], as a NonNegativeInteger.
@@ -204,8 +187,5 @@ fn cache_policy(element: &Element<'_>) -> DecodeResult<u64> {
             typ => return Err(e.error(Kind::UnknownLpField(typ))),
         }
     }
-    policy.ok_or(DecodeError::new(
-        element.offset,
-        Kind::Missing(types::CACHE_POLICY_TYPE),
-    ))
+    policy.ok_or(DecodeError::new(element.offset, Kind::Missing(types::CACHE_POLICY_TYPE)))
 }

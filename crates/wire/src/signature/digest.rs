@@ -3,9 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::{
-    KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type, sha256,
-};
+use super::{KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type, sha256};
 use crate::name::Name;
 
 /// SHA-256 of the signed portion: protects against accidents, proves nothing about the producer.
@@ -23,21 +21,12 @@ impl Signer for DigestSha256 {
 }
 
 impl Verifier for DigestSha256 {
-    fn verify(
-        &self,
-        found: SignatureType,
-        parts: &[&[u8]],
-        signature: &[u8],
-    ) -> Result<(), VerifyError> {
+    fn verify(&self, found: SignatureType, parts: &[&[u8]], signature: &[u8]) -> Result<(), VerifyError> {
         check_type(SignatureType::DIGEST_SHA256, found)?;
         if signature.len() != 32 {
             return Err(VerifyError::Malformed);
         }
-        if sha256(parts) == *signature {
-            Ok(())
-        } else {
-            Err(VerifyError::Mismatch)
-        }
+        if sha256(parts) == *signature { Ok(()) } else { Err(VerifyError::Mismatch) }
     }
 }
 
@@ -54,8 +43,7 @@ impl HmacSha256 {
     /// # Errors
     /// [`super::KeyError`] when the key cannot be used.
     pub fn new(key: &[u8], locator: Option<Name>) -> Result<Self, super::KeyError> {
-        let keyed =
-            Hmac::new_from_slice(key).map_err(|e| super::KeyError::malformed("HMAC key", e))?;
+        let keyed = Hmac::new_from_slice(key).map_err(|e| super::KeyError::malformed("HMAC key", e))?;
         Ok(Self { keyed, locator })
     }
 
@@ -71,9 +59,7 @@ impl HmacSha256 {
 impl core::fmt::Debug for HmacSha256 {
     /// Shows the locator, never the key.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("HmacSha256")
-            .field("locator", &self.locator)
-            .finish_non_exhaustive()
+        f.debug_struct("HmacSha256").field("locator", &self.locator).finish_non_exhaustive()
     }
 }
 
@@ -92,19 +78,12 @@ impl Signer for HmacSha256 {
 }
 
 impl Verifier for HmacSha256 {
-    fn verify(
-        &self,
-        found: SignatureType,
-        parts: &[&[u8]],
-        signature: &[u8],
-    ) -> Result<(), VerifyError> {
+    fn verify(&self, found: SignatureType, parts: &[&[u8]], signature: &[u8]) -> Result<(), VerifyError> {
         check_type(SignatureType::HMAC_WITH_SHA256, found)?;
         if signature.len() != 32 {
             return Err(VerifyError::Malformed);
         }
         // Compares in constant time, so that a forger learns nothing from how long a refusal takes.
-        self.over(parts)
-            .verify_slice(signature)
-            .map_err(|_| VerifyError::Mismatch)
+        self.over(parts).verify_slice(signature).map_err(|_| VerifyError::Mismatch)
     }
 }

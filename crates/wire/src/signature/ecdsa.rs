@@ -4,9 +4,7 @@ use p256::ecdsa::signature::{MultipartSigner, MultipartVerifier};
 use p256::ecdsa::{DerSignature, SigningKey, VerifyingKey};
 use p256::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePublicKey};
 
-use super::{
-    KeyError, KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type,
-};
+use super::{KeyError, KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type};
 use crate::name::Name;
 
 const PRIVATE: &str = "P-256 private key";
@@ -50,9 +48,7 @@ impl EcdsaP256Signer {
     /// The public half.
     #[must_use]
     pub fn verifier(&self) -> EcdsaP256Verifier {
-        EcdsaP256Verifier {
-            key: *self.key.verifying_key(),
-        }
+        EcdsaP256Verifier { key: *self.key.verifying_key() }
     }
 }
 
@@ -66,10 +62,8 @@ impl Signer for EcdsaP256Signer {
     }
 
     fn sign(&self, parts: &[&[u8]]) -> Result<Vec<u8>, SignError> {
-        let signature: p256::ecdsa::Signature = self
-            .key
-            .try_multipart_sign(parts)
-            .map_err(|e| SignError(e.to_string()))?;
+        let signature: p256::ecdsa::Signature =
+            self.key.try_multipart_sign(parts).map_err(|e| SignError(e.to_string()))?;
         Ok(signature.to_der().as_bytes().to_vec())
     }
 }
@@ -86,8 +80,7 @@ impl EcdsaP256Verifier {
     /// # Errors
     /// [`KeyError::Malformed`] when the bytes are no point of the curve.
     pub fn from_sec1(point: &[u8]) -> Result<Self, KeyError> {
-        let key =
-            VerifyingKey::from_sec1_bytes(point).map_err(|e| KeyError::malformed(PUBLIC, e))?;
+        let key = VerifyingKey::from_sec1_bytes(point).map_err(|e| KeyError::malformed(PUBLIC, e))?;
         Ok(Self { key })
     }
 
@@ -96,8 +89,7 @@ impl EcdsaP256Verifier {
     /// # Errors
     /// [`KeyError::Malformed`].
     pub fn from_spki_der(der: &[u8]) -> Result<Self, KeyError> {
-        let key =
-            VerifyingKey::from_public_key_der(der).map_err(|e| KeyError::malformed(PUBLIC, e))?;
+        let key = VerifyingKey::from_public_key_der(der).map_err(|e| KeyError::malformed(PUBLIC, e))?;
         Ok(Self { key })
     }
 
@@ -106,8 +98,7 @@ impl EcdsaP256Verifier {
     /// # Errors
     /// [`KeyError::Malformed`].
     pub fn from_spki_pem(pem: &str) -> Result<Self, KeyError> {
-        let key =
-            VerifyingKey::from_public_key_pem(pem).map_err(|e| KeyError::malformed(PUBLIC, e))?;
+        let key = VerifyingKey::from_public_key_pem(pem).map_err(|e| KeyError::malformed(PUBLIC, e))?;
         Ok(Self { key })
     }
 
@@ -116,25 +107,15 @@ impl EcdsaP256Verifier {
     /// # Errors
     /// [`KeyError::Encode`].
     pub fn to_spki_der(&self) -> Result<Vec<u8>, KeyError> {
-        let der = self
-            .key
-            .to_public_key_der()
-            .map_err(|e| KeyError::Encode(e.to_string()))?;
+        let der = self.key.to_public_key_der().map_err(|e| KeyError::Encode(e.to_string()))?;
         Ok(der.as_bytes().to_vec())
     }
 }
 
 impl Verifier for EcdsaP256Verifier {
-    fn verify(
-        &self,
-        found: SignatureType,
-        parts: &[&[u8]],
-        signature: &[u8],
-    ) -> Result<(), VerifyError> {
+    fn verify(&self, found: SignatureType, parts: &[&[u8]], signature: &[u8]) -> Result<(), VerifyError> {
         check_type(SignatureType::SHA256_WITH_ECDSA, found)?;
         let signature = DerSignature::try_from(signature).map_err(|_| VerifyError::Malformed)?;
-        self.key
-            .multipart_verify(parts, &signature)
-            .map_err(|_| VerifyError::Mismatch)
+        self.key.multipart_verify(parts, &signature).map_err(|_| VerifyError::Mismatch)
     }
 }

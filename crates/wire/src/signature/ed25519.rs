@@ -3,9 +3,7 @@
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePublicKey};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
-use super::{
-    KeyError, KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type,
-};
+use super::{KeyError, KeyLocator, SignError, SignatureType, Signer, Verifier, VerifyError, check_type};
 use crate::name::Name;
 
 const PRIVATE: &str = "Ed25519 private key";
@@ -22,10 +20,7 @@ impl Ed25519Signer {
     /// A private key as its 32-byte seed, and the name under which its certificate is found.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32], locator: Option<Name>) -> Self {
-        Self {
-            key: SigningKey::from_bytes(seed),
-            locator,
-        }
+        Self { key: SigningKey::from_bytes(seed), locator }
     }
 
     /// A private key in PKCS#8 DER.
@@ -49,9 +44,7 @@ impl Ed25519Signer {
     /// The public half.
     #[must_use]
     pub fn verifier(&self) -> Ed25519Verifier {
-        Ed25519Verifier {
-            key: self.key.verifying_key(),
-        }
+        Ed25519Verifier { key: self.key.verifying_key() }
     }
 }
 
@@ -65,10 +58,7 @@ impl Signer for Ed25519Signer {
     }
 
     fn sign(&self, parts: &[&[u8]]) -> Result<Vec<u8>, SignError> {
-        let signature = self
-            .key
-            .try_sign(&parts.concat())
-            .map_err(|e| SignError(e.to_string()))?;
+        let signature = self.key.try_sign(&parts.concat()).map_err(|e| SignError(e.to_string()))?;
         Ok(signature.to_bytes().to_vec())
     }
 }
@@ -94,8 +84,7 @@ impl Ed25519Verifier {
     /// # Errors
     /// [`KeyError::Malformed`].
     pub fn from_spki_der(der: &[u8]) -> Result<Self, KeyError> {
-        let key =
-            VerifyingKey::from_public_key_der(der).map_err(|e| KeyError::malformed(PUBLIC, e))?;
+        let key = VerifyingKey::from_public_key_der(der).map_err(|e| KeyError::malformed(PUBLIC, e))?;
         Ok(Self { key })
     }
 
@@ -104,8 +93,7 @@ impl Ed25519Verifier {
     /// # Errors
     /// [`KeyError::Malformed`].
     pub fn from_spki_pem(pem: &str) -> Result<Self, KeyError> {
-        let key =
-            VerifyingKey::from_public_key_pem(pem).map_err(|e| KeyError::malformed(PUBLIC, e))?;
+        let key = VerifyingKey::from_public_key_pem(pem).map_err(|e| KeyError::malformed(PUBLIC, e))?;
         Ok(Self { key })
     }
 
@@ -114,21 +102,13 @@ impl Ed25519Verifier {
     /// # Errors
     /// [`KeyError::Encode`].
     pub fn to_spki_der(&self) -> Result<Vec<u8>, KeyError> {
-        let der = self
-            .key
-            .to_public_key_der()
-            .map_err(|e| KeyError::Encode(e.to_string()))?;
+        let der = self.key.to_public_key_der().map_err(|e| KeyError::Encode(e.to_string()))?;
         Ok(der.as_bytes().to_vec())
     }
 }
 
 impl Verifier for Ed25519Verifier {
-    fn verify(
-        &self,
-        found: SignatureType,
-        parts: &[&[u8]],
-        signature: &[u8],
-    ) -> Result<(), VerifyError> {
+    fn verify(&self, found: SignatureType, parts: &[&[u8]], signature: &[u8]) -> Result<(), VerifyError> {
         check_type(SignatureType::ED25519, found)?;
         let signature = Signature::from_slice(signature).map_err(|_| VerifyError::Malformed)?;
         let joined;
@@ -139,8 +119,6 @@ impl Verifier for Ed25519Verifier {
                 joined.as_slice()
             }
         };
-        self.key
-            .verify_strict(message, &signature)
-            .map_err(|_| VerifyError::Mismatch)
+        self.key.verify_strict(message, &signature).map_err(|_| VerifyError::Mismatch)
     }
 }

@@ -67,17 +67,8 @@ impl<'a> SignatureInfo<'a> {
     /// Only a signature type.
     #[must_use]
     pub const fn new(signature_type: SignatureType) -> Self {
-        let anti_replay = AntiReplay {
-            nonce: None,
-            time: None,
-            seq_num: None,
-        };
-        Self {
-            signature_type,
-            key_locator: None,
-            anti_replay,
-            validity: None,
-        }
+        let anti_replay = AntiReplay { nonce: None, time: None, seq_num: None };
+        Self { signature_type, key_locator: None, anti_replay, validity: None }
     }
 
     /// Reads the value again that [`Self::from_element`] has accepted.
@@ -107,10 +98,7 @@ impl<'a> SignatureInfo<'a> {
                 _ => info.validity = Some(ValidityPeriod::from_element(&e)?),
             }
         }
-        info.signature_type = signature_type.ok_or(DecodeError::new(
-            offset,
-            Kind::Missing(types::SIGNATURE_TYPE),
-        ))?;
+        info.signature_type = signature_type.ok_or(DecodeError::new(offset, Kind::Missing(types::SIGNATURE_TYPE)))?;
         Ok(info)
     }
 
@@ -183,8 +171,7 @@ impl ValidityPeriod {
             }
         }
         Ok(Self {
-            not_before: not_before
-                .ok_or_else(|| element.error(Kind::Missing(types::NOT_BEFORE)))?,
+            not_before: not_before.ok_or_else(|| element.error(Kind::Missing(types::NOT_BEFORE)))?,
             not_after: not_after.ok_or_else(|| element.error(Kind::Missing(types::NOT_AFTER)))?,
         })
     }

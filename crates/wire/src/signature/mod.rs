@@ -73,12 +73,7 @@ pub trait Verifier {
     ///
     /// # Errors
     /// [`VerifyError`] unless the signature is of this verifier's type and correct.
-    fn verify(
-        &self,
-        found: SignatureType,
-        parts: &[&[u8]],
-        signature: &[u8],
-    ) -> Result<(), VerifyError>;
+    fn verify(&self, found: SignatureType, parts: &[&[u8]], signature: &[u8]) -> Result<(), VerifyError>;
 }
 
 /// A key that could not make a signature.
@@ -131,19 +126,12 @@ pub enum KeyError {
 
 impl KeyError {
     pub(crate) fn malformed(kind: &'static str, reason: impl fmt::Display) -> Self {
-        Self::Malformed {
-            kind,
-            reason: reason.to_string(),
-        }
+        Self::Malformed { kind, reason: reason.to_string() }
     }
 }
 
 pub(crate) fn check_type(expected: SignatureType, found: SignatureType) -> Result<(), VerifyError> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(VerifyError::WrongType { expected, found })
-    }
+    if expected == found { Ok(()) } else { Err(VerifyError::WrongType { expected, found }) }
 }
 
 /// SHA-256 of the concatenation of `parts`.

@@ -26,8 +26,7 @@ pub fn component() -> impl Strategy<Value = Component> {
 }
 
 pub fn name() -> impl Strategy<Value = Name> {
-    vec(component(), 0..6)
-        .prop_map(|components| components.iter().map(Component::as_view).collect())
+    vec(component(), 0..6).prop_map(|components| components.iter().map(Component::as_view).collect())
 }
 
 pub fn duration() -> impl Strategy<Value = Duration> {
@@ -73,38 +72,19 @@ pub fn interest() -> impl Strategy<Value = InterestParts> {
     let name = name().prop_filter("an Interest has a name", |n| !n.is_empty());
     let flags = (any::<bool>(), any::<bool>());
     let hint = vec(self::name(), 0..3);
-    let numbers = (
-        option::of(any::<[u8; 4]>()),
-        option::of(duration()),
-        option::of(any::<u8>()),
-    );
-    (
-        name,
-        flags,
-        hint,
-        numbers,
-        option::of(vec(any::<u8>(), 0..400)),
+    let numbers = (option::of(any::<[u8; 4]>()), option::of(duration()), option::of(any::<u8>()));
+    (name, flags, hint, numbers, option::of(vec(any::<u8>(), 0..400))).prop_map(
+        |(name, (can_be_prefix, must_be_fresh), hint, (nonce, lifetime, hop_limit), parameters)| InterestParts {
+            name,
+            can_be_prefix,
+            must_be_fresh,
+            hint,
+            nonce,
+            lifetime,
+            hop_limit,
+            parameters,
+        },
     )
-        .prop_map(
-            |(
-                name,
-                (can_be_prefix, must_be_fresh),
-                hint,
-                (nonce, lifetime, hop_limit),
-                parameters,
-            )| {
-                InterestParts {
-                    name,
-                    can_be_prefix,
-                    must_be_fresh,
-                    hint,
-                    nonce,
-                    lifetime,
-                    hop_limit,
-                    parameters,
-                }
-            },
-        )
 }
 
 /// What a Data packet is made of.
@@ -140,22 +120,13 @@ impl DataParts {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        self.builder()
-            .sign(&DigestSha256)
-            .expect("digests always sign")
+        self.builder().sign(&DigestSha256).expect("digests always sign")
     }
 }
 
 pub fn data() -> impl Strategy<Value = DataParts> {
-    let meta = (
-        option::of(any::<u64>()),
-        option::of(duration()),
-        option::of(component()),
-    );
-    let content = option::of(prop_oneof![
-        vec(any::<u8>(), 0..40),
-        vec(any::<u8>(), 0..2000)
-    ]);
+    let meta = (option::of(any::<u64>()), option::of(duration()), option::of(component()));
+    let content = option::of(prop_oneof![vec(any::<u8>(), 0..40), vec(any::<u8>(), 0..2000)]);
     (name(), meta, content, option::of(duration())).prop_map(
         |(name, (content_type, freshness, final_block), content, signature_time)| DataParts {
             name,
@@ -169,11 +140,7 @@ pub fn data() -> impl Strategy<Value = DataParts> {
 }
 
 pub fn extra_type() -> impl Strategy<Value = u32> {
-    (200_u32..240)
-        .prop_map(|n| n * 4)
-        .prop_filter("free for our own use", |t| {
-            !ndnweir_wire::lp::is_assigned(*t)
-        })
+    (200_u32..240).prop_map(|n| n * 4).prop_filter("free for our own use", |t| !ndnweir_wire::lp::is_assigned(*t))
 }
 
 pub fn header() -> impl Strategy<Value = LpHeader> {
@@ -189,50 +156,23 @@ pub fn header() -> impl Strategy<Value = LpHeader> {
     let reliability = (vec(any::<u64>(), 0..3), number(), any::<bool>());
     let extras = vec((extra_type(), vec(any::<u8>(), 0..12)), 0..4);
     let announcement = option::of(data());
-    (
-        fragmentation,
-        token,
-        faces,
-        nack,
-        reliability,
-        extras,
-        announcement,
-    )
-        .prop_map(
-            |(
-                fragmentation,
-                token,
-                faces,
+    (fragmentation, token, faces, nack, reliability, extras, announcement).prop_map(
+        |(fragmentation, token, faces, nack, (acks, tx_sequence, non_discovery), extras, announcement)| {
+            let mut header = LpHeader {
                 nack,
-                (acks, tx_sequence, non_discovery),
-                extras,
-                announcement,
-            )| {
-                let mut header = LpHeader {
-                    nack,
-                    acks,
-                    tx_sequence,
-                    non_discovery,
-                    prefix_announcement: announcement.map(|d| d.encode()),
-                    pit_token: token.map(|t| PitToken::new(&t).expect("1 to 32 bytes")),
-                    ..LpHeader::default()
-                };
-                (
-                    header.sequence,
-                    header.frag_index,
-                    header.frag_count,
-                    header.hop_count,
-                ) = fragmentation;
-                (
-                    header.incoming_face_id,
-                    header.next_hop_face_id,
-                    header.cache_policy,
-                    header.congestion_mark,
-                ) = faces;
-                for (typ, value) in extras {
-                    header.set_extra(typ, &value).expect("free type");
-                }
-                header
-            },
-        )
+                acks,
+                tx_sequence,
+                non_discovery,
+                prefix_announcement: announcement.map(|d| d.encode()),
+                pit_token: token.map(|t| PitToken::new(&t).expect("1 to 32 bytes")),
+                ..LpHeader::default()
+            };
+            (header.sequence, header.frag_index, header.frag_count, header.hop_count) = fragmentation;
+            (header.incoming_face_id, header.next_hop_face_id, header.cache_policy, header.congestion_mark) = faces;
+            for (typ, value) in extras {
+                header.set_extra(typ, &value).expect("free type");
+            }
+            header
+        },
+    )
 }
