@@ -120,8 +120,8 @@ pub struct ReportArgs {
     /// One result folder to redraw, or two to compare
     #[arg(required = true, num_args = 1..=2, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Folder for the comparison of two [default: results/compare]
-    #[arg(long, short, value_name = "DIR")]
+    /// Where to write the comparison of two [default: comparison.html]
+    #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 

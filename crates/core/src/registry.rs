@@ -82,6 +82,9 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Bic = consumer::bic::Bic;
     Cubic = consumer::cubic::Cubic;
     Pcon = consumer::pcon::Pcon;
+    AimdYe = consumer::aimd_ye::AimdYe;
+    Icp = consumer::icp::Icp;
+    Raaqm = consumer::raaqm::Raaqm;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -105,10 +108,13 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Multicast = strategy::multicast::Multicast;
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
+    Rfa = strategy::rfa::Rfa;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     None = meter::none::None;
+    HbHcm = meter::hbhcm::HbHcm;
+    PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
 });
 

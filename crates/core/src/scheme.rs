@@ -79,7 +79,64 @@ const NAMED: &[Named] = &[
         summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
         composition: || pcon("bic"),
     },
+    Named {
+        name: "pcon-aimd",
+        summary: "PCON's marks and forwarding under AIMD: ConsumerPcon's default window law",
+        composition: || pcon("aimd"),
+    },
+    Named {
+        name: "pcon-cubic",
+        summary: "PCON's marks and forwarding under CUBIC as ConsumerPcon has it",
+        composition: || pcon("cubic"),
+    },
+    Named {
+        name: "packet-pair",
+        summary: "pcon-aimd that takes its first window from a packet pair instead of slow start",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "rp-a",
+        summary: "resource pooling A: pcon-ndnsim with marks aimed at flows with large windows",
+        composition: || pooling(json!({})),
+    },
+    Named {
+        name: "rp-ab",
+        summary: "resource pooling A + B: of the marks of several paths a branching router passes on the first",
+        composition: || pooling(json!({ "suppress": "others" })),
+    },
+    Named {
+        name: "rp-abc",
+        summary: "resource pooling A + B + C: shares shift in proportion to the flows on the congested link",
+        composition: || pooling(json!({ "suppress": "others", "flow_aware": true })),
+    },
+    Named {
+        name: "icp",
+        summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
+        composition: || json!({ "consumer": "icp", "strategy": "best-route" }),
+    },
+    Named {
+        name: "omcc-rf",
+        summary: "OMCC-RF as HbHCM + PAQM was compared with it: RAAQM per route, greedy request forwarding",
+        composition: || {
+            let consumer = json!({ "name": "raaqm", "preset": "ye" });
+            json!({ "consumer": consumer, "strategy": greedy_rfa(), "meter": "path-label" })
+        },
+    },
+    Named {
+        name: "hbhcm",
+        summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
+        composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
+    },
 ];
+
+/// Request forwarding as the simulator of Ye et al. does it.
+fn greedy_rfa() -> Value {
+    json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
 
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
 fn stock(consumer: &str) -> Value {
@@ -89,6 +146,11 @@ fn stock(consumer: &str) -> Value {
 /// A consumer over PCON's marks and forwarding.
 fn pcon(consumer: &str) -> Value {
     json!({ "consumer": consumer, "marker": "codel-pcon", "strategy": "pcon", "interest-marks": "copy" })
+}
+
+/// Resource pooling with PCON's strategy as `strategy` says.
+fn pooling(strategy: Value) -> Value {
+    json!({ "base": "pcon-ndnsim", "marker": "cwnd-codel", "strategy": strategy, "meter": "pooling" })
 }
 
 impl Scheme {
@@ -290,5 +352,22 @@ mod tests {
         let scheme = Scheme::resolve("x", &json!({ "base": "fixed", "consumer": { "window": 3.0 } })).unwrap();
         assert_eq!(scheme.part(Family::Consumer).name, "fixed");
         assert_eq!(scheme.part(Family::Consumer).params["window"], 3.0);
+    }
+
+    #[test]
+    fn one_key_of_a_table_within_a_component_changes_alone() {
+        let cap = json!({ "base": "packet-pair", "consumer": { "startup": { "cap": 9.0 } } });
+        let scheme = Scheme::resolve("x", &cap).unwrap();
+        assert_eq!(scheme.part(Family::Consumer).params["startup"], json!({ "kind": "packet-pair", "cap": 9.0 }));
+    }
+
+    #[test]
+    fn a_run_carries_only_the_fields_that_the_scheme_needs_as_it_is_set() {
+        let fields = |name: &str| Scheme::named(name).unwrap().fields();
+        assert_eq!(fields("pcon-ndnsim"), []);
+        assert_eq!(fields("packet-pair"), [Field::PathLabel]);
+        assert_eq!(fields("rp-a"), [Field::ConsumerWindow]);
+        assert_eq!(fields("rp-ab"), [Field::ConsumerWindow, Field::MarksFiltered]);
+        assert_eq!(fields("rp-abc"), [Field::ConsumerWindow, Field::FlowCount, Field::MarksFiltered]);
     }
 }

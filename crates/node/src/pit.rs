@@ -142,7 +142,7 @@ impl Pit {
         let entry = Entry {
             name: packet.name,
             first: InRecord::of(packet, face, now),
-            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 0 },
+            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
             spill: NIL,
             mark: 0,
             note: 0,
@@ -279,6 +279,21 @@ impl Pit {
         let last = ins.iter().map(|&(_, expiry)| expiry).max().unwrap_or(expiry);
         self.wheel.set(slot, last, now);
         renewed
+    }
+
+    /// Takes one of several downstreams out.
+    pub(crate) fn leave(&mut self, slot: u32, face: FaceId, now: Time) -> Option<InRecord> {
+        let entry = &self.entries[slot as usize];
+        if !entry.ins_spilled {
+            return None;
+        }
+        let ins = &mut self.spills[entry.spill as usize].ins;
+        let found = ins.iter().position(|(record, _)| record.face == face)?;
+        let (left, _) = ins.remove(found);
+        if let Some(last) = ins.iter().map(|&(_, expiry)| expiry).max() {
+            self.wheel.set(slot, last, now);
+        }
+        Some(left)
     }
 
     /// What was sent for an entry.

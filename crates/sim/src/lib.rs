@@ -13,7 +13,6 @@ pub mod port;
 pub mod requests;
 pub mod routing;
 pub mod schedule;
-pub mod stub;
 pub mod topology;
 
 pub use engine::{PacketTap, RunOptions, run};

@@ -175,6 +175,40 @@ pub struct Consumer {
     pub lifetime: Span,
 }
 
+/// What shares names: an object, or a whole catalogue of single-segment objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The prefix.
+    pub prefix: u32,
+    /// The object; 0 for a catalogue.
+    pub object: u32,
+    /// Whether it is a catalogue, whose segments are objects.
+    pub catalogue: bool,
+}
+
+impl Consumer {
+    /// The flow it asks for. All catalogue consumers of a prefix share one, whatever their object numbers.
+    pub fn flow(&self) -> Flow {
+        match self.traffic {
+            Traffic::Zipf { .. } => Flow { prefix: self.prefix, object: 0, catalogue: true },
+            _ => Flow { prefix: self.prefix, object: self.object, catalogue: false },
+        }
+    }
+}
+
+impl Network {
+    /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
+    pub fn flows(&self) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        for flow in self.consumers.iter().map(Consumer::flow) {
+            if !flows.contains(&flow) {
+                flows.push(flow);
+            }
+        }
+        flows
+    }
+}
+
 /// How FIBs are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routes {

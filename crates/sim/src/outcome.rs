@@ -43,25 +43,32 @@ impl Default for EventHash {
     }
 }
 
-/// What became of the Interests of one consumer: every one is counted in exactly one of the last four.
+/// What became of the Interests of one consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Interests sent, retransmissions included.
     pub interests: u64,
-    /// Answered with the first Data of their segment.
+    /// Segments answered with Data.
     pub answered: u64,
     /// Answered with a NACK.
     pub refused: u64,
-    /// Given up or replaced by a retransmission before an answer came.
+    /// Given up, or to be replaced by a retransmission.
     pub timed_out: u64,
     /// Outstanding at the end.
     pub pending: u64,
 }
 
 impl Account {
+    /// Segments whose Data came after their Interest had been given up or refused and before another was sent: they
+    /// are counted twice in the fields above. Negative if Interests are missing.
+    pub const fn late(&self) -> i64 {
+        (self.answered + self.refused + self.timed_out + self.pending) as i64 - self.interests as i64
+    }
+
     /// Whether every Interest is accounted for.
     pub const fn balances(&self) -> bool {
-        self.interests == self.answered + self.refused + self.timed_out + self.pending
+        let late = self.late();
+        late >= 0 && late as u64 <= self.refused + self.timed_out && late as u64 <= self.answered
     }
 }
 

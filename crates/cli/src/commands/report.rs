@@ -3,7 +3,7 @@
 use super::print;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use ndnweir_lab::report;
+use ndnweir_lab::{report, results};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
@@ -13,14 +13,17 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
             print(&format!("report: {}\n", one.join("report.html").display()))
         }
         [before, after, ..] => {
-            let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("compare"));
+            let out = args.out.clone().unwrap_or_else(|| PathBuf::from("comparison.html"));
             compare(before, after, &out)
         }
         [] => Err(Failure::Input("name one or two result folders".into())),
     }
 }
 
-fn compare(before: &Path, after: &Path, out: &PathBuf) -> Result<(), Failure> {
-    report::write_comparison(before, after, out).map_err(Failure::input)?;
-    print(&format!("comparison: {}\n", out.join("report.html").display()))
+fn compare(before: &Path, after: &Path, out: &Path) -> Result<(), Failure> {
+    let read = |folder| results::read(folder).map_err(Failure::input);
+    let labels = (before.display().to_string(), after.display().to_string());
+    let page = report::compare(&read(before)?, &read(after)?, (&labels.0, &labels.1));
+    std::fs::write(out, page).map_err(|e| Failure::work(format!("{}: {e}", out.display())))?;
+    print(&format!("comparison: {}\n", out.display()))
 }

@@ -5,11 +5,18 @@
 //! Most consumers are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
 pub mod aimd;
+pub mod aimd_ye;
 pub mod bic;
 pub mod cubic;
 pub mod fixed;
+pub mod icp;
 pub mod pcon;
+mod preset;
+pub mod raaqm;
+pub mod rtt_window;
 pub mod startup;
+#[cfg(test)]
+mod testing;
 pub mod windowed;
 
 use crate::ctx::Ctx;

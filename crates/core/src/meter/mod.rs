@@ -2,7 +2,12 @@
 //!
 //! One instance per node.
 
+pub mod hbhcm;
+pub mod hbhcm_base;
+pub mod hbhcm_pair;
 pub mod none;
+pub mod paqm;
+pub mod path_label;
 pub mod pooling;
 
 use crate::ctx::Ctx;

@@ -27,6 +27,9 @@ pub struct RttEstimator {
 
 const MEAN_GAIN: f64 = 0.125;
 const DEVIATION_GAIN: f64 = 0.25;
+/// The clock's granularity G of RFC 6298 §2.3, 1 ns: a path whose round trips never vary must not time out just when its
+/// Data arrives.
+const GRANULARITY: f64 = 1.0;
 
 impl RttEstimator {
     /// An estimator without samples.
@@ -59,7 +62,7 @@ impl RttEstimator {
                 }
             }
         }
-        self.rto = self.bounded(self.srtt + self.timer.deviations * self.deviation);
+        self.rto = self.bounded(self.estimate());
     }
 
     /// Doubles the timeout, up to the timer's bounds: after a timed-out segment (ndnSIM) or loss event (ndn-cxx).
@@ -76,8 +79,7 @@ impl RttEstimator {
         let ns = match self.timer.estimator {
             Estimator::Ndnsim => {
                 let (min, max) = self.bounds();
-                let estimate = self.srtt + self.timer.deviations * self.deviation;
-                (f64::from(self.multiplier) * estimate.max(min)).min(max)
+                (f64::from(self.multiplier) * self.estimate().max(min)).min(max)
             }
             Estimator::NdnCxx => self.rto,
         };
@@ -97,6 +99,11 @@ impl RttEstimator {
     /// The back-off multiplier, 1 after a sample.
     pub fn multiplier(&self) -> u32 {
         self.multiplier
+    }
+
+    fn estimate(&self) -> f64 {
+        let granularity = if self.sampled { GRANULARITY } else { 0.0 };
+        self.srtt + (self.timer.deviations * self.deviation).max(granularity)
     }
 
     fn bounds(&self) -> (f64, f64) {
@@ -187,6 +194,17 @@ mod tests {
         assert_eq!(rtt.rto(), ms(60_000));
         rtt.sample(ms(100), 0);
         assert_eq!(rtt.rto(), Span::from_micros(250_000));
+    }
+
+    #[test]
+    fn the_timeout_stays_above_a_round_trip_that_never_varies() {
+        for timer in [Timer::default(), Timer::ndn_cxx()] {
+            let mut rtt = RttEstimator::new(timer);
+            for _ in 0..1000 {
+                rtt.sample(ms(300), 10);
+            }
+            assert!(rtt.rto() > ms(300) && rtt.rto() < ms(301), "{:?}", rtt.rto());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod best_route;
 pub mod multicast;
 pub mod pcon;
 pub mod random;
+pub mod rfa;
 pub mod selective;
 
 use crate::ctx::Ctx;

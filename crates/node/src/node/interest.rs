@@ -148,6 +148,10 @@ impl Node {
             self.refuse(now, slot, reason, packet);
             return;
         }
+        if let Some((face, reason)) = choice.refusal_of_one() {
+            self.refuse_one(now, slot, face, reason, packet);
+            return;
+        }
         let Some(reason) = rejection.filter(|_| !sent) else { return };
         self.try_others(now, slot, prefix, in_face, packet, choice, reason);
     }

@@ -57,6 +57,8 @@ impl Node {
         if choice.copies().is_empty() && !choice.is_held() {
             if let Some(reason) = choice.refusal() {
                 self.refuse(now, slot, reason, &packet);
+            } else if let Some((face, reason)) = choice.refusal_of_one() {
+                self.refuse_one(now, slot, face, reason, &packet);
             }
         } else {
             let interest = self.restored(&packet, slot);

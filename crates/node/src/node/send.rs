@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::counters::DropCause;
+use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
@@ -100,19 +101,39 @@ impl Node {
         self.emit(now, face, nack);
     }
 
-    /// Answers every downstream of an entry with a NACK and forgets the entry. The NACKs carry the tag and, if `cause`
-    /// is itself a NACK, the mark of what caused them.
-    pub(super) fn refuse(&mut self, now: Time, slot: u32, reason: NackReason, cause: &Packet) {
+    /// A NACK to one downstream. It carries the tag and, if `cause` is itself a NACK, the mark of what caused it.
+    fn nack_downstream(&mut self, now: Time, record: &InRecord, reason: NackReason, cause: &Packet) {
         let mark = if cause.kind == Kind::Nack { cause.mark } else { 0 };
+        let nack = Packet { nonce: record.nonce, size: record.size(), ..cause.nack(reason) };
+        self.send_nack(now, record.face, Packet { mark, lifetime_ms: 0, payload: 0, ..nack });
+        self.counters.refused += 1;
+    }
+
+    /// Answers one downstream with a NACK; the entry stays for the others.
+    pub(super) fn refuse_one(&mut self, now: Time, slot: u32, face: FaceId, reason: NackReason, cause: &Packet) {
+        if self.pit.ins(slot) == 1 {
+            if self.pit.downstream(slot, 0).0.face == face {
+                self.refuse(now, slot, reason, cause);
+            }
+            return;
+        }
+        let Some(record) = self.pit.leave(slot, face, now) else { return };
+        self.counters.pending -= 1;
+        if self.metering {
+            self.faces[face.index()].flows.remove(cause.name.flow);
+        }
+        self.nack_downstream(now, &record, reason, cause);
+    }
+
+    /// Answers every downstream of an entry with a NACK and forgets the entry.
+    pub(super) fn refuse(&mut self, now: Time, slot: u32, reason: NackReason, cause: &Packet) {
         for i in 0..self.pit.ins(slot) {
             let (record, expiry) = self.pit.downstream(slot, i);
             if expiry < now {
                 self.counters.expired += 1;
-                continue;
+            } else {
+                self.nack_downstream(now, &record, reason, cause);
             }
-            let nack = Packet { nonce: record.nonce, size: record.size(), tag: cause.tag, ..cause.nack(reason) };
-            self.send_nack(now, record.face, Packet { mark, lifetime_ms: 0, payload: 0, ..nack });
-            self.counters.refused += 1;
         }
         self.bury(slot);
         self.forget(now, slot, FaceId::NONE, Outcome::Superseded);

@@ -72,7 +72,7 @@ fn sending_again_by_the_same_face_renews_the_record_and_gives_back_the_former_no
         record.nacked = Some(NackReason::Congestion);
     }
     assert_eq!(pit.record_sent(slot, FaceId(1), 8, ms(3)), Some(7));
-    let expected = OutRecord { sent: ms(3), nonce: 8, face: FaceId(1), nacked: None, resent: true };
+    let expected = OutRecord { sent: ms(3), nonce: 8, face: FaceId(1), nacked: None, sends: 2 };
     assert_eq!(pit.sent(slot), [expected]);
 }
 

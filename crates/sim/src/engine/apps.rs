@@ -3,10 +3,10 @@
 use crate::observer::{ConsumerCounters, ConsumerId, Delivery, PathId};
 use crate::outcome::Account;
 use crate::requests::Requests;
-use crate::stub::Fetcher;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Bytes, Time};
+use ndnweir_node::Fetcher;
 
 /// What asks.
 pub(super) enum Asker {
@@ -152,13 +152,18 @@ impl App {
         let c = self.counters();
         let refused = match &self.asker {
             Asker::Fetch(_) => c.nacks,
+            // A NACK does not end a request: it waits for its lifetime.
+            Asker::Requests(_) => 0,
+        };
+        let given_up = match &self.asker {
+            Asker::Fetch(fetcher) => fetcher.counters().losses,
             Asker::Requests(_) => 0,
         };
         Account {
             interests: c.interests,
             answered: c.segments,
             refused,
-            timed_out: c.timeouts,
+            timed_out: c.timeouts + given_up,
             pending: c.in_flight.into(),
         }
     }

@@ -6,7 +6,7 @@ use super::planner::Control;
 use super::sampling::Sampler;
 use super::{Engine, Local, Net, Place, RunOptions, Source};
 use crate::link::Way;
-use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
+use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
@@ -15,7 +15,6 @@ use crate::requests::Requests;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
-use crate::stub::{Fetcher, FetcherConfig, Server, ServerConfig};
 use crate::topology::{NONE, Topology, Wire};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::Rng;
@@ -24,7 +23,7 @@ use ndnweir_core::ids::{FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Span, Time};
-use ndnweir_node::{FaceConfig, Node, NodeConfig};
+use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -119,27 +118,19 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.faults.serve(producer.node as u32, producer.prefix, face);
             self.servers.push(Server::new(ServerConfig {
                 payload: producer.payload,
-                size: producer.size,
+                data_size: producer.size,
                 freshness: producer.freshness,
-                last: None,
+                last_segment: None,
             }));
         }
         Ok(())
     }
 
     fn add_apps(&mut self, scheme: &Scheme, layout: &mut FieldLayout) -> Result<(), NetworkError> {
-        let mut flows: Vec<(u32, u32, bool)> = Vec::new();
+        let flows = self.network.flows();
         for (i, consumer) in self.network.consumers.iter().enumerate() {
             let number = i as u32;
-            // A catalogue is one flow, whatever the object numbers of its consumers.
-            let name = match consumer.traffic {
-                Traffic::Zipf { .. } => (consumer.prefix, 0, true),
-                _ => (consumer.prefix, consumer.object, false),
-            };
-            let flow = flows.iter().position(|&known| known == name).unwrap_or_else(|| {
-                flows.push(name);
-                flows.len() - 1
-            });
+            let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
             let requests =
@@ -160,6 +151,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         lifetime: consumer.lifetime,
                         trace: self.trace,
                         max_window: MAX_WINDOW,
+                        loss: None,
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built.map_err(error)?)))
                 }
@@ -171,7 +163,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
-        for (number, (prefix, _, _)) in flows.into_iter().enumerate() {
+        for (number, Flow { prefix, .. }) in flows.into_iter().enumerate() {
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(prefix)));

@@ -1,5 +1,7 @@
 use super::super::harness::{Bench, nacked, sent};
 use super::*;
+use crate::fields::{FieldLayout, Fields};
+use crate::packet::Kind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -118,6 +120,96 @@ fn a_change_of_routes_keeps_what_it_can() {
     bench.route(&[]);
     assert!(bench.shares().is_empty());
     assert_eq!(bench.choice(0, 0, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+}
+
+/// The slots of a strategy that needs all three header fields, in their order.
+fn slots() -> [Slot; 3] {
+    let mut layout = FieldLayout::new();
+    Pcon::FIELDS.iter().map(|&field| layout.slot(field).unwrap()).collect::<Vec<_>>().try_into().unwrap()
+}
+
+/// A marked Data with this flow count and distance.
+fn marked(flows: u32, distance: u32) -> Packet {
+    let mut packet = Packet { kind: Kind::Data, mark: 1, ..Packet::default() };
+    packet.fields.set(slots()[0], flows);
+    packet.fields.set(slots()[1], distance);
+    packet
+}
+
+fn pooling(suppress: &str) -> Value {
+    json!({ "distance": "hops", "flow_aware": true, "suppress": suppress })
+}
+
+// Equations 1 to 4 by Python's fractions. 1 flow at 1 hop: 0.98; at 2 hops 1 − 0.01: 0.9702; 3 flows at 2 hops
+// 1 − 0.03: 0.941094; 100 flows would take twice the share, so all of it.
+#[test]
+fn a_reaction_grows_with_the_flows_and_weakens_with_the_distance() {
+    let mut bench = bench(pooling("all"), &[(1, 1), (2, 2)]);
+    for (flows, distance, first) in [(1, 1, 0.98), (1, 2, 0.9702), (3, 2, 0.941_094), (100, 1, 0.0)] {
+        bench.data_with(0, FaceId(1), &marked(flows, distance), false, &Fields::default());
+        close(&bench.shares(), &[first, 1.0 - first]);
+    }
+}
+
+// Equation 4 at R1 of the paper's topology: 2 flows, share 0.75 of the other face: 0.75 − 0.75 · 0.02 · 2 = 0.72.
+#[test]
+fn two_flows_on_the_congested_link_double_the_step_and_what_is_not_switched_on_is_ignored() {
+    let mut bench = bench(json!({ "flow_aware": true, "init": "equal" }), &[(1, 1), (2, 2)]);
+    let steps = (0..35).find(|_| {
+        bench.data_with(0, FaceId(2), &marked(1, 9), false, &Fields::default());
+        bench.shares()[0] > 0.75
+    });
+    assert_eq!(steps, Some(34), "0.5 · 0.98^35 = 0.2465");
+    let before = bench.shares()[0];
+    bench.data_with(0, FaceId(1), &marked(2, 9), false, &Fields::default());
+    close(&bench.shares(), &[before * 0.96, 1.0 - before * 0.96]);
+}
+
+#[test]
+fn a_mark_without_count_and_distance_counts_as_one_flow_one_hop_away() {
+    let mut bench = bench(pooling("none"), &[(1, 1), (2, 2)]);
+    bench.data(FaceId(1), 1, false);
+    close(&bench.shares(), &[0.98, 0.02]);
+}
+
+#[test]
+fn marks_held_back_still_move_shares() {
+    let mut bench = bench(json!({ "suppress": "others" }), &[(1, 1), (2, 2)]);
+    let (data, asked) = (Packet { kind: Kind::Data, mark: 2, ..Packet::default() }, Fields::default());
+    assert_eq!(bench.data_with(1000, FaceId(1), &data, false, &asked), 2);
+    close(&bench.shares(), &[0.98, 0.02]);
+    assert_eq!(bench.data_with(1050, FaceId(2), &data, false, &asked), 0);
+    // 0.02 · 0.02 = 0.0004 back from the second face.
+    close(&bench.shares(), &[0.9804, 0.0196]);
+    assert_eq!(bench.data_with(1060, FaceId(1), &data, false, &asked), 2);
+    assert_eq!(bench.data_with(1110, FaceId(2), &data, false, &asked), 2);
+}
+
+#[test]
+fn only_the_branching_router_nearest_the_consumer_holds_marks_back() {
+    let data = Packet { kind: Kind::Data, mark: 1, ..Packet::default() };
+    let mut filtered = Fields::default();
+    filtered.set(FieldLayout::new().slot(Field::MarksFiltered).unwrap(), 1);
+    let both = |hops: &[(u16, u32)], asked: &Fields| {
+        let mut bench = bench(json!({ "suppress": "all" }), hops);
+        [1, 2].map(|face| bench.data_with(1000, FaceId(face), &data, false, asked))
+    };
+    assert_eq!(both(&[(1, 1), (2, 2)], &Fields::default()), [1, 0]);
+    assert_eq!(both(&[(1, 1), (2, 2)], &filtered), [1, 1], "a router nearer the consumer does it");
+    assert_eq!(both(&[(1, 1), (0, 2)], &Fields::default()), [1, 1], "the way back is no branch");
+}
+
+#[test]
+fn a_branching_router_says_in_the_interest_that_it_filters() {
+    let slot = FieldLayout::new().slot(Field::MarksFiltered).unwrap();
+    let said = |suppress: &str, hops: &[(u16, u32)]| {
+        let mut fields = Fields::default();
+        bench(json!({ "suppress": suppress }), hops).choice(0, 0, Arrival::New, &[]).write_stamp(&mut fields);
+        fields.get(slot)
+    };
+    assert_eq!(said("all", &[(1, 1), (2, 2)]), 1);
+    assert_eq!(said("all", &[(1, 1), (0, 2)]), 0, "one eligible next hop only");
+    assert_eq!(said("none", &[(1, 1), (2, 2)]), 0);
 }
 
 proptest! {

@@ -1,0 +1,80 @@
+//! The last round-trip times, with their extremes: what ICP sets its timer by and RAAQM its probabilities.
+
+use crate::units::Span;
+
+/// The most samples a window may be asked to hold.
+pub const MOST: u32 = 1000;
+
+/// A sliding window of round-trip times.
+#[derive(Clone, Debug)]
+pub struct RttWindow {
+    samples: Vec<Span>,
+    size: usize,
+    next: usize,
+    extremes: Option<(Span, Span)>,
+}
+
+impl RttWindow {
+    /// Holds the last `size` samples, at least 1.
+    pub fn new(size: u32) -> RttWindow {
+        let size = size.clamp(1, MOST) as usize;
+        RttWindow { samples: Vec::new(), size, next: 0, extremes: None }
+    }
+
+    /// Takes in a sample; the oldest leaves if there are too many.
+    pub fn push(&mut self, rtt: Span) {
+        let gone = if self.is_full() {
+            let gone = std::mem::replace(&mut self.samples[self.next], rtt);
+            self.next = (self.next + 1) % self.size;
+            Some(gone)
+        } else {
+            self.samples.push(rtt);
+            None
+        };
+        self.extremes = match self.extremes {
+            Some((least, most)) if gone.is_none_or(|gone| gone != least && gone != most) => {
+                Some((least.min(rtt), most.max(rtt)))
+            }
+            _ => self.samples.iter().min().copied().zip(self.samples.iter().max().copied()),
+        };
+    }
+
+    /// Whether it holds as many as it can.
+    pub fn is_full(&self) -> bool {
+        self.samples.len() == self.size
+    }
+
+    /// The shortest and the longest; none while empty.
+    pub fn extremes(&self) -> Option<(Span, Span)> {
+        self.extremes
+    }
+}
+
+/// Checks a number of samples.
+pub fn check_samples(name: &str, samples: u32) -> Result<(), String> {
+    if (1..=MOST).contains(&samples) {
+        return Ok(());
+    }
+    Err(format!("{name} = {samples} must be from 1 to {MOST}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extremes_are_those_of_the_last_samples_only() {
+        let mut window = RttWindow::new(3);
+        assert_eq!(window.extremes(), None);
+        let mut push = |ms| {
+            window.push(Span::from_millis(ms));
+            let (least, most) = window.extremes().unwrap();
+            (least.millis(), most.millis(), window.is_full())
+        };
+        assert_eq!(push(20), (20.0, 20.0, false));
+        assert_eq!(push(50), (20.0, 50.0, false));
+        assert_eq!(push(30), (20.0, 50.0, true));
+        assert_eq!(push(40), (30.0, 50.0, true));
+        assert_eq!(push(40), (30.0, 40.0, true));
+    }
+}

@@ -1,0 +1,300 @@
+//! `hbhcm`: hop-by-hop congestion measurement, and marks from what it measures (PAQM).
+//!
+//! Every node writes into each Data how long it waited for it; the next node subtracts that from its own wait and has
+//! the round trip of the hop between them, whatever lies on it. The least such time is the base; what exceeds it is
+//! queueing delay, and a delay law turns it into marks.
+//!
+//! Source: Ye, Lee, Qiao, "Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN" (2020),
+//! sections III and IV; constants that the text leaves out from the first author's simulator.
+//! Ours: what is written is per downstream, from the arrival of *its* Interest, as an aggregated Interest waits less
+//! long than the one forwarded; Interests sent twice give no measure, and the downstream is told so; a negative hop is
+//! discarded. Producers and caches write their own (small) wait, so "no measure" and "zero" differ.
+//! Any registered marker can stand in for PAQM-CoDel: it sees the hop's queueing delay as sojourn time.
+
+use super::hbhcm_base::HopBase;
+use super::hbhcm_pair::PacketPair;
+use super::paqm::{Constants, PaqmCodel, Smoothed, Spacing, State, red_marks};
+use super::path_label::Form;
+use super::{DataIn, DataOut, Meter};
+use crate::component::{Component, Env};
+use crate::ctx::Ctx;
+use crate::fields::{Field, FieldLayout, Slot};
+use crate::ids::FaceId;
+use crate::packet::{Kind, Packet};
+use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
+use crate::registry::AnyMarker;
+use crate::units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Written where the sender has no valid measure of its own; the receiver skips the sample.
+const NO_MEASURE: u32 = u32::MAX;
+/// The unit of [`Field::HopRtt`].
+const UNIT: u64 = 100;
+
+/// Bytes of a full packet, where nothing better is known.
+const FULL: u64 = 1500;
+
+/// The paper's law, and the name that selects it.
+const PAQM_CODEL: &str = "paqm-codel";
+/// The RED form of the authors' simulator.
+const PAQM_RED: &str = "paqm-red";
+
+/// Parameters of [`HbHcm`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// What turns delay into marks: `paqm-codel` (section IV.B), `paqm-red` (simulator), or the name of any marker.
+    #[schemars(schema_with = "law_schema")]
+    pub law: String,
+    /// Parameters of the marker that `law` names; none for the two laws above.
+    pub law_params: Map<String, Value>,
+    /// paqm-codel: queueing delay that is tolerated; section IV.B.
+    pub target: Span,
+    /// paqm-codel: how long the delay may exceed the target before the first mark; section IV.B.
+    pub interval: Span,
+    /// paqm-codel: the reading of equation (6).
+    pub spacing: Spacing,
+    /// paqm-codel: delay from which every Data is marked; none in the paper, "100ms" in the authors' simulator for several
+    /// paths.
+    pub immediate: Option<Span>,
+    /// paqm-red: delay up to which nothing is marked; authors' simulator.
+    pub red_min: Span,
+    /// paqm-red: delay from which every Data is marked; authors' simulator.
+    pub red_max: Span,
+    /// Weight of the newest delay in the mean the law sees, in (0, 1]; 1 is the delay itself (the paper).
+    pub smoothing: f64,
+    /// Whether the base depends on the packet size (section III.C).
+    pub size_compensation: bool,
+    /// How long a minimum counts as base; without it for ever (the paper).
+    pub base_window: Option<Span>,
+    /// Whether to measure hops whose far end writes no measure; the hop then reaches to the producer or to the last
+    /// node that measures (section III.B: the field starts at 0).
+    pub plain_ends: bool,
+    /// Whether to estimate the bottleneck's bandwidth by packet pairs, and from it the queue (equation 5, section V).
+    pub packet_pair: bool,
+    /// Whether to stamp path labels too, in the shifted form of `path-label`.
+    pub path_labels: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            law: PAQM_CODEL.into(),
+            law_params: Map::new(),
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            spacing: Spacing::Compounding,
+            immediate: None,
+            red_min: Span::from_millis(10),
+            red_max: Span::from_millis(50),
+            smoothing: 1.0,
+            size_compensation: true,
+            base_window: None,
+            plain_ends: true,
+            packet_pair: false,
+            path_labels: false,
+        }
+    }
+}
+
+/// The schema of [`Params::law`]: the laws there are.
+fn law_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let markers = AnyMarker::ALL.iter().map(|info| info.name);
+    let names: Vec<_> = [PAQM_CODEL, PAQM_RED].into_iter().chain(markers).collect();
+    schemars::json_schema!({ "type": "string", "enum": names })
+}
+
+/// What marks one face's Data.
+enum Law {
+    PaqmCodel(PaqmCodel),
+    PaqmRed,
+    Marker(Box<AnyMarker>),
+}
+
+struct Hop {
+    base: HopBase,
+    pair: PacketPair,
+    mean: Smoothed,
+    law: Law,
+    state: State,
+    known_base: Span,
+    marks: u64,
+}
+
+/// The meter.
+pub struct HbHcm {
+    params: Params,
+    rtt: Slot,
+    label: Slot,
+    layout: FieldLayout,
+    hops: Vec<Option<Box<Hop>>>,
+}
+
+impl Component for HbHcm {
+    const NAME: &'static str = "hbhcm";
+    const SUMMARY: &'static str = "measures the queueing delay of every hop and marks Data by it (PAQM-CoDel)";
+    const SOURCE: &'static str = "Ye, Lee, Qiao 2020 (HbHCM + PAQM), sections III and IV";
+    const FIELDS: &'static [Field] = &[Field::HopRtt, Field::PathLabel];
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), String> {
+        if !(params.smoothing > 0.0 && params.smoothing <= 1.0) {
+            return Err(format!("smoothing = {} must be above 0 and at most 1", params.smoothing));
+        }
+        if params.red_max <= params.red_min {
+            return Err(format!("red_max = {} must be above red_min = {}", params.red_max, params.red_min));
+        }
+        if params.law == PAQM_CODEL || params.law == PAQM_RED {
+            return match params.law_params.is_empty() {
+                true => Ok(()),
+                false => Err(format!("law_params are for markers; {} takes its own parameters", params.law)),
+            };
+        }
+        let Some(info) = AnyMarker::ALL.iter().find(|info| info.name == params.law) else {
+            let known: Vec<_> = AnyMarker::ALL.iter().map(|info| info.name).collect();
+            let known = known.join(", ");
+            return Err(format!("law = {:?}: there are {PAQM_CODEL}, {PAQM_RED}, or a marker: {known}", params.law));
+        };
+        if !info.fields.is_empty() {
+            return Err(format!("law = {:?} needs header fields, which a meter's law cannot have", params.law));
+        }
+        AnyMarker::check(&params.law, &Value::Object(params.law_params.clone())).map_err(|e| format!("law_params: {e}"))
+    }
+
+    fn new(params: &Params, env: &mut Env<'_>) -> HbHcm {
+        let (rtt, label) = (env.slot(Field::HopRtt), env.slot(Field::PathLabel));
+        HbHcm { params: params.clone(), rtt, label, layout: env.layout.clone(), hops: Vec::new() }
+    }
+}
+
+impl HbHcm {
+    fn law(&mut self) -> Law {
+        let Params { target, interval, spacing, immediate, .. } = self.params;
+        if self.params.law == PAQM_RED {
+            return Law::PaqmRed;
+        }
+        let params = Value::Object(self.params.law_params.clone());
+        let marker = AnyMarker::build(&self.params.law, &params, &mut Env { layout: &mut self.layout });
+        match marker {
+            Ok(marker) => Law::Marker(Box::new(marker)),
+            // The one name that `check` lets pass and no marker has.
+            Err(_) => Law::PaqmCodel(PaqmCodel::new(Constants { target, interval, spacing, immediate })),
+        }
+    }
+
+    fn ensure(&mut self, face: FaceId) {
+        if self.hops.len() <= face.index() {
+            self.hops.resize_with(face.index() + 1, || None);
+        }
+        if self.hops[face.index()].is_none() {
+            let hop = Hop {
+                base: HopBase::new(self.params.base_window.unwrap_or_default(), self.params.size_compensation),
+                pair: PacketPair::default(),
+                mean: Smoothed::default(),
+                law: self.law(),
+                state: State::Healthy,
+                known_base: Span::MAX,
+                marks: 0,
+            };
+            self.hops[face.index()] = Some(Box::new(hop));
+        }
+    }
+}
+
+impl Hop {
+    /// The verdict of the law on a Data that was delayed by `delay`.
+    fn state(&mut self, packet: &Packet, delay: Span, params: &Params, ctx: &mut Ctx<'_>) -> State {
+        let marked = match &mut self.law {
+            Law::PaqmCodel(law) => return law.observe(delay, ctx.now),
+            Law::PaqmRed => red_marks(delay, params.red_min, params.red_max, ctx.rng),
+            Law::Marker(marker) => {
+                let queue = queue_view(packet, delay, &self.pair);
+                let size = packet.bytes();
+                let event = DequeueEvent { kind: Kind::Data, flow: packet.name.flow, size, sojourn: delay, queue };
+                // The Data is seen as leaving the hop's queue first, so that a marker that decides on dequeue and
+                // marks on enqueue marks the Data that carried the news.
+                let left = marker.on_dequeue(&event, ctx);
+                let joined = marker.on_enqueue(&EnqueueEvent { packet, queue }, ctx);
+                if delay == Span::ZERO {
+                    marker.on_idle(ctx);
+                }
+                left != Verdict::Pass || joined != Verdict::Pass
+            }
+        };
+        if marked { State::Congested } else { State::Healthy }
+    }
+}
+
+/// The queue that would delay by `delay`. Without an estimate of the bandwidth all that is known is that a delay means
+/// a queue: two full packets.
+fn queue_view(packet: &Packet, delay: Span, pair: &PacketPair) -> QueueView {
+    let size = packet.bytes().get().max(1);
+    let waiting = if delay > Span::ZERO { 2 * size.max(FULL) } else { 0 };
+    let bytes = pair.queue(delay).unwrap_or(Bytes::new(waiting));
+    let packets = u32::try_from(bytes.get().div_ceil(size)).unwrap_or(u32::MAX);
+    QueueView { packets, bytes, limit: Limit::Packets(u32::MAX), rate: pair.bandwidth() }
+}
+
+impl Meter for HbHcm {
+    fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+        if event.local || event.face == FaceId::NONE {
+            return;
+        }
+        if self.params.path_labels {
+            let label = Form::Shifted.fold(event.packet.fields.get(self.label), event.face);
+            event.packet.fields.set(self.label, label);
+        }
+        self.ensure(event.face);
+        let params = &self.params;
+        let Some(hop) = self.hops[event.face.index()].as_mut() else { return };
+
+        let carried = event.packet.fields.get(self.rtt);
+        let beyond = Span::from_nanos(UNIT * u64::from(carried));
+        let unknown = carried == NO_MEASURE || (carried == 0 && !params.plain_ends);
+        if unknown || event.retransmitted || beyond > event.rtt {
+            hop.pair.interrupt();
+            return;
+        }
+        let size = event.packet.bytes();
+        let hop_rtt = event.rtt - beyond;
+        let base = hop.base.observe(hop_rtt, size, ctx.now);
+        let delay = hop_rtt - base;
+        let id = u64::from(event.face.0);
+        if params.packet_pair {
+            hop.pair.observe((ctx.now - event.rtt) + beyond, ctx.now, size);
+            if let (Some(rate), Some(queue)) = (hop.pair.bandwidth(), hop.pair.queue(delay)) {
+                ctx.trace.record(ctx.now, "hop-bandwidth", id, rate.mbps());
+                ctx.trace.record(ctx.now, "hop-queue", id, queue.get() as f64);
+            }
+        }
+        let mean = hop.mean.update(delay, params.smoothing);
+        let before = hop.state;
+        hop.state = hop.state(event.packet, mean, params, ctx);
+        if hop.state == State::Congested {
+            event.packet.mark = event.packet.mark.max(1);
+            hop.marks += 1;
+            ctx.trace.record(ctx.now, "paqm-mark", id, hop.marks as f64);
+        }
+        if ctx.trace.is_on() {
+            ctx.trace.record(ctx.now, "hop-delay", id, delay.millis());
+            if base != hop.known_base {
+                hop.known_base = base;
+                ctx.trace.record(ctx.now, "hop-base", id, base.millis());
+            }
+            if before != hop.state {
+                ctx.trace.record(ctx.now, "paqm-state", id, f64::from(hop.state as u8));
+            }
+        }
+    }
+
+    fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
+        let waited = if event.from_cache { Span::ZERO } else { ctx.now.since(event.asked) };
+        let measure = (waited.nanos() / UNIT).clamp(1, u64::from(NO_MEASURE - 1)) as u32;
+        event.packet.fields.set(self.rtt, if event.retransmitted { NO_MEASURE } else { measure });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! What tells a fetch that an Interest failed: the retransmission timer, loss detection and NACKs.
+
+use crate::fetcher::Fetcher;
+use crate::fetcher_segments::State;
+use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, Estimator};
+use ndnweir_core::fields::Fields;
+use ndnweir_core::packet::{NackReason, Packet};
+use ndnweir_core::units::{Span, Time};
+
+/// The shortest pause before a refused segment is asked for again.
+const SHORTEST_HOLD: Span = Span::from_millis(1);
+/// The longest.
+const LONGEST_HOLD: Span = Span::from_millis(60_000);
+/// A timeout of the consumer's own counts as at least this, so that time passes between two of a segment.
+const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
+
+impl Fetcher {
+    /// The timeout that holds for all Interests alike, computed when the timer looks: ndnSIM's, or the consumer's own.
+    fn common_timeout(&self) -> Option<Span> {
+        let own = self.consumer.retransmission_timeout().map(|timeout| timeout.max(SHORTEST_TIMEOUT));
+        own.or_else(|| (self.timer.estimator == Estimator::Ndnsim).then(|| self.rtt.rto()))
+    }
+
+    /// The timeout an Interest keeps from its sending on (ndn-cxx): the RTO, but no longer than its lifetime.
+    pub(crate) fn own_timeout(&self) -> Span {
+        let rto = self.rtt.rto();
+        if self.config.lifetime > Span::ZERO { rto.min(self.config.lifetime) } else { rto }
+    }
+
+    /// Whether an Interest times out only once its deadline has passed, as ndn-tools' comparison has it.
+    fn strictly_later(&self) -> bool {
+        self.timer.scan > Span::ZERO
+    }
+
+    /// When the timer looks next and finds something. Looks that would find nothing are left out.
+    pub(crate) fn scan_due(&self) -> Time {
+        let Some(slot) = self.segments.oldest_outstanding().and_then(|oldest| self.segments.get(oldest)) else {
+            return Time::NEVER;
+        };
+        let due = match self.common_timeout() {
+            Some(timeout) => slot.sent + timeout,
+            None if self.strictly_later() => self.next_deadline + Span::from_nanos(1),
+            None => self.next_deadline,
+        };
+        match self.scanned {
+            Some(scanned) if due <= scanned => self.look_at_or_after(scanned + Span::from_nanos(1)),
+            _ => self.look_at_or_after(due),
+        }
+    }
+
+    /// The timer looks at multiples of its period since the start of the run.
+    fn look_at_or_after(&self, time: Time) -> Time {
+        let period = self.timer.scan.nanos();
+        if period == 0 {
+            return time;
+        }
+        time.nanos().div_ceil(period).checked_mul(period).map_or(Time::NEVER, Time::from_nanos)
+    }
+
+    /// Looks for timeouts if that is due; else notes that every look up to now found nothing, so that an RTO that
+    /// shrinks later does not reach back to them. A packet at hand (`before_packet`) that is handled late goes first.
+    pub(crate) fn scan_if_due(&mut self, now: Time, before_packet: bool) {
+        let due = self.scan_due();
+        if due > now {
+            if self.timer.scan > Span::ZERO {
+                self.scanned = Some(now);
+            }
+            return;
+        }
+        if before_packet && (due < now || self.timer.scan == Span::ZERO) {
+            return;
+        }
+        self.scanned = Some(now);
+        match self.common_timeout() {
+            Some(timeout) => self.scan_oldest_first(now, timeout),
+            None => self.scan_all(now),
+        }
+    }
+
+    /// ndnSIM: one RTO for the whole look, though each timeout doubles the multiplier.
+    fn scan_oldest_first(&mut self, now: Time, timeout: Span) {
+        while let Some(segment) = self.segments.oldest_outstanding() {
+            let Some(slot) = self.segments.get(segment) else { return };
+            if slot.sent + timeout > now {
+                return;
+            }
+            self.time_out(now, segment);
+        }
+    }
+
+    /// ndn-tools: every Interest by its own deadline.
+    fn scan_all(&mut self, now: Time) {
+        self.next_deadline = Time::NEVER;
+        let mut at = self.segments.oldest_outstanding();
+        while let Some(segment) = at {
+            at = self.segments.following(segment);
+            let Some(slot) = self.segments.get(segment) else { return };
+            if slot.deadline < now || (slot.deadline == now && !self.strictly_later()) {
+                self.time_out(now, segment);
+            } else {
+                self.next_deadline = self.next_deadline.min(slot.deadline);
+            }
+        }
+    }
+
+    fn time_out(&mut self, now: Time, segment: u64) {
+        self.counters.timeouts += 1;
+        self.fail(now, segment, Congestion::Timeout);
+        if self.consumer.retransmission_timeout().is_none() {
+            self.back_off(segment);
+        }
+    }
+
+    /// ndnSIM backs off for every segment, ndn-tools once per loss event: not for segments requested before the last.
+    fn back_off(&mut self, segment: u64) {
+        if self.timer.estimator == Estimator::NdnCxx {
+            if self.backoff_point.is_some_and(|point| segment <= point) {
+                return;
+            }
+            self.backoff_point = self.segments.next().checked_sub(1);
+        }
+        self.rtt.back_off();
+    }
+
+    /// Gives an outstanding Interest up.
+    fn fail(&mut self, now: Time, segment: u64, kind: Congestion) {
+        self.report_failure(now, segment, kind, &Fields::default());
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(slot) = self.segments.get_mut(segment) {
+            slot.nacks = 0;
+        }
+        self.segments.set_state(segment, State::Waiting);
+    }
+
+    fn report_failure(&mut self, now: Time, segment: u64, kind: Congestion, fields: &Fields) {
+        let sent = self.segments.get(segment).map_or(now, |slot| slot.sent);
+        let flight = self.flight();
+        self.report(now, CongestionEvent { kind, segment, sent, fields, flight });
+    }
+
+    /// Gives up Interests that were overtaken by far enough.
+    pub(crate) fn detect_losses(&mut self, now: Time) {
+        let (Some(loss), Some((answered, order))) = (self.config.loss, self.answered) else { return };
+        let srtt = self.rtt.srtt();
+        if srtt == Span::ZERO {
+            return;
+        }
+        let ahead = srtt.scale(loss.round_trips);
+        while let Some(segment) = self.segments.oldest_outstanding() {
+            let Some(slot) = self.segments.get(segment) else { return };
+            if slot.sent + ahead > answered || slot.order.saturating_add(u64::from(loss.packets)) > order {
+                return;
+            }
+            self.counters.losses += 1;
+            self.fail(now, segment, Congestion::Loss);
+        }
+    }
+
+    /// A NACK arrived; see the head of [`crate::fetcher`] for what follows.
+    pub(crate) fn on_nack(&mut self, now: Time, packet: &Packet) {
+        self.counters.nacks += 1;
+        let segment = u64::from(packet.name.segment);
+        let outstanding = self.segments.get(segment).is_some_and(|slot| slot.state == State::Outstanding);
+        if !outstanding || packet.reason == NackReason::Duplicate {
+            return;
+        }
+        let kind = Congestion::Nack { reason: packet.reason, marked: packet.mark > 0 };
+        self.report_failure(now, segment, kind, &packet.fields);
+        if !self.consumer.retransmits_on_nack() {
+            return;
+        }
+        let half = if self.rtt.srtt() > Span::ZERO { self.rtt.srtt() / 2 } else { self.rtt.rto() / 2 };
+        let pause = match packet.reason {
+            NackReason::Congestion => {
+                self.back_off(segment);
+                half
+            }
+            _ => self.rtt.rto(),
+        };
+        let Some(slot) = self.segments.get_mut(segment) else { return };
+        let doubled = pause.max(SHORTEST_HOLD) * (1 << slot.nacks.min(16));
+        slot.nacks = slot.nacks.saturating_add(1);
+        slot.deadline = now + doubled.min(LONGEST_HOLD);
+        self.next_release = self.next_release.min(slot.deadline);
+        self.segments.set_state(segment, State::Held);
+    }
+
+    /// Segments whose pause is over may be asked for again, and no longer count as in flight.
+    pub(crate) fn release_held(&mut self, now: Time) {
+        if now < self.next_release {
+            return;
+        }
+        self.next_release = Time::NEVER;
+        let mut at = self.segments.oldest_held();
+        while let Some(segment) = at {
+            at = self.segments.following(segment);
+            let Some(slot) = self.segments.get(segment) else { return };
+            if slot.deadline <= now {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                self.segments.set_state(segment, State::Waiting);
+            } else {
+                self.next_release = self.next_release.min(slot.deadline);
+            }
+        }
+    }
+}

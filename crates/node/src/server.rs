@@ -1,0 +1,115 @@
+//! The producer side: an application on a local face that answers every Interest with a segment.
+
+use ndnweir_core::fields::Fields;
+use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
+use ndnweir_core::units::{Span, Time};
+
+/// What a [`Server`] serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerConfig {
+    /// Bytes of content in each segment.
+    pub payload: u32,
+    /// Bytes of each Data on the wire, link framing excluded (ndnSIM 2.8: 1064 for a payload of 1024).
+    pub data_size: u32,
+    /// Freshness period of each Data; whole milliseconds count.
+    pub freshness: Span,
+    /// The last segment of the object; none is an object without end.
+    pub last_segment: Option<u32>,
+}
+
+impl Default for ServerConfig {
+    /// ndnSIM 2.8's Producer with its usual payload.
+    fn default() -> ServerConfig {
+        ServerConfig { payload: 1024, data_size: 1064, freshness: Span::ZERO, last_segment: None }
+    }
+}
+
+/// Running totals of one server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerCounters {
+    /// Interests answered with Data.
+    pub answered: u64,
+    /// Interests beyond the last segment, answered with a NACK.
+    pub refused: u64,
+}
+
+/// Serves the segments of one object, without delay and without state but its counters.
+#[derive(Clone, Debug)]
+pub struct Server {
+    config: ServerConfig,
+    counters: ServerCounters,
+}
+
+impl Server {
+    /// A server of one object.
+    pub fn new(config: ServerConfig) -> Server {
+        Server { config, counters: ServerCounters::default() }
+    }
+
+    /// The Data for an Interest; beyond the last segment a NACK with reason NoRoute, as nothing exists there.
+    ///
+    /// The Data carries no mark and no header fields: what an Interest collected on its way stays with the nodes.
+    pub fn answer(&mut self, _now: Time, interest: &Packet) -> Packet {
+        let segment = interest.name.segment;
+        if self.config.last_segment.is_some_and(|last| segment > last) {
+            self.counters.refused += 1;
+            return interest.nack(NackReason::NoRoute);
+        }
+        self.counters.answered += 1;
+        let last = self.config.last_segment == Some(segment);
+        Packet {
+            name: interest.name,
+            nonce: 0,
+            size: self.config.data_size,
+            payload: self.config.payload,
+            lifetime_ms: millis(self.config.freshness),
+            tag: 0,
+            kind: Kind::Data,
+            reason: NackReason::default(),
+            mark: 0,
+            hop_limit: 0,
+            flags: if last { flags::FINAL } else { 0 },
+            fields: Fields::default(),
+        }
+    }
+
+    /// Totals so far.
+    pub fn counters(&self) -> ServerCounters {
+        self.counters
+    }
+}
+
+/// Whole milliseconds, as packets carry them.
+pub(crate) fn millis(span: Span) -> u32 {
+    u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ids::{FlowId, NameId};
+
+    fn interest(segment: u32) -> Packet {
+        let name = NameId { flow: FlowId(3), segment };
+        Packet { name, nonce: 7, size: 30, mark: 1, hop_limit: 9, tag: 5, ..Packet::default() }
+    }
+
+    #[test]
+    fn data_has_the_name_of_the_interest_and_nothing_else_of_it() {
+        let config = ServerConfig { freshness: Span::from_millis(1500), ..ServerConfig::default() };
+        let data = Server::new(config).answer(Time::ZERO, &interest(4));
+        assert_eq!((data.kind, data.name), (Kind::Data, interest(4).name));
+        assert_eq!((data.size, data.payload, data.lifetime_ms), (1064, 1024, 1500));
+        assert_eq!((data.mark, data.nonce, data.tag, data.flags), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn the_last_segment_says_so_and_nothing_exists_beyond_it() {
+        let mut server = Server::new(ServerConfig { last_segment: Some(4), ..ServerConfig::default() });
+        assert!(!server.answer(Time::ZERO, &interest(3)).has(flags::FINAL));
+        assert!(server.answer(Time::ZERO, &interest(4)).has(flags::FINAL));
+        let refused = server.answer(Time::ZERO, &interest(5));
+        assert_eq!((refused.kind, refused.reason, refused.nonce), (Kind::Nack, NackReason::NoRoute, 7));
+        assert_eq!(server.counters(), ServerCounters { answered: 2, refused: 1 });
+    }
+}
