@@ -2,6 +2,7 @@
 //!
 //! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
 
+pub mod b_icp;
 pub mod best_route;
 pub mod multicast;
 pub mod pcon;
@@ -144,11 +145,12 @@ impl Choice {
     pub fn stamp(&mut self, slot: Slot, value: u32) {
         self.stamp = Some((slot, value));
     }
-    /// Writes what [`Choice::stamp`] asked for.
-    pub fn write_stamp(&self, fields: &mut Fields) {
-        if let Some((slot, value)) = self.stamp {
-            fields.set(slot, value);
-        }
+    /// The Interest as [`Choice::stamp`] wants it sent; none if it goes out as it is.
+    pub fn stamped(&self, packet: &Packet) -> Option<Packet> {
+        let (slot, value) = self.stamp?;
+        let mut stamped = *packet;
+        stamped.fields.set(slot, value);
+        Some(stamped)
     }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {

@@ -25,6 +25,11 @@ impl Node {
             return;
         }
         packet.hop_limit -= 1;
+        if self.shaping {
+            let arrived = &mut self.faces[face.index()].interests_in;
+            arrived.packets += 1;
+            arrived.bits += packet.bytes().bits();
+        }
         if self.cs.is_on() {
             if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
                 self.counters.hits += 1;
@@ -96,7 +101,7 @@ impl Node {
     }
 
     /// Asks the strategy and does what it says.
-    #[inline]
+    #[inline(always)]
     fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
         if self.copy_marks && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
@@ -115,7 +120,7 @@ impl Node {
     }
 
     /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry_out(
         &mut self,
         now: Time,
@@ -130,12 +135,16 @@ impl Node {
         if choice.is_held() {
             self.strategy_holds += 1;
         }
+        let stamped = choice.stamped(packet);
+        let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
-            let mut packet = *packet;
-            choice.write_stamp(&mut packet.fields);
-            if copy.new_nonce {
-                packet.nonce = self.nonces.bits();
-            }
+            let probe;
+            let packet = if copy.new_nonce {
+                probe = Packet { nonce: self.nonces.bits(), ..*original };
+                &probe
+            } else {
+                original
+            };
             match self.send_interest(now, slot, prefix, in_face, copy.face, packet) {
                 Sent::Away => sent = true,
                 Sent::Rejected(reason) if !copy.new_nonce => {
@@ -176,7 +185,7 @@ impl Node {
             if tried || asked || face == in_face {
                 continue;
             }
-            match self.send_interest(now, slot, prefix, in_face, face, *packet) {
+            match self.send_interest(now, slot, prefix, in_face, face, packet) {
                 Sent::Away => return,
                 Sent::Rejected(other) => reason = reason.min(other),
             }

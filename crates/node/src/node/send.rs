@@ -4,12 +4,12 @@ use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
-use ndnweir_core::shaper::{Admission, Answer, Outcome, ShapeEvent, Shaper};
+use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -30,7 +30,7 @@ impl Node {
     }
 
     /// Sends one copy of a pending Interest, if the shaper agrees.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_interest(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl Node {
         prefix: PrefixId,
         in_face: FaceId,
         face: FaceId,
-        packet: Packet,
+        packet: &Packet,
     ) -> Sent {
         let Some(out) = self.faces.get(face.index()) else { return Sent::Rejected(NackReason::NoRoute) };
         if face == in_face {
@@ -49,7 +49,7 @@ impl Node {
             return Sent::Away;
         }
         if self.shaping {
-            match self.admit(now, prefix, in_face, face, &packet) {
+            match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => return Sent::Away,
                 Admission::Reject(reason) => return Sent::Rejected(reason),
@@ -65,31 +65,57 @@ impl Node {
             self.drop(DropCause::Bound);
             return Admission::Reject(NackReason::Congestion);
         }
-        let (out, downstream) = (self.view(now, face), self.view(now, in_face));
-        let downstream_backlog = self.faces[in_face.index()].egress.backlog(packet.name.flow);
-        let event = ShapeEvent { packet, prefix, out, downstream, downstream_backlog };
+        let flow = packet.name.flow;
+        let (out, downstream) = (self.view(now, face), self.downstream(now, in_face, flow));
+        let (reverse, base_rtt) = (self.reverse(face), self.base_rtt(prefix, face));
+        let event = ShapeEvent { packet, prefix, out, downstream, reverse, base_rtt };
         self.touched.push(face);
         let face = &mut self.faces[face.index()];
         let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
-        face.shaper.admit(&event, &mut ctx)
+        let admission = face.shaper.admit(&event, &mut ctx);
+        if admission == Admission::Pass {
+            let bytes = face.shaper.charge();
+            self.faces[in_face.index()].egress.charge(flow, bytes);
+        }
+        admission
     }
 
-    #[inline]
-    fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, mut packet: Packet) {
+    /// Where the Data of `flow` waits for a downstream face; the face must exist.
+    fn downstream(&mut self, now: Time, face: FaceId, flow: FlowId) -> Downstream {
+        let view = self.view(now, face);
+        let egress = &self.faces[face.index()].egress;
+        Downstream { view, data: egress.data_waiting(), backlog: egress.backlog(flow), credit: egress.credit(flow) }
+    }
+
+    fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Span> {
+        let known = self.base_rtts.get(prefix.index())?;
+        known.iter().find(|(hop, _)| *hop == face).map(|(_, rtt)| *rtt)
+    }
+
+    fn reverse(&self, face: FaceId) -> Reverse {
+        let face = &self.faces[face.index()];
+        Reverse { interests_in: face.interests_in, data_out: face.egress.counters().data_sent() }
+    }
+
+    #[inline(always)]
+    fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet) {
         if let Some(nonce) = self.pit.record_sent(slot, face, packet.nonce, now) {
             self.dead.insert(packet.name, nonce);
         }
         if self.metering {
+            let mut packet = *packet;
             let mut event = InterestOut { packet: &mut packet, prefix, face };
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_interest_out(&mut event, &mut ctx);
+            self.emit(now, face, &packet);
+        } else {
+            self.emit(now, face, packet);
         }
-        self.emit(now, face, packet);
     }
 
     /// Hands a packet to a face's egress.
     #[inline]
-    pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: Packet) {
+    pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
         egress.offer(now, packet, &mut self.out, &mut self.trace);
         let due = egress.due();
@@ -98,7 +124,7 @@ impl Node {
 
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
         self.counters.nacks_sent[nack.reason as usize] += 1;
-        self.emit(now, face, nack);
+        self.emit(now, face, &nack);
     }
 
     /// A NACK to one downstream. It carries the tag and, if `cause` is itself a NACK, the mark of what caused it.
@@ -161,7 +187,7 @@ impl Node {
     }
 
     /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping {
@@ -205,11 +231,20 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
-                let view = self.view(now, face);
+                let asked = self.faces[face.index()].shaper.asks();
+                let asked = asked.filter(|(downstream, _)| downstream.index() < self.faces.len());
+                let downstream = asked.map(|(downstream, flow)| self.downstream(now, downstream, flow));
+                let event = ReleaseEvent { out: self.view(now, face), reverse: self.reverse(face), downstream };
                 let out = &mut self.faces[face.index()];
                 let mut ctx = Ctx { now, rng: &mut out.shaper_rng, trace: &mut self.trace };
-                match out.shaper.release(&view, &mut ctx) {
-                    Some(packet) => self.let_go(now, face, packet, false),
+                match out.shaper.release(&event, &mut ctx) {
+                    Some(packet) => {
+                        let bytes = out.shaper.charge();
+                        if let Some((downstream, flow)) = asked {
+                            self.faces[downstream.index()].egress.charge(flow, bytes);
+                        }
+                        self.let_go(now, face, packet, false);
+                    }
                     None => {
                         self.shaper_wake = self.shaper_wake.min(out.shaper.next_wake());
                         self.touched.pop();
@@ -236,11 +271,11 @@ impl Node {
             return;
         };
         if !shape {
-            self.emit_interest(now, slot, prefix, face, packet);
+            self.emit_interest(now, slot, prefix, face, &packet);
             return;
         }
         let in_face = self.pit.downstream(slot, 0).0.face;
-        if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, packet)
+        if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, &packet)
             && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
         {
             self.refuse(now, slot, reason, &packet);

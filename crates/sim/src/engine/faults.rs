@@ -1,5 +1,6 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
+use super::build::base_rtts;
 use super::build::direction;
 use super::{Engine, Local};
 use crate::network::{Change, Network};
@@ -130,7 +131,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.net.ways[wire as usize].set_delay(self.now, delay);
                 self.reschedule(wire);
             }
-            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(loss),
+            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(self.now, loss),
             Change::Crash { node } => self.crash(node as u32),
             Change::Restart { node } => self.restart(node as u32),
         }
@@ -173,7 +174,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             if !up {
                 let way = &mut self.net.ways[wire as usize];
-                self.net.in_flight -= way.len() as u64;
+                self.net.in_flight -= way.under_way() as u64;
                 way.cut(unsent);
                 self.reschedule(wire);
             }
@@ -224,9 +225,9 @@ impl<O: Observer> Engine<'_, '_, O> {
             // A shared interface keeps what was handed to it: it is not part of the node.
             if self.net.ports[wire as usize].is_none() {
                 let way = &mut self.net.ways[wire as usize];
-                let before = way.len();
+                let before = way.under_way();
                 way.revoke(unsent.get(face).copied().unwrap_or(0));
-                self.net.in_flight -= (before - way.len()) as u64;
+                self.net.in_flight -= (before - way.under_way()) as u64;
                 self.reschedule(wire);
             }
         }
@@ -277,6 +278,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         for &(number, prefix) in &changed {
             if let Some(node) = &mut self.places[number].node {
                 node.set_route(self.now, PrefixId(prefix as u32), &self.faults.fib[prefix][number]);
+                let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
+                node.set_base_rtts(PrefixId(prefix as u32), &rtts);
             }
         }
         let mut nodes: Vec<usize> = changed.into_iter().map(|(number, _)| number).collect();
