@@ -164,9 +164,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "hr-icp",
         summary: "the hop-by-hop and receiver-driven Interest control protocol: credit per flow at routers, ICP at consumers",
-        composition: || {
-            json!({ "consumer": "icp", "strategy": absorbing_route(), "discipline": "drr", "shaper": "hr-icp" })
-        },
+        composition: || json!({ "consumer": "icp", "strategy": absorbing_route(), "discipline": "drr", "shaper": "hr-icp" }),
     },
     Named {
         name: "b-icp",
