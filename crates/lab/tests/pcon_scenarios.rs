@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn runs(text: Option<&str>, name: &str, overrides: &[&str], seeds: u64) -> Vec<Run> {
-    let source = text.map_or_else(|| scenario::find(name), |text| scenario::Source::from_text(name, text, Path::new(".")));
+    let source =
+        text.map_or_else(|| scenario::find(name), |text| scenario::Source::from_text(name, text, Path::new(".")));
     let mut source = source.unwrap();
     scenario::apply_overrides(&mut source, overrides).unwrap();
     let scenario = source.validate(&scheme_check).unwrap();
