@@ -76,6 +76,10 @@ pub struct SimArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir list
+  ndnweir list --json")]
 pub struct ListArgs {
     /// Print JSON
     #[arg(long)]

@@ -13,10 +13,14 @@ use ndnweir_sim::{Outcome, RunOptions, run};
 struct Sums {
     bits: [f64; 2],
     rtt: (f64, u64),
+    /// Longest of the RTTs, and of the times since a segment's first Interest.
+    longest_rtt: f64,
     longest: f64,
     delay: f64,
     completed: Option<Time>,
     last: Time,
+    /// When the first Interest was sent; start phases move it.
+    first: Option<Time>,
     /// Per 5 s: the shares of the first node that splits.
     shares: Vec<Vec<f64>>,
     /// Payload bits per 5 s.
@@ -25,9 +29,11 @@ struct Sums {
 
 impl Observer for Sums {
     fn delivered(&mut self, delivery: &Delivery) {
+        self.first.get_or_insert(delivery.at - delivery.delay);
         self.bits[delivery.consumer.0 as usize % 2] += delivery.payload.bits() as f64;
         if let Some(rtt) = delivery.rtt {
             self.rtt = (self.rtt.0 + rtt.millis(), self.rtt.1 + 1);
+            self.longest_rtt = self.longest_rtt.max(rtt.millis());
         }
         self.delay += delivery.delay.millis();
         self.longest = self.longest.max(delivery.delay.millis());
@@ -129,7 +135,9 @@ fn main() -> Result<(), String> {
         start_jitter: if phases > 1 { Span::from_millis(100) } else { Span::ZERO },
         ..network
     };
-    println!("dumbbell: f0 f1 Mbit/s, Jain, mean RTT (first Interest to Data: mean, max) ms, drops, marks, decreases");
+    println!(
+        "dumbbell: f0 f1 Mbit/s, Jain, mean and max RTT (first Interest to Data: mean, max) ms, drops, marks, decreases"
+    );
     for (scheme, queue, published) in [
         ("aimd", 100, "5.009 4.544 0.9976  95.5 211  235   62"),
         ("bic", 100, "5.085 4.466 0.9958 111.5 148   22  153"),
@@ -148,7 +156,8 @@ fn main() -> Result<(), String> {
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             let delay = s.delay * 8.0 * 1024.0 / (s.bits[0] + s.bits[1]);
             println!(
-                "             measured  {a:.3} {b:.3} {jain:.4} {rtt:5.1} ({delay:5.1}, {:4.0}) {:4} {:4} {:4}   total {:.3}",
+                "             measured  {a:.3} {b:.3} {jain:.4} {rtt:5.1} {:3.0} ({delay:5.1}, {:4.0}) {:4} {:4} {:4}   total {:.3}",
+                s.longest_rtt,
                 s.longest,
                 drops(&outcome),
                 marks(&outcome),
@@ -171,7 +180,7 @@ fn main() -> Result<(), String> {
         println!("{scheme:6} {queue:4}  reference {published}");
         for seed in 1..=phases {
             let (outcome, s) = simulate(&jitter(linear(queue)), scheme, seed)?;
-            let took = s.completed.map_or(f64::NAN, |at| at.secs() - 0.1);
+            let took = s.completed.zip(s.first).map_or(f64::NAN, |(at, first)| at.secs() - first.secs());
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             println!(
                 "             measured  {took:6.3} {}   RTT {rtt:.1}, {} marks, {} decreases, {} timeouts",

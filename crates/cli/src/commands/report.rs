@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     match &args.folders[..] {
+        [_] if args.out.is_some() => {
+            Err(Failure::Input("--out is for the comparison of two folders; one is drawn again in its place".into()))
+        }
         [one] => {
             report::redraw(one).map_err(Failure::input)?;
             print(&format!("report: {}\n", one.join("report.html").display()))

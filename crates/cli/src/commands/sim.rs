@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::experiment::{self, Experiment};
-use ndnweir_lab::results::{Comparison, Keep, Repeat, table};
+use ndnweir_lab::results::{self, Comparison, Keep, Repeat, table};
 use ndnweir_lab::scenario::{self, Scenario};
 use ndnweir_lab::{report, trace};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,10 @@ static STOP: AtomicBool = AtomicBool::new(false);
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
     let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
+    experiment::network(&scenario).check().map_err(Failure::input)?;
     let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
+    results::may_write(&out).map_err(Failure::input)?;
+    args.trace.as_deref().map_or(Ok(()), trace_target)?;
     if let Some(threads) = args.threads {
         // Fails only when a pool exists already, and this is the first.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
@@ -38,17 +41,30 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let mut comparison = result.map_err(Failure::work)?;
     comparison.repeat = repeat(args, &experiment.schemes);
     report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
-    if let Some(path) = &args.trace {
+    let trace = args.trace.as_ref().filter(|_| !comparison.partial);
+    if let Some(path) = trace {
         trace::write(&experiment, path, &STOP).map_err(Failure::work)?;
     }
     if args.json {
         print(&comparison.to_json())?;
     } else {
-        print(&summary(&comparison, &experiment, &out, args.trace.as_ref()))?;
+        print(&summary(&comparison, &experiment, &out, trace))?;
     }
     match comparison.partial {
         true => Err(Failure::Work(format!("interrupted; {} holds the runs that were complete", out.display()))),
         false => Ok(()),
+    }
+}
+
+/// Checks that a packet trace can be put at `path`, before the work.
+fn trace_target(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || path.as_os_str().is_empty() {
+        return Err(Failure::Input(format!("--trace {}: is a folder; name a file", path.display())));
+    }
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => Err(Failure::Input(format!("--trace {}: check that the folder exists", path.display()))),
     }
 }
 

@@ -51,6 +51,23 @@ fn sibling(dir: &Path, tag: &str) -> PathBuf {
     dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
 }
 
+/// Whether `dir` exists, after a check that [`write_folder`] would take it: to be asked before long work.
+///
+/// # Errors
+/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] when it is no
+/// folder or cannot be read.
+pub fn may_write(dir: &Path) -> Result<bool, Error> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries.collect::<Result<Vec<_>, _>>().map_err(io_error(dir, WRITING))?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(io_error(dir, "name a folder that can be written")(e)),
+    };
+    if !entries.is_empty() && !dir.join("summary.json").is_file() {
+        return Err(Error::Foreign { path: dir.display().to_string() });
+    }
+    Ok(true)
+}
+
 /// Writes a result folder: assembled beside its place and then renamed, so that `dir` is at every time either what it
 /// was or complete. An older result folder is replaced; files in it that are none of ours move along.
 ///
@@ -60,22 +77,12 @@ fn sibling(dir: &Path, tag: &str) -> PathBuf {
 pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     // `.` and `results/..` have no name of their own to rename.
     let dir = &std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
-    let old = match fs::read_dir(dir) {
-        Ok(entries) => Some(entries.collect::<Result<Vec<_>, _>>().map_err(io_error(dir, WRITING))?),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        Err(e) => return Err(io_error(dir, "name a folder that can be written")(e)),
-    };
-    if let Some(entries) = &old
-        && !entries.is_empty()
-        && !dir.join("summary.json").is_file()
-    {
-        return Err(Error::Foreign { path: dir.display().to_string() });
-    }
+    let exists = may_write(dir)?;
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
     }
     let (new, aside) = (sibling(dir, "new"), sibling(dir, "old"));
-    let result = assemble(&new, files).and_then(|()| swap(dir, &new, &aside, old.is_some()));
+    let result = assemble(&new, files).and_then(|()| swap(dir, &new, &aside, exists));
     if result.is_err() {
         // Nothing else can be done about a leftover that cannot be removed.
         let _ = fs::remove_dir_all(&new);

@@ -16,7 +16,7 @@ mod table;
 
 pub(crate) use aggregate::drops;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
-pub use folder::{File, Keep, files, from_files, read, replace_files, write_folder};
+pub use folder::{File, Keep, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
 pub use number::significant;
 pub use scenario::{ConsumerInfo, LinkInfo, NodeInfo, Scenario};

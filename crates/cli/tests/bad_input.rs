@@ -1,0 +1,125 @@
+//! Bad input: exit status 2, an error that names place and remedy, nothing on standard output, nothing written.
+
+mod common;
+
+use common::{ndnweir, refuses, repository, stderr};
+use std::fs;
+use tempfile::tempdir;
+
+/// Broken files with the line of the error and a part of the message.
+const BROKEN: [(&str, &str, &str); 14] = [
+    ("unknown-key-run.toml", "26", "durration"),
+    ("truncated.toml", "23", "not valid TOML"),
+    ("self-link.toml", "6", "joins A to itself"),
+    ("negative-rate.toml", "7", "negative value"),
+    ("nan-rate.toml", "", "rate"),
+    ("zero-queue.toml", "", "queue"),
+    ("dangling-node-in-link.toml", "", "node"),
+    ("unreachable-prefix.toml", "", ""),
+    ("duplicate-link.toml", "", ""),
+    ("wrong-unit-delay.toml", "", "delay"),
+    ("unknown-scheme.toml", "", "scheme"),
+    ("truncated.graphml", "8", "not valid XML"),
+    ("cch-router-twice.cch", "4", "router 2 occurs twice"),
+    ("ndnsim-zero-queue.txt", "7", "is no queue length"),
+];
+
+#[test]
+fn broken_files_are_refused_with_file_line_and_remedy() {
+    let dir = tempdir().unwrap();
+    for (name, line, says) in BROKEN {
+        let file = repository(&format!("crates/lab/tests/broken/{name}"));
+        let file = file.to_str().unwrap();
+        let place = format!("{name}:{line}");
+        for command in ["sim", "validate"] {
+            refuses(dir.path(), &[command, file], &[&place, says, "help: "]);
+        }
+    }
+}
+
+#[test]
+fn a_word_that_names_nothing_is_answered_with_what_there_is() {
+    let dir = tempdir().unwrap();
+    let short = ["--set", "run.duration=1s"];
+    refuses(dir.path(), &["sim", "dumbell"], &["dumbell", "dumbbell"]);
+    refuses(dir.path(), &["validate", "dumbell"], &["dumbell", "dumbbell"]);
+    refuses(dir.path(), &["sim", "no/such/file.toml"], &["no/such/file.toml"]);
+    let unknown_scheme = ["sim", "dumbbell", "--scheme", "pcon,cubik"];
+    refuses(dir.path(), &[&unknown_scheme[..], &short].concat(), &["cubik", "cubic"]);
+    refuses(dir.path(), &["explain", "nope"], &["nope", "pcon"]);
+    refuses(dir.path(), &["bench", "nope"], &["nope", "dumbbell"]);
+    refuses(dir.path(), &["completions", "nope"], &["nope", "bash"]);
+}
+
+#[test]
+fn overrides_that_fit_nothing_are_refused() {
+    let dir = tempdir().unwrap();
+    for (change, says) in [
+        ("run.durration=1s", "durration"),
+        ("run.duration=fast", "run.duration"),
+        ("run.duration", "="),
+        ("link.R1-R9.rate=5Mbps", "R9"),
+        ("link.R1-R2.rate=-5Mbps", "rate"),
+        ("link.R1-R2.rate=5", "rate"),
+        ("nothing.at=all", "nothing"),
+        ("=", "="),
+        ("", "="),
+    ] {
+        refuses(dir.path(), &["sim", "dumbbell", "--scheme", "aimd", "--set", change], &[says]);
+        refuses(dir.path(), &["validate", "dumbbell", "--set", change], &[says]);
+    }
+}
+
+#[test]
+fn flags_that_do_not_exist_or_do_not_fit_are_refused() {
+    let dir = tempdir().unwrap();
+    refuses(dir.path(), &["sim", "dumbbell", "--sead", "1"], &["--sead", "--seed"]);
+    refuses(dir.path(), &["sim", "dumbbell", "--seeds", "0"], &["--seeds"]);
+    refuses(dir.path(), &["sim", "dumbbell", "--seeds", "many"], &["--seeds"]);
+    refuses(dir.path(), &["sim", "dumbbell", "--threads", "0"], &["--threads"]);
+    refuses(dir.path(), &["sim"], &["SCENARIO"]);
+    refuses(dir.path(), &["simulate"], &["simulate", "sim"]);
+    refuses(dir.path(), &["report", "a", "--out"], &["--out"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_before_the_work() {
+    let dir = tempdir().unwrap();
+    // Fifty thousand simulated seconds would not end: the answer must come before it starts.
+    let long = ["sim", "dumbbell", "--scheme", "aimd", "--set", "run.duration=50000s"];
+    fs::create_dir(dir.path().join("thesis")).unwrap();
+    fs::write(dir.path().join("thesis/chapter.tex"), "years of work").unwrap();
+    refuses(dir.path(), &[&long[..], &["--out", "thesis"]].concat(), &["thesis", "name another folder"]);
+    refuses(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex"]].concat(), &["chapter.tex"]);
+    refuses(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex/below"]].concat(), &["chapter.tex"]);
+    refuses(dir.path(), &[&long[..], &["--trace", "no/such/folder.pcap"]].concat(), &["no/such", "exists"]);
+    refuses(dir.path(), &[&long[..], &["--trace", "thesis"]].concat(), &["thesis"]);
+}
+
+#[test]
+fn files_that_are_no_text_are_refused_without_a_panic() {
+    let dir = tempdir().unwrap();
+    let noise: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    for ending in ["toml", "graphml", "cch", "txt"] {
+        for (name, bytes) in [("noise", &noise[..]), ("empty", b"")] {
+            let file = format!("{name}.{ending}");
+            fs::write(dir.path().join(&file), bytes).unwrap();
+            refuses(dir.path(), &["sim", &file], &[&file]);
+        }
+    }
+    fs::create_dir(dir.path().join("folder.toml")).unwrap();
+    fs::write(dir.path().join("folder.toml/x"), "").unwrap();
+    refuses(dir.path(), &["sim", "folder.toml"], &["folder.toml"]);
+}
+
+#[test]
+fn no_error_shows_a_panic_or_a_word_of_the_programming_language() {
+    let dir = tempdir().unwrap();
+    for args in [&["sim", "nope"][..], &["report", "nope"], &["explain", ""], &["sim", ""], &["validate", "/"]] {
+        let done = ndnweir(dir.path()).args(args).assert().code(2);
+        let text = stderr(&done);
+        for word in ["panicked", "RUST_BACKTRACE", "Err(", "Some(", "unwrap"] {
+            assert!(!text.contains(word), "{args:?}: {text}");
+        }
+    }
+}

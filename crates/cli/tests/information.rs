@@ -1,0 +1,163 @@
+//! `list`, `explain`, `validate`, `completions`, `--help` and `bench`.
+
+mod common;
+
+use common::{contents, repository, run, stderr, stdout};
+use serde_json::Value;
+use std::process::Stdio;
+use tempfile::tempdir;
+
+fn listed() -> Value {
+    let dir = tempdir().unwrap();
+    serde_json::from_str(&stdout(&run(dir.path(), "list --json").success())).expect("one JSON document")
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn list_names_schemes_scenarios_and_components_with_a_summary_each() {
+    let document = listed();
+    for scheme in ["fixed", "aimd", "bic", "cubic", "pcon", "pcon-ndnsim"] {
+        assert!(names(&document["schemes"]).contains(&scheme), "{scheme}");
+    }
+    for scenario in ["dumbbell", "two-paths", "parking-lot", "linear", "abilene", "geant", "star-100"] {
+        assert!(names(&document["scenarios"]).contains(&scenario), "{scenario}");
+    }
+    let families = document["components"].as_object().unwrap();
+    assert!(families.len() >= 6);
+    let lists = families.values().chain([&document["schemes"], &document["scenarios"]]);
+    for entry in lists.flat_map(|list| list.as_array().unwrap()) {
+        assert!(!entry["summary"].as_str().unwrap().is_empty(), "{entry}");
+    }
+    let dir = tempdir().unwrap();
+    let text = stdout(&run(dir.path(), "list").success());
+    for name in [names(&document["schemes"]), names(&document["scenarios"])].concat() {
+        assert!(text.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn every_scheme_and_component_is_explained_with_its_source() {
+    let dir = tempdir().unwrap();
+    let document = listed();
+    let mut all = names(&document["schemes"]);
+    all.extend(document["components"].as_object().unwrap().values().flat_map(names));
+    all.sort_unstable();
+    all.dedup();
+    let mut without = Vec::new();
+    for name in all {
+        let text = stdout(&run(dir.path(), &format!("explain {name}")).success());
+        assert!(text.contains(name), "{name}");
+        if !text.to_lowercase().contains("source") {
+            without.push(name.to_owned());
+        }
+        let json = stdout(&run(dir.path(), &format!("explain {name} --json")).success());
+        serde_json::from_str::<Value>(&json).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+    assert!(without.is_empty(), "no source: {without:?}");
+}
+
+#[test]
+fn every_shipped_scenario_is_valid() {
+    let dir = tempdir().unwrap();
+    for name in names(&listed()["scenarios"]) {
+        let text = stdout(&run(dir.path(), &format!("validate {name}")).success());
+        assert!(text.contains("valid") && text.contains("nodes"), "{name}: {text}");
+        let json = stdout(&run(dir.path(), &format!("validate {name} --json")).success());
+        let scenario: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(scenario["name"], name);
+    }
+    assert!(contents(dir.path()).is_empty(), "validate wrote something");
+}
+
+#[test]
+fn every_shipped_topology_file_is_valid_by_itself() {
+    let dir = tempdir().unwrap();
+    for file in ["example-ndnsim.txt", "abilene.graphml", "geant.graphml"] {
+        let path = repository(&format!("scenarios/topologies/{file}"));
+        let done = common::ndnweir(dir.path()).arg("validate").arg(&path).assert().success();
+        assert!(stdout(&done).contains("valid"), "{file}");
+    }
+}
+
+#[test]
+fn completions_exist_for_the_usual_shells_and_know_every_command() {
+    let dir = tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&run(dir.path(), &format!("completions {shell}")).success());
+        for word in ["sim", "list", "explain", "validate", "report", "bench", "seeds"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+}
+
+#[test]
+fn every_help_text_has_an_example() {
+    let dir = tempdir().unwrap();
+    let help = stdout(&run(dir.path(), "--help").success());
+    let commands: Vec<&str> = (help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1))
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| *word != "help")
+        .collect();
+    assert!(commands.len() >= 7, "{commands:?}");
+    for command in commands {
+        let text = stdout(&run(dir.path(), &format!("{command} --help")).success());
+        let examples = text.split("Example").nth(1).unwrap_or_default();
+        assert!(examples.contains(&format!("ndnweir {command}")), "{command} --help has no example");
+    }
+    assert!(help.contains("Exit status"));
+}
+
+#[test]
+fn the_version_is_told() {
+    let dir = tempdir().unwrap();
+    let text = stdout(&run(dir.path(), "--version").success());
+    assert_eq!(text.trim(), format!("ndnweir {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_a_command_the_help_is_shown_and_the_status_is_that_of_bad_input() {
+    let dir = tempdir().unwrap();
+    let done = run(dir.path(), "").code(2);
+    assert!(stderr(&done).contains("ndnweir sim dumbbell"), "{}", stderr(&done));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let dir = tempdir().unwrap();
+    let program = assert_cmd::cargo::cargo_bin!("ndnweir");
+    for line in ["list", "list --json", "explain pcon", "completions bash", "--help", "validate geant --json"] {
+        let mut child = std::process::Command::new(program)
+            .current_dir(dir.path())
+            .args(line.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Closes the reading end at once.
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(text, "", "{line}");
+        assert!(output.status.success(), "{line}: {}", output.status);
+    }
+}
+
+#[test]
+fn a_simulation_whose_reader_went_away_still_leaves_its_results() {
+    let dir = tempdir().unwrap();
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
+        .current_dir(dir.path())
+        .args("sim dumbbell --scheme aimd --set run.duration=1s --json --out out".split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(dir.path().join("out/report.html").is_file());
+}

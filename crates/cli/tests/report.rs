@@ -1,0 +1,151 @@
+//! Result folders and `ndnweir report`.
+
+mod common;
+
+use common::{contents, refuses, run, short, stdout};
+use std::fs;
+use std::path::Path;
+use tempfile::tempdir;
+
+/// Fails if a page loads anything from elsewhere.
+fn loads_nothing(page: &str) {
+    for attribute in ["src=", "href=", "xlink:href=", "action=", "data=", "poster=", "srcset="] {
+        for (at, _) in page.match_indices(attribute) {
+            let value = page[at + attribute.len()..].trim_start_matches(['"', '\'']);
+            let inside = value.starts_with('#') || value.starts_with("data:");
+            assert!(inside, "the page refers to {}", &value[..value.len().min(60)]);
+        }
+    }
+    for word in ["url(http", "url(//", "@import", "<link", "<iframe", "<script src"] {
+        assert!(!page.contains(word), "the page contains {word}");
+    }
+}
+
+#[test]
+fn a_result_folder_holds_a_report_that_opens_offline_with_summary_series_and_figures() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme pcon,cubic --seeds 2").success();
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    loads_nothing(&page);
+    for word in ["<svg", "<table", "optimum", "pcon", "cubic", "ndnweir sim dumbbell"] {
+        assert!(page.contains(word), "the report lacks {word}");
+    }
+    let files = contents(&dir.path().join("out"));
+    let below = |folder: &str, ending: &str| {
+        files.iter().filter(|(p, b)| p.starts_with(folder) && p.extension().unwrap() == ending && !b.is_empty()).count()
+    };
+    assert!(files.contains_key(Path::new("summary.json")));
+    assert!(below("series", "csv") >= 3, "{:?}", files.keys());
+    assert!(below("figures", "svg") >= 5, "{:?}", files.keys());
+    for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with("figures")) {
+        loads_nothing(std::str::from_utf8(bytes).unwrap());
+        assert!(bytes.starts_with(b"<svg") || bytes.starts_with(b"<?xml"), "{}", path.display());
+    }
+}
+
+#[test]
+fn drawing_again_gives_the_same_bytes() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme pcon,cubic --seeds 2").success();
+    let before = contents(dir.path());
+    let done = run(dir.path(), "report out").success();
+    assert!(stdout(&done).contains("out/report.html"));
+    assert!(before == contents(dir.path()), "redrawing changed something");
+    fs::remove_file(dir.path().join("out/report.html")).unwrap();
+    fs::remove_dir_all(dir.path().join("out/figures")).unwrap();
+    run(dir.path(), "report out").success();
+    assert!(before == contents(dir.path()), "redrawing did not restore what was removed");
+}
+
+#[test]
+fn a_comparison_of_two_folders_shows_both_and_leaves_them_alone() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "before", "--scheme cubic").success();
+    short(dir.path(), "after", "--scheme cubic --set link.R1-R2.rate=5Mbps").success();
+    let folders = contents(dir.path());
+    let done = run(dir.path(), "report before after").success();
+    assert!(stdout(&done).contains("comparison.html"));
+    run(dir.path(), "report before after --out other.html").success();
+    let page = fs::read_to_string(dir.path().join("comparison.html")).unwrap();
+    loads_nothing(&page);
+    for word in ["before", "after", "cubic", "goodput"] {
+        assert!(page.contains(word), "the comparison lacks {word}");
+    }
+    assert_eq!(page, fs::read_to_string(dir.path().join("other.html")).unwrap());
+    for page in ["comparison.html", "other.html"] {
+        fs::remove_file(dir.path().join(page)).unwrap();
+    }
+    assert!(folders == contents(dir.path()));
+}
+
+#[test]
+fn damaged_folders_are_refused_with_the_name_of_the_file_and_left_alone() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme cubic").success();
+    let summary = dir.path().join("out/summary.json");
+    let whole = fs::read_to_string(&summary).unwrap();
+    let newer = whole.replacen("\"format\": 1", "\"format\": 999", 1);
+    assert_ne!(newer, whole);
+    for (text, says) in [
+        (&whole[..whole.len() / 2], "line"),
+        ("", "line 1"),
+        ("{}", "no summary"),
+        ("[1, 2", "line 1"),
+        (&newer, "newer"),
+    ] {
+        fs::write(&summary, text).unwrap();
+        refuses(dir.path(), &["report", "out"], &["summary.json", says, ";"]);
+        refuses(dir.path(), &["report", "out", "out", "--out", "x.html"], &["summary.json", says]);
+    }
+    fs::write(&summary, &whole).unwrap();
+    let series = fs::read_dir(dir.path().join("out/series")).unwrap().next().unwrap().unwrap().path();
+    let name = series.file_name().unwrap().to_str().unwrap();
+    for bytes in [&b"no,such,table\n1,2\n"[..], b"\xff\xfe\x00"] {
+        fs::write(&series, bytes).unwrap();
+        refuses(dir.path(), &["report", "out"], &[name]);
+    }
+}
+
+#[test]
+fn folders_that_hold_no_results_are_refused() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+    refuses(dir.path(), &["report", "nowhere"], &["nowhere", "ndnweir sim"]);
+    refuses(dir.path(), &["report", "."], &["summary.json", "ndnweir sim"]);
+    refuses(dir.path(), &["report", "notes.txt"], &["notes.txt"]);
+    refuses(dir.path(), &["report"], &["DIR"]);
+    refuses(dir.path(), &["report", "a", "b", "c"], &["c"]);
+    refuses(dir.path(), &["report", "a", "--out", "x.html"], &["--out", "two folders"]);
+}
+
+#[test]
+fn a_folder_with_other_things_in_it_is_not_taken_for_results() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("thesis")).unwrap();
+    fs::write(dir.path().join("thesis/chapter.tex"), "years of work").unwrap();
+    fs::write(dir.path().join("plain-file"), "mine").unwrap();
+    for foreign in ["thesis", "plain-file"] {
+        let args = ["sim", "dumbbell", "--set", "run.duration=1s", "--scheme", "aimd", "--out", foreign];
+        refuses(dir.path(), &args, &[foreign, "name a"]);
+    }
+}
+
+#[test]
+fn older_results_are_replaced_and_what_the_user_put_beside_them_stays() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme cubic,pcon").success();
+    fs::write(dir.path().join("out/notes.md"), "mine").unwrap();
+    short(dir.path(), "out", "--scheme aimd").success();
+    assert_eq!(fs::read_to_string(dir.path().join("out/notes.md")).unwrap(), "mine");
+    assert_eq!(common::summary(&dir.path().join("out"))["runs"].as_array().unwrap().len(), 1);
+    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["out"], "nothing temporary is left");
+}
+
+#[test]
+fn an_empty_folder_may_be_filled() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    short(dir.path(), "empty", "--scheme aimd").success();
+    assert!(dir.path().join("empty/report.html").is_file());
+}

@@ -1,0 +1,176 @@
+//! `ndnweir sim` as a user runs it: what it prints and what it leaves.
+
+mod common;
+
+use common::{contents, run, short, stderr, stdout, summary};
+use serde_json::Value;
+use std::fs;
+use tempfile::tempdir;
+
+/// Every key below `value`.
+fn keys(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(table) => table.iter().flat_map(|(k, v)| [vec![k.as_str()], keys(v)].concat()).collect(),
+        Value::Array(list) => list.iter().flat_map(keys).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn json_is_one_document_of_the_promised_shape_and_nothing_else() {
+    let dir = tempdir().unwrap();
+    let done = short(dir.path(), "out", "--scheme pcon,cubic --json").success();
+    assert_eq!(stderr(&done), "");
+    let document: Value = serde_json::from_str(&stdout(&done)).expect("exactly one JSON document");
+    assert_eq!(document["scenario"]["name"], "dumbbell");
+    let total = document["optimum"]["total_mbps"].as_f64().expect("the dumbbell has an optimum");
+    assert!((9.0..10.0).contains(&total), "{total}");
+    let runs = document["runs"].as_array().unwrap();
+    let schemes: Vec<_> = runs.iter().map(|run| run["scheme"].as_str().unwrap()).collect();
+    assert_eq!(schemes, ["pcon", "cubic"]);
+    for run in runs {
+        assert_eq!(run["seed"], 1);
+        assert!((0.5..=1.0).contains(&run["jain"].as_f64().unwrap()));
+        assert!(run["loss_mbps"].is_number());
+        let consumers = run["consumers"].as_array().unwrap();
+        assert_eq!(consumers.iter().map(|c| c["name"].as_str().unwrap()).collect::<Vec<_>>(), ["C1", "C2"]);
+        for consumer in consumers {
+            assert!(consumer["goodput_mbps"].as_f64().unwrap() > 0.5);
+            for part in ["mean", "p50", "p99", "max"] {
+                let value = consumer["delay_ms"][part].as_f64().unwrap();
+                assert!(value > 60.0, "{part} is {value}, below the base round trip");
+            }
+            assert!(consumer["delay_ms"]["sd"].as_f64().unwrap() > 0.0);
+        }
+        let links = run["links"].as_array().unwrap();
+        assert_eq!(links.len(), 10, "five links, two directions each");
+        for link in links {
+            assert!(link["name"].is_string());
+            assert!((0.0..=1.0).contains(&link["utilization"].as_f64().unwrap()));
+            assert!(link["queue_ms"].as_f64().unwrap() >= 0.0);
+        }
+    }
+}
+
+#[test]
+fn no_wall_time_and_no_trace_of_the_machine_is_in_the_json() {
+    let dir = tempdir().unwrap();
+    let first = short(dir.path(), "one", "--scheme pcon --json").success();
+    let second = short(dir.path(), "two", "--scheme pcon --json").success();
+    assert_eq!(stdout(&first), stdout(&second));
+    let document: Value = serde_json::from_str(&stdout(&first)).unwrap();
+    for key in keys(&document) {
+        for word in ["wall", "elapsed", "date", "timestamp", "host", "thread", "took"] {
+            assert!(!key.split('_').any(|part| part == word), "{key}");
+        }
+    }
+    let place = dir.path().display().to_string();
+    for (path, bytes) in contents(dir.path()) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(&place), "{} names the folder", path.display());
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_not_one_byte() {
+    let dir = tempdir().unwrap();
+    for (out, threads) in [("one", 1), ("again", 1), ("four", 4)] {
+        short(dir.path(), out, &format!("--scheme pcon,cubic --seeds 2 --threads {threads}")).success();
+    }
+    let one = contents(&dir.path().join("one"));
+    assert!(one == contents(&dir.path().join("again")), "two runs of one seed differ");
+    assert!(one == contents(&dir.path().join("four")), "one and four threads differ");
+    let hashes: Vec<String> = (summary(&dir.path().join("one"))["runs"].as_array().unwrap().iter())
+        .map(|run| run["event_hash"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(hashes.iter().all(|hash| hash.len() == 16), "{hashes:?}");
+    assert_ne!(hashes[0], hashes[1], "another seed is another run");
+}
+
+#[test]
+fn a_seed_of_many_replays_alone() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "many", "--scheme cubic --seeds 3").success();
+    short(dir.path(), "third", "--scheme cubic --seed 3").success();
+    let (many, third) = (summary(&dir.path().join("many")), summary(&dir.path().join("third")));
+    assert_eq!(many["runs"][2], third["runs"][0]);
+}
+
+#[test]
+fn several_seeds_show_the_spread() {
+    let dir = tempdir().unwrap();
+    let many = short(dir.path(), "many", "--scheme cubic --seeds 3").success();
+    assert!(stdout(&many).contains('±'), "{}", stdout(&many));
+    assert!(fs::read_to_string(dir.path().join("many/report.html")).unwrap().contains('±'));
+    let one = short(dir.path(), "one", "--scheme cubic").success();
+    assert!(!stdout(&one).contains('±'), "one seed has no spread: {}", stdout(&one));
+}
+
+#[test]
+fn seeds_that_make_no_difference_are_an_error_with_the_remedy() {
+    let dir = tempdir().unwrap();
+    let done = short(dir.path(), "out", "--scheme cubic --seeds 3 --set run.start-jitter=0ms").code(1);
+    assert!(stderr(&done).contains("identical"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("start-jitter"), "{}", stderr(&done));
+    assert_eq!(stdout(&done), "");
+    assert!(contents(dir.path()).is_empty());
+}
+
+#[test]
+fn the_command_a_summary_gives_repeats_it() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme pcon,cubic --set link.R1-R2.rate=5Mbps --seeds 2").success();
+    let first = summary(&dir.path().join("out"));
+    let command = first["repeat"]["command"].as_str().unwrap();
+    let words = command.strip_prefix("ndnweir ").expect("starts with the program's name");
+    run(dir.path(), words).success();
+    assert_eq!(first, summary(&dir.path().join("results/dumbbell")));
+}
+
+#[test]
+fn without_out_the_results_go_to_a_folder_of_the_scenarios_name() {
+    let dir = tempdir().unwrap();
+    let done = run(dir.path(), "sim dumbbell --set run.duration=1s --scheme aimd").success();
+    assert!(stdout(&done).contains("results/dumbbell/report.html"), "{}", stdout(&done));
+    assert!(dir.path().join("results/dumbbell/report.html").is_file());
+}
+
+#[test]
+fn an_override_changes_the_network() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "out", "--scheme aimd --set link.R1-R2.rate=2Mbps").success();
+    let total = summary(&dir.path().join("out"))["runs"][0]["goodput_mbps"].as_f64().unwrap();
+    assert!((1.0..2.0).contains(&total), "{total}");
+}
+
+#[test]
+fn a_trace_is_a_pcap_file_of_ethernet_frames_that_carry_ndn() {
+    let dir = tempdir().unwrap();
+    let done = short(dir.path(), "out", "--scheme pcon --trace packets.pcap").success();
+    assert!(stdout(&done).contains("packets.pcap"));
+    let bytes = fs::read(dir.path().join("packets.pcap")).unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert!([0xa1b2_c3d4, 0xa1b2_3c4d].contains(&word(0)), "magic {:x}", word(0));
+    assert_eq!(word(20), 1, "link type Ethernet");
+    let (mut at, mut frames) = (24, 0);
+    while at < bytes.len() {
+        let length = word(at + 8) as usize;
+        assert_eq!(bytes[at + 16 + 12..][..2], [0x86, 0x24], "frame {frames}");
+        at += 16 + length;
+        frames += 1;
+    }
+    assert_eq!(at, bytes.len(), "the last frame is complete");
+    assert!(frames > 1000, "{frames} frames");
+}
+
+#[test]
+fn a_real_topology_and_an_ndnsim_file_run_as_they_are() {
+    let dir = tempdir().unwrap();
+    for file in ["example-ndnsim.txt", "abilene.graphml"] {
+        let path = common::repository(&format!("scenarios/topologies/{file}"));
+        common::ndnweir(dir.path())
+            .args(["sim", path.to_str().unwrap(), "--scheme", "cubic", "--set", "run.duration=1s", "--out", file])
+            .assert()
+            .success();
+        assert!(summary(&dir.path().join(file))["runs"][0]["goodput_mbps"].as_f64().unwrap() > 0.0, "{file}");
+    }
+}
