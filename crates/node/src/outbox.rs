@@ -31,15 +31,16 @@ impl Outbox {
         self.queue.pop();
     }
 
+    /// The next one, in its place until something is pushed.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Transmit> {
-        let next = self.queue.get(self.taken).copied();
-        if next.is_some() {
-            self.taken += 1;
-        } else {
-            self.queue.clear();
-            self.taken = 0;
+    pub(crate) fn next(&mut self) -> Option<&mut Transmit> {
+        let at = self.taken;
+        if at < self.queue.len() {
+            self.taken = at + 1;
+            return self.queue.get_mut(at);
         }
-        next
+        self.queue.clear();
+        self.taken = 0;
+        None
     }
 }

@@ -91,12 +91,12 @@ impl Way {
 
     /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
     #[inline]
-    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) -> bool {
+    pub fn send(&mut self, packet: &Packet, channel: u32, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        let entry = InFlight { arrival, packet, channel, number, lag: 0, lost: false, copy: false };
+        let entry = InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
             let is_first = self.ring.is_empty();
@@ -146,16 +146,22 @@ impl Way {
         self.last_arrival = self.last_arrival.max(entry.arrival);
     }
 
-    /// Takes the packet that arrives now, if it was not lost.
+    /// The packet that arrives now, if it was not lost. It stays in its place until [`Way::clear_first`].
     #[inline]
-    pub fn arrive(&mut self) -> Option<InFlight> {
-        let first = self.ring.pop_front()?;
+    pub fn arrive(&mut self) -> Option<&mut InFlight> {
+        let first = self.ring.front_mut()?;
         if first.lost {
             self.totals.lost += 1;
             return None;
         }
         self.totals.arrived += 1;
         Some(first)
+    }
+
+    /// Takes the packet out that has arrived.
+    #[inline]
+    pub fn clear_first(&mut self) {
+        self.ring.pop_front();
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
@@ -277,6 +283,7 @@ mod tests {
         while way.next_arrival() < Time::NEVER {
             let at = way.next_arrival();
             out.extend(way.arrive().map(|entry| (at, entry.packet.nonce)));
+            way.clear_first();
         }
         out
     }
@@ -290,7 +297,7 @@ mod tests {
     fn a_perfect_link_delivers_everything_after_its_delay() {
         let mut way = way(Impairment::default());
         for i in 0..3 {
-            way.send(numbered(i), 0, ms(i.into()));
+            way.send(&numbered(i), 0, ms(i.into()));
         }
         assert_eq!(drain(&mut way), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
         assert!(way.balances());
@@ -303,7 +310,7 @@ mod tests {
         let survivors = |impairment| {
             let mut way = way(impairment);
             for i in 0..100 {
-                way.send(numbered(i), 0, ms(i.into()));
+                way.send(&numbered(i), 0, ms(i.into()));
             }
             let mut got: Vec<_> = drain(&mut way).into_iter().map(|(_, n)| n).collect();
             assert!(way.balances());
@@ -321,7 +328,7 @@ mod tests {
         let order = |impairment| {
             let mut way = way(impairment);
             for i in 0..50 {
-                way.send(numbered(i), 0, ms(i.into()));
+                way.send(&numbered(i), 0, ms(i.into()));
             }
             let got = drain(&mut way);
             assert!(got.is_sorted_by_key(|&(at, _)| at));
@@ -335,7 +342,7 @@ mod tests {
     fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
         let mut way = way(Impairment::default());
         for i in 0..5 {
-            way.send(numbered(i), 0, ms(i.into()));
+            way.send(&numbered(i), 0, ms(i.into()));
         }
         way.cut(2);
         assert_eq!((way.totals.revoked, way.totals.down, way.under_way()), (2, 3, 0));
@@ -346,7 +353,7 @@ mod tests {
     fn new_departures_move_only_the_packets_they_name() {
         let mut way = way(Impairment::default());
         for i in 0..4 {
-            way.send(numbered(i), 0, ms(i.into()));
+            way.send(&numbered(i), 0, ms(i.into()));
         }
         way.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
         assert_eq!(drain(&mut way).iter().map(|&(at, _)| at).collect::<Vec<_>>(), [ms(10), ms(11), ms(15), ms(18)]);
@@ -356,7 +363,7 @@ mod tests {
     fn a_new_delay_holds_for_packets_that_have_not_left() {
         let mut way = way(Impairment::default());
         for i in 0..4 {
-            way.send(numbered(i), 0, ms(i.into()));
+            way.send(&numbered(i), 0, ms(i.into()));
         }
         way.set_delay(ms(1), Span::from_millis(2));
         let at: Vec<_> = drain(&mut way).iter().map(|&(at, _)| at).collect();

@@ -23,7 +23,7 @@ struct Asked {
 
 impl Node {
     #[inline]
-    pub(super) fn on_data(&mut self, now: Time, face: FaceId, mut packet: Packet) {
+    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.data += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
             self.drop(DropCause::Down);
@@ -40,23 +40,22 @@ impl Node {
         if let Some(record) = record {
             if self.metering {
                 let rtt = now.since(record.sent);
-                let packet = &mut packet;
                 let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent(), local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
             if self.shaping && record.nacked.is_none() {
-                self.tell_shaper(now, &record, Outcome::Data, &packet);
+                self.tell_shaper(now, &record, Outcome::Data, packet);
             }
         }
         let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
         let fields = self.pit.fields(slot);
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked: &fields };
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         if self.cs.is_on() {
-            self.cs.insert(&packet, now);
+            self.cs.insert(packet, now);
         }
         let mark = self.pit.mark(slot);
         for i in 0..self.pit.ins(slot) {
@@ -71,7 +70,7 @@ impl Node {
                 continue;
             }
             let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked: &fields };
+            let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
             let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
             let passed = self.strategy.pass_mark(&event, asking.face, &mut ctx);
             let asked = Asked {
@@ -82,7 +81,7 @@ impl Node {
                 mark: mark.max(passed),
                 from_cache: false,
             };
-            self.pass_on(now, prefix, &packet, &asked);
+            self.pass_on(now, prefix, packet, &asked);
         }
         self.forget(now, slot, face, Outcome::Superseded);
     }

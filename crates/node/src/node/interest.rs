@@ -12,7 +12,7 @@ use ndnweir_core::units::Time;
 
 impl Node {
     #[inline]
-    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, mut packet: Packet) {
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.interests += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
             self.counters.down += 1;
@@ -33,29 +33,29 @@ impl Node {
         if self.cs.is_on() {
             if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
                 self.counters.hits += 1;
-                self.answer_from_store(now, face, &packet, data);
+                self.answer_from_store(now, face, packet, data);
                 return;
             }
             self.counters.misses += 1;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
-            Ok(slot) => self.on_pending(now, face, &packet, slot),
+            Ok(slot) => self.on_pending(now, face, packet, slot),
             Err(vacant) => {
                 if self.dead.contains(packet.name, packet.nonce) {
-                    self.loops_back(now, face, &packet);
+                    self.loops_back(now, face, packet);
                 } else if self.pit.is_full() {
                     self.counters.pit_full += 1;
                     self.drop(DropCause::Bound);
                     self.send_nack(now, face, packet.nack(NackReason::Congestion));
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    let slot = self.pit.insert(vacant, &packet, face, now);
+                    let slot = self.pit.insert(vacant, packet, face, now);
                     self.counters.pending += 1;
                     self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
                     if self.metering {
                         self.faces[face.index()].flows.add(packet.name.flow);
                     }
-                    self.consult(now, slot, prefix, face, &packet, Arrival::New);
+                    self.consult(now, slot, prefix, face, packet, Arrival::New);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));

@@ -231,11 +231,17 @@ impl Node {
     }
 
     /// A packet has arrived on a face.
-    pub fn handle(&mut self, now: Time, face: FaceId, packet: Packet) {
+    #[inline]
+    pub fn handle(&mut self, now: Time, face: FaceId, mut packet: Packet) {
+        self.receive(now, face, &mut packet);
+    }
+
+    /// [`Node::handle`] without moving the packet, which is as the node left it afterwards.
+    pub fn receive(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         match packet.kind {
             Kind::Interest => self.on_interest(now, face, packet),
             Kind::Data => self.on_data(now, face, packet),
-            Kind::Nack => self.on_nack(now, face, packet),
+            Kind::Nack => self.on_nack(now, face, *packet),
         }
         self.release_held(now);
     }
@@ -243,7 +249,13 @@ impl Node {
     /// The next packet that leaves; call until none after every call that takes the time.
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.out.pop()
+        self.out.next().copied()
+    }
+
+    /// [`Node::poll_transmit`] without moving the packet, which the driver may change.
+    #[inline]
+    pub fn next_transmit(&mut self) -> Option<&mut Transmit> {
+        self.out.next()
     }
 
     /// When [`Node::handle_timeout`] is wanted: perhaps early, never late, and due at once if it has passed;

@@ -173,31 +173,31 @@ struct Engine<'n, 'o, O> {
 impl Net<'_> {
     /// Puts what a node sends on its link.
     #[inline]
-    fn transmit(&mut self, now: Time, exit: Exit, transmit: &Transmit) {
+    fn transmit(&mut self, now: Time, exit: Exit, transmit: &mut Transmit) {
         let Exit { channel, wire, shared } = exit;
-        let mut packet = transmit.packet;
+        let packet = &mut transmit.packet;
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
         if shared {
-            self.offer(now, wire, channel, packet);
+            self.offer(now, wire, channel, *packet);
         } else {
             self.put(now, wire, channel, packet, transmit.start, transmit.end);
         }
     }
 
     /// Hands a packet to a queue below NDN.
-    fn offer(&mut self, now: Time, wire: u32, channel: u32, packet: Packet) {
+    fn offer(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet) {
         let Some(port) = &mut self.ports[wire as usize] else { return };
         if let Some((start, end)) = port.offer(now, &packet) {
-            self.put(now, wire, channel, packet, start, end);
+            self.put(now, wire, channel, &mut packet, start, end);
         }
     }
 
     #[inline]
-    fn put(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet, start: Time, end: Time) {
+    fn put(&mut self, now: Time, wire: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
         if let Some(tap) = &mut self.tap {
-            tap.sent(now, start, LinkId(wire), &packet);
+            tap.sent(now, start, LinkId(wire), packet);
         }
         if self.with_paths && packet.kind == Kind::Data {
             packet.tag = self.paths.extend(packet.tag, wire);
@@ -247,27 +247,36 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// The first packet on a link arrives.
+    /// The first packet on a link arrives. The node reads it where it lies, so that it is not moved.
     fn arrival(&mut self, wire: u32, source: u32) {
-        let way = &mut self.net.ways[wire as usize];
-        let arrived = way.arrive();
+        let Self { net, places, now, hash, .. } = self;
+        let to = net.topology.wires[wire as usize].to;
+        let place = &mut places[to as usize];
+        let way = &mut net.ways[wire as usize];
+        let (mut handled, mut frame) = (false, None);
+        if let Some(arrived) = way.arrive() {
+            if let Some(hash) = hash {
+                hash.arrival(*now, wire, &arrived.packet);
+            }
+            match &mut place.node {
+                Some(node) if place.up => {
+                    let face = net.topology.channels[arrived.channel as usize].in_face;
+                    node.receive(*now, FaceId(face), &mut arrived.packet);
+                    handled = true;
+                }
+                Some(_) => self.dead[to as usize] += 1,
+                None => frame = Some((arrived.channel, arrived.packet)),
+            }
+        }
+        way.clear_first();
         let next = way.next_arrival();
-        self.net.in_flight -= 1;
-        self.net.schedule.set(source, next);
-        let Some(arrived) = arrived else { return };
-        if let Some(hash) = &mut self.hash {
-            hash.arrival(self.now, wire, &arrived.packet);
+        net.in_flight -= 1;
+        net.schedule.set(source, next);
+        if handled {
+            self.pump(to);
+        } else if let Some((channel, packet)) = frame {
+            self.switch(to, channel, packet);
         }
-        let to = self.net.topology.wires[wire as usize].to;
-        let place = &mut self.places[to as usize];
-        let Some(node) = &mut place.node else { return self.switch(to, arrived.channel, arrived.packet) };
-        if !place.up {
-            self.dead[to as usize] += 1;
-            return;
-        }
-        let face = self.net.topology.channels[arrived.channel as usize].in_face;
-        node.handle(self.now, FaceId(face), arrived.packet);
-        self.pump(to);
     }
 
     /// A frame reaches a switch.
@@ -293,18 +302,19 @@ impl<O: Observer> Engine<'_, '_, O> {
         let place = &mut places[number as usize];
         let Some(node) = &mut place.node else { return };
         loop {
-            while let Some(transmit) = node.poll_transmit() {
+            while let Some(transmit) = node.next_transmit() {
                 let face = transmit.face.index();
                 if let Some(&exit) = place.exits.get(face) {
-                    net.transmit(now, exit, &transmit);
+                    net.transmit(now, exit, transmit);
                     continue;
                 }
                 match place.locals[face - place.exits.len()] {
                     Local::Server(server) => {
                         if transmit.packet.kind == Kind::Interest {
+                            let face = transmit.face;
                             let mut data = servers[server as usize].answer(now, &transmit.packet);
                             data.tag = 0;
-                            node.handle(now, transmit.face, data);
+                            node.handle(now, face, data);
                         }
                     }
                     Local::App(app) => {

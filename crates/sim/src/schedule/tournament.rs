@@ -8,83 +8,82 @@ use ndnweir_core::units::Time;
 /// How many play a match.
 const PLAYERS: usize = 4;
 
-/// A player: the earliest instant below it and the source that belongs to.
-#[derive(Clone, Copy, Debug)]
-struct Player {
-    at: Time,
-    source: u32,
-}
-
-/// A match, on a cache line of its own.
+/// A match, on a cache line of its own. A player is the earliest instant below it and the source that belongs to.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Match([Player; PLAYERS]);
+struct Match {
+    at: [Time; PLAYERS],
+    source: [u32; PLAYERS],
+}
 
 impl Match {
+    const EMPTY: Match = Match { at: [Time::NEVER; PLAYERS], source: [0; PLAYERS] };
+
     /// The winner: the earliest, of equals the leftmost, which has the lowest number.
     #[inline]
-    fn winner(&self) -> Player {
-        let [a, b, c, d] = self.0;
-        let left = if b.at < a.at { b } else { a };
-        let right = if d.at < c.at { d } else { c };
-        if right.at < left.at { right } else { left }
+    fn winner(&self) -> (Time, u32) {
+        let at = &self.at;
+        let left = usize::from(at[1] < at[0]);
+        let right = 2 + usize::from(at[3] < at[2]);
+        let best = if at[right] < at[left] { right } else { left };
+        (at[best], self.source[best])
     }
 }
 
-/// A complete tree of matches. The matches of a level follow each other, the levels from the sources up to the final.
+/// A complete tree of matches, from the final down, level by level: the winners of matches `4 m + 1` to `4 m + 4` meet in
+/// match `m`, and all sources play in the lowest level.
 #[derive(Clone, Debug)]
 pub struct Tournament {
     matches: Vec<Match>,
-    /// The first match of each level but the lowest, then that of the winner, which is past the end.
-    levels: Vec<usize>,
-    champion: Player,
+    /// The seat of source 0, counted over all matches.
+    lowest: usize,
+    champion: (Time, u32),
 }
-
-const NOBODY: Player = Player { at: Time::NEVER, source: 0 };
 
 impl Schedule for Tournament {
     fn new(sources: usize) -> Tournament {
-        let mut levels = Vec::new();
-        let (mut total, mut players) = (0, sources.max(1));
-        loop {
-            let matches = players.div_ceil(PLAYERS);
-            total += matches;
-            levels.push(total);
-            if matches == 1 {
-                break;
-            }
-            players = matches;
+        let (mut above, mut level) = (0, 1);
+        while level * PLAYERS < sources {
+            above += level;
+            level *= PLAYERS;
         }
-        let mut tournament = Tournament { matches: vec![Match([NOBODY; PLAYERS]); total], levels, champion: NOBODY };
+        let lowest = above * PLAYERS;
+        let total = above + sources.div_ceil(PLAYERS).max(1);
+        let mut matches = vec![Match::EMPTY; total];
         for source in 0..sources {
-            tournament.matches[source / PLAYERS].0[source % PLAYERS].source = source as u32;
+            let seat = lowest + source;
+            matches[seat / PLAYERS].source[seat % PLAYERS] = source as u32;
         }
-        tournament
+        Tournament { matches, lowest, champion: (Time::NEVER, 0) }
     }
 
     #[inline]
     fn set(&mut self, source: u32, at: Time) {
-        let (mut place, mut first) = (source as usize, 0);
-        let mut player = Player { at, source };
-        for &next in &self.levels {
-            let played = &mut self.matches[first + place / PLAYERS];
-            let seat = &mut played.0[place % PLAYERS];
-            if seat.at == player.at && seat.source == player.source {
+        let mut seat = self.lowest + source as usize;
+        let mut player = (at, source);
+        loop {
+            let played = &mut self.matches[seat / PLAYERS];
+            let chair = seat % PLAYERS;
+            if (played.at[chair], played.source[chair]) == player {
                 return;
             }
-            *seat = player;
+            played.at[chair] = player.0;
+            played.source[chair] = player.1;
             player = played.winner();
-            place /= PLAYERS;
-            first = next;
+            if seat < PLAYERS {
+                break;
+            }
+            seat = seat / PLAYERS - 1;
         }
         self.champion = player;
     }
 
     fn get(&self, source: u32) -> Time {
-        self.matches[source as usize / PLAYERS].0[source as usize % PLAYERS].at
+        let seat = self.lowest + source as usize;
+        self.matches[seat / PLAYERS].at[seat % PLAYERS]
     }
 
     fn next(&self) -> (Time, u32) {
-        (self.champion.at, self.champion.source)
+        self.champion
     }
 }
