@@ -3,7 +3,7 @@
 use super::expr::{Expr, Function, Target};
 use super::model::Paper;
 use crate::metrics::{convergence, jain, mean_sd, rebin};
-use crate::results::{Kind, Run, Summary};
+use crate::results::{Kind, Run, Scenario, Summary};
 use std::collections::BTreeMap;
 
 /// A finished run.
@@ -13,15 +13,32 @@ pub struct Measured {
     pub case: usize,
     /// The metrics.
     pub run: Run,
-    /// [`Run::scalars`] by name.
+    /// [`Run::scalars`] by name, and [`QUEUEING`].
     pub scalars: BTreeMap<String, f64>,
 }
 
+/// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link direction
+/// weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on several paths.
+pub const QUEUEING: &str = "queueing_ms";
+
 impl Measured {
-    /// A run of the case.
-    pub fn new(case: usize, run: Run) -> Measured {
-        Measured { case, scalars: run.scalars().into_iter().collect(), run }
+    /// A run of the case, which is this scenario.
+    pub fn new(case: usize, run: Run, scenario: &Scenario) -> Measured {
+        let mut scalars: BTreeMap<String, f64> = run.scalars().into_iter().collect();
+        if let Some(waited) = queueing(&run, scenario) {
+            scalars.insert(QUEUEING.into(), waited);
+        }
+        Measured { case, scalars, run }
     }
+}
+
+fn queueing(run: &Run, scenario: &Scenario) -> Option<f64> {
+    let delivered = run.goodput_mbps / scenario.payload_bytes as f64;
+    let waited = run.links.iter().zip(&scenario.links).map(|(l, info)| {
+        let packets = l.utilization_data * info.rate_mbps / scenario.data_wire_bytes as f64;
+        packets * l.queue_ms
+    });
+    (delivered > 0.0).then(|| waited.sum::<f64>() / delivered)
 }
 
 /// The finished runs of a paper, by experiment; cases, schemes and seeds in order.
@@ -82,7 +99,10 @@ impl Runs {
                 (Function::Product, list) => list.iter().map(at).product(),
                 (Function::Largest, list) => fold(list.iter().map(at), f64::max),
                 (Function::Smallest, list) => fold(list.iter().map(at), f64::min),
-                (function, [Expr::Name(name), a, b]) => over_time(*function, &measured.run, name, at(a)?, at(b)?),
+                (function, [Expr::Name(name), a, b, step @ ..]) => {
+                    let step = step.first().and_then(at).unwrap_or(SECOND);
+                    over_time(*function, &measured.run, name, (at(a)?, at(b)?), step)
+                }
                 _ => None,
             },
         }
@@ -156,9 +176,9 @@ fn mean(values: &[f64]) -> Option<f64> {
     mean_sd(&finite(values)).map(|(mean, _)| mean)
 }
 
-fn over_time(function: Function, run: &Run, name: &str, a: f64, b: f64) -> Option<f64> {
+fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
     let width = run.series.bin_s;
-    let by = ((SECOND / width).round() as usize).max(1);
+    let by = ((step / width).round() as usize).max(1);
     if function == Function::Jain {
         let (_, keys, metric) = split(name)?;
         let means = run.series.table(Kind::Consumers).iter().filter(|r| keys[0] == "*" || r.key[0] == keys[0]);
@@ -217,7 +237,7 @@ mod tests {
 
     #[test]
     fn functions_of_a_series_take_the_bins_between_their_times() {
-        let value = |f, a, b| over_time(f, &run(), "consumers.A.goodput_mbps", a, b);
+        let value = |f, a, b| over_time(f, &run(), "consumers.A.goodput_mbps", (a, b), 1.0);
         assert_eq!(value(Function::Mean, 0.0, 1.5), Some(2.0));
         assert_eq!(value(Function::Mean, 1.0, 2.5), Some(6.0));
         assert_eq!(value(Function::Highest, 0.0, 1.5), Some(4.0));
@@ -227,8 +247,10 @@ mod tests {
         assert_eq!(value(Function::Variation, 2.0, 4.0), Some(0.0));
         // Seconds 1, 4, 8, 8: within 10 % of the last half's 8 from second 2 on.
         assert_eq!(value(Function::Convergence, 0.1, 0.5), Some(2.0));
+        let coarse = over_time(Function::Convergence, &run(), "consumers.A.goodput_mbps", (0.1, 0.5), 2.0);
+        assert_eq!(coarse, Some(2.0));
         // A consumer alone while the other gets nothing has a Jain index of one half.
-        let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", 0.0, 1.5);
+        let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
     }
 }

@@ -22,6 +22,7 @@ pub enum Function {
     Jain,
     /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band` of
     /// the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too short.
+    /// A fourth argument takes means over so many s.
     Convergence,
     /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
     Event,
@@ -42,7 +43,7 @@ pub enum Function {
 /// Arguments of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// A series, then two numbers.
+    /// A series, then two numbers; a third for [`Function::Convergence`].
     Series,
     /// An event key, then at most one number.
     Event,
@@ -111,7 +112,6 @@ pub enum Expr {
     /// The same in another run.
     At(Box<Expr>, Target),
 }
-
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

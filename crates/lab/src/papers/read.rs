@@ -201,7 +201,11 @@ struct Vary {
 
 fn vary(item: &Item, found: &Findings) -> Vec<Vary> {
     let Value::List(items) = &item.value else {
-        found.error(&item.at, "vary is no list of tables", "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]");
+        found.error(
+            &item.at,
+            "vary is no list of tables",
+            "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
+        );
         return Vec::new();
     };
     let one = |item: &Item| {
@@ -420,7 +424,11 @@ impl Reader<'_> {
                 items.iter().filter_map(read).collect()
             }
             _ => {
-                self.found.error(at, "this ordering has not one of: metric with schemes, items", "write metric and schemes, or items");
+                self.found.error(
+                    at,
+                    "this ordering has not one of: metric with schemes, items",
+                    "write metric and schemes, or items",
+                );
                 return None;
             }
         };

@@ -1,6 +1,6 @@
 //! Whether the names in an expression exist in the scenario that it is about.
 
-use super::eval::split;
+use super::eval::{QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
 use super::model::{Case, Experiment};
 use crate::experiment::describe;
@@ -12,8 +12,18 @@ use std::collections::BTreeSet;
 pub fn scalars(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
     let some = || {
-        let d =
-            Distribution { n: 1, mean: 1.0, sd: 0.0, min: 1.0, q1: 1.0, p50: 1.0, q3: 1.0, p90: 1.0, p99: 1.0, max: 1.0 };
+        let d = Distribution {
+            n: 1,
+            mean: 1.0,
+            sd: 0.0,
+            min: 1.0,
+            q1: 1.0,
+            p50: 1.0,
+            q3: 1.0,
+            p90: 1.0,
+            p99: 1.0,
+            max: 1.0,
+        };
         Some(d)
     };
     let consumer = |name: &str| ConsumerRun {
@@ -62,7 +72,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
         ..Run::default()
     };
-    run.scalars().into_iter().map(|s| s.0).collect()
+    run.scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
 }
 
 /// Checks names against one experiment, or against the one a target names.
@@ -88,7 +98,9 @@ impl<'a> Resolver<'a> {
     /// If there is none.
     pub fn experiment(&self, id: &str) -> Result<usize, Wrong> {
         let ids = || self.experiments.iter().map(|e| e.id.as_str());
-        ids().position(|e| e == id).ok_or_else(|| (format!("there is no experiment \"{id}\""), suggest(id, "experiments", ids())))
+        ids()
+            .position(|e| e == id)
+            .ok_or_else(|| (format!("there is no experiment \"{id}\""), suggest(id, "experiments", ids())))
     }
 
     /// Whether the experiment runs the scheme.
@@ -127,7 +139,10 @@ impl<'a> Resolver<'a> {
     fn call(&self, experiment: usize, function: Function, arguments: &[Expr], whole: &Expr) -> Result<(), Wrong> {
         let form = |what: &str| Err((format!("{whole} must be {what}"), "see docs/reproductions.md".to_owned()));
         match (function.signature(), arguments) {
-            (Signature::Series, [Expr::Name(name), Expr::Number(_), Expr::Number(_)]) => {
+            (Signature::Series, [Expr::Name(name), Expr::Number(_), Expr::Number(_), step @ ..])
+                if step.is_empty()
+                    || (function == Function::Convergence && matches!(step, [Expr::Number(s)] if *s > 0.0)) =>
+            {
                 let many = function == Function::Jain;
                 match many && name.starts_with("consumers.*.") {
                     true => self.column(Kind::Consumers, name.rsplit('.').next().unwrap_or_default()),
@@ -191,10 +206,9 @@ impl<'a> Resolver<'a> {
             let names: Vec<&str> = names.collect();
             match names.contains(&name) {
                 true => Ok(()),
-                false => Err((
-                    format!("the scenario has no {what} \"{name}\""),
-                    suggest(name, &format!("{what}s"), names),
-                )),
+                false => {
+                    Err((format!("the scenario has no {what} \"{name}\""), suggest(name, &format!("{what}s"), names)))
+                }
             }
         };
         match (kind, keys.as_slice()) {

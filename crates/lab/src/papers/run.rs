@@ -54,7 +54,8 @@ pub fn run(paper: &Paper, seeds: u64, progress: &dyn Progress, stop: &AtomicBool
             match experiment.run(&Offset { inner: progress, before }, stop) {
                 Ok(comparison) => {
                     results.partial |= comparison.partial;
-                    measured.extend(comparison.runs.into_iter().map(|run| Measured::new(i, run)));
+                    let described = comparison.scenario;
+                    measured.extend(comparison.runs.into_iter().map(|run| Measured::new(i, run, &described)));
                 }
                 Err(Error::Nothing) => results.partial = true,
                 Err(error) => return Err(error),

@@ -13,12 +13,8 @@ pub fn json(paper: &Paper, judged: &[Judged]) -> Value {
 /// Ten significant digits, so that documents do not hang on the last bits.
 fn rounded(judged: &Judged) -> Value {
     let round = |x: Option<f64>| x.map(|x| crate::results::significant(x, 10));
-    let entry = Judged {
-        mean: round(judged.mean),
-        sd: round(judged.sd),
-        tolerance: round(judged.tolerance),
-        ..judged.clone()
-    };
+    let entry =
+        Judged { mean: round(judged.mean), sd: round(judged.sd), tolerance: round(judged.tolerance), ..judged.clone() };
     serde_json::to_value(entry).unwrap_or_default()
 }
 

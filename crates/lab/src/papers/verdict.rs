@@ -78,8 +78,7 @@ fn doubt(s: &Summary) -> Option<f64> {
 /// Judges every entry of a paper.
 pub fn judge(paper: &Paper, runs: &Runs) -> Vec<Judged> {
     let mut all: Vec<Judged> = paper.entries.iter().map(|e| one(paper, runs, e)).collect();
-    let held: Vec<String> =
-        all.iter().filter(|j| j.verdict == Verdict::OrderingHolds).map(|j| j.id.clone()).collect();
+    let held: Vec<String> = all.iter().filter(|j| j.verdict == Verdict::OrderingHolds).map(|j| j.id.clone()).collect();
     for (entry, judged) in paper.entries.iter().zip(&mut all) {
         if let Kind::Number { ordering: Some(id), .. } = &entry.kind
             && judged.verdict == Verdict::NotReproduced

@@ -11,6 +11,8 @@ use crate::results::Summary;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 210.0;
 const HEAD: f64 = 46.0;
+/// Room in a row, in bars.
+const FULL: f64 = 32.0;
 
 /// A bar: scheme (by colour), mean and spread, every run, the published number.
 struct Bar {
@@ -38,7 +40,8 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
     canvas.text("mute", (0.0, 11.0), Anchor::Start, &spec.y);
     let rows = rows(&panels);
     for (row, list) in rows.iter().enumerate() {
-        let bars: f64 = list.iter().map(|p| weight(&p.1)).sum();
+        // A lone panel with few bars is as wide as its neighbours above, not as the page.
+        let bars = list.iter().map(|p| weight(&p.1)).sum::<f64>().max(FULL * 0.8);
         let mut x = 0.0;
         for (panel, groups) in list {
             let width = WIDTH * weight(groups) / bars;
@@ -51,7 +54,8 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
     bottom = legend(&mut canvas, &panels, schemes, bottom);
     let published = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).any(|b| b.published.is_some());
     let diamonds = if published { " ◆ published." } else { "" };
-    let caption = format!("{} Bars: mean over runs; whiskers: ± one standard deviation; circles: runs.{diamonds}", spec.caption);
+    let caption =
+        format!("{} Bars: mean over runs; whiskers: ± one standard deviation; circles: runs.{diamonds}", spec.caption);
     Some(Figure {
         id: spec.id.clone(),
         title: spec.title.clone(),
@@ -67,11 +71,11 @@ fn weight(groups: &[Group]) -> f64 {
     groups.iter().map(|g| g.bars.len() as f64 + 0.8).sum::<f64>() + 2.0
 }
 
-/// Panels in rows of at most 26 bars, or of one panel.
+/// Panels in rows that are not too full to read, or of one panel.
 fn rows<'a, 'b>(panels: &'a [(&'b Panel, Vec<Group>)]) -> Vec<Vec<&'a (&'b Panel, Vec<Group>)>> {
     let mut rows: Vec<Vec<&(&Panel, Vec<Group>)>> = Vec::new();
     for panel in panels {
-        let fits = rows.last().is_some_and(|r| r.iter().map(|p| weight(&p.1)).sum::<f64>() + weight(&panel.1) <= 30.0);
+        let fits = rows.last().is_some_and(|r| r.iter().map(|p| weight(&p.1)).sum::<f64>() + weight(&panel.1) <= FULL);
         match rows.last_mut() {
             Some(row) if fits => row.push(panel),
             _ => rows.push(vec![panel]),

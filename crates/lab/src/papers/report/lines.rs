@@ -13,7 +13,9 @@ pub fn draw(spec: &Spec, results: &Results, schemes: &[&str], to: f64, bin: f64)
     let mut grid = Grid {
         id: spec.id.clone(),
         title: spec.title.clone(),
-        caption: format!("{} One run of each scheme, seed 1; means over {bin} s.", spec.caption).trim_start().to_owned(),
+        caption: format!("{} One run of each scheme, seed 1; means over {bin} s.", spec.caption)
+            .trim_start()
+            .to_owned(),
         y_label: spec.y.clone(),
         bin_s: bin,
         panels: Vec::new(),

@@ -64,7 +64,9 @@ fn assemble(
         escape(&text::tally(judged))
     );
     if results.partial {
-        body.push_str("<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>");
+        body.push_str(
+            "<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>",
+        );
     }
     let stand_ins: Vec<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
         .filter(|s| s.is_stand_in())
@@ -146,7 +148,8 @@ fn verdicts(judged: &[Judged]) -> String {
         }
         out.push_str("</tr>");
         if !j.note.is_empty() {
-            let _ = write!(out, "<tr class=\"note\"><td></td><td class=\"t\" colspan=\"7\">{}</td></tr>", escape(&j.note));
+            let _ =
+                write!(out, "<tr class=\"note\"><td></td><td class=\"t\" colspan=\"7\">{}</td></tr>", escape(&j.note));
         }
     }
     out.push_str("</tbody></table></div>");

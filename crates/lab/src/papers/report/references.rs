@@ -65,9 +65,10 @@ fn measured(paper: &Paper, results: &Results, at: usize, scheme: &str, metric: &
 
 /// Goodput of each consumer in the coupled allocation, in Mbit/s.
 pub fn allocation(scenario: &Scenario) -> Vec<f64> {
-    let data = scenario.producers.first().map_or(1.0, |p| {
-        scenario.run.data_on_wire(p.payload).get() as f64 / p.payload.get().max(1) as f64
-    });
+    let data = scenario
+        .producers
+        .first()
+        .map_or(1.0, |p| scenario.run.data_on_wire(p.payload).get() as f64 / p.payload.get().max(1) as f64);
     let capacities: Vec<f64> =
         scenario.links.iter().flat_map(|l| [l.forward.rate.mbps() / data, l.backward.rate.mbps() / data]).collect();
     let subflows = |c: &crate::scenario::Consumer| {
