@@ -6,7 +6,7 @@ use ndnweir_lab::papers::{self, Folder, Judged, Paper, Verdict, library};
 use ndnweir_lab::results::Run;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn shipped(name: &str) -> Paper {
     Folder::find(name).and_then(|folder| papers::read(&folder)).unwrap_or_else(|problems| panic!("{problems}"))
@@ -203,7 +203,10 @@ items = ["= goodput_mbps"]
 
 /// A paper's folder on disk.
 fn folder(name: &str, published: &str) -> Folder {
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // Tests run side by side; none may see another's half-written file.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{number}"));
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("published.toml"), published).unwrap();
     std::fs::write(dir.join("s.toml"), SCENARIO).unwrap();
