@@ -69,6 +69,8 @@ fn panel(reader: &Reader<'_>, table: &Table, at: &Place, lines: bool) -> Option<
         f.missing("items", "[\"C1 = consumers.C1.goodput_mbps\"]");
     }
     f.item("marks");
+    // Panels of lines share their axis.
+    let y_range = if lines { None } else { f.item("y-range").and_then(|item| range(reader, item)) };
     f.finish();
     let (experiment, case) = place?;
     let schemes = reader.schemes(schemes, experiment);
@@ -91,5 +93,5 @@ fn panel(reader: &Reader<'_>, table: &Table, at: &Place, lines: bool) -> Option<
         Some((value?, label))
     });
     let marks = marks.collect();
-    Some(Panel { title, experiment, case, schemes, items, marks })
+    Some(Panel { title, experiment, case, schemes, items, marks, y_range })
 }

@@ -182,4 +182,6 @@ pub struct Panel {
     pub items: Vec<(String, Expr)>,
     /// Published or ideal values drawn as lines.
     pub marks: Vec<(f64, String)>,
+    /// For bars: lowest and highest value of this panel's axis, if fixed.
+    pub y_range: Option<(f64, f64)>,
 }

@@ -127,7 +127,7 @@ fn panel_of(canvas: &mut Canvas, spec: &Spec, panel: &Panel, groups: &[Group], a
         .flat_map(|b| b.values.iter().copied().chain(b.published).chain([b.summary.mean + b.summary.sd.unwrap_or(0.0)]))
         .chain(panel.marks.iter().map(|m| m.0))
         .fold(0.0, f64::max);
-    let y = match spec.y_range {
+    let y = match panel.y_range.or(spec.y_range) {
         Some((low, high)) => Axis::new(low, high, 5, true),
         None => Axis::new(0.0, most * 1.1, 5, true),
     };
