@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use ndnweir_lab::papers::{self, Folder, Paper, library, text};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by Ctrl-C.
@@ -50,7 +50,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
     }
 }
 
-fn one(paper: &Paper, args: &PapersArgs, out: &PathBuf) -> Result<Value, Failure> {
+fn one(paper: &Paper, args: &PapersArgs, out: &Path) -> Result<Value, Failure> {
     let bar = Bar::new(papers::count(paper, args.seeds as usize));
     let results = papers::run(paper, u64::from(args.seeds), &bar, &STOP);
     bar.done();

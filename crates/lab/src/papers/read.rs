@@ -299,7 +299,9 @@ impl Reader<'_> {
     /// Schemes that an experiment runs.
     pub fn schemes(&self, item: Option<&Item>, experiment: usize) -> Vec<String> {
         let names = item.map(|item| texts(item, self.found)).unwrap_or_default();
-        names.iter().for_each(|(name, at)| drop(self.wrong(at, self.resolver.scheme(experiment, name))));
+        for (name, at) in &names {
+            self.wrong(at, self.resolver.scheme(experiment, name));
+        }
         names.into_iter().map(|n| n.0).collect()
     }
 
