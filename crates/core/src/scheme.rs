@@ -82,7 +82,11 @@ const NAMED: &[Named] = &[
     Named {
         name: "icp",
         summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
-        composition: || json!({ "consumer": "icp", "strategy": "best-route" }),
+        // Its timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
+        composition: || {
+            let strategy = json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } });
+            json!({ "consumer": "icp", "strategy": strategy })
+        },
     },
     Named {
         name: "omcc-rf",

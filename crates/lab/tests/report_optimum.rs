@@ -193,7 +193,7 @@ fn crude(p: &Problem) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Chains of random rates with flows between random ends.
     #[test]

@@ -66,6 +66,8 @@ pub(crate) struct Egress {
     local: bool,
     up: bool,
     settled: bool,
+    /// The marker is the null marker, whose hooks are skipped.
+    passive: bool,
     force_events: bool,
     /// No transmission is under way, and the marker knows.
     idle: bool,
@@ -95,6 +97,7 @@ impl Egress {
             local: config.local,
             up: true,
             settled: !force_events && parts.is_predictable(),
+            passive: matches!(parts.marker, AnyMarker::DropTail(_)),
             force_events,
             idle: true,
             rate: config.rate,
@@ -173,7 +176,7 @@ impl Egress {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Time, trace: &mut Trace) {
         while let Some(&waiting) = self.ring.front() {
             if waiting.start > now {
@@ -187,13 +190,15 @@ impl Egress {
         }
         if !self.idle && self.busy_until <= now {
             self.idle = true;
-            let mut ctx = Ctx { now: self.busy_until, rng: &mut self.parts.marker_rng, trace };
-            self.parts.marker.on_idle(&mut ctx);
+            if !self.passive {
+                let mut ctx = Ctx { now: self.busy_until, rng: &mut self.parts.marker_rng, trace };
+                self.parts.marker.on_idle(&mut ctx);
+            }
         }
     }
 
     /// A packet starts its transmission, unless the marker drops it.
-    #[inline]
+    #[inline(always)]
     fn departs(
         &mut self,
         kind: Kind,
@@ -204,11 +209,14 @@ impl Egress {
         trace: &mut Trace,
     ) -> Verdict {
         let sojourn = start.since(joined);
-        let event = DequeueEvent { kind, flow, size: Bytes::new(u64::from(size)), sojourn, queue: self.view() };
-        let mut ctx = Ctx { now: start, rng: &mut self.parts.marker_rng, trace };
-        let verdict = self.parts.marker.on_dequeue(&event, &mut ctx);
-        if verdict == Verdict::Drop {
-            return verdict;
+        let mut verdict = Verdict::Pass;
+        if !self.passive {
+            let event = DequeueEvent { kind, flow, size: Bytes::new(u64::from(size)), sojourn, queue: self.view() };
+            let mut ctx = Ctx { now: start, rng: &mut self.parts.marker_rng, trace };
+            verdict = self.parts.marker.on_dequeue(&event, &mut ctx);
+            if verdict == Verdict::Drop {
+                return verdict;
+            }
         }
         self.wire = Wire { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
         let counters = &mut self.counters;
@@ -231,7 +239,7 @@ impl Egress {
             };
             match self.departs(packet.kind, packet.name.flow, packet.size, joined, at, trace) {
                 Verdict::Drop => {
-                    self.drop(&packet, DropCause::Marker);
+                    self.drop(packet.kind, packet.size, DropCause::Marker);
                     continue;
                 }
                 Verdict::Mark(level) => self.mark(&mut packet, level),
@@ -246,62 +254,79 @@ impl Egress {
     }
 
     /// A packet wants to leave.
-    #[inline]
-    pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
-        packet.size = packet.size.saturating_add(self.framing);
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
+        let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
-        self.counters.offered_bits += u64::from(packet.size) * 8;
+        self.counters.offered_bits += u64::from(size) * 8;
         if !self.up {
-            self.drop(&packet, DropCause::Down);
-            return;
+            self.drop(packet.kind, size, DropCause::Down);
+        } else if self.rate.is_none() || self.local {
+            self.counters.count_started(packet.kind, u64::from(size) * 8);
+            out.stage(self.face, packet, now);
+        } else if self.settled {
+            self.settle(now, trace);
+            self.join_settled(now, packet, size, out, trace);
+        } else {
+            self.advance(now, out, trace);
+            self.join(now, Packet { size, ..*packet }, out, trace);
         }
-        if self.rate.is_none() || self.local {
-            self.counters.count_started(packet.kind, u64::from(packet.size) * 8);
-            packet.size -= self.framing;
-            out.push(Transmit { face: self.face, packet, start: now, end: now });
-            return;
-        }
-        self.advance(now, out, trace);
+    }
+
+    /// What the marker says about a packet that would join and fits.
+    #[inline]
+    fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {
+        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+        self.parts.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
+    }
+
+    #[inline(always)]
+    fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
         let queue = self.view();
-        let fits = queue.fits(packet.bytes());
-        if fits {
-            let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
-            match self.parts.marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx) {
+        let bytes = Bytes::new(u64::from(size));
+        if !queue.fits(bytes) {
+            self.overflow(now, &Packet { size, ..*packet }, trace);
+            return;
+        }
+        let staged = out.stage(self.face, packet, now);
+        if !self.passive {
+            staged.packet.size = size;
+            match self.judge(now, &staged.packet, queue, trace) {
+                Verdict::Pass => {}
+                Verdict::Mark(level) => self.mark(&mut staged.packet, level),
+                Verdict::Drop => {
+                    self.drop(packet.kind, size, DropCause::Marker);
+                    out.unstage();
+                    return;
+                }
+            }
+            staged.packet.size = packet.size;
+        }
+        let serial = &mut self.serial[usize::from(packet.kind == Kind::Data)];
+        if serial.0 != size {
+            *serial = (size, transmission_time(self.rate, size));
+        }
+        staged.start = now.max(self.busy_until);
+        staged.end = staged.start + serial.1;
+        self.busy_until = staged.end;
+        self.idle = false;
+        let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);
+        self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
+        self.ring_bytes += bytes;
+    }
+
+    fn join(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
+        let queue = self.view();
+        if queue.fits(packet.bytes()) {
+            match self.judge(now, &packet, queue, trace) {
                 Verdict::Pass => {}
                 Verdict::Mark(level) => self.mark(&mut packet, level),
                 Verdict::Drop => {
-                    self.drop(&packet, DropCause::Marker);
+                    self.drop(packet.kind, packet.size, DropCause::Marker);
                     return;
                 }
             }
         }
-        if !self.settled {
-            self.join(now, packet, out, trace);
-        } else if fits {
-            self.join_settled(now, packet, out);
-        } else {
-            self.overflow(now, &packet, trace);
-        }
-    }
-
-    #[inline]
-    fn join_settled(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
-        let serial = &mut self.serial[usize::from(packet.kind == Kind::Data)];
-        if serial.0 != packet.size {
-            *serial = (packet.size, transmission_time(self.rate, packet.size));
-        }
-        let start = now.max(self.busy_until);
-        let end = start + serial.1;
-        self.busy_until = end;
-        self.idle = false;
-        let (size, flow, kind) = (packet.size, packet.name.flow, packet.kind);
-        self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
-        self.ring_bytes += packet.bytes();
-        packet.size -= self.framing;
-        out.push(Transmit { face: self.face, packet, start, end });
-    }
-
-    fn join(&mut self, now: Time, packet: Packet, out: &mut Outbox, trace: &mut Trace) {
         let mut dropped = std::mem::take(&mut self.dropped);
         let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
         self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
@@ -328,16 +353,27 @@ impl Egress {
     fn overflow(&mut self, now: Time, packet: &Packet, trace: &mut Trace) {
         let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
         self.parts.marker.on_overflow(packet, &mut ctx);
-        self.drop(packet, DropCause::Overflow);
+        self.drop(packet.kind, packet.size, DropCause::Overflow);
     }
 
     #[cold]
-    fn drop(&mut self, packet: &Packet, cause: DropCause) {
+    fn drop(&mut self, kind: Kind, size: u32, cause: DropCause) {
         self.counters.drops[cause as usize] += 1;
-        if cause == DropCause::Overflow && packet.kind == Kind::Data {
-            self.counters.overflow_data_bits += packet.bytes().bits();
+        if cause == DropCause::Overflow && kind == Kind::Data {
+            self.counters.overflow_data_bits += u64::from(size) * 8;
         }
     }
 }
 
 mod faults;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_and_handed_out_per_packet_stays_small() {
+        assert_eq!(size_of::<Waiting>(), 32);
+        assert!(size_of::<Transmit>() <= 88, "{}", size_of::<Transmit>());
+    }
+}

@@ -137,7 +137,7 @@ impl Pit {
     }
 
     /// A new entry for an Interest from `face`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
         let entry = Entry {
             name: packet.name,
@@ -171,7 +171,7 @@ impl Pit {
     }
 
     /// Forgets an entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, slot: u32) {
         let Entry { name, spill, .. } = self.entries[slot as usize];
         self.wheel.cancel(slot);
@@ -297,7 +297,7 @@ impl Pit {
     }
 
     /// What was sent for an entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(&self, slot: u32) -> &[OutRecord] {
         let entry = &self.entries[slot as usize];
         match entry.outs {
@@ -315,7 +315,7 @@ impl Pit {
     }
 
     /// Records that the Interest leaves by `face`. The nonce it had there before, if it is another one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, nonce: u32, now: Time) -> Option<u32> {
         let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
         let entry = &mut self.entries[slot as usize];

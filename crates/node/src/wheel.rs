@@ -44,7 +44,7 @@ impl Wheel {
     }
 
     /// Sets timer `id` to `at`, in place of its former deadline. `now` keeps the wheel's time close to the caller's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set(&mut self, id: u32, at: Time, now: Time) {
         if id as usize >= self.links.len() {
             self.links.resize(id as usize + 1, Link { at: 0, prev: NIL, next: NIL });

@@ -264,7 +264,7 @@ proptest! {
                     2 if bits % 8 == 0 => { node.crash(now); }
                     3 => node.handle_timeout(now),
                     4 => node.set_route(now, PrefixId(extra as u32 % 3), &[hop(face, 1), hop(face / 2, 2)]),
-                    5 if bits % 4 == 0 => { node.bind_flow(ndnweir_core::ids::FlowId(extra as u32 >> (bits % 32)), Some(PrefixId(bits as u32 % 3))); }
+                    5 if bits % 4 == 0 => { node.bind_flow(ndnweir_core::ids::FlowId(if bits % 3 == 0 { u32::MAX } else { extra as u32 % 4096 }), Some(PrefixId(bits as u32 % 3))); }
                     _ => node.handle(now, FaceId(face), Packet {
                         name: ndnweir_core::ids::NameId { flow: ndnweir_core::ids::FlowId((extra % 3) as u32), segment: (extra >> 8) as u32 % 10 },
                         nonce: (extra >> 16) as u32 % 16,

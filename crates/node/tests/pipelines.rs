@@ -141,6 +141,18 @@ fn a_nack_goes_downstream_once_every_upstream_has_refused_with_the_least_severe_
 }
 
 #[test]
+fn two_nodes_that_wait_for_each_other_are_parted_by_a_nack_to_the_one_while_the_others_wait_on() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 7));
+    give(&mut node, ms(20), 0, interest(1, 8));
+    assert!(give(&mut node, ms(25), 2, interest(1, 9)).is_empty(), "joins, though face 2 owes the answer");
+    let out = give(&mut node, ms(30), 1, nack(1, 7, NackReason::Duplicate));
+    assert_eq!((summary(&out), out[0].packet.nonce), (vec![(2, N)], 9));
+    assert_eq!((node.counters().refused, node.counters().pending), (1, 1));
+    assert_eq!(summary(&give(&mut node, ms(40), 2, data(1))), [(0, D)]);
+}
+
+#[test]
 fn a_nack_with_another_nonce_or_from_another_face_is_ignored() {
     let mut node = router(&Setup::default());
     give(&mut node, ms(0), 0, interest(1, 7));

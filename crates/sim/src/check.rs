@@ -56,6 +56,7 @@ impl Network {
         self.check_overlay()?;
         self.check_applications()?;
         self.check_faces()?;
+        self.check_instant()?;
         self.changes.iter().enumerate().try_for_each(|(i, (_, change))| self.check_change(i, change))
     }
 
@@ -129,6 +130,41 @@ impl Network {
                 return fail(format!("consumer {i}: an Interest lifetime of {}", consumer.lifetime));
             }
             check_traffic(i, &consumer.traffic)?;
+        }
+        Ok(())
+    }
+
+    /// A fetch whose round trip takes no time at all would fetch for ever in one instant.
+    fn check_instant(&self) -> Result<(), NetworkError> {
+        let mut group: Vec<usize> = (0..self.nodes.len()).collect();
+        let find = |group: &[usize], mut node: usize| {
+            while group[node] != node {
+                node = group[node];
+            }
+            node
+        };
+        for (i, link) in self.links.iter().enumerate() {
+            let becomes_zero = |forth: bool| {
+                self.changes.iter().any(|&(_, change)| change == Change::Delay { link: i, forth, delay: Span::ZERO })
+            };
+            let instant = |direction: &Direction, forth: bool| {
+                direction.rate.is_none() && (direction.delay == Span::ZERO || becomes_zero(forth))
+            };
+            if instant(&link.forth, true) && instant(&link.back, false) {
+                let (a, b) = (find(&group, link.a), find(&group, link.b));
+                group[a.max(b)] = a.min(b);
+            }
+        }
+        for (i, consumer) in self.consumers.iter().enumerate() {
+            let here = find(&group, consumer.node);
+            let mut producers = self.producers.iter().filter(|p| p.prefix == consumer.prefix);
+            if matches!(consumer.traffic, Traffic::Fetch { .. }) && producers.any(|p| find(&group, p.node) == here) {
+                return fail(format!(
+                    "consumer {i} on node {} fetches from a producer that no delay and no rate separates from it: \
+                     put a link between them",
+                    consumer.node
+                ));
+            }
         }
         Ok(())
     }

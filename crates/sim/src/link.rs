@@ -6,17 +6,6 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// What becomes of a packet on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// It arrives.
-    Arrives,
-    /// It is lost, which is noticed where it would have arrived.
-    Lost,
-    /// It arrives, a second time.
-    Copy,
-}
-
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
@@ -30,7 +19,10 @@ pub struct InFlight {
     pub number: u32,
     /// Extra delay of this packet, in nanoseconds.
     lag: u32,
-    fate: Fate,
+    /// Whether it is lost, which is noticed where it would have arrived.
+    lost: bool,
+    /// Whether it is the second of two.
+    copy: bool,
 }
 
 /// What a link does with the packets sent on it, counted since the start.
@@ -44,7 +36,7 @@ pub struct LinkTotals {
     pub copies: u64,
     /// Arrived, copies included.
     pub arrived: u64,
-    /// Lost by the loss model.
+    /// Lost by the loss model, copies included.
     pub lost: u64,
     /// Lost on the way when the link failed.
     pub down: u64,
@@ -58,8 +50,8 @@ pub struct Way {
     delay: Span,
     impairment: Impairment,
     perfect: bool,
-    /// One stream per purpose, so that switching one impairment on leaves the draws of the others alone.
-    rngs: [Rng; 4],
+    seed: u64,
+    wire: u32,
     next_number: u32,
     /// The latest arrival so far: without reordering nothing arrives earlier.
     last_arrival: Time,
@@ -73,13 +65,13 @@ const STREAM: u64 = 0x6c69_6e6b;
 impl Way {
     /// An empty one.
     pub fn new(delay: Span, impairment: Impairment, seed: u64, wire: u32) -> Way {
-        let rng = |purpose: u64| Rng::derive(seed, &[STREAM, wire.into(), purpose]);
         Way {
             ring: VecDeque::new(),
             delay,
             impairment,
             perfect: impairment.is_none(),
-            rngs: [rng(0), rng(1), rng(2), rng(3)],
+            seed,
+            wire,
             next_number: 0,
             last_arrival: Time::ZERO,
             totals: LinkTotals::default(),
@@ -93,51 +85,53 @@ impl Way {
     }
 
     /// Packets under way, waiting in the sender's queue included if their departure is already known.
-    pub fn len(&self) -> usize {
+    pub fn under_way(&self) -> usize {
         self.ring.len()
     }
 
-    /// Room for how many packets is allocated.
-    pub fn capacity(&self) -> usize {
-        self.ring.capacity()
-    }
-
-    /// Puts a packet on the link whose last bit leaves at `end`.
+    /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
     #[inline]
-    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) {
+    pub fn send(&mut self, packet: Packet, channel: u32, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        let entry = InFlight { arrival, packet, channel, number, lag: 0, fate: Fate::Arrives };
+        let entry = InFlight { arrival, packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
+            let is_first = self.ring.is_empty();
             self.ring.push_back(entry);
+            is_first
         } else {
             self.send_impaired(entry);
+            true
         }
     }
 
-    /// Draws what happens to the packet. Every impairment that is on draws once per packet.
+    /// A draw for one packet and one purpose: every packet has its own, so that switching one impairment on, or
+    /// changing it on the way, leaves all other draws alone.
+    fn draw(&self, number: u32, purpose: u64) -> Rng {
+        Rng::derive(self.seed, &[STREAM, self.wire.into(), purpose, number.into()])
+    }
+
+    fn is_lost(&self, number: u32) -> bool {
+        self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss
+    }
+
     fn send_impaired(&mut self, mut entry: InFlight) {
-        let Impairment { loss, duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
-        let [loss_rng, copy_rng, jitter_rng, reorder_rng] = &mut self.rngs;
-        let lost = loss > 0.0 && loss_rng.unit() < loss;
-        let copied = duplicate > 0.0 && copy_rng.unit() < duplicate;
+        let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
+        entry.lost = self.is_lost(entry.number);
         if jitter > Span::ZERO {
-            entry.lag = jitter_rng.below(jitter.nanos().saturating_add(1)) as u32;
+            entry.lag = self.draw(entry.number, 2).below(jitter.nanos().saturating_add(1)) as u32;
         }
-        if reorder > 0.0 && reorder_rng.unit() < reorder {
+        if reorder > 0.0 && self.draw(entry.number, 3).unit() < reorder {
             entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
         }
         entry.arrival += Span::from_nanos(entry.lag.into());
-        if lost {
-            entry.fate = Fate::Lost;
-        }
         self.insert(entry);
-        if copied && !lost {
+        if duplicate > 0.0 && self.draw(entry.number, 1).unit() < duplicate {
             self.totals.copies += 1;
-            self.insert(InFlight { fate: Fate::Copy, ..entry });
+            self.insert(InFlight { copy: true, ..entry });
         }
     }
 
@@ -156,7 +150,7 @@ impl Way {
     #[inline]
     pub fn arrive(&mut self) -> Option<InFlight> {
         let first = self.ring.pop_front()?;
-        if first.fate == Fate::Lost {
+        if first.lost {
             self.totals.lost += 1;
             return None;
         }
@@ -191,22 +185,35 @@ impl Way {
         self.tidy();
     }
 
-    /// Changes the loss probability for packets sent from now on.
-    pub fn set_loss(&mut self, loss: f64) {
+    /// Changes the loss probability for packets that have not left completely at `now`.
+    pub fn set_loss(&mut self, now: Time, loss: f64) {
         self.impairment.loss = loss;
         self.perfect = self.impairment.is_none();
+        for i in 0..self.ring.len() {
+            let InFlight { arrival, lag, number, .. } = self.ring[i];
+            if arrival - Span::from_nanos(lag.into()) - self.delay > now {
+                self.ring[i].lost = self.is_lost(number);
+            }
+        }
+    }
+
+    /// The number of the first of the latest `unsent` packets. It is free again: a queue that hands packets over only
+    /// when they start has not numbered those that wait.
+    fn take_back(&mut self, unsent: usize) -> u32 {
+        self.next_number = self.next_number.wrapping_sub(unsent as u32);
+        self.next_number
     }
 
     /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
     pub fn cut(&mut self, unsent: usize) {
-        let first = self.next_number.wrapping_sub(unsent as u32);
+        let first = self.take_back(unsent);
         for entry in self.ring.drain(..) {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match (entry.fate, revoked) {
-                (Fate::Copy, true) => self.totals.copies -= 1,
-                (_, true) => self.totals.revoked += 1,
-                (Fate::Lost, false) => self.totals.lost += 1,
-                (_, false) => self.totals.down += 1,
+            match (revoked, entry.copy, entry.lost) {
+                (true, true, _) => self.totals.copies -= 1,
+                (true, false, _) => self.totals.revoked += 1,
+                (false, _, true) => self.totals.lost += 1,
+                (false, _, false) => self.totals.down += 1,
             }
         }
         self.last_arrival = Time::ZERO;
@@ -214,14 +221,14 @@ impl Way {
 
     /// The sender fails: the latest `unsent` packets never left; those on the way go on.
     pub fn revoke(&mut self, unsent: usize) {
-        let first = self.next_number.wrapping_sub(unsent as u32);
+        let first = self.take_back(unsent);
         let totals = &mut self.totals;
         self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match entry.fate {
-                Fate::Copy if revoked => totals.copies -= 1,
-                _ if revoked => totals.revoked += 1,
-                _ => {}
+            match (revoked, entry.copy) {
+                (true, true) => totals.copies -= 1,
+                (true, false) => totals.revoked += 1,
+                (false, _) => {}
             }
             !revoked
         });
@@ -282,7 +289,9 @@ mod tests {
     #[test]
     fn a_perfect_link_delivers_everything_after_its_delay() {
         let mut way = way(Impairment::default());
-        (0..3).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..3 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         assert_eq!(drain(&mut way), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
         assert!(way.balances());
     }
@@ -293,7 +302,9 @@ mod tests {
         let worse = Impairment { jitter: Span::from_millis(5), duplicate: 0.2, ..lossy };
         let survivors = |impairment| {
             let mut way = way(impairment);
-            (0..100).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            for i in 0..100 {
+                way.send(numbered(i), 0, ms(i.into()));
+            }
             let mut got: Vec<_> = drain(&mut way).into_iter().map(|(_, n)| n).collect();
             assert!(way.balances());
             got.dedup();
@@ -309,7 +320,9 @@ mod tests {
         let jitter = Impairment { jitter: Span::from_millis(30), ..Impairment::default() };
         let order = |impairment| {
             let mut way = way(impairment);
-            (0..50).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+            for i in 0..50 {
+                way.send(numbered(i), 0, ms(i.into()));
+            }
             let got = drain(&mut way);
             assert!(got.is_sorted_by_key(|&(at, _)| at));
             got.into_iter().map(|(_, n)| n).collect::<Vec<_>>()
@@ -321,16 +334,20 @@ mod tests {
     #[test]
     fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
         let mut way = way(Impairment::default());
-        (0..5).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..5 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.cut(2);
-        assert_eq!((way.totals.revoked, way.totals.down, way.len()), (2, 3, 0));
+        assert_eq!((way.totals.revoked, way.totals.down, way.under_way()), (2, 3, 0));
         assert!(way.balances());
     }
 
     #[test]
     fn new_departures_move_only_the_packets_they_name() {
         let mut way = way(Impairment::default());
-        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..4 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
         assert_eq!(drain(&mut way).iter().map(|&(at, _)| at).collect::<Vec<_>>(), [ms(10), ms(11), ms(15), ms(18)]);
     }
@@ -338,7 +355,9 @@ mod tests {
     #[test]
     fn a_new_delay_holds_for_packets_that_have_not_left() {
         let mut way = way(Impairment::default());
-        (0..4).for_each(|i| way.send(numbered(i), 0, ms(i.into())));
+        for i in 0..4 {
+            way.send(numbered(i), 0, ms(i.into()));
+        }
         way.set_delay(ms(1), Span::from_millis(2));
         let at: Vec<_> = drain(&mut way).iter().map(|&(at, _)| at).collect();
         assert_eq!(at, [ms(10), ms(11), ms(11), ms(11)], "a link does not reorder");

@@ -59,8 +59,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// Segments whose Data came after their Interest had been given up or refused and before another was sent: they
-    /// are counted twice in the fields above. Negative if Interests are missing.
+    /// Answers (Data or NACK) that came after their Interest had been given up and before another was sent: they are
+    /// counted twice in the fields above. Negative if Interests are missing.
     pub const fn late(&self) -> i64 {
         (self.answered + self.refused + self.timed_out + self.pending) as i64 - self.interests as i64
     }
@@ -68,7 +68,7 @@ impl Account {
     /// Whether every Interest is accounted for.
     pub const fn balances(&self) -> bool {
         let late = self.late();
-        late >= 0 && late as u64 <= self.refused + self.timed_out && late as u64 <= self.answered
+        late >= 0 && late as u64 <= self.refused + self.timed_out && late as u64 <= self.answered + self.refused
     }
 }
 

@@ -23,13 +23,15 @@ pub struct Paths {
 /// More paths than this share the last number: a random walk over a large network has too many to tell apart.
 const MOST: usize = 1 << 20;
 
-impl Paths {
+impl Default for Paths {
     /// The empty path, number 0, alone.
-    pub fn new() -> Paths {
+    fn default() -> Paths {
         let root = Step { before: 0, wire: 0, told: false };
         Paths { steps: vec![root], numbers: HashMap::with_hasher(FixedState::with_seed(0)) }
     }
+}
 
+impl Paths {
     /// The path that continues `before` over `wire`.
     #[inline]
     pub fn extend(&mut self, before: u32, wire: u32) -> u32 {
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn equal_ways_have_equal_numbers_and_are_told_once() {
-        let mut paths = Paths::new();
+        let mut paths = Paths::default();
         let a = paths.extend(0, 7);
         let ab = paths.extend(a, 9);
         let ba = {

@@ -195,7 +195,9 @@ mod tests {
     #[test]
     fn a_port_that_goes_down_loses_what_has_not_left() {
         let mut port = port(Limit::Packets(9));
-        (0..3).for_each(|_| drop(port.offer(us(0), &data(100))));
+        for _ in 0..3 {
+            port.offer(us(0), &data(100));
+        }
         assert_eq!(port.set_up(us(100), false), 2);
         assert_eq!(port.offer(us(150), &data(100)), None);
         port.set_up(us(200), true);

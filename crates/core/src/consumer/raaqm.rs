@@ -68,6 +68,16 @@ pub enum Signal {
     Both,
 }
 
+/// What RTTmin is the least of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Least {
+    /// The samples kept: all sources.
+    Recent,
+    /// All samples of the route so far; ours.
+    Ever,
+}
+
 params_with_presets! { Preset;
     /// The window at the start, in segments; 1 in all sources.
     initial_window: f64,
@@ -87,6 +97,8 @@ params_with_presets! { Preset;
     grow_with_cut: bool,
     /// RTT samples per route; 30 in all sources.
     samples: u32,
+    /// What RTTmin is the least of.
+    least: Least,
     /// Whether a route without that many samples causes no cut.
     needs_samples: bool,
     /// The least probability of a cut.
@@ -122,6 +134,7 @@ impl Preset {
             slow_start: false,
             grow_with_cut: true,
             samples: 30,
+            least: Least::Recent,
             needs_samples: true,
             p_min: 1e-5,
             p_slope: 0.02,
@@ -140,6 +153,7 @@ impl Preset {
                 decrease: 0.8,
                 growth: Growth::PerData,
                 p_slope: 0.2,
+                min_spread: Span::from_millis(1),
                 timeout: Span::from_millis(1001),
                 ..downloader
             },
@@ -181,6 +195,8 @@ const MOST_ROUTES: usize = 64;
 struct Route {
     label: u32,
     rtts: RttWindow,
+    /// The shortest round trip so far.
+    shortest: Span,
     /// Data (this one included) that must still come before a cut.
     held: u64,
     used: u64,
@@ -242,8 +258,10 @@ impl Component for Raaqm {
 
 impl Params {
     /// The probability that a Data of round-trip time `rtt` cuts the window; `rtt` is already among the samples.
-    fn probability(&self, rtt: Span, rtts: &RttWindow) -> f64 {
-        let Some((least, most)) = rtts.extremes().filter(|_| rtts.is_full() || !self.needs_samples) else { return 0.0 };
+    fn probability(&self, rtt: Span, rtts: &RttWindow, shortest: Span) -> f64 {
+        let enough = rtts.is_full() || !self.needs_samples;
+        let Some((least, most)) = rtts.extremes().filter(|_| enough) else { return 0.0 };
+        let least = if self.least == Least::Ever { shortest } else { least };
         let low = least + self.dead_band;
         if rtt < low {
             return 0.0;
@@ -262,7 +280,7 @@ impl Raaqm {
         if let Some(place) = self.routes.iter().position(|route| route.label == label) {
             return place;
         }
-        let route = Route { label, rtts: RttWindow::new(self.params.samples), held: 0, used: 0 };
+        let route = Route { label, rtts: RttWindow::new(self.params.samples), shortest: Span::MAX, held: 0, used: 0 };
         if self.routes.len() < MOST_ROUTES {
             self.routes.push(route);
             return self.routes.len() - 1;
@@ -308,8 +326,9 @@ impl Consumer for Raaqm {
         let mut congested = event.mark > 0 && self.params.signal != Signal::Delay;
         if let Some(rtt) = event.rtt {
             route.rtts.push(rtt);
+            route.shortest = route.shortest.min(rtt);
             if self.params.signal != Signal::Marks {
-                let probability = self.params.probability(rtt, &route.rtts);
+                let probability = self.params.probability(rtt, &route.rtts, route.shortest);
                 congested |= probability > 0.0 && ctx.rng.unit() < probability;
                 ctx.trace.record(ctx.now, "cut-probability", u64::from(label), probability);
             }

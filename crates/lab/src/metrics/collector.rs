@@ -148,10 +148,9 @@ impl Collector {
         let width = self.setup.bin.secs();
         let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
         let mut series = Series { bin_s: width, tables: Default::default() };
-        let mut network = vec![vec![f64::NAN; bins]; 3];
+        let mut network = vec![Vec::new(); 3];
         for bin in 0..bins {
             let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
-            network[0][bin] = self.consumers.iter().map(rate).sum();
             let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
             let fair: Vec<f64> = (self.setup.consumers.iter().zip(&self.consumers))
                 .filter(|(s, c)| {
@@ -160,8 +159,9 @@ impl Collector {
                 })
                 .map(|(_, c)| rate(c))
                 .collect();
-            network[1][bin] = jain(&fair).unwrap_or(f64::NAN);
-            network[2][bin] = self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum();
+            network[0].push(self.consumers.iter().map(rate).sum());
+            network[1].push(jain(&fair).unwrap_or(f64::NAN));
+            network[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum());
         }
         series.tables[Kind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
         for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
@@ -215,7 +215,9 @@ impl Observer for Collector {
         let node = |id: u32| self.setup.nodes.get(id as usize).map_or("?", String::as_str);
         let mut name = String::new();
         for (i, link) in links.iter().enumerate() {
-            let Some(link) = self.setup.links.get(link.0 as usize) else { continue };
+            let Some(link) = self.setup.links.get(link.0 as usize) else {
+                continue;
+            };
             if i == 0 {
                 name.push_str(node(link.from));
             }

@@ -313,7 +313,9 @@ impl LinkGather {
     pub(super) fn finish(&self, setup: &LinkSetup, sampled: Span) -> LinkRun {
         let (a, b) = (&self.base, &self.last);
         let capacity = setup.rate.bps() as f64 * sampled.secs();
-        let part = |bits: u64| if capacity > 0.0 { bits as f64 / capacity } else { 0.0 };
+        let part = |bits: u64| {
+            if capacity > 0.0 { bits as f64 / capacity } else { 0.0 }
+        };
         let data = b.data_bits.saturating_sub(a.data_bits);
         let interests = b.interest_bits.saturating_sub(a.interest_bits);
         let nacks = b.nack_bits.saturating_sub(a.nack_bits);
@@ -349,7 +351,9 @@ impl LinkGather {
     pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
         let rates = |v: &[u64]| v[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
         let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
-        let mean = |&(sum, n): &(u128, u64)| if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN };
+        let mean = |&(sum, n): &(u128, u64)| {
+            if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN }
+        };
         vec![
             rates(&self.data_bits),
             rates(&self.interest_bits),

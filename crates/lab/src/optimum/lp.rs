@@ -1,225 +1,216 @@
-//! The linear programs.
+//! The linear programs, over paths that are found as they are needed.
+//!
+//! A program over all paths would be huge, over all edges large (flows times links) and slow for a simplex. So each program
+//! starts from the paths known so far; its dual prices the links; the cheapest path of each flow at these prices is added
+//! when it is cheaper than the flow's own price; when none is, the optimum over the known paths is the optimum over all
+//! (column generation, Ford and Fulkerson 1958). The dual alone answers the questions of max-min fairness: its value is
+//! the common level, and a flow with a positive price gets no more than the level in *any* optimal allocation.
 
+use super::paths::Paths;
 use super::{Problem, Routes};
-use good_lp::{
-    Constraint, Expression, IntoAffineExpression, ProblemVariables, Solution, SolverModel, Variable, constraint,
-    microlp, variable,
-};
-use std::collections::BTreeMap;
+use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
-/// Rates are scaled so that the fastest link is 1; below this nothing is told apart.
-const EPSILON: f64 = 1e-7;
-
-/// Flows that may use the same links from the same producers are one commodity with several sinks.
-struct Commodity {
-    routes: Routes,
-    flows: Vec<usize>,
-}
+/// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it infeasible.
+const SLACK: f64 = 1e-7;
+/// A path must be cheaper by this fraction to count as cheaper.
+const CHEAPER: f64 = 1e-7;
+/// Prices of the flows that rise together add up to one; a price below this is none.
+const PRICED: f64 = 1e-6;
+/// Far more rounds of new paths than any network needs.
+const MAX_ROUNDS: usize = 2_000;
 
 pub(super) struct Program<'a> {
     problem: &'a Problem,
-    commodities: Vec<Commodity>,
-    /// Rate of the fastest link, in 10⁶ bit/s.
+    paths: Paths<'a>,
+    /// What 1 stands for, in 10⁶ bit/s: the smallest rate of the allocation.
     scale: f64,
 }
 
-/// The variables and constraints that all programs share.
-struct Base {
-    variables: ProblemVariables,
-    rates: Vec<Variable>,
-    constraints: Vec<Constraint>,
-    /// Scaled wire load of each link.
-    loads: Vec<Expression>,
-    /// All flow variables together.
-    traffic: Expression,
+/// What is sought while every flow keeps at least its floor.
+enum Goal<'g> {
+    /// The highest level that these flows reach together.
+    Level(&'g [usize]),
+    /// The largest sum of the rates of these flows.
+    Sum(&'g [usize]),
+}
+
+/// A dual solution.
+struct Prices {
+    links: Vec<f64>,
+    flows: Vec<f64>,
+    /// The value of the program.
+    value: f64,
 }
 
 impl<'a> Program<'a> {
     pub(super) fn new(problem: &'a Problem) -> Program<'a> {
-        let mut groups: BTreeMap<&Routes, Vec<usize>> = BTreeMap::new();
-        let mut commodities = Vec::new();
-        for (f, flow) in problem.flows.iter().enumerate() {
-            match &flow.routes {
-                Routes::Any { .. } => groups.entry(&flow.routes).or_default().push(f),
-                Routes::Paths(_) => commodities.push(Commodity { routes: flow.routes.clone(), flows: vec![f] }),
-            }
-        }
-        commodities.extend(groups.into_iter().map(|(routes, flows)| Commodity { routes: routes.clone(), flows }));
+        let paths = Paths::new(problem);
         let scale = problem.links.iter().map(|l| l.rate.mbps()).fold(0.0, f64::max);
-        Program { problem, commodities, scale: if scale > 0.0 { scale } else { 1.0 } }
+        Program { problem, paths, scale: if scale > 0.0 { scale } else { 1.0 } }
     }
 
-    fn base(&self) -> Base {
-        let problem = self.problem;
-        let mut base = Base {
-            variables: ProblemVariables::new(),
-            rates: Vec::new(),
-            constraints: Vec::new(),
-            loads: vec![Expression::default(); problem.links.len()],
-            traffic: Expression::default(),
-        };
-        base.rates = problem.flows.iter().map(|_| base.variables.add(variable().min(0))).collect();
-        for commodity in &self.commodities {
-            match &commodity.routes {
-                Routes::Paths(paths) => self.add_paths(&mut base, commodity.flows[0], paths),
-                Routes::Any { producers, usable } => {
-                    self.add_edges(&mut base, &commodity.flows, producers, usable.as_deref());
-                }
-            }
-        }
-        for (link, load) in problem.links.iter().zip(&base.loads) {
-            if load.linear_coefficients().next().is_some() {
-                base.constraints.push(constraint!(load.clone() <= link.rate.mbps() / self.scale));
-            }
-        }
-        base
+    fn capacity(&self, link: usize) -> f64 {
+        self.problem.links[link].rate.mbps() / self.scale
     }
 
-    fn charge(&self, base: &mut Base, link: usize, flow: Variable) {
-        let (down, up) = self.problem.overhead();
-        base.loads[link] += down * flow;
-        if let Some(back) = self.problem.links[link].reverse {
-            base.loads[back] += up * flow;
-        }
-        base.traffic += flow;
+    /// Flows that have a path at all.
+    fn reachable(&self) -> Vec<usize> {
+        (0..self.problem.flows.len()).filter(|f| !self.paths.of(*f).is_empty()).collect()
     }
 
-    fn add_paths(&self, base: &mut Base, flow: usize, paths: &[Vec<usize>]) {
-        let mut total = Expression::default();
-        for path in paths {
-            let share = base.variables.add(variable().min(0));
-            total += share;
-            for link in path {
-                self.charge(base, *link, share);
-            }
+    /// Max-min fair rates by flow, in 10⁶ bit/s.
+    pub(super) fn max_min(&mut self) -> Result<Vec<f64>, String> {
+        let mut rates = vec![0.0; self.problem.flows.len()];
+        let mut open = self.reachable();
+        if !open.is_empty() {
+            // Once at the scale of the fastest link, then at that of the smallest rate, which may be far below.
+            let level = self.solve(&Goal::Level(&open), &rates)?.value;
+            self.scale *= if level > 1e-12 { level } else { 1.0 };
         }
-        base.constraints.push(constraint!(total == base.rates[flow]));
-    }
-
-    fn add_edges(&self, base: &mut Base, flows: &[usize], producers: &[usize], usable: Option<&[usize]>) {
-        let mut balance = vec![Expression::default(); self.problem.nodes];
-        for (l, link) in self.problem.links.iter().enumerate() {
-            // Data never flows into a node that has it already.
-            if producers.contains(&link.to) || usable.is_some_and(|u| !u.contains(&l)) {
-                continue;
-            }
-            let on = base.variables.add(variable().min(0));
-            balance[link.to] += on;
-            balance[link.from] -= on;
-            self.charge(base, l, on);
-        }
-        for f in flows {
-            balance[self.problem.flows[*f].consumer] -= base.rates[*f];
-        }
-        for (node, sum) in balance.into_iter().enumerate() {
-            if !producers.contains(&node) && (&sum).linear_coefficients().next().is_some() {
-                base.constraints.push(constraint!(sum == 0));
-            }
-        }
-    }
-
-    /// Rates by flow, in 10⁶ bit/s.
-    pub(super) fn max_min(&self) -> Result<Vec<f64>, String> {
-        let n = self.problem.flows.len();
-        let mut fixed: Vec<Option<f64>> = vec![None; n];
-        while fixed.contains(&None) {
-            let level = self.raise_all(&fixed)?;
-            let mut blocked: Vec<usize> = (0..n).filter(|f| fixed[*f].is_none()).collect();
-            // A flow is blocked when no allocation gives it more. One that rose is not; repeat with the others, since
-            // flows that compete for one resource need not rise together.
-            loop {
-                let room = self.room(&fixed, level, &blocked)?;
-                let still: Vec<usize> =
-                    blocked.iter().zip(&room).filter(|(_, r)| **r <= EPSILON).map(|(f, _)| *f).collect();
-                if still.len() == blocked.len() {
-                    break;
-                }
-                if still.is_empty() {
-                    // Rounding: the one with the least room is blocked.
-                    let least = room.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |m| m.0);
-                    blocked = if room[least] <= 100.0 * EPSILON { vec![blocked[least]] } else { Vec::new() };
-                    break;
-                }
-                blocked = still;
-            }
-            if blocked.is_empty() {
+        while !open.is_empty() {
+            let floor: Vec<f64> = rates.iter().map(|r| r * (1.0 - SLACK)).collect();
+            let prices = self.solve(&Goal::Level(&open), &floor)?;
+            open.iter().for_each(|f| rates[*f] = prices.value);
+            let before = open.len();
+            open.retain(|f| prices.flows[*f] < PRICED);
+            if open.len() == before {
                 return Err("no flow is limited".to_owned());
             }
-            for f in blocked {
-                fixed[f] = Some(level);
-            }
+            open.iter().for_each(|f| rates[*f] = 0.0);
         }
-        // Multiples of the precision that can be told apart, so that 12.999999998 reads 13.
-        Ok(fixed.iter().map(|r| crate::results::significant(r.unwrap_or(0.0) * self.scale, 7)).collect())
-    }
-
-    fn hold(base: &mut Base, fixed: &[Option<f64>]) {
-        for (rate, value) in base.rates.iter().zip(fixed) {
-            if let Some(value) = value {
-                // A hair less than was found, so that rounding cannot make the next program infeasible.
-                base.constraints.push(constraint!(*rate >= (value - EPSILON / 100.0).max(0.0)));
-            }
-        }
-    }
-
-    fn raise_all(&self, fixed: &[Option<f64>]) -> Result<f64, String> {
-        let mut base = self.base();
-        Self::hold(&mut base, fixed);
-        let level = base.variables.add(variable().min(0));
-        for (rate, _) in base.rates.iter().zip(fixed).filter(|(_, f)| f.is_none()) {
-            base.constraints.push(constraint!(*rate >= level));
-        }
-        let solution = solve(base.variables, level.into(), base.constraints)?;
-        Ok(solution.value(level))
-    }
-
-    /// How far each of the flows rises above the level when their sum is as large as it can be.
-    fn room(&self, fixed: &[Option<f64>], level: f64, flows: &[usize]) -> Result<Vec<f64>, String> {
-        let mut base = self.base();
-        let floor: Vec<Option<f64>> = fixed.iter().map(|f| f.or(Some(level))).collect();
-        Self::hold(&mut base, &floor);
-        let mut extra = Vec::new();
-        for f in flows {
-            let more = base.variables.add(variable().min(0).max(1));
-            base.constraints.push(constraint!(base.rates[*f] >= level - EPSILON / 100.0 + more));
-            extra.push(more);
-        }
-        let goal: Expression = extra.iter().sum();
-        let solution = solve(base.variables, goal, base.constraints)?;
-        Ok(extra.iter().map(|v| solution.value(*v)).collect())
+        Ok(rates.iter().map(|r| r * self.scale).collect())
     }
 
     /// The largest sum of rates, in 10⁶ bit/s.
-    pub(super) fn max_total(&self) -> Result<f64, String> {
-        let base = self.base();
-        let goal: Expression = base.rates.iter().sum();
-        let rates = base.rates.clone();
-        let solution = solve(base.variables, goal, base.constraints)?;
-        let total: f64 = rates.iter().map(|r| solution.value(*r)).sum();
-        Ok(crate::results::significant(total * self.scale, 7))
+    pub(super) fn max_total(&mut self) -> Result<f64, String> {
+        let floor = vec![0.0; self.problem.flows.len()];
+        let all = self.reachable();
+        Ok(self.solve(&Goal::Sum(&all), &floor)?.value * self.scale)
     }
 
-    /// Utilisation of each link when the flows have these rates and the traffic is otherwise the least.
+    /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as they allow.
     pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, String> {
-        let mut base = self.base();
-        let scaled: Vec<Option<f64>> = rates.iter().map(|r| Some(r / self.scale * (1.0 - EPSILON))).collect();
-        Self::hold(&mut base, &scaled);
-        let loads = base.loads.clone();
-        let goal = base.traffic * -1.0;
-        let solution = solve(base.variables, goal, base.constraints)?;
-        let of = |(link, load): (&super::Link, &Expression)| {
-            let capacity = link.rate.mbps() / self.scale;
-            let load: f64 = load.linear_coefficients().map(|(v, c)| c * solution.value(v)).sum();
+        let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
+        let loads = self.least_traffic(&floor)?;
+        let part = |(link, load): (usize, f64)| {
+            let capacity = self.capacity(link);
             if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
         };
-        Ok(self.problem.links.iter().zip(&loads).map(of).collect())
+        Ok(loads.into_iter().enumerate().map(part).collect())
     }
-}
 
-fn solve(variables: ProblemVariables, goal: Expression, constraints: Vec<Constraint>) -> Result<impl Solution, String> {
-    let mut model = variables.maximise(goal).using(microlp);
-    for constraint in constraints {
-        model.add_constraint(constraint);
+    /// Adds paths until none helps.
+    fn solve(&mut self, goal: &Goal, floor: &[f64]) -> Result<Prices, String> {
+        for _ in 0..MAX_ROUNDS {
+            let prices = self.prices(goal, floor)?;
+            let mut added = false;
+            for f in self.reachable() {
+                if matches!(self.problem.flows[f].routes, Routes::Paths(_)) {
+                    continue;
+                }
+                if let Some((path, price)) = self.paths.cheapest(f, &prices.links, |_| 0.0)
+                    && price < prices.flows[f] * (1.0 - CHEAPER) - CHEAPER * CHEAPER
+                {
+                    added |= self.paths.add(f, path);
+                }
+            }
+            if !added {
+                self.forget(&prices);
+                return Ok(prices);
+            }
+        }
+        Err("it did not converge".to_owned())
     }
-    model.solve().map_err(|e| e.to_string())
+
+    /// Drops the paths that cost more than their flow's price. No optimal allocation uses them, so what remains carries
+    /// one, and the next program stays small.
+    fn forget(&mut self, prices: &Prices) {
+        for (f, flow) in self.problem.flows.iter().enumerate() {
+            if matches!(flow.routes, Routes::Any { .. }) {
+                let limit = prices.flows[f] * (1.0 + CHEAPER) + CHEAPER;
+                self.paths.keep(f, |paths, path| {
+                    let price: f64 = paths.charges(path).iter().map(|(l, weight)| weight * prices.links[*l]).sum();
+                    price <= limit
+                });
+            }
+        }
+    }
+
+    /// The dual program over the known paths: prices of links and flows.
+    fn prices(&self, goal: &Goal, floor: &[f64]) -> Result<Prices, String> {
+        let mut variables = ProblemVariables::new();
+        let mut links: Vec<Option<Variable>> = vec![None; self.problem.links.len()];
+        let flows: Vec<Variable> = self.problem.flows.iter().map(|_| variables.add(variable().min(0))).collect();
+        let mut constraints = Vec::new();
+        let mut cost = Expression::default();
+        for (f, price) in flows.iter().enumerate() {
+            cost -= floor[f] * *price;
+            for path in self.paths.of(f) {
+                let mut along = Expression::default();
+                for (link, weight) in self.paths.charges(path) {
+                    along += weight * *links[link].get_or_insert_with(|| variables.add(variable().min(0)));
+                }
+                constraints.push(constraint!(along >= *price));
+            }
+            if self.paths.of(f).is_empty() {
+                constraints.push(constraint!(*price <= 0));
+            }
+        }
+        for (link, price) in links.iter().enumerate() {
+            if let Some(price) = price {
+                cost += self.capacity(link) * *price;
+            }
+        }
+        match goal {
+            Goal::Level(together) => {
+                let sum: Expression = together.iter().map(|f| flows[*f]).sum();
+                constraints.push(constraint!(sum >= 1));
+            }
+            Goal::Sum(all) => constraints.extend(all.iter().map(|f| constraint!(flows[*f] >= 1))),
+        }
+        let mut model = variables.minimise(cost.clone()).using(microlp);
+        for constraint in constraints {
+            model.add_constraint(constraint);
+        }
+        let solution = model.solve().map_err(|e| e.to_string())?;
+        let value = |v: &Variable| solution.value(*v).max(0.0);
+        Ok(Prices {
+            links: links.iter().map(|v| v.as_ref().map_or(0.0, value)).collect(),
+            flows: flows.iter().map(value).collect(),
+            value: solution.eval(cost),
+        })
+    }
+
+    /// The load of each link, scaled, when the floors are carried over the known paths with least traffic.
+    fn least_traffic(&self, floor: &[f64]) -> Result<Vec<f64>, String> {
+        let mut variables = ProblemVariables::new();
+        let mut loads: Vec<Expression> = vec![Expression::default(); self.problem.links.len()];
+        let mut charged = vec![false; loads.len()];
+        let mut constraints = vec![];
+        let mut traffic = Expression::default();
+        for f in self.reachable() {
+            let mut rate = Expression::default();
+            for path in self.paths.of(f) {
+                let share = variables.add(variable().min(0));
+                rate += share;
+                // Unequal tolls, so that of equal detours one is the best and the simplex does not circle among them.
+                let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
+                traffic += toll * share;
+                for (link, weight) in self.paths.charges(path) {
+                    loads[link] += weight * share;
+                    charged[link] = true;
+                }
+            }
+            constraints.push(constraint!(rate >= floor[f]));
+        }
+        for (link, load) in loads.iter().enumerate().filter(|(l, _)| charged[*l]) {
+            constraints.push(constraint!(load.clone() <= self.capacity(link)));
+        }
+        let mut model = variables.minimise(traffic).using(microlp);
+        for constraint in constraints {
+            model.add_constraint(constraint);
+        }
+        let solution = model.solve().map_err(|e| e.to_string())?;
+        Ok(loads.into_iter().map(|load| solution.eval(load)).collect())
+    }
 }

@@ -1,7 +1,7 @@
 //! The optimum: what an ideal scheme would give the long-lived flows.
 //!
 //! Two answers to one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate as far as it
-//! goes, then the next, and so on (successive linear programs, after Nace and Pióro, IEEE Comm. Surveys 10(4), 2008);
+//! goes, then the next, and so on (successive linear programs whose duals tell which flows are stuck, after Nace and Pióro, IEEE Comm. Surveys 10(4), 2008);
 //! it is the ceiling drawn in reports. The *maximal total* ignores fairness.
 //! Rates are goodput: a link carries `data_wire / payload` bits for each payload bit that comes down it, and
 //! `interest_wire / payload` bits for each that comes up the other way. Losses, queues and start-up do not exist here.
@@ -10,6 +10,7 @@
 //! an interior-point solver (`clarabel`) stops at a tolerance and brings a far larger tree of dependencies.
 
 mod lp;
+mod paths;
 mod waterfill;
 
 pub use waterfill::water_filling;
@@ -19,8 +20,10 @@ use ndnweir_core::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Flows times links beyond which no optimum is computed: the programs would take longer than the simulation.
+/// Flows times links beyond which no optimum is computed: the programs would take minutes.
 const MAX_SIZE: usize = 40_000;
+/// The same for the largest total, which is only a remark.
+const MAX_SIZE_OF_TOTAL: usize = 5_000;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +103,8 @@ pub struct ConsumerOptimum {
 pub struct LinkOptimum {
     /// The link direction.
     pub name: String,
-    /// Wire bits of Data and Interests over its rate. Where several routings give the same rates, this is one of those
-    /// with the least traffic over all links.
+    /// Wire bits of Data and Interests over its rate. Where several routings give the same rates, this is one of them,
+    /// without needless detours.
     pub utilization: f64,
 }
 
@@ -115,7 +118,7 @@ pub struct Optimum {
     pub total_mbps: Option<f64>,
     /// Jain index of the max-min fair allocation.
     pub jain: Option<f64>,
-    /// Largest total goodput of any allocation.
+    /// Largest total goodput of any allocation; not computed for more than 5000 flows times links.
     pub max_total_mbps: Option<f64>,
     /// The max-min fair rates, in the order of the flows.
     pub consumers: Vec<ConsumerOptimum>,
@@ -224,15 +227,20 @@ impl Problem {
     }
 
     fn solved(&self) -> Result<Optimum, String> {
-        let program = lp::Program::new(self);
+        let mut program = lp::Program::new(self);
         let rates = if self.single_paths() { water_filling(self) } else { program.max_min()? };
         let loads = program.loads(&rates)?;
-        let total: f64 = rates.iter().sum();
+        // To the digits that can be told apart, so that 12.9999998 reads 13.
+        let round = |rate: f64| crate::results::significant(rate, 6);
+        let rates: Vec<f64> = rates.into_iter().map(round).collect();
+        let total: f64 = round(rates.iter().sum());
+        let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_TOTAL;
+        let most = if small { Some(round(program.max_total()?).max(total)) } else { None };
         Ok(Optimum {
             undefined: None,
             total_mbps: Some(total),
             jain: crate::metrics::jain(&rates),
-            max_total_mbps: Some(program.max_total()?.max(total)),
+            max_total_mbps: most,
             consumers: (self.flows.iter().zip(&rates))
                 .map(|(f, r)| ConsumerOptimum { name: f.name.clone(), goodput_mbps: *r })
                 .collect(),

@@ -69,7 +69,9 @@ pub fn chips<'a>(schemes: impl Iterator<Item = &'a str>) -> String {
 fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
     let s = &comparison.scenario;
     let seeds = all.iter().map(|a| a.seeds).max().unwrap_or(0);
-    let plural = |n: usize, what: &str| if n == 1 { format!("<b>1</b> {what}") } else { format!("<b>{n}</b> {what}s") };
+    let plural = |n: usize, what: &str| {
+        if n == 1 { format!("<b>1</b> {what}") } else { format!("<b>{n}</b> {what}s") }
+    };
     let mut list = vec![
         plural(all.len(), "scheme"),
         plural(seeds, "seed"),
@@ -108,7 +110,9 @@ fn warnings(comparison: &Comparison) -> String {
 
 fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
     let mut list = figures.iter().filter(|f| f.id.starts_with("topology"));
-    let Some(first) = list.next() else { return String::new() };
+    let Some(first) = list.next() else {
+        return String::new();
+    };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
     for (figure, a) in list.zip(all.iter().skip(1)) {
         let _ =

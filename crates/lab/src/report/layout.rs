@@ -49,7 +49,9 @@ fn fit(places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     } else {
         60.0
     };
-    let scale = |v: f64, low: f64, size: f64, room: f64| if size > 0.0 { (v - low) / size * room } else { room / 2.0 };
+    let scale = |v: f64, low: f64, size: f64, room: f64| {
+        if size > 0.0 { (v - low) / size * room } else { room / 2.0 }
+    };
     places.iter().map(|p| (MARGIN.0 + scale(p.0, x0, w, room), MARGIN.1 + scale(p.1, y0, h, height))).collect()
 }
 

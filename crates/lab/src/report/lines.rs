@@ -124,7 +124,7 @@ impl Grid {
         let rows = n.div_ceil(columns);
         let longest = |p: &Panel| p.lines.iter().map(|l| text_width(&shorten(&l.label, 14), 10.5)).fold(0.0, f64::max);
         let longest = grid.panels.iter().map(longest).fold(0.0, f64::max);
-        let right = if longest > 0.0 { longest + LABEL + 6.0 } else { 24.0 };
+        let right = if longest > 0.0 { longest + LABEL + 14.0 } else { 24.0 };
         let y = grid.y_axis(height);
         let left = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 12.0;
         let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 38.0 } else { 16.0 };

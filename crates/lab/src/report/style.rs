@@ -82,8 +82,8 @@ svg.fig{width:100%;height:auto;display:block}.warn{border-left:4px solid #d55e00
 button.chip{cursor:pointer}.chip i{width:11px;height:11px;border-radius:50%;background:currentColor;display:inline-block}\
 .chip span{color:var(--ink)}.chip[aria-pressed=false]{opacity:.45}.chip[aria-pressed=false] span{text-decoration:line-through}\
 .chips small{color:var(--mute);margin-left:auto}\
-.scroll{overflow-x:auto;margin:10px 0 4px}table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums;min-width:100%}\
-th,td{padding:5px 10px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th{font-weight:600;color:var(--mute);font-size:12.5px;text-align:right;vertical-align:bottom}\
+.scroll{overflow-x:auto;margin:10px 0 4px}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;min-width:100%}\
+th,td{padding:5px 7px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th{font-weight:600;color:var(--mute);font-size:12.5px;text-align:right;vertical-align:bottom}\
 th:first-child,td:first-child,th.t,td.t{text-align:left;padding-left:2px}td:first-child{font-weight:600}td i{width:9px;height:9px;border-radius:50%;background:currentColor;display:inline-block;margin-right:8px}\
 td i+span{color:var(--ink)}tr.ceil td{color:var(--mute);font-style:italic}td.up{color:#00805d}td.down{color:#c14f00}\
 @media (prefers-color-scheme:dark){td.up{color:#2cc39a}td.down{color:#f0803c}}\

@@ -34,7 +34,9 @@ pub fn topology(scenario: &Scenario, run: Option<&Run>, id: &str) -> Option<Figu
     };
     for i in (0..scenario.links.len()).rev() {
         let link = &scenario.links[i];
-        let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) else { continue };
+        let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) else {
+            continue;
+        };
         if a == b {
             continue;
         }

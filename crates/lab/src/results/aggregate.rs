@@ -132,7 +132,8 @@ struct Scalars(Vec<(String, f64)>);
 impl Scalars {
     fn put(&mut self, at: &str, name: &str, value: Option<f64>) {
         if let Some(value) = value.filter(|v| v.is_finite()) {
-            self.0.push((format!("{at}{name}"), value));
+            // As stored, so that aggregates of results read back are the same.
+            self.0.push((format!("{at}{name}"), super::significant(value, 9)));
         }
     }
     fn counts(&mut self, at: &str, counts: &[(&str, u64)]) {

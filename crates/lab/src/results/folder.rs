@@ -172,7 +172,9 @@ fn csv_name(kind: Kind) -> String {
 
 fn load(files: &[File], place: impl Fn(&str) -> String) -> Result<Comparison, Error> {
     let text = |name: &str| {
-        let Some((_, bytes)) = files.iter().find(|f| f.0 == name) else { return Ok(None) };
+        let Some((_, bytes)) = files.iter().find(|f| f.0 == name) else {
+            return Ok(None);
+        };
         std::str::from_utf8(bytes).map(Some).map_err(|e| Error::Damaged {
             path: place(name),
             what: format!("no UTF-8 text at byte {}", e.valid_up_to()),

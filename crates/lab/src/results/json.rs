@@ -77,7 +77,9 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     }
     let version: Version = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     match version.format {
-        None => return Err(damaged("has no \"format\", so it is no summary of ndnweir".to_owned(), REMEDY)),
+        None => {
+            return Err(damaged("has no \"format\", so it is no summary of ndnweir".to_owned(), REMEDY));
+        }
         Some(f) if f > FORMAT => {
             let what = format!("format {f} is newer than this version reads ({FORMAT})");
             return Err(damaged(what, "use a newer ndnweir"));

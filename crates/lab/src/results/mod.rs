@@ -8,6 +8,8 @@ mod csv;
 mod folder;
 mod json;
 mod number;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod scenario;
 mod series;
 mod table;

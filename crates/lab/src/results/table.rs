@@ -67,10 +67,10 @@ pub fn table(comparison: &Comparison) -> String {
     if let Some(total) = comparison.optimum.total_mbps {
         last[0] = "optimum".to_owned();
         last[1] = format!("{total:.2}");
-        if let Some(jain) = comparison.optimum.jain {
-            if let Some(at) = headings.iter().position(|h| *h == "Jain") {
-                last[at] = format!("{jain:.3}");
-            }
+        if let Some(jain) = comparison.optimum.jain
+            && let Some(at) = headings.iter().position(|h| *h == "Jain")
+        {
+            last[at] = format!("{jain:.3}");
         }
         rows.push(last);
     }

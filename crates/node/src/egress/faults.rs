@@ -97,6 +97,7 @@ impl Egress {
         if let Some(discipline) = discipline {
             self.parts.discipline = discipline;
         }
+        self.passive = matches!(self.parts.marker, AnyMarker::DropTail(_));
         self.settled = !self.force_events && self.parts.is_predictable();
     }
 }

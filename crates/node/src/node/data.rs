@@ -54,7 +54,9 @@ impl Node {
         let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
-        self.cs.insert(&packet, now);
+        if self.cs.is_on() {
+            self.cs.insert(&packet, now);
+        }
         let (mark, fields) = (self.pit.mark(slot), self.pit.fields(slot));
         for i in 0..self.pit.ins(slot) {
             let (asking, expiry) = self.pit.downstream(slot, i);
@@ -85,7 +87,7 @@ impl Node {
     }
 
     /// Sends a Data to one downstream.
-    #[inline]
+    #[inline(always)]
     fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &Packet, asked: &Asked) {
         let mut packet = Packet { mark: asked.mark, ..*packet };
         packet.flags &= !flags::FROM_CACHE;
@@ -106,14 +108,14 @@ impl Node {
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_data_out(&mut event, &mut ctx);
         }
-        self.emit(now, asked.face, packet);
+        self.emit(now, asked.face, &packet);
     }
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
         let mark = if self.copy_marks { interest.mark } else { 0 };
         let Some(prefix) = self.fib.prefix(interest.name.flow) else {
-            self.emit(now, face, Packet { mark, flags: data.flags | flags::FROM_CACHE, ..data });
+            self.emit(now, face, &Packet { mark, flags: data.flags | flags::FROM_CACHE, ..data });
             return;
         };
         let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };

@@ -96,7 +96,7 @@ impl Node {
     }
 
     /// Asks the strategy and does what it says.
-    #[inline]
+    #[inline(always)]
     fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
         if self.copy_marks && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
@@ -115,7 +115,7 @@ impl Node {
     }
 
     /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry_out(
         &mut self,
         now: Time,
@@ -131,10 +131,13 @@ impl Node {
             self.strategy_holds += 1;
         }
         for copy in choice.copies() {
-            let mut packet = *packet;
-            if copy.new_nonce {
-                packet.nonce = self.nonces.bits();
-            }
+            let probe;
+            let packet = if copy.new_nonce {
+                probe = Packet { nonce: self.nonces.bits(), ..*packet };
+                &probe
+            } else {
+                packet
+            };
             match self.send_interest(now, slot, prefix, in_face, copy.face, packet) {
                 Sent::Away => sent = true,
                 Sent::Rejected(reason) if !copy.new_nonce => {
@@ -175,7 +178,7 @@ impl Node {
             if tried || asked || face == in_face {
                 continue;
             }
-            match self.send_interest(now, slot, prefix, in_face, face, *packet) {
+            match self.send_interest(now, slot, prefix, in_face, face, packet) {
                 Sent::Away => return,
                 Sent::Rejected(other) => reason = reason.min(other),
             }

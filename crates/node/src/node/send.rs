@@ -30,7 +30,7 @@ impl Node {
     }
 
     /// Sends one copy of a pending Interest, if the shaper agrees.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_interest(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl Node {
         prefix: PrefixId,
         in_face: FaceId,
         face: FaceId,
-        packet: Packet,
+        packet: &Packet,
     ) -> Sent {
         let Some(out) = self.faces.get(face.index()) else { return Sent::Rejected(NackReason::NoRoute) };
         if face == in_face {
@@ -49,7 +49,7 @@ impl Node {
             return Sent::Away;
         }
         if self.shaping {
-            match self.admit(now, prefix, in_face, face, &packet) {
+            match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => return Sent::Away,
                 Admission::Reject(reason) => return Sent::Rejected(reason),
@@ -74,22 +74,25 @@ impl Node {
         face.shaper.admit(&event, &mut ctx)
     }
 
-    #[inline]
-    fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, mut packet: Packet) {
+    #[inline(always)]
+    fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet) {
         if let Some(nonce) = self.pit.record_sent(slot, face, packet.nonce, now) {
             self.dead.insert(packet.name, nonce);
         }
         if self.metering {
+            let mut packet = *packet;
             let mut event = InterestOut { packet: &mut packet, prefix, face };
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_interest_out(&mut event, &mut ctx);
+            self.emit(now, face, &packet);
+        } else {
+            self.emit(now, face, packet);
         }
-        self.emit(now, face, packet);
     }
 
     /// Hands a packet to a face's egress.
     #[inline]
-    pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: Packet) {
+    pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
         egress.offer(now, packet, &mut self.out, &mut self.trace);
         let due = egress.due();
@@ -98,7 +101,7 @@ impl Node {
 
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
         self.counters.nacks_sent[nack.reason as usize] += 1;
-        self.emit(now, face, nack);
+        self.emit(now, face, &nack);
     }
 
     /// A NACK to one downstream. It carries the tag and, if `cause` is itself a NACK, the mark of what caused it.
@@ -161,7 +164,7 @@ impl Node {
     }
 
     /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping {
@@ -236,11 +239,11 @@ impl Node {
             return;
         };
         if !shape {
-            self.emit_interest(now, slot, prefix, face, packet);
+            self.emit_interest(now, slot, prefix, face, &packet);
             return;
         }
         let in_face = self.pit.downstream(slot, 0).0.face;
-        if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, packet)
+        if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, &packet)
             && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
         {
             self.refuse(now, slot, reason, &packet);

@@ -4,7 +4,7 @@ use super::apps::{App, Asker};
 use super::faults::Faults;
 use super::planner::Control;
 use super::sampling::Sampler;
-use super::{Engine, Local, Net, Place, RunOptions, Source};
+use super::{Engine, Exit, Local, Net, Place, RunOptions, Source};
 use crate::link::Way;
 use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
@@ -38,7 +38,7 @@ fn error(message: impl Into<String>) -> NetworkError {
 /// The direction of a link that a wire is.
 pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
     let link = &network.links[wire as usize / 2];
-    if wire % 2 == 0 { &link.forth } else { &link.back }
+    if wire.is_multiple_of(2) { &link.forth } else { &link.back }
 }
 
 impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
@@ -64,7 +64,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             ports: (0..wires as u32).map(|wire| port(network, &topology, wire)).collect(),
             schedule: Tournament::new(0),
             wire_source: vec![0; wires],
-            paths: Paths::new(),
+            paths: Paths::default(),
             with_paths: options.paths,
             in_flight: 0,
             peak_in_flight: 0,
@@ -214,7 +214,7 @@ fn places(
 ) -> Result<Vec<Place>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
     for (number, kind) in network.nodes.iter().enumerate() {
-        let mut place = Place { node: None, source: 0, locals: Vec::new(), neighbours: 0, up: true };
+        let mut place = Place { node: None, source: 0, locals: Vec::new(), exits: Vec::new(), up: true };
         if let NodeKind::Ndn { cache } = *kind {
             let config = NodeConfig {
                 number: number as u32,
@@ -230,8 +230,9 @@ fn places(
             let mut node = Box::new(Node::new(config).map_err(error)?);
             for &channel in &topology.faces[number] {
                 node.add_face(face(network, topology, channel)).map_err(error)?;
+                let wire = topology.channels[channel as usize].wire;
+                place.exits.push(Exit { channel, wire, shared: is_below_ndn(topology, wire) });
             }
-            place.neighbours = topology.faces[number].len() as u16;
             place.node = Some(node);
         }
         places.push(place);

@@ -130,7 +130,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.net.ways[wire as usize].set_delay(self.now, delay);
                 self.reschedule(wire);
             }
-            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(loss),
+            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(self.now, loss),
             Change::Crash { node } => self.crash(node as u32),
             Change::Restart { node } => self.restart(node as u32),
         }
@@ -173,7 +173,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             if !up {
                 let way = &mut self.net.ways[wire as usize];
-                self.net.in_flight -= way.len() as u64;
+                self.net.in_flight -= way.under_way() as u64;
                 way.cut(unsent);
                 self.reschedule(wire);
             }
@@ -224,9 +224,9 @@ impl<O: Observer> Engine<'_, '_, O> {
             // A shared interface keeps what was handed to it: it is not part of the node.
             if self.net.ports[wire as usize].is_none() {
                 let way = &mut self.net.ways[wire as usize];
-                let before = way.len();
+                let before = way.under_way();
                 way.revoke(unsent.get(face).copied().unwrap_or(0));
-                self.net.in_flight -= (before - way.len()) as u64;
+                self.net.in_flight -= (before - way.under_way()) as u64;
                 self.reschedule(wire);
             }
         }

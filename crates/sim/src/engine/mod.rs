@@ -104,6 +104,15 @@ enum Local {
     Server(u32),
 }
 
+/// Where the packets of one face to a neighbour go.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    channel: u32,
+    wire: u32,
+    /// Whether a queue below NDN comes first.
+    shared: bool,
+}
+
 /// A place of the topology.
 struct Place {
     /// None for a switch.
@@ -112,8 +121,8 @@ struct Place {
     source: u32,
     /// What is behind the faces after those to neighbours.
     locals: Vec<Local>,
-    /// How many faces lead to neighbours.
-    neighbours: u16,
+    /// The faces to neighbours, which come first.
+    exits: Vec<Exit>,
     /// Whether it works.
     up: bool,
 }
@@ -164,13 +173,13 @@ struct Engine<'n, 'o, O> {
 impl Net<'_> {
     /// Puts what a node sends on its link.
     #[inline]
-    fn transmit(&mut self, now: Time, channel: u32, transmit: &Transmit) {
-        let wire = self.topology.channels[channel as usize].wire;
+    fn transmit(&mut self, now: Time, exit: Exit, transmit: &Transmit) {
+        let Exit { channel, wire, shared } = exit;
         let mut packet = transmit.packet;
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
-        if self.ports[wire as usize].is_some() {
+        if shared {
             self.offer(now, wire, channel, packet);
         } else {
             self.put(now, wire, channel, packet, transmit.start, transmit.end);
@@ -194,13 +203,13 @@ impl Net<'_> {
             packet.tag = self.paths.extend(packet.tag, wire);
         }
         let way = &mut self.ways[wire as usize];
-        let (before, length) = (way.next_arrival(), way.len());
-        way.send(packet, channel, end);
-        let after = way.next_arrival();
-        self.in_flight += (way.len() - length) as u64;
+        let length = way.under_way();
+        let is_first = way.send(packet, channel, end);
+        self.in_flight += (way.under_way() - length) as u64;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
-        if after != before {
-            self.schedule.set(self.wire_source[wire as usize], after);
+        if is_first {
+            let first = way.next_arrival();
+            self.schedule.set(self.wire_source[wire as usize], first);
         }
     }
 }
@@ -285,13 +294,12 @@ impl<O: Observer> Engine<'_, '_, O> {
         let Some(node) = &mut place.node else { return };
         loop {
             while let Some(transmit) = node.poll_transmit() {
-                let face = transmit.face.0;
-                if face < place.neighbours {
-                    let channel = net.topology.faces[number as usize][face as usize];
-                    net.transmit(now, channel, &transmit);
+                let face = transmit.face.index();
+                if let Some(&exit) = place.exits.get(face) {
+                    net.transmit(now, exit, &transmit);
                     continue;
                 }
-                match place.locals[usize::from(face - place.neighbours)] {
+                match place.locals[face - place.exits.len()] {
                     Local::Server(server) => {
                         if transmit.packet.kind == Kind::Interest {
                             let mut data = servers[server as usize].answer(now, &transmit.packet);

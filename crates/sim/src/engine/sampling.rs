@@ -124,7 +124,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             accounts: self.apps.iter().map(|app| app.account()).collect(),
             consumers: self.sampler.consumers,
             links: self.sampler.links,
-            under_way: self.net.ways.iter().map(|way| way.len() as u64).collect(),
+            under_way: self.net.ways.iter().map(|way| way.under_way() as u64).collect(),
             ways,
             nodes: nodes.collect(),
             dead: self.dead,

@@ -1,54 +1,90 @@
-//! A tournament tree: every match keeps its winner, and one changed source replays log₂(sources) matches.
+//! A tournament tree: every match keeps its winner, and one changed source replays the matches above it.
+//!
+//! Four play each match: their entries fill one cache line, and a tree over 500 sources is five levels deep.
 
 use super::Schedule;
 use ndnweir_core::units::Time;
 
-/// A winner: the earliest instant below a match and the source it belongs to.
+/// How many play a match.
+const PLAYERS: usize = 4;
+
+/// A player: the earliest instant below it and the source that belongs to.
 #[derive(Clone, Copy, Debug)]
-struct Winner {
+struct Player {
     at: Time,
     source: u32,
 }
 
-/// A complete binary tree over the sources, root at 1.
+/// A match, on a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Match([Player; PLAYERS]);
+
+impl Match {
+    /// The winner: the earliest, of equals the leftmost, which has the lowest number.
+    #[inline]
+    fn winner(&self) -> Player {
+        let [a, b, c, d] = self.0;
+        let left = if b.at < a.at { b } else { a };
+        let right = if d.at < c.at { d } else { c };
+        if right.at < left.at { right } else { left }
+    }
+}
+
+/// A complete tree of matches. The matches of a level follow each other, the levels from the sources up to the final.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    tree: Vec<Winner>,
-    leaves: usize,
+    matches: Vec<Match>,
+    /// The first match of each level but the lowest, then that of the winner, which is past the end.
+    levels: Vec<usize>,
+    champion: Player,
 }
+
+const NOBODY: Player = Player { at: Time::NEVER, source: 0 };
 
 impl Schedule for Tournament {
     fn new(sources: usize) -> Tournament {
-        let leaves = sources.next_power_of_two().max(2);
-        let mut tree = vec![Winner { at: Time::NEVER, source: 0 }; 2 * leaves];
-        for source in 0..leaves {
-            tree[leaves + source].source = source as u32;
+        let mut levels = Vec::new();
+        let (mut total, mut players) = (0, sources.max(1));
+        loop {
+            let matches = players.div_ceil(PLAYERS);
+            total += matches;
+            levels.push(total);
+            if matches == 1 {
+                break;
+            }
+            players = matches;
         }
-        Tournament { tree, leaves }
+        let mut tournament = Tournament { matches: vec![Match([NOBODY; PLAYERS]); total], levels, champion: NOBODY };
+        for source in 0..sources {
+            tournament.matches[source / PLAYERS].0[source % PLAYERS].source = source as u32;
+        }
+        tournament
     }
 
     #[inline]
     fn set(&mut self, source: u32, at: Time) {
-        let mut i = self.leaves + source as usize;
-        self.tree[i].at = at;
-        while i > 1 {
-            let (left, right) = (self.tree[i & !1], self.tree[i | 1]);
-            // On a tie the left one wins, which has the lower number.
-            let winner = if right.at < left.at { right } else { left };
-            i >>= 1;
-            let old = self.tree[i];
-            if old.at == winner.at && old.source == winner.source {
-                break;
+        let (mut place, mut first) = (source as usize, 0);
+        let mut player = Player { at, source };
+        for &next in &self.levels {
+            let played = &mut self.matches[first + place / PLAYERS];
+            let seat = &mut played.0[place % PLAYERS];
+            if seat.at == player.at && seat.source == player.source {
+                return;
             }
-            self.tree[i] = winner;
+            *seat = player;
+            player = played.winner();
+            place /= PLAYERS;
+            first = next;
         }
+        self.champion = player;
     }
 
     fn get(&self, source: u32) -> Time {
-        self.tree[self.leaves + source as usize].at
+        self.matches[source as usize / PLAYERS].0[source as usize % PLAYERS].at
     }
 
     fn next(&self) -> (Time, u32) {
-        (self.tree[1].at, self.tree[1].source)
+        (self.champion.at, self.champion.source)
     }
 }

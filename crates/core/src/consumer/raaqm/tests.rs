@@ -17,7 +17,7 @@ fn probability(preset: &str, rtt: u64) -> f64 {
     let mut rtts = RttWindow::new(30);
     (20..50).for_each(|rtt| rtts.push(ms(rtt)));
     rtts.push(ms(rtt));
-    params.probability(ms(rtt), &rtts)
+    params.probability(ms(rtt), &rtts, ms(20))
 }
 
 fn preset_params(preset: &str) -> Params {
@@ -41,23 +41,33 @@ fn the_probability_of_a_cut_follows_each_presets_constants() {
     assert!((probability("hicn", 60) - 0.200_01).abs() < 1e-12);
 }
 
+// RTTmin 20 (now gone from the samples), RTTmax 49, low 25: 1e-5 + 0.49999·(35 − 25)/(49 − 25) = 0.208339….
+#[test]
+fn the_shortest_round_trip_of_the_route_may_be_remembered_for_ever() {
+    let params: Params = serde_json::from_value(json!({ "preset": "ye", "least": "ever" })).unwrap();
+    let mut rtts = RttWindow::new(30);
+    (20..50).for_each(|rtt| rtts.push(ms(rtt)));
+    rtts.push(ms(35));
+    assert!((params.probability(ms(35), &rtts, ms(20)) - 0.208_339_166_666_666_7).abs() < 1e-12);
+}
+
 #[test]
 fn before_30_samples_only_the_preset_ye_cuts() {
     for (preset, expected) in [("downloader", 0.0), ("hicn", 0.0), ("ye", 0.5), ("qsccp", 0.0)] {
         let mut rtts = RttWindow::new(30);
         rtts.push(ms(20));
         rtts.push(ms(40));
-        assert!((preset_params(preset).probability(ms(40), &rtts) - expected).abs() < 1e-12, "{preset}");
+        assert!((preset_params(preset).probability(ms(40), &rtts, ms(20)) - expected).abs() < 1e-12, "{preset}");
     }
 }
 
 #[test]
 fn rtts_that_do_not_vary_leave_the_least_probability() {
-    for (preset, extra_us, expected) in [("downloader", 0, 1e-5), ("qsccp", 99, 1e-4)] {
+    for (preset, extra_us, expected) in [("downloader", 0, 1e-5), ("hicn", 999, 1e-5), ("qsccp", 99, 1e-4)] {
         let mut rtts = RttWindow::new(30);
         (0..29).for_each(|_| rtts.push(ms(20)));
         rtts.push(Span::from_micros(20_000 + extra_us));
-        assert_eq!(preset_params(preset).probability(Span::from_micros(20_000 + extra_us), &rtts), expected);
+        assert_eq!(preset_params(preset).probability(Span::from_micros(20_000 + extra_us), &rtts, ms(20)), expected);
     }
 }
 
@@ -150,7 +160,7 @@ fn every_parameter_has_an_effect() {
         let mut windows = Vec::new();
         for i in 0..4000_u64 {
             let label = 1 + (i % 3) as u32;
-            fetch.data_of(label, Some(Span::from_micros(20_000 + 97 * (i % 61))), i % 11 == 0);
+            fetch.data_of(label, Some(Span::from_micros(20_000 + i + 97 * (i % 61))), i % 11 == 0);
             if i % 1500 == 1499 {
                 fetch.congestion(Congestion::Timeout);
             }
@@ -171,6 +181,7 @@ fn every_parameter_has_an_effect() {
         json!({ "slow_start": true }),
         json!({ "grow_with_cut": false }),
         json!({ "samples": 10 }),
+        json!({ "least": "ever" }),
         json!({ "needs_samples": false }),
         json!({ "p_min": 0.1 }),
         json!({ "p_slope": 0.1 }),

@@ -1,10 +1,13 @@
 //! What holds for every network: nothing is lost unnoticed, and the same seed gives the same run.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod networks;
 
-use common::{Digest, networks, schemes};
+use common::Digest;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::{Outcome, RunOptions, run};
+use networks::{networks, schemes};
 use proptest::prelude::*;
 
 fn simulate(network: &Network, scheme: usize, seed: u64, force_events: bool) -> (Outcome, u64) {

@@ -1,0 +1,136 @@
+//! Failures, changes and switches, seen from the consumer.
+
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_sim::bench::{consumer, link, producer};
+use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Traffic};
+use ndnweir_sim::observer::{Delivery, DropCause, LinkId, Observer, PathId};
+use ndnweir_sim::{Outcome, RunOptions, run};
+
+#[derive(Default)]
+struct Keep {
+    deliveries: Vec<Delivery>,
+    paths: Vec<(PathId, Vec<LinkId>)>,
+}
+
+impl Observer for Keep {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+    fn path(&mut self, path: PathId, links: &[LinkId]) {
+        self.paths.push((path, links.to_vec()));
+    }
+}
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+/// A stream of 100 Interests/s from node 0, never repeated.
+fn stream(nodes: Vec<NodeKind>, links: &[(usize, usize)], producer_at: usize, changes: &[(u64, Change)]) -> Network {
+    let links = links.iter().map(|&(a, b)| link(a, b, Rate::from_mbps(10.0), Span::from_millis(10), 100));
+    let traffic = Traffic::Stream { gap: Span::from_millis(10), segments: None, retry: Retry::Never };
+    Network {
+        nodes,
+        links: links.collect(),
+        prefixes: 1,
+        producers: vec![producer(producer_at, 0)],
+        consumers: vec![consumer(0, 0, traffic)],
+        changes: changes.iter().map(|&(at, change)| (ms(at), change)).collect(),
+        duration: Span::from_millis(5000),
+        ..Network::default()
+    }
+}
+
+fn simulate(network: &Network) -> (Outcome, Keep) {
+    let mut keep = Keep::default();
+    let scheme = Scheme::named("fixed").unwrap();
+    let outcome = run(network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
+    outcome.check().unwrap();
+    (outcome, keep)
+}
+
+fn ndn(n: usize) -> Vec<NodeKind> {
+    vec![NodeKind::Ndn { cache: 0 }; n]
+}
+
+/// The segments that never arrived, of those asked for early enough.
+fn missing(keep: &Keep) -> Vec<u64> {
+    (0..490).filter(|segment| keep.deliveries.iter().all(|d| d.segment != *segment)).collect()
+}
+
+#[test]
+fn traffic_moves_to_the_other_path_when_routing_reacts_and_back_when_the_link_returns() {
+    let diamond = [(0, 1), (1, 3), (0, 2), (2, 3)];
+    let changes = [(1000, Change::LinkDown { link: 1 }), (3000, Change::LinkUp { link: 1 })];
+    let (outcome, keep) = simulate(&stream(ndn(4), &diamond, 3, &changes));
+    let used: Vec<_> = keep.paths.iter().map(|(_, links)| links.iter().map(|l| l.0).collect::<Vec<_>>()).collect();
+    assert_eq!(used, [vec![3, 1], vec![7, 5]]);
+    let on = |at: u64| keep.deliveries.iter().rfind(|d| d.at <= ms(at)).unwrap().path;
+    assert_eq!((on(900), on(2900), on(4900)), (keep.paths[0].0, keep.paths[1].0, keep.paths[0].0));
+    // What was on the way at 1 s and all asked for until 1.2 s, when routing reacts.
+    let missing = missing(&keep);
+    assert!(missing.iter().all(|s| (96..=120).contains(s)) && missing.len() >= 20, "{missing:?}");
+    assert!(outcome.drops()[DropCause::Down as usize] >= 20);
+}
+
+#[test]
+fn a_node_that_crashes_forgets_and_forwards_again_after_its_restart() {
+    let chain = [(0, 1), (1, 2)];
+    let changes = [(1000, Change::Crash { node: 1 }), (2000, Change::Restart { node: 1 })];
+    let mut network = stream(ndn(3), &chain, 2, &changes);
+    network.routing.reaction = None;
+    let (outcome, keep) = simulate(&network);
+    let missing = missing(&keep);
+    assert!(missing.len() >= 100 && missing.iter().all(|s| (95..=200).contains(s)), "{missing:?}");
+    assert!(outcome.dead[1] >= 98, "{:?}", outcome.dead);
+}
+
+#[test]
+fn a_longer_delay_and_a_lower_rate_show_in_the_round_trip() {
+    let changes = [
+        (1000, Change::Delay { link: 0, forth: true, delay: Span::from_millis(40) }),
+        (2000, Change::Rate { link: 0, forth: false, rate: Rate::from_mbps(1.0) }),
+    ];
+    let (_, keep) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
+    let rtt = |at: u64| keep.deliveries.iter().rfind(|d| d.at <= ms(at)).unwrap().rtt.unwrap();
+    let on = |mbps: f64, bytes| Rate::from_mbps(mbps).transmission_time(ndnweir_core::units::Bytes::new(bytes));
+    let base = Span::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
+    assert_eq!(rtt(900), base);
+    assert_eq!(rtt(1900), base + Span::from_millis(30));
+    assert_eq!(rtt(4900), base + Span::from_millis(30) + on(1.0, 1066) - on(10.0, 1066));
+}
+
+#[test]
+fn congestion_at_a_switch_is_lost_there_and_seen_by_no_node() {
+    // Consumer and producer on a switch each; the link between the switches is the bottleneck.
+    let nodes = [ndn(1), vec![NodeKind::Switch; 2], ndn(1)].concat();
+    let mut network = stream(nodes, &[(0, 1), (1, 2), (2, 3)], 3, &[]);
+    network.links[1] = link(1, 2, Rate::from_mbps(0.5), Span::from_millis(10), 5);
+    let (outcome, keep) = simulate(&network);
+    assert_eq!(keep.paths[0].1, [LinkId(5), LinkId(3), LinkId(1)]);
+    let overflow = |wire: usize| outcome.links[wire].drops[DropCause::Overflow as usize];
+    assert!(overflow(3) > 100 && overflow(5) == 0 && overflow(1) == 0);
+    let carried = outcome.links[3].data_bits as f64 / 5e5 / 5.0;
+    assert!((0.98..1.0).contains(&carried), "{carried}");
+    assert_eq!(outcome.nodes[3].drops, [0; 7]);
+}
+
+#[test]
+fn neighbours_behind_one_interface_share_its_queue() {
+    // Two producers behind one switch, asked through one interface of the consumer's node.
+    let nodes = [ndn(1), vec![NodeKind::Switch], ndn(2)].concat();
+    let mut network = stream(nodes, &[(0, 1), (1, 2), (1, 3)], 2, &[]);
+    network.prefixes = 2;
+    network.producers.push(producer(3, 1));
+    let mut second = network.consumers[0].clone();
+    second.prefix = 1;
+    network.consumers.push(second);
+    let (outcome, _) = simulate(&network);
+    // The last two are due at the very end: one of them is on the wire.
+    assert_eq!(outcome.links[0].interest_packets, 1001);
+    assert_eq!((outcome.links[2].interest_packets, outcome.links[4].interest_packets), (499, 499), "10 ms later");
+    // Both ask at the same instants, so that every other Interest waits for the one before it.
+    let wait = Rate::from_mbps(10.0).transmission_time(ndnweir_core::units::Bytes::new(32));
+    assert_eq!(outcome.links[0].sojourn_sum, u128::from(wait.nanos()) * 500);
+}

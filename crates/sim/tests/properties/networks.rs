@@ -1,0 +1,131 @@
+//! Random small networks.
+
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_sim::bench::{consumer, producer};
+use ndnweir_sim::network::*;
+use proptest::prelude::*;
+
+pub fn schemes() -> Vec<Scheme> {
+    Scheme::names().filter_map(|name| Scheme::named(name).ok()).collect()
+}
+
+fn probability() -> impl Strategy<Value = f64> {
+    prop_oneof![3 => Just(0.0), 1 => 0.0..0.3f64]
+}
+
+fn impairment() -> impl Strategy<Value = Impairment> {
+    let ms = |ms: u64| Span::from_millis(ms);
+    (probability(), probability(), prop_oneof![Just(0u64), 1..20u64], any::<bool>(), probability(), 0..20u64).prop_map(
+        move |(loss, duplicate, jitter, jitter_reorders, reorder, delay)| Impairment {
+            loss,
+            duplicate,
+            jitter: ms(jitter),
+            jitter_reorders,
+            reorder,
+            reorder_delay: ms(delay),
+        },
+    )
+}
+
+fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
+    let limit = prop_oneof![
+        (1u32..40).prop_map(Limit::Packets),
+        (2000u64..40_000).prop_map(|bytes| Limit::Bytes(Bytes::new(bytes)))
+    ];
+    let parts = (1u64..40, 0u64..20, limit, impairment(), 1u32..4, any::<bool>());
+    (0..nodes, 0..nodes, parts).prop_map(move |(a, b, (rate, delay, limit, impairment, cost, impaired))| {
+        let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Span::from_millis(delay), limit);
+        if impaired {
+            direction.impairment = impairment;
+        }
+        direction.framing = Bytes::new(2);
+        let b = if a == b { (a + 1) % nodes } else { b };
+        Link { cost, ..Link::symmetric(a, b, direction) }
+    })
+}
+
+fn traffic() -> impl Strategy<Value = Traffic> {
+    let gap = (1u64..30).prop_map(Span::from_millis);
+    let retry = prop_oneof![Just(Retry::Never), (1u32..4).prop_map(Retry::Lifetime)];
+    prop_oneof![
+        prop_oneof![Just(None), (1u64..300).prop_map(Some)]
+            .prop_map(|segments| Traffic::Fetch { segments, consumer: None }),
+        (gap.clone(), prop_oneof![Just(None), (1u64..300).prop_map(Some)], retry.clone())
+            .prop_map(|(gap, segments, retry)| Traffic::Stream { gap, segments, retry }),
+        (gap, any::<bool>(), 1u32..50, 0.0..2.0f64, retry).prop_map(|(gap, poisson, objects, exponent, retry)| {
+            Traffic::Zipf { gap, poisson, objects, exponent, retry }
+        }),
+    ]
+}
+
+fn change(links: usize, nodes: usize) -> impl Strategy<Value = (Time, Change)> {
+    let at = (0u64..3000).prop_map(|ms| Time::ZERO + Span::from_millis(ms));
+    let kind = prop_oneof![
+        (0..links).prop_map(|link| Change::LinkDown { link }),
+        (0..links).prop_map(|link| Change::LinkUp { link }),
+        (0..links, any::<bool>(), 1u64..40).prop_map(|(link, forth, rate)| Change::Rate {
+            link,
+            forth,
+            rate: Rate::from_bps(rate * 500_000)
+        }),
+        (0..links, any::<bool>(), 0u64..30).prop_map(|(link, forth, ms)| Change::Delay {
+            link,
+            forth,
+            delay: Span::from_millis(ms)
+        }),
+        (0..links, any::<bool>(), 0.0..0.5f64).prop_map(|(link, forth, loss)| Change::Loss { link, forth, loss }),
+        (0..nodes).prop_map(|node| Change::Crash { node }),
+        (0..nodes).prop_map(|node| Change::Restart { node }),
+    ];
+    (at, kind)
+}
+
+/// Networks of a few nodes, perhaps with a switch in the middle, that run for 3 s under any traffic and faults.
+pub fn networks() -> impl Strategy<Value = Network> {
+    (2usize..6, any::<bool>()).prop_flat_map(|(ndn, with_switch)| {
+        let nodes = ndn + usize::from(with_switch);
+        let spine = prop::collection::vec(a_link(nodes), nodes - 1);
+        let extra = prop::collection::vec(a_link(nodes), 0..4);
+        let consumers = prop::collection::vec((0..ndn, 0u32..2, 0u32..2, traffic(), 0u64..500), 1..5);
+        let producers = prop::collection::vec(1..ndn, 0..2);
+        let changes = prop::collection::vec(change(nodes - 1, ndn), 0..6);
+        let routes = prop_oneof![Just(Routes::Shortest), Just(Routes::KShortest(2)), Just(Routes::LoopFree)];
+        let rest = (producers, changes, routes, prop_oneof![Just(1usize << 16), Just(5)], 0usize..20);
+        (spine, extra, consumers, rest).prop_map(move |(spine, extra, consumers, rest)| {
+            let (producers, changes, routes, pit_limit, cache) = rest;
+            let mut kinds = vec![NodeKind::Ndn { cache }; ndn];
+            if with_switch {
+                kinds.push(NodeKind::Switch);
+            }
+            // A chain joins everything; with a switch at its end, another link joins it to the first node.
+            let mut links: Vec<_> = spine.into_iter().enumerate().map(|(i, l)| Link { a: i, b: i + 1, ..l }).collect();
+            links.extend(extra);
+            let mut served = vec![producer(ndn - 1, 0), producer(ndn - 1, 1)];
+            served.extend(producers.into_iter().map(|node| producer(node, 0)));
+            let consumers = consumers.into_iter().map(|(node, prefix, object, traffic, start)| Consumer {
+                // A fetch from the node itself would take no time.
+                node: if matches!(traffic, Traffic::Fetch { .. }) { 0 } else { node },
+                object,
+                start: Time::ZERO + Span::from_millis(start),
+                stop: (start % 3 == 0).then(|| Time::ZERO + Span::from_millis(start + 1500)),
+                lifetime: Span::from_millis(400),
+                ..consumer(0, prefix, traffic)
+            });
+            Network {
+                nodes: kinds,
+                links,
+                prefixes: 2,
+                producers: served,
+                consumers: consumers.collect(),
+                routing: Routing { routes, ..Routing::default() },
+                changes,
+                pit_limit,
+                start_jitter: Span::from_millis(10),
+                duration: Span::from_millis(3000),
+                ..Network::default()
+            }
+        })
+    })
+}
