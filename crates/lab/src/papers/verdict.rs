@@ -198,6 +198,8 @@ fn ordering(paper: &Paper, runs: &Runs, entry: &Entry, items: &[(String, Expr)],
     let means: Vec<f64> =
         (0..items.len()).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect();
     let mut worst: Option<(Summary, f64)> = None;
+    // A difference of the wrong sign is worse than one that is not clear.
+    let rank = |(s, clear): &(Summary, f64)| if s.mean > 0.0 { (1.0, *clear) } else { (0.0, s.mean) };
     for pair in pairs {
         let (s, clear) = match rule {
             // Likeness is of the means: run by run, noise alone would set two equal schemes apart.
@@ -212,7 +214,7 @@ fn ordering(paper: &Paper, runs: &Runs, entry: &Entry, items: &[(String, Expr)],
                 (s, mean - doubt(&s).unwrap_or(0.0))
             }
         };
-        if worst.is_none_or(|w| clear < w.1) {
+        if worst.is_none_or(|w| rank(&(s, clear)) < rank(&w)) {
             worst = Some((s, clear));
         }
     }
