@@ -9,9 +9,9 @@ use crate::packet::Packet;
 use crate::planner::{Message, Order, Planner};
 use crate::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, Queued, Verdict};
 use crate::registry::*;
-use crate::shaper::{Admission, Answer, FaceView, ShapeEvent, Shaper};
+use crate::shaper::{Admission, Answer, FaceView, ReleaseEvent, ShapeEvent, Shaper};
 use crate::strategy::{Choice, DataReturn, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// Implements a trait for its family's enum by forwarding every listed method.
 macro_rules! forward {
@@ -36,6 +36,7 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn window(&self) -> f64 [];
+    fn on_link(&mut self, rate: Option<Rate>) [rate];
     fn may_send(&self, flight: &Flight) -> bool [flight];
     fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) [event, ctx];
     fn pacing(&self, flight: &Flight) -> Option<Span> [flight];
@@ -62,13 +63,17 @@ forward!(Discipline for AnyDiscipline by each_discipline {
     fn packets(&self) -> u32 [];
     fn bytes(&self) -> Bytes [];
     fn backlog(&self, flow: FlowId) -> (u32, Bytes) [flow];
+    fn credit(&self, flow: FlowId) -> Option<Bytes> [flow];
+    fn charge(&mut self, flow: FlowId, bytes: Bytes) [flow, bytes];
     fn is_fifo(&self) -> bool [];
 });
 
 forward!(Shaper for AnyShaper by each_shaper {
     fn is_none(&self) -> bool [];
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission [event, ctx];
-    fn release(&mut self, face: &FaceView, ctx: &mut Ctx<'_>) -> Option<Packet> [face, ctx];
+    fn asks(&self) -> Option<(FaceId, FlowId)> [];
+    fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> [event, ctx];
+    fn charge(&self) -> Bytes [];
     fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];
     fn next_wake(&self) -> Time [];
     fn held(&self) -> u32 [];

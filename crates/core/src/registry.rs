@@ -85,6 +85,8 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     AimdYe = consumer::aimd_ye::AimdYe;
     Icp = consumer::icp::Icp;
     Raaqm = consumer::raaqm::Raaqm;
+    RateAimd = consumer::rate_aimd::RateAimd;
+    Relentless = consumer::relentless::Relentless;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -96,15 +98,22 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
     Fifo = queue::fifo::Fifo;
+    Drr = queue::drr::Drr;
 });
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
     None = shaper::none::None;
+    Stateful = shaper::stateful::Stateful;
+    Hobhis = shaper::hobhis::Hobhis;
+    His = shaper::his::His;
+    HrIcp = shaper::hr_icp::HrIcp;
+    KatoWindow = shaper::kato_window::KatoWindow;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
     Multicast = strategy::multicast::Multicast;
+    BIcp = strategy::b_icp::BIcp;
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
     Rfa = strategy::rfa::Rfa;

@@ -101,11 +101,65 @@ const NAMED: &[Named] = &[
         summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
         composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
     },
+    Named {
+        name: "stateful-consumer",
+        summary: "Stateful Forwarding with rates adjusted at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", false),
+    },
+    Named {
+        name: "stateful",
+        summary: "Stateful Forwarding with rates adjusted at consumers and routers, as the text of the NACK paper has it",
+        composition: || limited("everywhere", false),
+    },
+    Named {
+        name: "nack-once-consumer",
+        summary: "one rate reduction per congestion, at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", true),
+    },
+    Named {
+        name: "nack-once",
+        summary: "one rate reduction per congestion, at consumers and routers, as the text of the NACK paper has it",
+        composition: || limited("everywhere", true),
+    },
+    Named {
+        name: "hobhis",
+        summary: "hop-by-hop Interest shaping towards a target queue, under a consumer that only keeps Interests coming",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "hobhis" }),
+    },
+    Named {
+        name: "his",
+        summary: "Interest shaping by the load of both directions of a link, with the consumer of its authors",
+        composition: || json!({ "consumer": "relentless", "shaper": "his" }),
+    },
+    Named {
+        name: "hr-icp",
+        summary: "the hop-by-hop and receiver-driven Interest control protocol: credit per flow at routers, ICP at consumers",
+        composition: || json!({ "consumer": "icp", "discipline": "drr", "shaper": "hr-icp" }),
+    },
+    Named {
+        name: "b-icp",
+        summary: "stands in for backpressure B-ICP: a window per next hop, a virtual queue per prefix, marks from it",
+        composition: || json!({ "consumer": "aimd-ye", "marker": "codel", "strategy": "b-icp" }),
+    },
+    Named {
+        name: "kato-window",
+        summary: "stands in for Kato and Bandai's hop-by-hop windows: a window per face and flow at its share of the link",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "kato-window" }),
+    },
 ];
 
 /// Request forwarding as the simulator of Ye et al. does it.
 fn greedy_rfa() -> Value {
     json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
+
+/// Stateful Forwarding's limits with its consumer.
+fn limited(adjust: &str, once: bool) -> Value {
+    let law = json!({ "once": once });
+    json!({
+        "consumer": { "name": "rate-aimd", "law": law },
+        "shaper": { "name": "stateful", "adjust": adjust, "law": law },
+    })
 }
 
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.

@@ -1,6 +1,7 @@
 //! What a node counts.
 
 use ndnweir_core::packet::Kind;
+use ndnweir_core::shaper::Tally;
 use ndnweir_core::units::{Bytes, Span};
 
 /// Why a packet was dropped.
@@ -87,6 +88,11 @@ impl FaceCounters {
         };
         *total += bits;
         *packets += 1;
+    }
+
+    /// Data whose transmission has started.
+    pub(crate) fn data_sent(&self) -> Tally {
+        Tally { packets: self.data_packets, bits: self.data_bits }
     }
 
     /// Bits whose transmission has started.

@@ -79,6 +79,8 @@ pub(crate) struct Egress {
     wire: Wire,
     ring: VecDeque<Waiting>,
     ring_bytes: Bytes,
+    /// Data packets waiting.
+    data: u32,
     /// The last size of an Interest or NACK, and of a Data, with its transmission time.
     serial: [(u32, Span); 2],
     parts: Parts,
@@ -107,6 +109,7 @@ impl Egress {
             wire: Wire::default(),
             ring: VecDeque::new(),
             ring_bytes: Bytes::ZERO,
+            data: 0,
             serial: [(0, Span::ZERO); 2],
             parts,
             dropped: Vec::new(),
@@ -152,6 +155,23 @@ impl Egress {
         }
     }
 
+    /// Data packets waiting, of all flows.
+    pub(crate) fn data_waiting(&self) -> u32 {
+        self.data
+    }
+
+    /// Credit of a flow at the discipline.
+    pub(crate) fn credit(&self, flow: FlowId) -> Option<Bytes> {
+        self.parts.discipline.credit(flow)
+    }
+
+    /// Takes Data to come off the credit of a flow.
+    pub(crate) fn charge(&mut self, flow: FlowId, bytes: Bytes) {
+        if bytes > Bytes::ZERO {
+            self.parts.discipline.charge(flow, bytes);
+        }
+    }
+
     pub(crate) fn counters(&self) -> &FaceCounters {
         &self.counters
     }
@@ -185,6 +205,7 @@ impl Egress {
             self.ring.pop_front();
             self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
             let Waiting { joined, start, size, flow, kind } = waiting;
+            self.data -= u32::from(kind == Kind::Data);
             let verdict = self.departs(kind, flow, size, joined, start, trace);
             debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
         }
@@ -237,6 +258,7 @@ impl Egress {
                 self.parts.marker.on_idle(&mut ctx);
                 return;
             };
+            self.data -= u32::from(packet.kind == Kind::Data);
             match self.departs(packet.kind, packet.name.flow, packet.size, joined, at, trace) {
                 Verdict::Drop => {
                     self.drop(packet.kind, packet.size, DropCause::Marker);
@@ -313,6 +335,7 @@ impl Egress {
         let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);
         self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
         self.ring_bytes += bytes;
+        self.data += u32::from(kind == Kind::Data);
     }
 
     fn join(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
@@ -328,9 +351,11 @@ impl Egress {
             }
         }
         let mut dropped = std::mem::take(&mut self.dropped);
+        self.data += u32::from(packet.kind == Kind::Data);
         let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
         self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
         for packet in dropped.drain(..) {
+            self.data -= u32::from(packet.kind == Kind::Data);
             self.overflow(now, &packet, trace);
         }
         self.dropped = dropped;

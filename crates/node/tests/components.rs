@@ -9,7 +9,7 @@ use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::planner::{Order, RouterId};
 use ndnweir_core::registry::{AnyMeter, AnyShaper, AnyStrategy};
-use ndnweir_core::shaper::{Admission, Answer, FaceView, Outcome, ShapeEvent, Shaper};
+use ndnweir_core::shaper::{Admission, Answer, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{Choice, InterestArrival, Released, Strategy, TimeoutEvent};
 use ndnweir_core::units::{Span, Time};
 use ndnweir_node::{Custom, Node};
@@ -37,7 +37,7 @@ struct OneAtATime {
 
 impl Shaper for OneAtATime {
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission {
-        assert_eq!(event.out.queue.packets + event.downstream_backlog, event.out.queue.packets);
+        assert_eq!(event.out.queue.packets + event.downstream.backlog, event.out.queue.packets);
         if self.outstanding == 0 {
             self.outstanding = 1;
             Admission::Pass
@@ -49,7 +49,7 @@ impl Shaper for OneAtATime {
             Admission::Reject(NackReason::Congestion)
         }
     }
-    fn release(&mut self, _: &FaceView, ctx: &mut Ctx<'_>) -> Option<Packet> {
+    fn release(&mut self, _: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> {
         if self.outstanding > 0 && ctx.now < self.wake {
             return None;
         }

@@ -13,6 +13,8 @@ pub mod icp;
 pub mod pcon;
 mod preset;
 pub mod raaqm;
+pub mod rate_aimd;
+pub mod relentless;
 pub mod rtt_window;
 #[cfg(test)]
 mod testing;
@@ -21,7 +23,7 @@ pub mod windowed;
 use crate::ctx::Ctx;
 use crate::fields::Fields;
 use crate::packet::NackReason;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -197,6 +199,10 @@ pub trait Consumer {
 
     /// The window, in segments; finite and at least the scheme's minimum at all times.
     fn window(&self) -> f64;
+
+    /// Told before the fetch starts: the rate at which Data can come in over the host's link towards the producer; none
+    /// if it is unknown.
+    fn on_link(&mut self, _rate: Option<Rate>) {}
 
     /// Whether one more Interest may be sent now.
     fn may_send(&self, flight: &Flight) -> bool {

@@ -6,6 +6,7 @@
 pub mod codel;
 pub mod codel_pcon;
 pub mod droptail;
+pub mod drr;
 pub mod fifo;
 pub mod nfd;
 
@@ -140,6 +141,15 @@ pub trait Discipline {
 
     /// Packets and bytes of one flow's Data waiting.
     fn backlog(&self, flow: FlowId) -> (u32, Bytes);
+
+    /// How many bytes of Data a backlogged flow may still ask for (HR-ICP); none if the flow is not backlogged or the
+    /// discipline gives no credit.
+    fn credit(&self, _flow: FlowId) -> Option<Bytes> {
+        None
+    }
+
+    /// An Interest of `flow` left that will bring so many bytes of Data: takes them off its credit.
+    fn charge(&mut self, _flow: FlowId, _bytes: Bytes) {}
 
     /// Whether this is plain first in, first out with drop at the tail, which the egress can then do itself.
     fn is_fifo(&self) -> bool {

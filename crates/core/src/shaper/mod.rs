@@ -3,13 +3,18 @@
 //! One instance per out-face. The node calls [`Shaper::admit`] after the strategy chose the face and before the
 //! Interest joins the egress queue.
 
+pub mod his;
+pub mod hobhis;
+pub mod hr_icp;
+pub mod kato_window;
 pub mod none;
+pub mod stateful;
 
 use crate::ctx::Ctx;
-use crate::ids::{FaceId, PrefixId};
+use crate::ids::{FaceId, FlowId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::queue::QueueView;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// What a node knows about one of its faces.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +35,38 @@ pub struct FaceView {
     pub offered_bits: u64,
 }
 
+/// Packets and their sizes since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub packets: u64,
+    /// Their bits.
+    pub bits: u64,
+}
+
+/// What passes over a face against the direction of the Interests a shaper lets out and of the Data they bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reverse {
+    /// Interests that arrived.
+    pub interests_in: Tally,
+    /// Data that left, framing included.
+    pub data_out: Tally,
+}
+
+/// Where the Data of an Interest will leave this node: what waits there.
+#[derive(Clone, Copy, Debug)]
+pub struct Downstream {
+    /// The face the Interest came by.
+    pub view: FaceView,
+    /// Data packets waiting on it.
+    pub data: u32,
+    /// Of these, packets of the Interest's flow.
+    pub backlog: u32,
+    /// Credit of the Interest's flow at the discipline (see [`crate::queue::Discipline::credit`]); none if the flow is
+    /// not backlogged there or the discipline gives no credit.
+    pub credit: Option<Bytes>,
+}
+
 /// An Interest that wants to leave.
 #[derive(Clone, Copy, Debug)]
 pub struct ShapeEvent<'a> {
@@ -40,9 +77,22 @@ pub struct ShapeEvent<'a> {
     /// The face it would leave by.
     pub out: FaceView,
     /// The face it came by, where its Data will leave.
-    pub downstream: FaceView,
-    /// Packets of the Interest's flow waiting as Data in the downstream queue; 0 if the queue does not count flows.
-    pub downstream_backlog: u32,
+    pub downstream: Downstream,
+    /// What passes the other way over the face it would leave by.
+    pub reverse: Reverse,
+    /// The propagation delay by that face to the producer and back, if the driver knows it.
+    pub base_rtt: Option<Span>,
+}
+
+/// The chance to let held Interests leave.
+#[derive(Clone, Copy, Debug)]
+pub struct ReleaseEvent {
+    /// The shaper's face.
+    pub out: FaceView,
+    /// What passes the other way over it.
+    pub reverse: Reverse,
+    /// What [`Shaper::asks`] asked about; none if it did not ask or there is no such face.
+    pub downstream: Option<Downstream>,
 }
 
 /// What a shaper decides.
@@ -94,9 +144,21 @@ pub trait Shaper {
     /// An Interest wants to leave.
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission;
 
-    /// The next held Interest that may leave now; called after every hook and wake until it gives none.
-    fn release(&mut self, _face: &FaceView, _ctx: &mut Ctx<'_>) -> Option<Packet> {
+    /// The downstream face and flow of the held Interest that is up next, whose Data queue [`Shaper::release`] wants to
+    /// see; asked before each call of it.
+    fn asks(&self) -> Option<(FaceId, FlowId)> {
         None
+    }
+
+    /// The next held Interest that may leave now; called after every hook and wake until it gives none.
+    fn release(&mut self, _event: &ReleaseEvent, _ctx: &mut Ctx<'_>) -> Option<Packet> {
+        None
+    }
+
+    /// Bytes of Data to charge to the flow of the Interest just passed or released, at the discipline of its downstream
+    /// face; asked after each [`Admission::Pass`] and each release.
+    fn charge(&self) -> Bytes {
+        Bytes::ZERO
     }
 
     /// An Interest that left was answered.
@@ -112,3 +174,6 @@ pub trait Shaper {
         0
     }
 }
+
+#[cfg(test)]
+mod harness;

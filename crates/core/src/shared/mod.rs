@@ -1,10 +1,15 @@
 //! Parts that several schemes share; each exists once.
 
 pub mod bucket;
+pub mod flow_table;
 pub mod flows;
 pub mod guard;
+pub mod once;
+pub mod outstanding;
 pub mod pacer;
+pub mod rate;
 pub mod rtt;
+pub mod sizes;
 pub mod slow_start;
 pub mod suppression;
 pub mod utilisation;

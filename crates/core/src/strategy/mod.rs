@@ -2,6 +2,7 @@
 //!
 //! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
 
+pub mod b_icp;
 pub mod best_route;
 pub mod multicast;
 pub mod pcon;

@@ -182,6 +182,9 @@ pub fn standard_workload() -> Vec<Op> {
     }
     ops.push(Op::Wait(Span::from_millis(30_000)));
     data(&mut ops, 100, ms(1), ms(40));
+    // A burst of NACKs takes a rate to its floor.
+    ops.extend([Op::Fail(Congestion::Nack { reason: NackReason::Congestion, marked: false }); 20]);
+    data(&mut ops, 20, ms(1), ms(40));
     ops
 }
 

@@ -2,11 +2,13 @@
 
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::registry::AnyShaper;
-use ndnweir_core::shaper::{Admission, Answer, FaceView, Outcome, ShapeEvent, Shaper};
+use ndnweir_core::shaper::{
+    Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper, Tally,
+};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use serde_json::Value;
 
@@ -16,6 +18,7 @@ const MOST_HELD: u32 = 100_000;
 struct Face {
     desk: Desk<AnyShaper>,
     view: FaceView,
+    reverse: Reverse,
     held: Vec<u32>,
     /// Interests that left and are not answered.
     out: Vec<(Packet, Time)>,
@@ -28,14 +31,15 @@ impl Face {
         let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit, rate };
         let face = FaceId(1);
         let view = FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 };
-        Face { desk, view, held: Vec::new(), out: Vec::new() }
+        Face { desk, view, reverse: Reverse::default(), held: Vec::new(), out: Vec::new() }
     }
 
     fn admit(&mut self, tag: u32) {
         let packet = Packet { kind: Kind::Interest, size: 40, ..self.desk.packet(tag) };
-        let downstream = FaceView { face: FaceId(2), local: self.desk.chance(0.5), ..self.view };
-        let (prefix, downstream_backlog) = (PrefixId(packet.name.flow.0), self.desk.dice.below(30) as u32);
-        let event = ShapeEvent { packet: &packet, prefix, out: self.view, downstream, downstream_backlog };
+        let local = self.desk.chance(0.3);
+        let (prefix, downstream) = (PrefixId(packet.name.flow.0), self.downstream(local, packet.name.flow));
+        let (out, reverse) = (self.view, self.reverse);
+        let event = ShapeEvent { packet: &packet, prefix, out, downstream, reverse, base_rtt: None };
         let admission = self.desk.with(|shaper, ctx| shaper.admit(&event, ctx));
         self.desk.record.extend([
             self.desk.now.nanos(),
@@ -53,6 +57,25 @@ impl Face {
         self.check();
     }
 
+    /// What waits downstream; of some flows nothing.
+    fn downstream(&mut self, local: bool, flow: FlowId) -> Downstream {
+        let backlog = self.desk.dice.below(30) as u32 * u32::from(!flow.0.is_multiple_of(3));
+        let data = backlog + self.desk.dice.below(40) as u32;
+        let credit = (backlog > 0).then(|| Bytes::new(self.desk.dice.below(3000)));
+        Downstream { view: FaceView { face: FaceId(2), local, ..self.view }, data, backlog, credit }
+    }
+
+    /// Traffic the other way over the face.
+    fn pass_reverse(&mut self) {
+        let (interests, data) = (self.desk.dice.below(3), self.desk.dice.below(3));
+        let add = |tally: &mut Tally, packets: u64, bytes: u64| {
+            tally.packets += packets;
+            tally.bits += packets * bytes * 8;
+        };
+        add(&mut self.reverse.interests_in, interests, 45);
+        add(&mut self.reverse.data_out, data, 1100);
+    }
+
     fn leaves(&mut self, packet: Packet) {
         self.view.sent_bits += packet.bytes().bits();
         self.view.offered_bits += packet.bytes().bits();
@@ -64,11 +87,16 @@ impl Face {
         assert!(self.desk.component.held() <= MOST_HELD, "held Interests are bounded");
     }
 
+    fn release_one(&mut self) -> Option<Packet> {
+        let downstream = self.desk.component.asks().map(|(_, flow)| self.downstream(false, flow));
+        let event = ReleaseEvent { out: self.view, reverse: self.reverse, downstream };
+        self.desk.with(|shaper, ctx| shaper.release(&event, ctx))
+    }
+
     /// Takes what is let go now, as a node does after every hook and wake.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
-            let view = self.view;
-            while let Some(packet) = self.desk.with(|shaper, ctx| shaper.release(&view, ctx)) {
+            while let Some(packet) = self.release_one() {
                 let place = self.held.iter().position(|&tag| tag == packet.tag);
                 self.held.swap_remove(place.expect("only what is held is let go, and only once"));
                 self.desk.record.extend([self.desk.now.nanos(), 10, u64::from(packet.tag)]);
@@ -97,16 +125,20 @@ impl Face {
     }
 
     fn answer(&mut self) {
-        if self.out.is_empty() {
-            return;
-        }
-        let (interest, sent) = self.out.swap_remove(self.desk.below(self.out.len()));
         let outcome = match self.desk.below(10) {
             0 => Outcome::Timeout,
             1 => Outcome::Nack(NackReason::Congestion),
             2 => Outcome::Nack(NackReason::NoRoute),
             _ => Outcome::Data,
         };
+        self.answer_with(outcome);
+    }
+
+    fn answer_with(&mut self, outcome: Outcome) {
+        if self.out.is_empty() {
+            return;
+        }
+        let (interest, sent) = self.out.swap_remove(self.desk.below(self.out.len()));
         let mark = u8::from(self.desk.chance(0.1));
         let packet = Packet { kind: Kind::Data, size: 1250, payload: 1024, mark, ..interest };
         let (prefix, rtt) = (PrefixId(interest.name.flow.0), Some(self.desk.now.since(sent)));
@@ -118,6 +150,11 @@ impl Face {
 
 fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> Vec<u64> {
     let mut face = Face::new(info, params, seed);
+    if calm {
+        // A burst before anything is known of the path.
+        (0..150).for_each(|i| face.admit(operations + i));
+        face.release();
+    }
     for tag in 0..operations {
         let before = face.desk.now;
         if calm {
@@ -133,6 +170,12 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
             let rates = RATES.map(|bps| Some(Rate::from_bps(bps)));
             face.view.rate = rates[face.desk.below(rates.len())].filter(|_| tag % 7 > 0);
             face.view.return_rate = rates[face.desk.below(rates.len())].filter(|_| tag % 5 > 0);
+        }
+        face.pass_reverse();
+        if calm && tag % 1000 == 999 {
+            // A burst, and congestion that lasts.
+            (0..700).for_each(|i| face.admit(operations + 1000 * (tag / 1000 + 1) + i));
+            (0..80).for_each(|_| face.answer_with(Outcome::Nack(NackReason::Congestion)));
         }
         if face.desk.chance(0.6) {
             face.admit(tag)

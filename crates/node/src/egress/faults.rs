@@ -62,6 +62,7 @@ impl Egress {
         let mut waiting = lost as u64;
         self.ring.clear();
         self.ring_bytes = Bytes::ZERO;
+        self.data = 0;
         if !self.settled {
             let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
             while self.parts.discipline.dequeue(&mut ctx).is_some() {

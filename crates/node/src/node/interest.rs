@@ -25,6 +25,11 @@ impl Node {
             return;
         }
         packet.hop_limit -= 1;
+        if self.shaping {
+            let arrived = &mut self.faces[face.index()].interests_in;
+            arrived.packets += 1;
+            arrived.bits += packet.bytes().bits();
+        }
         if self.cs.is_on() {
             if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
                 self.counters.hits += 1;

@@ -102,6 +102,8 @@ pub struct Node {
     /// Working memory of the pipelines.
     choice: Choice,
     downstreams: Vec<FaceId>,
+    /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver told.
+    base_rtts: Vec<Vec<(FaceId, Span)>>,
     /// Faces whose shaper was called since [`Node::release_held`].
     touched: Vec<FaceId>,
     /// When each face's egress wants to advance, by face, and a time not after the earliest.
@@ -155,6 +157,7 @@ impl Node {
             held_limit: config.pit_limit as u64,
             choice: Choice::default(),
             downstreams: Vec::new(),
+            base_rtts: Vec::new(),
             touched: Vec::new(),
             due: Vec::new(),
             egress_wake: Time::NEVER,
@@ -188,11 +191,22 @@ impl Node {
             shaper: plan.scheme.shaper(&mut layout)?,
             shaper_rng: plan.stream(streams::SHAPER, instance),
             return_rate: config.return_rate,
+            interests_in: Default::default(),
             flows: FlowCounter::default(),
             marker: config.marker,
         });
         self.due.push(Time::NEVER);
         Ok(face)
+    }
+
+    /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
+    /// unknown. Prefixes count up to the number that have had routes.
+    pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Span)]) {
+        let prefixes = self.fib.prefixes();
+        if self.shaping && prefix.index() < prefixes {
+            self.base_rtts.resize(prefixes, Vec::new());
+            self.base_rtts[prefix.index()] = rtts.to_vec();
+        }
     }
 
     /// Replaces the next hops of a prefix; they are used cheapest first, those of equal cost in the order given. Hops

@@ -4,12 +4,12 @@ use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
-use ndnweir_core::shaper::{Admission, Answer, Outcome, ShapeEvent, Shaper};
+use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -65,13 +65,36 @@ impl Node {
             self.drop(DropCause::Bound);
             return Admission::Reject(NackReason::Congestion);
         }
-        let (out, downstream) = (self.view(now, face), self.view(now, in_face));
-        let downstream_backlog = self.faces[in_face.index()].egress.backlog(packet.name.flow);
-        let event = ShapeEvent { packet, prefix, out, downstream, downstream_backlog };
+        let flow = packet.name.flow;
+        let (out, downstream) = (self.view(now, face), self.downstream(now, in_face, flow));
+        let (reverse, base_rtt) = (self.reverse(face), self.base_rtt(prefix, face));
+        let event = ShapeEvent { packet, prefix, out, downstream, reverse, base_rtt };
         self.touched.push(face);
         let face = &mut self.faces[face.index()];
         let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
-        face.shaper.admit(&event, &mut ctx)
+        let admission = face.shaper.admit(&event, &mut ctx);
+        if admission == Admission::Pass {
+            let bytes = face.shaper.charge();
+            self.faces[in_face.index()].egress.charge(flow, bytes);
+        }
+        admission
+    }
+
+    /// Where the Data of `flow` waits for a downstream face; the face must exist.
+    fn downstream(&mut self, now: Time, face: FaceId, flow: FlowId) -> Downstream {
+        let view = self.view(now, face);
+        let egress = &self.faces[face.index()].egress;
+        Downstream { view, data: egress.data_waiting(), backlog: egress.backlog(flow), credit: egress.credit(flow) }
+    }
+
+    fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Span> {
+        let known = self.base_rtts.get(prefix.index())?;
+        known.iter().find(|(hop, _)| *hop == face).map(|(_, rtt)| *rtt)
+    }
+
+    fn reverse(&self, face: FaceId) -> Reverse {
+        let face = &self.faces[face.index()];
+        Reverse { interests_in: face.interests_in, data_out: face.egress.counters().data_sent() }
     }
 
     #[inline(always)]
@@ -208,11 +231,20 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
-                let view = self.view(now, face);
+                let asked = self.faces[face.index()].shaper.asks();
+                let asked = asked.filter(|(downstream, _)| downstream.index() < self.faces.len());
+                let downstream = asked.map(|(downstream, flow)| self.downstream(now, downstream, flow));
+                let event = ReleaseEvent { out: self.view(now, face), reverse: self.reverse(face), downstream };
                 let out = &mut self.faces[face.index()];
                 let mut ctx = Ctx { now, rng: &mut out.shaper_rng, trace: &mut self.trace };
-                match out.shaper.release(&view, &mut ctx) {
-                    Some(packet) => self.let_go(now, face, packet, false),
+                match out.shaper.release(&event, &mut ctx) {
+                    Some(packet) => {
+                        let bytes = out.shaper.charge();
+                        if let Some((downstream, flow)) = asked {
+                            self.faces[downstream.index()].egress.charge(flow, bytes);
+                        }
+                        self.let_go(now, face, packet, false);
+                    }
                     None => {
                         self.shaper_wake = self.shaper_wake.min(out.shaper.next_wake());
                         self.touched.pop();

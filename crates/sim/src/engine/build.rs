@@ -17,12 +17,14 @@ use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
 use crate::topology::{NONE, Topology, Wire};
 use ndnweir_core::component::Env;
+use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
-use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::strategy::NextHop;
+use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
@@ -39,6 +41,43 @@ fn error(message: impl Into<String>) -> NetworkError {
 pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
     let link = &network.links[wire as usize / 2];
     if wire.is_multiple_of(2) { &link.forth } else { &link.back }
+}
+
+/// The propagation delay of `node`'s next hops to where the prefix is served and back, by the first next hop of every
+/// later node; delays as the network starts with. Left out: next hops across switches.
+pub(super) fn base_rtts(
+    network: &Network,
+    topology: &Topology,
+    fib: &[Vec<NextHop>],
+    node: usize,
+) -> Vec<(FaceId, Span)> {
+    let walk = |first: &NextHop| {
+        let (mut at, mut hop, mut rtt) = (node, *first, Span::ZERO);
+        for _ in 0..fib.len() {
+            let out = topology.faces[at].iter().find(|&&out| topology.channels[out as usize].out_face == hop.face.0);
+            let Some(&out) = out else { return Some((first.face, rtt)) };
+            let (forth, back) = (topology.channels[out as usize], topology.channels[out as usize ^ 1]);
+            if !forth.direct {
+                return None;
+            }
+            rtt = rtt + direction(network, forth.wire).delay + direction(network, back.wire).delay;
+            at = forth.to as usize;
+            hop = *fib[at].first()?;
+        }
+        None
+    };
+    fib[node].iter().filter_map(walk).collect()
+}
+
+/// The rate of the fastest link into a node; none if it has no link or one without a rate.
+fn inward_rate(network: &Network, node: usize) -> Option<Rate> {
+    let inward = network.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
+        (true, _) => Some(&link.back),
+        (_, true) => Some(&link.forth),
+        _ => None,
+    });
+    let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
+    rates?.into_iter().max()
 }
 
 impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
@@ -142,6 +181,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
                         None => scheme.consumer(layout),
                     };
+                    let mut built = built.map_err(error)?;
+                    built.on_link(inward_rate(self.network, consumer.node));
                     let config = FetcherConfig {
                         flow,
                         number,
@@ -153,7 +194,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         max_window: MAX_WINDOW,
                         loss: None,
                     };
-                    Asker::Fetch(Box::new(Fetcher::new(config, built.map_err(error)?)))
+                    Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }
                 (None, _) => continue,
             };

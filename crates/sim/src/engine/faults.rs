@@ -1,5 +1,6 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
+use super::build::base_rtts;
 use super::build::direction;
 use super::{Engine, Local};
 use crate::network::{Change, Network};
@@ -277,6 +278,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         for &(number, prefix) in &changed {
             if let Some(node) = &mut self.places[number].node {
                 node.set_route(self.now, PrefixId(prefix as u32), &self.faults.fib[prefix][number]);
+                let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
+                node.set_base_rtts(PrefixId(prefix as u32), &rtts);
             }
         }
         let mut nodes: Vec<usize> = changed.into_iter().map(|(number, _)| number).collect();

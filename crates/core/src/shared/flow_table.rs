@@ -1,0 +1,176 @@
+//! State per flow with a bound: the flow unused for longest makes room.
+
+use crate::ids::FlowId;
+use std::collections::BTreeMap;
+
+/// How many flows a scheme keeps state for at one face; the house's bound on memory.
+pub const MOST_FLOWS: usize = 4096;
+
+const END: u32 = u32::MAX;
+
+/// At most so many flows' state; a new flow beyond that takes the place of the one unused for longest.
+///
+/// A flow that comes back after losing its place starts afresh.
+#[derive(Clone, Debug)]
+pub struct FlowTable<T> {
+    places: Vec<Place<T>>,
+    index: BTreeMap<FlowId, u32>,
+    bound: usize,
+    /// The flow used last.
+    newest: u32,
+    /// The flow unused for longest.
+    oldest: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Place<T> {
+    flow: FlowId,
+    newer: u32,
+    older: u32,
+    state: T,
+}
+
+impl<T> FlowTable<T> {
+    /// An empty table for `bound` flows, at least one.
+    pub fn new(bound: usize) -> FlowTable<T> {
+        FlowTable { places: Vec::new(), index: BTreeMap::new(), bound: bound.max(1), newest: END, oldest: END }
+    }
+
+    /// The state of `flow`, made by `fresh` if there is none; counts as a use.
+    pub fn entry(&mut self, flow: FlowId, fresh: impl FnOnce() -> T) -> &mut T {
+        let at = match self.find(flow) {
+            Some(at) => {
+                self.unlink(at);
+                at
+            }
+            None => self.place(flow, fresh()),
+        };
+        self.link_newest(at);
+        &mut self.places[at as usize].state
+    }
+
+    /// The state of `flow`, if there is any; does not count as a use.
+    pub fn get_mut(&mut self, flow: FlowId) -> Option<&mut T> {
+        let at = self.find(flow)?;
+        self.places.get_mut(at as usize).map(|place| &mut place.state)
+    }
+
+    /// As [`FlowTable::get_mut`], to read.
+    pub fn get(&self, flow: FlowId) -> Option<&T> {
+        let at = self.find(flow)?;
+        self.places.get(at as usize).map(|place| &place.state)
+    }
+
+    /// The flows in the order of their last use, the latest first.
+    pub fn recent(&self) -> impl Iterator<Item = (FlowId, &T)> {
+        let first = self.places.get(self.newest as usize);
+        let chain = std::iter::successors(first, |place| self.places.get(place.older as usize));
+        chain.map(|place| (place.flow, &place.state))
+    }
+
+    /// Flows with state.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether no flow has state.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    fn find(&self, flow: FlowId) -> Option<u32> {
+        match self.places.get(self.newest as usize) {
+            Some(place) if place.flow == flow => Some(self.newest),
+            _ => self.index.get(&flow).copied(),
+        }
+    }
+
+    /// A place for a new flow, in no list yet.
+    fn place(&mut self, flow: FlowId, state: T) -> u32 {
+        let fresh = Place { flow, newer: END, older: END, state };
+        let at = if self.places.len() < self.bound {
+            self.places.push(fresh);
+            (self.places.len() - 1) as u32
+        } else {
+            let at = self.oldest;
+            self.unlink(at);
+            self.index.remove(&self.places[at as usize].flow);
+            self.places[at as usize] = fresh;
+            at
+        };
+        self.index.insert(flow, at);
+        at
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Place { newer, older, .. } = self.places[at as usize];
+        match self.places.get_mut(newer as usize) {
+            Some(place) => place.older = older,
+            None => self.newest = older,
+        }
+        match self.places.get_mut(older as usize) {
+            Some(place) => place.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn link_newest(&mut self, at: u32) {
+        let before = self.newest;
+        let place = &mut self.places[at as usize];
+        (place.newer, place.older) = (END, before);
+        match self.places.get_mut(before as usize) {
+            Some(place) => place.newer = at,
+            None => self.oldest = at,
+        }
+        self.newest = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flow_unused_for_longest_makes_room() {
+        let mut table = FlowTable::new(3);
+        for flow in [1, 2, 3, 1, 4] {
+            *table.entry(FlowId(flow), || 0) += 1;
+        }
+        // 2 was used before 3 and 1.
+        assert_eq!(table.get(FlowId(2)), None);
+        assert_eq!([1, 3, 4].map(|flow| table.get(FlowId(flow)).copied()), [Some(2), Some(1), Some(1)]);
+        assert_eq!(table.len(), 3);
+        assert_eq!(table.recent().map(|(flow, _)| flow.0).collect::<Vec<_>>(), [4, 1, 3]);
+    }
+
+    #[test]
+    fn looking_is_no_use() {
+        let mut table = FlowTable::new(2);
+        table.entry(FlowId(1), || 10);
+        table.entry(FlowId(2), || 20);
+        *table.get_mut(FlowId(1)).unwrap() += 1;
+        table.entry(FlowId(3), || 30);
+        assert_eq!([1, 2, 3].map(|flow| table.get(FlowId(flow)).copied()), [None, Some(20), Some(30)]);
+    }
+
+    #[test]
+    fn a_flood_of_flows_takes_no_more_memory_and_agrees_with_a_list() {
+        let mut table = FlowTable::new(5);
+        let mut list: Vec<u32> = Vec::new();
+        let mut x = 1u32;
+        for _ in 0..5000 {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let flow = (x >> 16) % 9;
+            table.entry(FlowId(flow), || flow);
+            list.retain(|&known| known != flow);
+            list.push(flow);
+            if list.len() > 5 {
+                list.remove(0);
+            }
+            for flow in 0..9 {
+                assert_eq!(table.get(FlowId(flow)).is_some(), list.contains(&flow));
+            }
+        }
+        assert_eq!((table.len(), table.places.len(), table.index.len()), (5, 5, 5));
+    }
+}
