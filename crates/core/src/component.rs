@@ -15,7 +15,7 @@ pub trait Component: Sized {
     const SOURCE: &'static str;
     /// Whether this stands in for a scheme whose law is not public; every output says so.
     const STAND_IN: bool = false;
-    /// The header fields it reads or writes.
+    /// The header fields it may read or write.
     const FIELDS: &'static [Field] = &[];
     /// Its parameters; each documents its unit and source.
     type Params: Default + Clone + Serialize + DeserializeOwned + JsonSchema + PartialEq + std::fmt::Debug;
@@ -23,6 +23,12 @@ pub trait Component: Sized {
     /// Refuses parameters that make no sense, naming the one, its value and the remedy.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The header fields that a run must carry for an instance with these parameters. Others of [`Component::FIELDS`]
+    /// it uses only if another component of the scheme needs them (see [`Env::carried`]).
+    fn needs(_params: &Self::Params) -> Vec<Field> {
+        Self::FIELDS.to_vec()
     }
 
     /// Builds one instance. `params` have passed [`Component::check`].
@@ -36,6 +42,11 @@ pub struct Env<'a> {
 }
 
 impl Env<'_> {
+    /// The slot of a field, if the run carries it because some component of the scheme needs it.
+    pub fn carried(&self, field: Field) -> Option<Slot> {
+        self.layout.find(field)
+    }
+
     /// The slot of a declared field. [`crate::scheme::Scheme::resolve`] has made sure that all declared fields fit.
     ///
     /// # Panics
@@ -67,6 +78,8 @@ pub struct Info {
     pub stand_in: bool,
     /// See [`Component::FIELDS`].
     pub fields: &'static [Field],
+    /// See [`Component::needs`]; for parameters that do not fit, all of `fields`.
+    pub needs: fn(&serde_json::Value) -> Vec<Field>,
     /// The default parameters.
     pub defaults: fn() -> serde_json::Value,
     /// JSON schema of the parameters, with their documentation.
@@ -82,6 +95,7 @@ impl Info {
             source: C::SOURCE,
             stand_in: C::STAND_IN,
             fields: C::FIELDS,
+            needs: |params| parse_params::<C>(params).map_or_else(|_| C::FIELDS.to_vec(), |params| C::needs(&params)),
             defaults: || serde_json::to_value(C::Params::default()).unwrap_or_default(),
             schema: || schemars::schema_for!(C::Params).to_value(),
         }

@@ -87,6 +87,16 @@ impl Field {
     }
 }
 
+/// A window in segments as [`Field::ConsumerWindow`] carries it: in 1/256 segments, cut to what fits.
+pub fn window_to_field(segments: f64) -> u32 {
+    (segments * 256.0) as u32
+}
+
+/// The window in segments that [`Field::ConsumerWindow`] carries; none if it is not present.
+pub fn window_of_field(value: u32) -> Option<f64> {
+    (value > 0).then(|| f64::from(value) / 256.0)
+}
+
 /// Where a run keeps a field in [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u8);
@@ -133,6 +143,11 @@ impl FieldLayout {
             None => return None,
         };
         Some(Slot(index as u8))
+    }
+
+    /// The slot of `field`, if it has one.
+    pub fn find(&self, field: Field) -> Option<Slot> {
+        self.iter().find(|&(known, _)| known == field).map(|(_, slot)| slot)
     }
 
     /// The fields in use, with their slots.

@@ -93,6 +93,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
     Codel = queue::codel::Codel;
     CodelPcon = queue::codel_pcon::CodelPcon;
+    CwndCodel = queue::cwnd_codel::CwndCodel;
     Nfd = queue::nfd::Nfd;
 });
 
@@ -123,6 +124,7 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     None = meter::none::None;
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
+    Pooling = meter::pooling::Pooling;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {

@@ -80,6 +80,40 @@ const NAMED: &[Named] = &[
         composition: || pcon("bic"),
     },
     Named {
+        name: "pcon-aimd",
+        summary: "PCON's marks and forwarding under AIMD: ConsumerPcon's default window law",
+        composition: || pcon("aimd"),
+    },
+    Named {
+        name: "pcon-cubic",
+        summary: "PCON's marks and forwarding under CUBIC as ConsumerPcon has it",
+        composition: || pcon("cubic"),
+    },
+    Named {
+        name: "packet-pair",
+        summary: "pcon-aimd that takes its first window from a packet pair instead of slow start",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "rp-a",
+        summary: "resource pooling A: pcon-ndnsim with marks aimed at flows with large windows",
+        composition: || pooling(json!({})),
+    },
+    Named {
+        name: "rp-ab",
+        summary: "resource pooling A + B: of the marks of several paths a branching router passes on the first",
+        composition: || pooling(json!({ "suppress": "others" })),
+    },
+    Named {
+        name: "rp-abc",
+        summary: "resource pooling A + B + C: shares shift in proportion to the flows on the congested link",
+        composition: || pooling(json!({ "suppress": "others", "flow_aware": true })),
+    },
+    Named {
         name: "icp",
         summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
         // Its timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
@@ -172,6 +206,11 @@ fn pcon(consumer: &str) -> Value {
     json!({ "consumer": consumer, "marker": "codel-pcon", "strategy": "pcon", "interest-marks": "copy" })
 }
 
+/// Resource pooling with PCON's strategy as `strategy` says.
+fn pooling(strategy: Value) -> Value {
+    json!({ "base": "pcon-ndnsim", "marker": "cwnd-codel", "strategy": strategy, "meter": "pooling" })
+}
+
 impl Scheme {
     /// The names of the schemes that come with the product.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -251,8 +290,8 @@ impl Scheme {
                 if let Some(Value::String(component)) = table.get("name") {
                     *part = Part { name: component.clone(), params: Map::new() };
                 }
-                let given = table.iter().filter(|(k, _)| *k != "name").map(|(k, v)| (k.clone(), v.clone()));
-                part.params.extend(given);
+                let given = table.iter().filter(|(k, _)| *k != "name");
+                overlay(&mut part.params, given);
             }
             _ => return Err(format!("{key} must be a name, or a table with a name and parameters")),
         }
@@ -270,12 +309,13 @@ impl Scheme {
         Family::ALL.iter().filter_map(info).any(|info| info.stand_in)
     }
 
-    /// The header fields its components declare.
+    /// The header fields its components need, as they are set.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
         for family in Family::ALL {
-            let info = family.components().iter().find(|info| info.name == self.part(family).name);
-            for &field in info.map_or(&[][..], |info| info.fields) {
+            let part = self.part(family);
+            let info = family.components().iter().find(|info| info.name == part.name);
+            for field in info.map_or(Vec::new(), |info| (info.needs)(&Value::Object(part.params.clone()))) {
                 if !fields.contains(&field) {
                     fields.push(field);
                 }
@@ -304,6 +344,16 @@ impl Scheme {
             layout.slot(field);
         }
         layout
+    }
+}
+
+/// Puts `given` over `params`; tables within are merged, so that one of their keys can be changed alone.
+fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in given {
+        match (params.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(table)) => overlay(inner, table.iter()),
+            _ => drop(params.insert(key.clone(), value.clone())),
+        }
     }
 }
 
@@ -360,5 +410,22 @@ mod tests {
         let scheme = Scheme::resolve("x", &json!({ "base": "fixed", "consumer": { "window": 3.0 } })).unwrap();
         assert_eq!(scheme.part(Family::Consumer).name, "fixed");
         assert_eq!(scheme.part(Family::Consumer).params["window"], 3.0);
+    }
+
+    #[test]
+    fn one_key_of_a_table_within_a_component_changes_alone() {
+        let cap = json!({ "base": "packet-pair", "consumer": { "startup": { "cap": 9.0 } } });
+        let scheme = Scheme::resolve("x", &cap).unwrap();
+        assert_eq!(scheme.part(Family::Consumer).params["startup"], json!({ "kind": "packet-pair", "cap": 9.0 }));
+    }
+
+    #[test]
+    fn a_run_carries_only_the_fields_that_the_scheme_needs_as_it_is_set() {
+        let fields = |name: &str| Scheme::named(name).unwrap().fields();
+        assert_eq!(fields("pcon-ndnsim"), []);
+        assert_eq!(fields("packet-pair"), [Field::PathLabel]);
+        assert_eq!(fields("rp-a"), [Field::ConsumerWindow]);
+        assert_eq!(fields("rp-ab"), [Field::ConsumerWindow, Field::MarksFiltered]);
+        assert_eq!(fields("rp-abc"), [Field::ConsumerWindow, Field::FlowCount, Field::MarksFiltered]);
     }
 }

@@ -2,7 +2,8 @@
 
 mod fetcher_link;
 
-use fetcher_link::consumer;
+use fetcher_link::{consumer, takes};
+use ndnweir_core::consumer::{Consumer, Estimator};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
@@ -30,9 +31,11 @@ fn run(name: &str, estimator: &str, scan: &str, seed: u64) -> (FetcherCounters, 
     let loss = seed.is_multiple_of(2).then(LossDetection::default);
     let max_window = [7, 300, 3_000][seed as usize % 3];
     let config = FetcherConfig { seed, loss, max_window, trace: true, ..FetcherConfig::default() };
-    let exact = estimator == "ndn-cxx";
     let timer = json!({ "timer": { "estimator": estimator, "scan": scan } });
-    let mut fetcher = Fetcher::new(config, consumer(name, timer));
+    let choosable = AnyConsumer::ALL.iter().any(|info| info.name == name && takes(info, "timer"));
+    let consumer = consumer(name, if choosable { timer } else { json!({}) });
+    let exact = consumer.timer().estimator == Estimator::NdnCxx;
+    let mut fetcher = Fetcher::new(config, consumer);
     let (mut now, mut traced) = (Time::ZERO, 0);
     fetcher.start(now);
     for step in 0..3000 {

@@ -6,10 +6,12 @@
 //! Deviations: ndnSIM's floor is its initial window; here both are parameters with the same default. ndnSIM knows no
 //! limit of slow start before the first cut; here it is `ssthresh`, by default the largest window of all.
 
-use super::windowed::{Cause, Reaction, Window, WindowLaw, Windowed, check_start};
+use super::startup::Startup;
+use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,8 @@ pub struct Params {
     pub beta: f64,
     /// Which signals count, and how often (ConsumerPcon).
     pub reaction: Reaction,
+    /// How the first window is found (source: slow start).
+    pub startup: Startup,
     /// The retransmission timer (ndnSIM's Consumer).
     pub timer: Timer,
 }
@@ -49,6 +53,7 @@ impl Default for Params {
             whole_window: false,
             beta: 0.5,
             reaction: Reaction::default(),
+            startup: Startup::default(),
             timer: Timer::default(),
         }
     }
@@ -103,7 +108,12 @@ impl Component for Aimd {
     const NAME: &'static str = "aimd";
     const SUMMARY: &'static str = "additive increase, multiplicative decrease, reacting to marks and timeouts";
     const SOURCE: &'static str = "RFC 5681 §3.1; ndnSIM 2.8 ConsumerPcon";
+    const FIELDS: &'static [Field] = windowed::FIELDS;
     type Params = Params;
+
+    fn needs(_: &Params) -> Vec<Field> {
+        Vec::new()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
@@ -111,10 +121,11 @@ impl Component for Aimd {
         check_number("increase", params.increase, 0.0, 1000.0)?;
         check_factor("beta", params.beta)?;
         params.reaction.check()?;
+        params.startup.check()?;
         params.timer.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Aimd {
+    fn new(params: &Params, env: &mut Env<'_>) -> Aimd {
         let law = Law {
             window: Window::new(params.initial_window, params.floor),
             start: SlowStart::new(params.ssthresh),
@@ -123,7 +134,7 @@ impl Component for Aimd {
             whole_window: params.whole_window,
             beta: params.beta,
         };
-        Windowed::new(law, params.reaction, params.timer)
+        Windowed::new(law, params.reaction, params.timer).announcing(env).starting(params.startup, env)
     }
 }
 

@@ -11,10 +11,12 @@
 //! Deviations: the source's floor is its initial window and holds for cuts only; here it is a parameter and holds for
 //! every change. `ssthresh` limits the first slow start; the source has no such limit.
 
-use super::windowed::{Cause, Reaction, Window, WindowLaw, Windowed, check_start};
+use super::startup::Startup;
+use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,8 @@ pub struct Params {
     pub fast_convergence: bool,
     /// Which signals count, and how often (ConsumerPcon).
     pub reaction: Reaction,
+    /// How the first window is found (source: slow start).
+    pub startup: Startup,
     /// The retransmission timer (ndnSIM's Consumer).
     pub timer: Timer,
 }
@@ -54,6 +58,7 @@ impl Default for Params {
             beta: 0.8,
             fast_convergence: true,
             reaction: Reaction::default(),
+            startup: Startup::default(),
             timer: Timer::default(),
         }
     }
@@ -67,6 +72,7 @@ impl Params {
         check_number("max_increment", self.max_increment, 1.0, 1e6)?;
         check_factor("beta", self.beta)?;
         self.reaction.check()?;
+        self.startup.check()?;
         self.timer.check()
     }
 }
@@ -213,14 +219,21 @@ impl Component for Bic {
     const NAME: &'static str = "bic";
     const SUMMARY: &'static str = "binary increase: searches the window of the last cut by halves, then probes beyond";
     const SOURCE: &'static str = "Xu, Harfoush, Rhee, INFOCOM 2004; ndnSIM 2.8 ConsumerPcon";
+    const FIELDS: &'static [Field] = windowed::FIELDS;
     type Params = Params;
+
+    fn needs(_: &Params) -> Vec<Field> {
+        Vec::new()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         params.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Bic {
+    fn new(params: &Params, env: &mut Env<'_>) -> Bic {
         Windowed::new(Law::new(params, Edition::Ndnsim), params.reaction, params.timer)
+            .announcing(env)
+            .starting(params.startup, env)
     }
 }
 

@@ -11,10 +11,12 @@
 //! β·Wmax + 3(1 − β)/(1 + β)·t/srtt. If congestion avoidance starts without a cut, Wmax is the window and K is 0, as
 //! RFC 9438 §4.10 says; ndnSIM leaves that case undefined. Idle time counts in t, as in ndnSIM.
 
-use super::windowed::{Cause, Reaction, Window, WindowLaw, Windowed, check_start};
+use super::startup::Startup;
+use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use crate::units::Time;
 use schemars::JsonSchema;
@@ -57,6 +59,8 @@ pub struct Params {
     pub target_limit: f64,
     /// Which signals count, and how often (ConsumerPcon).
     pub reaction: Reaction,
+    /// How the first window is found (source: slow start).
+    pub startup: Startup,
     /// The retransmission timer (ndnSIM's Consumer).
     pub timer: Timer,
 }
@@ -77,6 +81,7 @@ impl Params {
             fast_convergence_ratio: if rfc { 1.0 } else { 0.99 },
             target_limit: if rfc { 1.5 } else { MAX_WINDOW },
             reaction: Reaction::default(),
+            startup: Startup::default(),
             timer: Timer::default(),
         }
     }
@@ -108,6 +113,7 @@ struct Given {
     #[serde(deserialize_with = "given")]
     target_limit: Option<f64>,
     reaction: Reaction,
+    startup: Startup,
     timer: Timer,
 }
 
@@ -118,7 +124,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Res
 
 impl Default for Given {
     fn default() -> Given {
-        let Params { law, initial_window, floor, ssthresh, c, reaction, timer, .. } = Params::default();
+        let Params { law, initial_window, floor, ssthresh, c, reaction, startup, timer, .. } = Params::default();
         Given {
             law,
             initial_window,
@@ -131,6 +137,7 @@ impl Default for Given {
             fast_convergence_ratio: None,
             target_limit: None,
             reaction,
+            startup,
             timer,
         }
     }
@@ -152,6 +159,7 @@ impl<'de> Deserialize<'de> for Params {
             fast_convergence_ratio: given.fast_convergence_ratio.unwrap_or(source.fast_convergence_ratio),
             target_limit: given.target_limit.unwrap_or(source.target_limit),
             reaction: given.reaction,
+            startup: given.startup,
             timer: given.timer,
         })
     }
@@ -278,7 +286,12 @@ impl Component for Cubic {
     const NAME: &'static str = "cubic";
     const SUMMARY: &'static str = "the window is a cubic function of the time since the last cut";
     const SOURCE: &'static str = "ndnSIM 2.8 ConsumerPcon (after RFC 8312); RFC 9438";
+    const FIELDS: &'static [Field] = windowed::FIELDS;
     type Params = Params;
+
+    fn needs(_: &Params) -> Vec<Field> {
+        Vec::new()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
@@ -287,10 +300,11 @@ impl Component for Cubic {
         check_number("fast_convergence_ratio", params.fast_convergence_ratio, 0.0, 1.0)?;
         check_number("target_limit", params.target_limit, 1.0, MAX_WINDOW)?;
         params.reaction.check()?;
+        params.startup.check()?;
         params.timer.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Cubic {
+    fn new(params: &Params, env: &mut Env<'_>) -> Cubic {
         let law = Law {
             params: params.clone(),
             window: Window::new(params.initial_window, params.floor),
@@ -302,7 +316,7 @@ impl Component for Cubic {
             reno: 0.0,
             prior: 0.0,
         };
-        Windowed::new(law, params.reaction, params.timer)
+        Windowed::new(law, params.reaction, params.timer).announcing(env).starting(params.startup, env)
     }
 }
 

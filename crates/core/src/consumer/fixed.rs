@@ -2,10 +2,11 @@
 //!
 //! The control in every comparison, and the means to load a link exactly. Source: none; ours.
 
-use super::windowed::{Cause, Gate, React, Reaction, WindowLaw, Windowed};
+use super::windowed::{self, Cause, Gate, React, Reaction, WindowLaw, Windowed};
 use super::{DataEvent, Flight, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,14 +46,19 @@ impl Component for Fixed {
     const NAME: &'static str = "fixed";
     const SUMMARY: &'static str = "a window that never changes";
     const SOURCE: &'static str = "ours: the control in every comparison";
+    const FIELDS: &'static [Field] = windowed::FIELDS;
     type Params = Params;
+
+    fn needs(_: &Params) -> Vec<Field> {
+        Vec::new()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         super::check_window("window", params.window)?;
         params.timer.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Fixed {
+    fn new(params: &Params, env: &mut Env<'_>) -> Fixed {
         let reaction = Reaction {
             marks: React::Never,
             losses: React::Never,
@@ -60,6 +66,6 @@ impl Component for Fixed {
             recovery: 0.0,
             gate: Gate::Below,
         };
-        Windowed::new(Law(params.window), reaction, params.timer)
+        Windowed::new(Law(params.window), reaction, params.timer).announcing(env)
     }
 }

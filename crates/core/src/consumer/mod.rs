@@ -16,6 +16,7 @@ pub mod raaqm;
 pub mod rate_aimd;
 pub mod relentless;
 pub mod rtt_window;
+pub mod startup;
 #[cfg(test)]
 mod testing;
 pub mod windowed;

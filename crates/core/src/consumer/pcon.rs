@@ -13,10 +13,12 @@
 //! counts as a loss, and the fetcher delays the retransmission. Nothing in the source generates NACKs.
 
 use super::bic;
-use super::windowed::{Cause, Reaction, WindowLaw, Windowed};
+use super::startup::Startup;
+use super::windowed::{self, Cause, Reaction, WindowLaw, Windowed};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,8 @@ pub struct Params {
     pub fast_convergence: bool,
     /// Which signals count, and how often (source: every mark, other signals once per window).
     pub reaction: Reaction,
+    /// How the first window is found (source: slow start).
+    pub startup: Startup,
     /// The retransmission timer (source: minimum 200 ms, multiplier up to 8, scan every 10 ms).
     pub timer: Timer,
 }
@@ -55,6 +59,7 @@ impl Default for Params {
             beta: 0.5,
             fast_convergence: true,
             reaction: Reaction::pcon_2016(),
+            startup: Startup::default(),
             timer: Timer::pcon_2016(),
         }
     }
@@ -71,6 +76,7 @@ impl Params {
             beta: self.beta,
             fast_convergence: self.fast_convergence,
             reaction: self.reaction,
+            startup: self.startup,
             timer: self.timer,
         }
     }
@@ -102,15 +108,20 @@ impl Component for Pcon {
     const NAME: &'static str = "pcon";
     const SUMMARY: &'static str = "PCON's consumer of 2016: BIC with β 0.5, cut by every mark";
     const SOURCE: &'static str = "Schneider, Yi, Zhang, Zhang, ICN 2016; the authors' ndnSIM fork, ConsumerCC";
+    const FIELDS: &'static [Field] = windowed::FIELDS;
     type Params = Params;
+
+    fn needs(_: &Params) -> Vec<Field> {
+        Vec::new()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         params.bic().check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Pcon {
+    fn new(params: &Params, env: &mut Env<'_>) -> Pcon {
         let law = bic::Law::new(&params.bic(), bic::Edition::Pcon2016);
-        Windowed::new(Law(law), params.reaction, params.timer)
+        Windowed::new(Law(law), params.reaction, params.timer).announcing(env).starting(params.startup, env)
     }
 }
 

@@ -1,9 +1,15 @@
 //! A window law × a reaction profile × a startup.
 
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_number, check_window};
+use super::startup::{Kind, Pairing, Startup};
+use super::{
+    Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_number, check_window,
+};
+use crate::component::Env;
 use crate::ctx::Ctx;
+use crate::fields::{Field, Fields, Slot, window_to_field};
 use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
+use crate::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +147,11 @@ impl Reaction {
     }
 }
 
-/// A consumer made of a window law and a reaction profile.
+/// The header fields a [`Windowed`] uses in a run that carries them for other components: it announces its window on
+/// every Interest, and compares path labels. It needs none itself.
+pub const FIELDS: &[Field] = &[Field::ConsumerWindow, Field::PathLabel];
+
+/// A consumer made of a window law, a reaction profile and a startup.
 #[derive(Clone, Debug)]
 pub struct Windowed<L> {
     law: L,
@@ -149,12 +159,25 @@ pub struct Windowed<L> {
     timer: Timer,
     guard: WindowGuard,
     decreases: u64,
+    startup: Option<Pairing>,
+    announced: Option<Slot>,
 }
 
 impl<L: WindowLaw> Windowed<L> {
     /// Combines the parts.
     pub fn new(law: L, reaction: Reaction, timer: Timer) -> Windowed<L> {
-        Windowed { law, reaction, timer, guard: WindowGuard::new(reaction.recovery), decreases: 0 }
+        let guard = WindowGuard::new(reaction.recovery);
+        Windowed { law, reaction, timer, guard, decreases: 0, startup: None, announced: None }
+    }
+
+    /// Announces the window if the run carries it.
+    pub fn announcing(self, env: &Env<'_>) -> Windowed<L> {
+        Windowed { announced: env.carried(Field::ConsumerWindow), ..self }
+    }
+
+    /// Begins as `startup` says.
+    pub fn starting(self, startup: Startup, env: &Env<'_>) -> Windowed<L> {
+        Windowed { startup: (startup.kind == Kind::PacketPair).then(|| Pairing::new(startup, env)), ..self }
     }
 
     /// The law, for its own tests.
@@ -171,6 +194,9 @@ impl<L: WindowLaw> Windowed<L> {
         if cut {
             self.law.decrease(cause, flight, ctx);
             self.decreases += 1;
+            if let Some(startup) = &mut self.startup {
+                startup.on_cut();
+            }
             ctx.trace.record(ctx.now, "decrease", 0, self.law.window());
         }
     }
@@ -182,6 +208,10 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
             self.react(self.reaction.marks, Cause::Mark, &event.flight, ctx);
         } else {
             self.law.increase(event, ctx);
+        }
+        let startup = self.startup.as_mut();
+        if let Some(window) = startup.and_then(|startup| startup.on_data(event, self.law.window(), ctx)) {
+            self.law.jump(window, true);
         }
     }
 
@@ -208,8 +238,24 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
         }
     }
 
+    fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
+        if let Some(startup) = &mut self.startup {
+            startup.tick(ctx.now);
+        }
+    }
+
+    fn pacing(&self, _: &Flight) -> Option<Span> {
+        self.startup.as_ref().and_then(Pairing::pace)
+    }
+
     fn timer(&self) -> Timer {
         self.timer
+    }
+
+    fn stamp(&mut self, _: u64, fields: &mut Fields) {
+        if let Some(slot) = self.announced {
+            fields.set(slot, window_to_field(self.law.window()));
+        }
     }
 
     fn retransmits_on_nack(&self) -> bool {
@@ -227,8 +273,8 @@ pub(crate) mod test_support {
     use super::*;
     use crate::component::{Component, Env};
     use crate::ctx::{Rng, Trace};
-    use crate::fields::{FieldLayout, Fields};
-    use crate::units::{Bytes, Span, Time};
+    use crate::fields::FieldLayout;
+    use crate::units::{Bytes, Time};
 
     /// One event.
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,6 +8,7 @@ pub mod hbhcm_pair;
 pub mod none;
 pub mod paqm;
 pub mod path_label;
+pub mod pooling;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

@@ -48,10 +48,12 @@ impl Default for Params {
     }
 }
 
-/// The marker.
+/// Watches one queue for incidents, and says when marks fall due.
 #[derive(Clone, Debug)]
-pub struct CodelPcon {
-    params: Params,
+pub(super) struct Watch {
+    target: Span,
+    interval: Span,
+    factor: f64,
     /// When waiting times went above the target; none while they are not.
     first_above: Option<Time>,
     /// The earliest time of the next mark; outlives incidents.
@@ -60,6 +62,66 @@ pub struct CodelPcon {
     count: u64,
     /// Whether the last packet that left found the target exceeded for an interval.
     over: bool,
+}
+
+impl Watch {
+    pub(super) fn new(target: Span, interval: Span, factor: f64) -> Watch {
+        Watch { target, interval, factor, first_above: None, next_mark: Time::ZERO, count: 0, over: false }
+    }
+
+    /// Refuses an interval or factor with which every packet would be marked, or none.
+    pub(super) fn check(interval: Span, factor: f64) -> Result<(), String> {
+        super::check_interval(interval)?;
+        if factor > 0.0 && factor <= 1e6 {
+            return Ok(());
+        }
+        Err(format!("factor = {factor} must be above 0 and at most 1e6"))
+    }
+
+    /// Whether the queue is over its target.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// A packet leaves after `sojourn`. Whether a mark falls due.
+    pub(super) fn departs(&mut self, sojourn: Span, now: Time) -> bool {
+        self.observe(sojourn, now);
+        if !self.over {
+            self.count = 0;
+            return false;
+        }
+        if now < self.next_mark {
+            return false;
+        }
+        self.count += 1;
+        self.next_mark = now + super::gap(self.interval, self.factor, self.count);
+        true
+    }
+
+    fn observe(&mut self, sojourn: Span, now: Time) {
+        self.over = false;
+        if sojourn <= self.target {
+            self.first_above = None;
+            return;
+        }
+        match self.first_above {
+            None => self.first_above = Some(now),
+            Some(since) => self.over = now > since + self.interval,
+        }
+    }
+
+    /// Nothing waits any more.
+    pub(super) fn idles(&mut self) {
+        self.over = false;
+        self.first_above = None;
+    }
+}
+
+/// The marker.
+#[derive(Clone, Debug)]
+pub struct CodelPcon {
+    lands: Lands,
+    watch: Watch,
     /// A mark is due and has not landed.
     pending: bool,
 }
@@ -71,69 +133,29 @@ impl Component for CodelPcon {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        super::check_interval(params.interval)?;
-        if params.factor > 0.0 && params.factor <= 1e6 {
-            return Ok(());
-        }
-        Err(format!("factor = {} must be above 0 and at most 1e6", params.factor))
+        Watch::check(params.interval, params.factor)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> CodelPcon {
-        CodelPcon {
-            params: params.clone(),
-            first_above: None,
-            next_mark: Time::ZERO,
-            count: 0,
-            over: false,
-            pending: false,
-        }
-    }
-}
-
-impl CodelPcon {
-    /// Updates the incident from the waiting time of a packet that leaves.
-    fn observe(&mut self, sojourn: Span, now: Time) {
-        self.over = false;
-        if sojourn <= self.params.target {
-            self.first_above = None;
-            return;
-        }
-        match self.first_above {
-            None => self.first_above = Some(now),
-            Some(since) => self.over = now > since + self.params.interval,
-        }
-    }
-
-    /// Whether a mark falls due.
-    fn falls_due(&mut self, now: Time) -> bool {
-        if !self.over {
-            self.count = 0;
-            return false;
-        }
-        if now < self.next_mark {
-            return false;
-        }
-        self.count += 1;
-        self.next_mark = now + super::gap(self.params.interval, self.params.factor, self.count);
-        true
+        let watch = Watch::new(params.target, params.interval, params.factor);
+        CodelPcon { lands: params.lands, watch, pending: false }
     }
 }
 
 impl Marker for CodelPcon {
     fn predictable(&self) -> bool {
-        self.params.lands == Lands::Enqueued
+        self.lands == Lands::Enqueued
     }
 
     fn on_enqueue(&mut self, _: &EnqueueEvent<'_>, _: &mut Ctx<'_>) -> Verdict {
-        if std::mem::take(&mut self.pending) && self.over { Verdict::Mark(1) } else { Verdict::Pass }
+        if std::mem::take(&mut self.pending) && self.watch.is_over() { Verdict::Mark(1) } else { Verdict::Pass }
     }
 
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict {
-        self.observe(event.sojourn, ctx.now);
-        if !self.falls_due(ctx.now) {
+        if !self.watch.departs(event.sojourn, ctx.now) {
             return Verdict::Pass;
         }
-        match self.params.lands {
+        match self.lands {
             Lands::Dequeued => Verdict::Mark(1),
             Lands::Enqueued => {
                 self.pending = true;
@@ -143,8 +165,7 @@ impl Marker for CodelPcon {
     }
 
     fn on_idle(&mut self, _: &mut Ctx<'_>) {
-        self.over = false;
-        self.first_above = None;
+        self.watch.idles();
     }
 }
 

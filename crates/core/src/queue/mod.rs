@@ -5,6 +5,7 @@
 
 pub mod codel;
 pub mod codel_pcon;
+pub mod cwnd_codel;
 pub mod droptail;
 pub mod drr;
 pub mod fifo;
@@ -202,10 +203,14 @@ mod harness {
 
         /// A packet joins a queue of `bytes`.
         pub(super) fn enqueue(&mut self, now: Time, bytes: u64) -> Verdict {
-            let packet = Packet::default();
+            self.offer(now, &Packet::default(), bytes)
+        }
+
+        /// This packet joins a queue of `bytes`.
+        pub(super) fn offer(&mut self, now: Time, packet: &Packet, bytes: u64) -> Verdict {
             let queue = self.view(bytes);
             let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
-            self.marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx)
+            self.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
         }
 
         /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.

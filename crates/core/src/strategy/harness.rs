@@ -77,10 +77,16 @@ impl<S: Strategy + Component> Bench<S> {
     /// Data from `face`.
     pub(super) fn data(&mut self, face: FaceId, mark: u8, local: bool) {
         let packet = Packet { kind: crate::packet::Kind::Data, mark, ..Packet::default() };
+        self.data_with(0, face, &packet, local, &Fields::default());
+    }
+
+    /// This Data from `face`, for an Interest with the header fields `asked`; the mark that passes on to face 0.
+    pub(super) fn data_with(&mut self, ms: u64, face: FaceId, packet: &Packet, local: bool, asked: &Fields) -> u8 {
         let (prefix, hops, sent) = (PrefixId(0), &self.hops[..], &[][..]);
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt: None, sent };
-        let mut ctx = Ctx { now: Time::ZERO, rng: &mut self.rng, trace: &mut self.trace };
+        let event = DataReturn { packet, face, prefix, hops, local, rtt: None, sent, asked };
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
+        self.strategy.pass_mark(&event, FaceId(0), &mut ctx)
     }
 
     /// A NACK from `face`.

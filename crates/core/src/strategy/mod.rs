@@ -8,8 +8,10 @@ pub mod multicast;
 pub mod pcon;
 pub mod random;
 pub mod rfa;
+pub mod selective;
 
 use crate::ctx::Ctx;
+use crate::fields::{Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::units::{Span, Time};
@@ -115,6 +117,7 @@ pub struct Choice {
     refuse: Option<NackReason>,
     refuse_one: Option<(FaceId, NackReason)>,
     hold: bool,
+    stamp: Option<(Slot, u32)>,
 }
 
 impl Choice {
@@ -138,6 +141,17 @@ impl Choice {
     pub fn hold(&mut self) {
         self.hold = true;
     }
+    /// Write a header field on every copy. The pending Interest keeps what it arrived with.
+    pub fn stamp(&mut self, slot: Slot, value: u32) {
+        self.stamp = Some((slot, value));
+    }
+    /// The Interest as [`Choice::stamp`] wants it sent; none if it goes out as it is.
+    pub fn stamped(&self, packet: &Packet) -> Option<Packet> {
+        let (slot, value) = self.stamp?;
+        let mut stamped = *packet;
+        stamped.fields.set(slot, value);
+        Some(stamped)
+    }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {
         &self.copies
@@ -160,6 +174,7 @@ impl Choice {
         self.refuse = None;
         self.refuse_one = None;
         self.hold = false;
+        self.stamp = None;
     }
 }
 
@@ -179,6 +194,8 @@ pub struct DataReturn<'a> {
     pub rtt: Option<Span>,
     /// What had been sent for the entry.
     pub sent: &'a [OutRecord],
+    /// The header fields of the Interests it answers, aggregated (see [`crate::fields::Aggregation`]).
+    pub asked: &'a Fields,
 }
 
 /// A NACK for an Interest this node sent.

@@ -5,9 +5,19 @@
 //! other next hops. Source: Schneider, Yi, Zhang, Zhang, ICN 2016, §5, and the authors' NFD strategy (2016);
 //! specification §2.1.
 //!
-//! As in the authors' code: adaptation does not weaken with the distance to the congested link (the paper's
-//! f(Distance) is 1); a draw both chooses and probes; marked NACKs shift at most once per 110 ms in the whole node; an
+//! As in the authors' code: a draw both chooses and probes; marked NACKs shift at most once per 110 ms in the whole node; an
 //! Interest that expires takes an absolute step off the face it first went to, once per upstream it had.
+//!
+//! Three switches, off by default, come from later work:
+//! - `distance = "hops"`: the paper's f(Distance) = hops from the congested link; the authors' code leaves it out. That
+//!   f(d) = d is the reading of a third-party port.
+//! - `flow_aware`, resource pooling C (Sakamoto, Hayamizu, Yamamoto, IEICE ComEx 13, 2024, equation 4): the fraction is
+//!   multiplied by the number of flows that share the congested link, and is at most the whole share.
+//! - `suppress`, resource pooling B: see [`super::selective`]. A router with two or more eligible next hops says so in
+//!   the Interest ([`Field::MarksFiltered`]), and those further from the consumer leave marks alone. Marks that are held
+//!   back still shift shares.
+//!
+//! Distance and flow count arrive with the mark, written by the `pooling` meter; without it they count as 1.
 //!
 //! Deviations: shortest path means lowest cost, then lowest face number (there: lowest face number). Probes do not go
 //! back to where the Interest came from. Without an eligible next hop a new Interest is refused (there: dropped); if
@@ -15,11 +25,13 @@
 //! a probed Interest the other upstreams may still answer. When routing changes the set of next hops, those that stay
 //! keep their shares, scaled to a sum of 1.
 
+use super::selective::{MarkFilter, Suppress};
 use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
-use crate::packet::NackReason;
+use crate::packet::{NackReason, Packet};
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +46,16 @@ pub enum Init {
     Equal,
 }
 
+/// How the distance from the congested link weakens a reaction: the paper's f(Distance).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distance {
+    /// Not at all: f = 1.
+    One,
+    /// In proportion: f = hops.
+    Hops,
+}
+
 /// Parameters of [`Pcon`]; defaults are the authors'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -46,11 +68,28 @@ pub struct Params {
     pub nack_interval: Span,
     /// The shares a prefix begins with (INIT_SHORTEST_PATH).
     pub init: Init,
+    /// How the distance from the congested link weakens a reaction (authors' code: not at all).
+    pub distance: Distance,
+    /// Multiplies a reaction by the flows that share the congested link (resource pooling C, equation 4; PCON: off).
+    pub flow_aware: bool,
+    /// Which marks a branching router holds back after it passed one on (resource pooling B; PCON: none).
+    pub suppress: Suppress,
+    /// For how long it holds them back (resource pooling B: the CoDel interval, 110 ms).
+    pub suppress_interval: Span,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { change: 0.02, probing: 0.001, nack_interval: Span::from_millis(110), init: Init::Shortest }
+        Params {
+            change: 0.02,
+            probing: 0.001,
+            nack_interval: Span::from_millis(110),
+            init: Init::Shortest,
+            distance: Distance::One,
+            flow_aware: false,
+            suppress: Suppress::None,
+            suppress_interval: Span::from_millis(110),
+        }
     }
 }
 
@@ -69,6 +108,10 @@ pub struct Pcon {
     prefixes: Vec<Vec<Share>>,
     /// The last reaction to a marked NACK.
     last_nack: Option<Time>,
+    filter: MarkFilter,
+    flow_count: Option<Slot>,
+    mark_distance: Option<Slot>,
+    marks_filtered: Option<Slot>,
 }
 
 /// Value of the PIT entry's note once the Interest was probed.
@@ -78,7 +121,13 @@ impl Component for Pcon {
     const NAME: &'static str = "pcon";
     const SUMMARY: &'static str = "shares per next hop, shifted 2 % away from a face by each marked Data";
     const SOURCE: &'static str = "Schneider et al., ICN 2016, and its authors' NFD strategy";
+    const FIELDS: &'static [Field] = &[Field::FlowCount, Field::MarkDistance, Field::MarksFiltered];
     type Params = Params;
+
+    fn needs(params: &Params) -> Vec<Field> {
+        let switches = [params.flow_aware, params.distance == Distance::Hops, params.suppress != Suppress::None];
+        Pcon::FIELDS.iter().zip(switches).filter(|(_, on)| *on).map(|(&field, _)| field).collect()
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         for (name, value) in [("change", params.change), ("probing", params.probing)] {
@@ -89,8 +138,18 @@ impl Component for Pcon {
         Ok(())
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Pcon {
-        Pcon { params: params.clone(), prefixes: Vec::new(), last_nack: None }
+    fn new(params: &Params, env: &mut Env<'_>) -> Pcon {
+        let needs = Pcon::needs(params);
+        let mut slot = |field| needs.contains(&field).then(|| env.slot(field));
+        Pcon {
+            params: params.clone(),
+            prefixes: Vec::new(),
+            last_nack: None,
+            filter: MarkFilter::default(),
+            flow_count: slot(Field::FlowCount),
+            mark_distance: slot(Field::MarkDistance),
+            marks_filtered: slot(Field::MarksFiltered),
+        }
     }
 }
 
@@ -116,6 +175,20 @@ impl Pcon {
 
     fn part(&self, prefix: PrefixId, face: FaceId) -> Option<f64> {
         self.of(prefix).iter().find(|share| share.face == face).map(|share| share.part)
+    }
+
+    /// Equations 1 and 4: what a mark takes off a share of `part`.
+    fn reduction(&self, part: f64, packet: &Packet) -> f64 {
+        let carried = |slot: Option<Slot>| slot.map_or(1, |slot| packet.fields.get(slot).max(1));
+        part * self.params.change / f64::from(carried(self.mark_distance)) * f64::from(carried(self.flow_count))
+    }
+
+    /// A mark came from `face`.
+    fn on_mark(&mut self, prefix: PrefixId, face: FaceId, packet: &Packet) {
+        // The content store is no face of the prefix.
+        if let Some(part) = self.part(prefix, face) {
+            self.reduce(prefix, face, self.reduction(part, packet));
+        }
     }
 
     /// Moves up to `step` of the share of `face` evenly to the others.
@@ -178,6 +251,11 @@ impl Strategy for Pcon {
             return;
         };
         choice.send(face);
+        if let Some(slot) = self.marks_filtered
+            && event.eligible().nth(1).is_some()
+        {
+            choice.stamp(slot, 1);
+        }
         if u <= self.params.probing {
             for hop in event.eligible().filter(|hop| hop.face != face) {
                 choice.probe(hop.face);
@@ -190,19 +268,28 @@ impl Strategy for Pcon {
         if event.packet.mark == 0 || event.local {
             return;
         }
-        // The content store is no face of the prefix.
-        if let Some(part) = self.part(event.prefix, event.face) {
-            self.reduce(event.prefix, event.face, part * self.params.change);
+        self.on_mark(event.prefix, event.face, event.packet);
+    }
+
+    fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 {
+        let Some(slot) = self.marks_filtered else { return event.packet.mark };
+        let branches = event.hops.iter().filter(|hop| hop.face != downstream).nth(1).is_some();
+        if event.packet.mark == 0 || !branches || event.asked.get(slot) > 0 {
+            return event.packet.mark;
         }
+        let Params { suppress, suppress_interval, .. } = self.params;
+        if self.filter.passes(suppress, suppress_interval, event.prefix, event.face, downstream, ctx.now) {
+            return event.packet.mark;
+        }
+        ctx.trace.record(ctx.now, "mark-held-back", u64::from(event.face.0), 1.0);
+        0
     }
 
     fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
         let rested = self.last_nack.is_none_or(|last| ctx.now >= last + self.params.nack_interval);
         if event.packet.mark > 0 && rested && self.of(event.prefix).len() > 1 {
             self.last_nack = Some(ctx.now);
-            if let Some(part) = self.part(event.prefix, event.face) {
-                self.reduce(event.prefix, event.face, part * self.params.change);
-            }
+            self.on_mark(event.prefix, event.face, event.packet);
         }
         match *event.note {
             PROBED => super::process_nack(event, choice),
@@ -238,148 +325,4 @@ impl Strategy for Pcon {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::harness::{Bench, nacked, sent};
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
-    fn bench(params: Value, hops: &[(u16, u32)]) -> Bench<Pcon> {
-        Bench::new(&params, hops)
-    }
-
-    fn close(shares: &[f64], expected: &[f64]) {
-        assert!(shares.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{shares:?} {expected:?}");
-    }
-
-    #[test]
-    fn all_begins_on_the_lowest_cost_then_the_lowest_face() {
-        close(&bench(json!({}), &[(4, 2), (3, 1), (2, 1)]).shares(), &[0.0, 0.0, 1.0]);
-        close(&bench(json!({ "init": "equal" }), &[(4, 2), (3, 1)]).shares(), &[0.5, 0.5]);
-    }
-
-    // After k marks the first face keeps 0.98^k: 0.98, 0.9604, 0.941192; the two others halve what it lost.
-    #[test]
-    fn each_mark_moves_two_percent_of_the_share_evenly_to_the_others() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2), (3, 2)]);
-        for (first, other) in [(0.98, 0.01), (0.9604, 0.0198), (0.941_192, 0.029_404)] {
-            bench.data(FaceId(1), 1, false);
-            close(&bench.shares(), &[first, other, other]);
-        }
-        // 0.02 · 0.029404 = 0.00058808 off the second, half of it to each of the others.
-        bench.data(FaceId(2), 1, false);
-        close(&bench.shares(), &[0.941_486_04, 0.028_815_92, 0.029_698_04]);
-    }
-
-    #[test]
-    fn unmarked_local_and_cached_data_and_strange_faces_move_nothing() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
-        bench.data(FaceId(1), 0, false);
-        bench.data(FaceId(1), 1, true);
-        bench.data(FaceId::NONE, 1, false);
-        bench.data(FaceId(7), 1, false);
-        close(&bench.shares(), &[1.0, 0.0]);
-    }
-
-    #[test]
-    fn marked_nacks_count_once_per_110_ms_and_pass_on_at_once() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
-        let sent = [nacked(1, NackReason::Congestion), sent(2, 0)];
-        for (ms, mark, expected) in [(0, 1, 0.98), (109, 1, 0.98), (110, 0, 0.98), (110, 1, 0.9604)] {
-            assert_eq!(bench.nack(ms, 1, mark, &sent).refusal(), Some(NackReason::Congestion));
-            close(&bench.shares(), &[expected, 1.0 - expected]);
-        }
-        bench.note = PROBED;
-        assert_eq!(bench.nack(111, 1, 0, &sent).refusal(), None, "the probe may still answer");
-    }
-
-    // Two upstreams expired: twice 0.02 off the first one's face; then the rest of it when less than a step is left.
-    #[test]
-    fn an_expired_interest_takes_an_absolute_step_per_upstream_off_its_first_face() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
-        bench.timeout(&[sent(1, 0), sent(2, 0)]);
-        close(&bench.shares(), &[0.96, 0.04]);
-        for _ in 0..49 {
-            bench.timeout(&[sent(1, 0)]);
-        }
-        close(&bench.shares(), &[0.0, 1.0]);
-    }
-
-    #[test]
-    fn a_retransmission_is_forwarded_and_another_downstream_joins() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
-        assert_eq!(bench.interest(5, 0, Arrival::Retransmission, &[sent(1, 0)]), [1]);
-        assert!(bench.interest(5, 7, Arrival::Joining, &[sent(1, 0)]).is_empty());
-        assert_eq!(bench.interest(2001, 7, Arrival::Joining, &[sent(1, 0)]), [1], "the pending Interest has expired");
-    }
-
-    #[test]
-    fn probes_reach_all_other_hops_but_not_the_way_back() {
-        let mut bench = bench(json!({ "probing": 1.0 }), &[(1, 1), (2, 2), (3, 2)]);
-        let choice = bench.choice(0, 3, Arrival::New, &[]);
-        let copies: Vec<_> = choice.copies().iter().map(|copy| (copy.face.0, copy.new_nonce)).collect();
-        assert_eq!(copies, [(1, false), (2, true)]);
-    }
-
-    // 0.1 % of 200,000 is 200, with a standard deviation of 14.
-    #[test]
-    fn one_interest_in_a_thousand_probes() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
-        let probes: usize = (0..200_000).map(|_| bench.interest(0, 0, Arrival::New, &[]).len() - 1).sum();
-        assert!((130..270).contains(&probes), "{probes}");
-    }
-
-    // 34 marks leave 0.98³⁴ = 0.5031 on the first face; standard deviation √(20000 · ¼) = 71.
-    #[test]
-    fn interests_follow_the_shares() {
-        let mut bench = bench(json!({ "probing": 0.0 }), &[(1, 1), (2, 2)]);
-        for _ in 0..34 {
-            bench.data(FaceId(1), 1, false);
-        }
-        let first = (0..20_000).filter(|_| bench.interest(0, 0, Arrival::New, &[]) == [1]).count();
-        assert!(first.abs_diff(10_062) < 300, "{first}");
-    }
-
-    #[test]
-    fn if_only_the_way_back_has_a_share_the_cheapest_other_hop_is_used() {
-        let mut bench = bench(json!({}), &[(1, 1), (2, 5), (3, 4)]);
-        assert_eq!(bench.interest(0, 1, Arrival::New, &[]), [3]);
-        let mut alone: Bench<Pcon> = Bench::new(&json!({}), &[(1, 1)]);
-        assert_eq!(alone.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
-        assert_eq!(alone.choice(0, 1, Arrival::Retransmission, &[sent(1, 0)]).refusal(), None);
-    }
-
-    #[test]
-    fn a_change_of_routes_keeps_what_it_can() {
-        let mut bench = bench(json!({ "init": "equal" }), &[(1, 1), (2, 2), (3, 3), (4, 4)]);
-        bench.route(&[(2, 9), (3, 3), (5, 1)]);
-        close(&bench.shares(), &[0.5, 0.5, 0.0]);
-        bench.route(&[(6, 1), (7, 2)]);
-        close(&bench.shares(), &[0.5, 0.5]);
-        bench.route(&[]);
-        assert!(bench.shares().is_empty());
-        assert_eq!(bench.choice(0, 0, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
-    }
-
-    proptest! {
-        #[test]
-        fn shares_stay_within_0_and_1_and_sum_to_1(
-            events in prop::collection::vec((0_u8..4, 1_u16..6, any::<bool>()), 1..400),
-            change in 0.0..=1.0_f64,
-            n in 1_u16..6,
-        ) {
-            let list: Vec<_> = (1..=n).map(|face| (face, u32::from(face))).collect();
-            let mut bench = bench(json!({ "change": change }), &list);
-            for (i, (what, face, marked)) in events.into_iter().enumerate() {
-                match what {
-                    0 => bench.timeout(&[sent(face, 0), sent(1, 0)]),
-                    1 => drop(bench.nack(i as u64 * 60, face, u8::from(marked), &[nacked(face, NackReason::Congestion)])),
-                    _ => bench.data(FaceId(face), u8::from(marked), false),
-                }
-                let shares = bench.shares();
-                prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-                prop_assert!(shares.iter().all(|part| (0.0..=1.0).contains(part)));
-            }
-        }
-    }
-}
+mod tests;

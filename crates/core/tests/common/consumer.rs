@@ -8,6 +8,7 @@ use ndnweir_core::packet::NackReason;
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Span, Time};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One thing that happens to a fetch.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +48,18 @@ pub struct Bench {
     trace: Trace,
     flight: Flight,
     segment: u64,
+    /// When each Interest left that has not been answered.
+    sent: BTreeMap<u64, Time>,
 }
 
 impl Bench {
+    /// The consumer in a run that carries every header field it declares.
     pub fn new(name: &str, params: &Value) -> Bench {
         let mut layout = FieldLayout::new();
+        let declared = AnyConsumer::ALL.iter().find(|info| info.name == name).map_or(&[][..], |info| info.fields);
+        for &field in declared {
+            layout.slot(field);
+        }
         let consumer = AnyConsumer::build(name, params, &mut Env { layout: &mut layout });
         Bench {
             consumer: consumer.unwrap_or_else(|e| panic!("{name} {params}: {e}")),
@@ -60,6 +68,7 @@ impl Bench {
             trace: Trace::new(true),
             flight: Flight::default(),
             segment: 0,
+            sent: BTreeMap::new(),
         }
     }
 
@@ -80,7 +89,7 @@ impl Bench {
 
     pub fn apply(&mut self, op: Op) {
         let fields = Fields::default();
-        let sent = self.now;
+        let now = self.now;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         match op {
             Op::Wait(span) => self.now = (self.now + span).min(Time::from_nanos(u64::MAX / 2)),
@@ -92,6 +101,7 @@ impl Bench {
                     self.flight.in_flight += 1;
                     let segment = self.flight.next_segment;
                     self.flight.next_segment += 1;
+                    self.sent.insert(segment, self.now);
                     self.consumer.stamp(segment, &mut Fields::default());
                     self.consumer.on_sent(&SentEvent { segment, retransmission: false, flight: self.flight }, &mut ctx);
                 }
@@ -107,11 +117,12 @@ impl Bench {
                 }
                 let size = Bytes::new(1066);
                 let flight = self.flight;
+                let sent = self.sent.remove(&segment).unwrap_or(now - rtt.unwrap_or_default());
                 self.consumer.on_data(&DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight }, &mut ctx);
                 self.flight.in_flight = self.flight.in_flight.saturating_sub(1);
             }
             Op::Fail(kind) => {
-                let (segment, flight) = (self.segment, self.flight);
+                let (segment, flight, sent) = (self.segment, self.flight, now);
                 self.consumer
                     .on_congestion(&CongestionEvent { kind, segment, sent, fields: &fields, flight }, &mut ctx);
                 self.flight.in_flight = self.flight.in_flight.saturating_sub(1);
@@ -143,7 +154,7 @@ impl Bench {
     }
 }
 
-/// A workload that visits slow start, long growth at changing round-trip times, marks alone and in rows, cuts at
+/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), slow start, long growth at changing round-trip times, marks alone and in rows, cuts at
 /// falling and rising windows, timeouts, losses, NACKs of every kind, reordering, and idle time.
 pub fn standard_workload() -> Vec<Op> {
     let ms = Span::from_millis;
@@ -161,6 +172,12 @@ pub fn standard_workload() -> Vec<Op> {
             ops.push(Op::Data { mark: 1, rtt: Some(ms(80)), skip: 0 });
         }
     };
+    for (segments, gap) in [(2, ms(0)), (4, ms(0)), (6, ms(1))] {
+        ops.extend([Op::Send(64), Op::Wait(ms(40) - gap)]);
+        for _ in 0..segments {
+            ops.extend([Op::Wait(gap), Op::Data { mark: 0, rtt: Some(ms(40)), skip: 0 }]);
+        }
+    }
     data(&mut ops, 5, ms(1), ms(40));
     mark(&mut ops, 1);
     data(&mut ops, 60, ms(1), ms(40));

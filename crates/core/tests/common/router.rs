@@ -2,7 +2,7 @@
 
 use ndnweir_core::component::{Env, Info};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
-use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::fields::{FieldLayout, Fields};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
@@ -17,10 +17,12 @@ pub struct Desk<C> {
     pub record: Vec<u64>,
     rng: Rng,
     trace: Trace,
+    layout: FieldLayout,
 }
 
 impl<C> Desk<C> {
-    /// Builds the component and sees to it that it uses only the header fields it declares.
+    /// Builds the component in a run that carries every header field it declares, and sees to it that alone it takes
+    /// only those it says it needs.
     pub fn new(
         info: &Info,
         params: &Value,
@@ -28,13 +30,36 @@ impl<C> Desk<C> {
         build: impl Fn(&str, &Value, &mut Env<'_>) -> Result<C, String>,
     ) -> Desk<C> {
         let mut layout = FieldLayout::new();
-        let component = build(info.name, params, &mut Env { layout: &mut layout })
-            .unwrap_or_else(|e| panic!("{} with {params}: {e}", info.name));
+        let built = build(info.name, params, &mut Env { layout: &mut layout });
+        let needs = (info.needs)(params);
         for (field, _) in layout.iter() {
-            assert!(info.fields.contains(&field), "{} uses {field:?} without declaring it", info.name);
+            assert!(needs.contains(&field), "{} with {params} uses {field:?} without needing it", info.name);
         }
+        for field in needs {
+            assert!(info.fields.contains(&field), "{} needs {field:?} without declaring it", info.name);
+        }
+        for &field in info.fields {
+            layout.slot(field);
+        }
+        let built = built.and_then(|_| build(info.name, params, &mut Env { layout: &mut layout }));
+        let component = built.unwrap_or_else(|e| panic!("{} with {params}: {e}", info.name));
+        assert_eq!(layout.iter().count(), info.fields.len(), "{} uses what it does not declare", info.name);
         let (dice, rng) = (Rng::derive(seed, &[1]), Rng::derive(seed, &[2]));
-        Desk { component, now: Time::ZERO, dice, record: Vec::new(), rng, trace: Trace::new(true) }
+        Desk { component, now: Time::ZERO, dice, record: Vec::new(), rng, trace: Trace::new(true), layout }
+    }
+
+    /// Header fields with `value` in every one that the component declares.
+    pub fn fields(&self, value: u32) -> Fields {
+        let mut fields = Fields::default();
+        for (_, slot) in self.layout.iter() {
+            fields.set(slot, value);
+        }
+        fields
+    }
+
+    /// Header fields with anything in them, chosen by `salt` and not by the dice.
+    pub fn any_fields(&self, salt: u32) -> Fields {
+        self.fields([0, 3, 256 * (salt % 64), u32::MAX, 1][salt as usize % 5])
     }
 
     /// Calls a hook.
@@ -71,7 +96,8 @@ impl<C> Desk<C> {
         };
         let name = NameId { flow: FlowId(self.dice.below(5) as u32), segment: tag };
         let mark = u8::from(self.chance(0.1));
-        Packet { name, kind, size, tag, mark, nonce: tag, lifetime_ms: 2000, ..Packet::default() }
+        let fields = self.any_fields(tag);
+        Packet { fields, name, kind, size, tag, mark, nonce: tag, lifetime_ms: 2000, ..Packet::default() }
     }
 
     /// Notes what the component recorded itself, and gives everything.

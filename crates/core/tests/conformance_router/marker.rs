@@ -2,6 +2,7 @@
 
 use crate::router::{self, Desk, RATES, SEEDS};
 use ndnweir_core::component::Info;
+use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use ndnweir_core::registry::AnyMarker;
@@ -140,13 +141,16 @@ fn fuzz(info: &Info, params: &Value, seed: u64, blur: bool) -> Vec<u64> {
     egress.finish()
 }
 
-/// Offers `packets` of 1250 B, `gap` apart, every twentieth an Interest.
+/// Offers `packets` of 1250 B, `gap` apart, every twentieth an Interest, of three flows with unlike header fields, one of
+/// which is silent for half of the time.
 fn stream(egress: &mut Egress, packets: u32, gap: Span) {
     for tag in 0..packets {
         let now = egress.desk.now + gap;
         egress.settle(now);
         let (kind, size) = if tag % 20 == 0 { (Kind::Interest, 40) } else { (Kind::Data, 1250) };
-        egress.offer(Packet { kind, size, tag, ..Packet::default() });
+        let flow = if tag / 400 % 2 == 0 { tag % 3 } else { tag % 2 };
+        let (name, fields) = (NameId { flow: FlowId(flow), segment: tag }, egress.desk.fields(1024 << flow));
+        egress.offer(Packet { name, kind, size, tag, fields, ..Packet::default() });
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::router::{self, Desk, PATIENCE, SEEDS};
 use ndnweir_core::component::Info;
-use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyStrategy;
@@ -68,6 +67,7 @@ impl Node {
         let lifetime_ms = [0, 50, 2000, 4000][self.desk.below(4)];
         let name = NameId { segment: self.tags, ..NameId::default() };
         let packet = Packet { name, nonce: self.tags, tag: self.tags, size: 40, lifetime_ms, ..Packet::default() };
+        let packet = Packet { fields: self.desk.any_fields(self.tags), ..packet };
         let expires = self.desk.now + Span::from_millis(u64::from(lifetime_ms.max(1)));
         let (downstreams, sent) = (vec![self.face()], Vec::new());
         self.pit.push(Entry { packet, prefix, downstreams, sent, note: 0, expires });
@@ -153,14 +153,16 @@ impl Node {
         let mark = u8::from(self.desk.chance(0.4));
         let local = self.desk.chance(0.1);
         let cached = self.desk.chance(0.1);
+        let fields = self.desk.any_fields(self.tags + 3);
         let entry = self.pit.swap_remove(index);
         let face = match entry.sent.get(self.desk.below(entry.sent.len().max(1))) {
             Some(record) if !cached => record.face,
             _ => FaceId::NONE,
         };
-        let packet = Packet { kind: Kind::Data, mark, size: 1250, fields: Fields::default(), ..entry.packet };
+        let packet = Packet { kind: Kind::Data, mark, size: 1250, fields, ..entry.packet };
         let (prefix, rtt, sent) = (entry.prefix, Some(Span::from_millis(30)), &entry.sent[..]);
-        let event = DataReturn { packet: &packet, face, prefix, hops: &self.hops[prefix.index()], local, rtt, sent };
+        let (hops, asked) = (&self.hops[prefix.index()][..], &entry.packet.fields);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
         self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         for &downstream in &entry.downstreams {
             let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
@@ -298,7 +300,8 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
         assert_eq!(choice.copies().len() + usize::from(choice.is_held()), 1, "{}", info.name);
         let (face, rtt, sent) = (FaceId(1), None, &[][..]);
         let data = Packet { kind: Kind::Data, mark: 1, ..packet };
-        let event = DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent };
+        let event =
+            DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent, asked: &packet.fields };
         desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         desk.with(|strategy, ctx| strategy.on_timeout(&TimeoutEvent { prefix, hops: &hops, sent }, ctx));
     }

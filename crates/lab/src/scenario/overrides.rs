@@ -1,6 +1,7 @@
 //! `--set section.name.key=value`.
 
 use super::diag::{Findings, Place, Problems, suggest};
+use super::schemes::is_key;
 use super::tree::{self, Item, Table, Value};
 
 /// Sections that are one table.
@@ -74,8 +75,11 @@ pub(super) fn apply_traffic(root: &mut Table, overrides: &[Override], found: &Fi
 fn scheme(root: &mut Table, o: &Override, found: &Findings) {
     let schemes = root.get("scheme").and_then(Item::as_table);
     let names: Vec<String> = schemes.map_or(Vec::new(), |t| t.entries.iter().map(|e| e.key.clone()).collect());
-    let hit = names.iter().find_map(|name| Some((name, o.path.strip_prefix(name.as_str())?.strip_prefix('.')?)));
-    let Some((name, rest)) = hit else {
+    let known =
+        names.iter().find_map(|name| Some((name.as_str(), o.path.strip_prefix(name.as_str())?.strip_prefix('.')?)));
+    // A name that is new composes a scheme for this run.
+    let new = || o.path.split_once('.').filter(|(_, rest)| is_key(rest.split('.').next().unwrap_or_default()));
+    let Some((name, rest)) = known.or_else(new) else {
         let wanted = o.path.split('.').next().unwrap_or_default();
         let help = suggest(wanted, "schemes with a [scheme.NAME] table", names.iter().map(String::as_str));
         found.error(&o.at, format!("this scenario composes no scheme \"{wanted}\""), help);

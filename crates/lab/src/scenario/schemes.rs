@@ -14,6 +14,11 @@ use super::{SchemeCheck, is_name};
 /// Keys of a composition that are no family.
 const OTHER_KEYS: [&str; 3] = ["base", "summary", "interest-marks"];
 
+/// Whether `key` is one of a composition.
+pub(super) fn is_key(key: &str) -> bool {
+    OTHER_KEYS.contains(&key) || Family::ALL.into_iter().any(|family| family.key() == key)
+}
+
 /// The [`SchemeCheck`] that asks the registry of `ndnweir-core`.
 ///
 /// # Errors

@@ -51,13 +51,14 @@ impl Node {
         }
         let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+        let fields = self.pit.fields(slot);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         if self.cs.is_on() {
             self.cs.insert(&packet, now);
         }
-        let (mark, fields) = (self.pit.mark(slot), self.pit.fields(slot));
+        let mark = self.pit.mark(slot);
         for i in 0..self.pit.ins(slot) {
             let (asking, expiry) = self.pit.downstream(slot, i);
             if expiry < now {
@@ -70,7 +71,7 @@ impl Node {
                 continue;
             }
             let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent };
+            let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked: &fields };
             let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
             let passed = self.strategy.pass_mark(&event, asking.face, &mut ctx);
             let asked = Asked {
@@ -120,7 +121,8 @@ impl Node {
         };
         let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
         let hops = self.fib.hops(prefix);
-        let event = DataReturn { packet: &data, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[] };
+        let (packet, asked) = (&data, &interest.fields);
+        let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         let passed = self.strategy.pass_mark(&event, face, &mut ctx);

@@ -135,13 +135,15 @@ impl Node {
         if choice.is_held() {
             self.strategy_holds += 1;
         }
+        let stamped = choice.stamped(packet);
+        let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
             let probe;
             let packet = if copy.new_nonce {
-                probe = Packet { nonce: self.nonces.bits(), ..*packet };
+                probe = Packet { nonce: self.nonces.bits(), ..*original };
                 &probe
             } else {
-                packet
+                original
             };
             match self.send_interest(now, slot, prefix, in_face, copy.face, packet) {
                 Sent::Away => sent = true,

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use ndnweir_core::component::Env;
+use ndnweir_core::component::{Env, Info};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::packet::{NackReason, Packet};
@@ -22,6 +22,12 @@ pub fn at(ms: u64) -> Time {
 
 pub fn consumer(name: &str, params: serde_json::Value) -> AnyConsumer {
     AnyConsumer::build(name, &params, &mut Env { layout: &mut FieldLayout::new() }).unwrap()
+}
+
+/// Whether a consumer takes this parameter: `timer` where the fetcher's timer is its own to choose, `reaction` where it
+/// is a window law with a reaction profile.
+pub fn takes(info: &Info, parameter: &str) -> bool {
+    (info.defaults)().get(parameter).is_some()
 }
 
 /// Interests take the delay; Data wait in a queue of `limit` packets for the link, then take the delay.

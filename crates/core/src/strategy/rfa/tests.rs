@@ -58,8 +58,8 @@ impl Node {
         let packet = Packet::default();
         let face = sent[0].face;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
-        let hops = &HOPS;
-        let event = DataReturn { packet: &packet, face, prefix: PREFIX, hops, local: false, rtt: None, sent };
+        let (hops, asked) = (&HOPS, &packet.fields);
+        let event = DataReturn { packet: &packet, face, prefix: PREFIX, hops, local: false, rtt: None, sent, asked };
         self.rfa.on_data(&event, &mut ctx);
     }
 

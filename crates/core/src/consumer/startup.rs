@@ -1,0 +1,221 @@
+//! How a fetch finds its first window: slow start, or a packet pair on top of it.
+//!
+//! Packet pair (Shi, Li, Wu, "An Optimized Congestion Control Scheme for Mice Flows in Named Data Networking", ICN 2019):
+//! the first Data opens the window to two, so two Interests leave back to back at t0. Their Data are spread by the
+//! bottleneck and arrive at t1 and t2; the window that fills the path is (t1 − t0)/(t2 − t1) (equation 3).
+//! Equation 1 counts in packets and equations 2 and 3 in bytes, so S stands for one packet and cancels.
+//!
+//! Ours, as the paper says nothing about it: a pair counts only if both Data arrive unmarked, in order, apart, without a
+//! retransmission, one right after the other and by the same way; otherwise the next pair is looked at, of which slow
+//! start sends one per Data. The window never shrinks to the estimate and never exceeds a cap; the law goes on in
+//! congestion avoidance, since slow start would double a pipe that is full. The first cut ends the search.
+//!
+//! Several paths: the label of the way a Data came ([`Field::PathLabel`]) is compared if the run carries it. Without
+//! labels a pair over two paths cannot be told from one over a slow link. Then `pairs` above 1 errs on the safe side:
+//! the smallest of several windows counts, which is too large only if every single pair was split.
+
+use super::{DataEvent, check_number, check_window};
+use crate::component::Env;
+use crate::ctx::Ctx;
+use crate::fields::{Field, Slot};
+use crate::units::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the first window is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The window law's own slow start.
+    SlowStart,
+    /// Slow start until a packet pair tells the window.
+    PacketPair,
+}
+
+/// How the new window is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// At once (the paper).
+    Burst,
+    /// Spread over one round trip.
+    Paced,
+}
+
+/// Parameters of the startup.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Startup {
+    /// `slow-start`, or `packet-pair` on top of it.
+    pub kind: Kind,
+    /// Pairs that must have counted; the smallest of their windows is taken (the paper: 1).
+    pub pairs: u32,
+    /// Pairs looked at before slow start is left to itself, at least `pairs` (ours: 8).
+    pub attempts: u32,
+    /// The least spacing of two Data that is believed: the time of one on the fastest link, if known (ours: "0", any).
+    pub min_gap: Span,
+    /// The largest window an estimate can give, in segments (ours: 4096).
+    pub cap: f64,
+    /// How the new window is sent (the paper: at once).
+    pub send: Release,
+}
+
+impl Default for Startup {
+    fn default() -> Startup {
+        Startup { kind: Kind::SlowStart, pairs: 1, attempts: 8, min_gap: Span::ZERO, cap: 4096.0, send: Release::Burst }
+    }
+}
+
+impl Startup {
+    /// Refuses a cap that is no window, and more pairs than attempts.
+    ///
+    /// # Errors
+    /// As [`check_window`].
+    pub fn check(&self) -> Result<(), String> {
+        check_window("startup.cap", self.cap)?;
+        check_number("startup.pairs", f64::from(self.pairs), 1.0, 1000.0)?;
+        check_number("startup.attempts", f64::from(self.attempts), f64::from(self.pairs), 1000.0)
+    }
+}
+
+/// Why a pair was discarded, as recorded under `pair-discarded`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Discard {
+    Marked = 1,
+    Order = 2,
+    Path = 3,
+    Resent = 4,
+}
+
+/// A Data that may be the first of a pair.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    segment: u64,
+    sent: Time,
+    arrived: Time,
+    label: u32,
+    marked: bool,
+    resent: bool,
+}
+
+/// The search for a pair, and the pace of what follows.
+#[derive(Clone, Debug)]
+pub struct Pairing {
+    params: Startup,
+    label: Option<Slot>,
+    searching: bool,
+    looked_at: u32,
+    counted: u32,
+    smallest: f64,
+    last: Option<First>,
+    pace: Option<Span>,
+    paced_until: Time,
+}
+
+impl Pairing {
+    /// A fetch that has not begun.
+    pub fn new(params: Startup, env: &Env<'_>) -> Pairing {
+        Pairing {
+            params,
+            label: env.carried(Field::PathLabel),
+            searching: true,
+            looked_at: 0,
+            counted: 0,
+            smallest: f64::INFINITY,
+            last: None,
+            pace: None,
+            paced_until: Time::ZERO,
+        }
+    }
+
+    /// A segment arrived, the law's `window` already counts it. The window to go on with, once it is known.
+    pub fn on_data(&mut self, event: &DataEvent<'_>, window: f64, ctx: &mut Ctx<'_>) -> Option<f64> {
+        self.tick(ctx.now);
+        if !self.searching {
+            return None;
+        }
+        let second = First {
+            segment: event.segment,
+            sent: event.sent,
+            arrived: ctx.now,
+            label: self.label.map_or(0, |slot| event.fields.get(slot)),
+            marked: event.mark > 0,
+            resent: event.rtt.is_none(),
+        };
+        let first = self.last.replace(second)?;
+        if first.sent != second.sent || first.segment.abs_diff(second.segment) != 1 {
+            return None;
+        }
+        self.looked_at += 1;
+        match self.judge(&first, &second) {
+            Ok(estimate) => {
+                let gap = second.arrived.since(first.arrived);
+                ctx.trace.record(ctx.now, "pair-window", u64::from(self.looked_at), estimate);
+                ctx.trace.record(
+                    ctx.now,
+                    "pair-rate",
+                    u64::from(self.looked_at),
+                    event.size.bits() as f64 / gap.secs(),
+                );
+                self.counted += 1;
+                self.smallest = self.smallest.min(estimate);
+            }
+            Err(why) => ctx.trace.record(ctx.now, "pair-discarded", u64::from(self.looked_at), f64::from(why as u8)),
+        }
+        if self.counted >= self.params.pairs {
+            self.searching = false;
+            return Some(self.jump(window, first.arrived.since(first.sent), ctx));
+        }
+        self.searching = self.looked_at < self.params.attempts;
+        None
+    }
+
+    /// Equation 3, if the pair counts.
+    fn judge(&self, first: &First, second: &First) -> Result<f64, Discard> {
+        if first.resent || second.resent {
+            return Err(Discard::Resent);
+        }
+        if first.marked || second.marked {
+            return Err(Discard::Marked);
+        }
+        if second.segment < first.segment || second.arrived <= first.arrived {
+            return Err(Discard::Order);
+        }
+        if first.label != second.label {
+            return Err(Discard::Path);
+        }
+        let gap = second.arrived.since(first.arrived).max(self.params.min_gap);
+        Ok(first.arrived.since(first.sent).nanos() as f64 / gap.nanos() as f64)
+    }
+
+    fn jump(&mut self, window: f64, round_trip: Span, ctx: &mut Ctx<'_>) -> f64 {
+        let target = self.smallest.min(self.params.cap).max(window);
+        if self.params.send == Release::Paced {
+            self.pace = Some(round_trip.scale(1.0 / target));
+            self.paced_until = ctx.now + round_trip;
+        }
+        ctx.trace.record(ctx.now, "startup-window", 0, target);
+        target
+    }
+
+    /// The window was cut: the path is full, whatever a pair would say.
+    pub fn on_cut(&mut self) {
+        self.searching = false;
+        self.pace = None;
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Time) {
+        if now >= self.paced_until {
+            self.pace = None;
+        }
+    }
+
+    /// The gap to keep after the Interest just sent.
+    pub fn pace(&self) -> Option<Span> {
+        self.pace
+    }
+}
+
+#[cfg(test)]
+mod tests;
