@@ -12,13 +12,17 @@ use crate::scenario::Scenario;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
+const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: linear programs. Coupled: where MPTCP's linked increases \
+    (RFC 6356) come to rest in the fluid model, one subflow for each producer by the way with the fewest hops. Neither knows queues, \
+    losses or start-up.</p>";
+
 /// A table for each experiment that asks for one.
 pub fn tables(paper: &Paper, results: &Results) -> String {
     let mut out = String::new();
     for id in &paper.references {
         let Some(at) = paper.experiments.iter().position(|e| e.id == *id) else { continue };
         if out.is_empty() {
-            out.push_str("<h2 id=\"ideal\">Ideal allocations</h2>");
+            out.push_str(LEAD);
         }
         let _ = write!(out, "<h3>{}</h3>{}", escape(&paper.experiments[at].about), table(paper, results, at));
     }
@@ -50,12 +54,10 @@ fn table(paper: &Paper, results: &Results, at: usize) -> String {
     }
     rows.extend([total, jain]);
     let note = match &optimum.undefined {
-        Some(reason) => format!(" The max-min fair allocation is undefined: {}.", escape(reason)),
+        Some(reason) => format!("<p>The max-min fair allocation is undefined: {}.</p>", escape(reason)),
         None => String::new(),
     };
-    let lead = "<p>Max-min fair: linear programs. Coupled: where MPTCP's linked increases (RFC 6356) come to rest in the fluid model, \
-                one subflow for each producer by the way with the fewest hops; neither knows queues, losses or start-up.";
-    format!("{lead}{note}</p>{}", tables::html(&headings, &rows, 1))
+    format!("{}{note}", tables::html(&headings, &rows, 1))
 }
 
 fn measured(paper: &Paper, results: &Results, at: usize, scheme: &str, metric: &Expr) -> String {
