@@ -116,11 +116,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "icp",
         summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
-        // Its timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
-        composition: || {
-            let strategy = json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } });
-            json!({ "consumer": "icp", "strategy": strategy })
-        },
+        composition: || json!({ "consumer": "icp", "strategy": absorbing_route() }),
     },
     Named {
         name: "omcc-rf",
@@ -168,7 +164,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "hr-icp",
         summary: "the hop-by-hop and receiver-driven Interest control protocol: credit per flow at routers, ICP at consumers",
-        composition: || json!({ "consumer": "icp", "discipline": "drr", "shaper": "hr-icp" }),
+        composition: || json!({ "consumer": "icp", "strategy": absorbing_route(), "discipline": "drr", "shaper": "hr-icp" }),
     },
     Named {
         name: "b-icp",
@@ -181,6 +177,11 @@ const NAMED: &[Named] = &[
         composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "kato-window" }),
     },
 ];
+
+/// ICP's timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
+fn absorbing_route() -> Value {
+    json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
 
 /// Request forwarding as the simulator of Ye et al. does it.
 fn greedy_rfa() -> Value {

@@ -48,9 +48,9 @@ pub enum Release {
 pub struct Startup {
     /// `slow-start`, or `packet-pair` on top of it.
     pub kind: Kind,
-    /// Pairs that must have counted; the smallest of their windows is taken (the paper: 1).
+    /// Pairs that should count; the smallest of their windows is taken (the paper: 1).
     pub pairs: u32,
-    /// Pairs looked at before slow start is left to itself, at least `pairs` (ours: 8).
+    /// Pairs looked at, at least `pairs`; then those that counted must do, or slow start if none did (ours: 8).
     pub attempts: u32,
     /// The least spacing of two Data that is believed: the time of one on the fastest link, if known (ours: "0", any).
     pub min_gap: Span,
@@ -162,12 +162,12 @@ impl Pairing {
             }
             Err(why) => ctx.trace.record(ctx.now, "pair-discarded", u64::from(self.looked_at), f64::from(why as u8)),
         }
-        if self.counted >= self.params.pairs {
-            self.searching = false;
-            return Some(self.jump(window, first.arrived.since(first.sent), ctx));
+        self.searching = self.counted < self.params.pairs && self.looked_at < self.params.attempts;
+        // Out of attempts, what few pairs said is better than a slow start without end.
+        if self.searching || self.counted == 0 {
+            return None;
         }
-        self.searching = self.looked_at < self.params.attempts;
-        None
+        Some(self.jump(window, first.arrived.since(first.sent), ctx))
     }
 
     /// Equation 3, if the pair counts.

@@ -9,10 +9,12 @@
 //! The solver is `microlp`, a sparse simplex in Rust behind `good_lp`: its vertex solutions are exact to rounding, where
 //! an interior-point solver (`clarabel`) stops at a tolerance and brings a far larger tree of dependencies.
 
+mod coupled;
 mod lp;
 mod paths;
 mod waterfill;
 
+pub use coupled::{Coupling, coupled};
 pub use waterfill::water_filling;
 
 use crate::results::Scenario;

@@ -206,6 +206,16 @@ fn after_so_many_attempts_slow_start_is_left_alone() {
     assert_eq!(bench.data(back(4, 81_900, 122_732)), 6.0);
 }
 
+#[test]
+fn after_so_many_attempts_the_pairs_that_counted_must_do() {
+    let mut bench = bench(json!({ "attempts": 2, "pairs": 2 }), true);
+    bench.data(FIRST);
+    bench.data(back(1, 41_000, 81_616));
+    assert_eq!(bench.data(back(2, 41_000, 81_832)), 4.0);
+    bench.data(back(3, 81_900, 122_516));
+    assert!(close(bench.data(Back { label: 8, ..back(4, 81_900, 122_732) }), 188.037_037_037_037_04));
+}
+
 // 40.616 ms/188.037 = 216 µs, from 81.832 to 122.448 ms.
 #[test]
 fn a_paced_window_spreads_over_one_round_trip() {
