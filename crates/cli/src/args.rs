@@ -23,6 +23,8 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario with one or more schemes, compare them and write a report
     Sim(SimArgs),
+    /// Reproduce published evaluations: published, measured, spread, verdict
+    Papers(PapersArgs),
     /// List schemes, components and scenarios
     List(ListArgs),
     /// Tell what a scheme or component does, its parameters and its source
@@ -73,6 +75,26 @@ pub struct SimArgs {
     /// Also write every packet of the first run to a pcap file (Ethernet type 0x8624)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir papers                          list the papers, then run all of them
+  ndnweir papers packet-pair
+  ndnweir papers resource-pooling --seeds 30 --out results/pooling --json")]
+pub struct PapersArgs {
+    /// A paper's name, or a folder with a published.toml; without it all are listed and run
+    pub paper: Option<String>,
+    /// How many seeds to run, from seed 1 on
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub seeds: u32,
+    /// Folder for the report; with several papers, for theirs [default: results/papers/PAPER]
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document on standard output instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

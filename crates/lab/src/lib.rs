@@ -4,6 +4,7 @@ pub mod experiment;
 pub mod metrics;
 pub mod optimum;
 pub mod pages;
+pub mod papers;
 pub mod report;
 pub mod results;
 pub mod scenario;

@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod explain;
 mod list;
+mod papers;
 mod report;
 mod sim;
 mod validate;
@@ -16,6 +17,7 @@ use std::io::Write;
 pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
+        Command::Papers(args) => papers::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -3,16 +3,16 @@
 //! Figures are written as SVG by hand: with a dozen primitives the result is smaller and cleaner than a plotting
 //! library's, follows light and dark ground, and names every line on hover without a script.
 
-mod axis;
+pub(crate) mod axis;
 mod bars;
 mod compare;
 mod figures;
-mod html;
+pub(crate) mod html;
 mod layout;
-mod lines;
-mod style;
-mod svg;
-mod tables;
+pub(crate) mod lines;
+pub(crate) mod style;
+pub(crate) mod svg;
+pub(crate) mod tables;
 mod topology;
 
 pub use compare::compare;

@@ -7,7 +7,7 @@
 
 pub(crate) mod diag;
 mod expand;
-mod fields;
+pub(crate) mod fields;
 mod gravity;
 mod model;
 mod network;

@@ -1,0 +1,256 @@
+//! Values of expressions in finished runs.
+
+use super::expr::{Expr, Function, Target};
+use super::model::Paper;
+use crate::metrics::{convergence, jain, mean_sd, rebin};
+use crate::results::{Kind, Run, Scenario, Summary};
+use std::collections::BTreeMap;
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The case's position in its experiment.
+    pub case: usize,
+    /// The metrics.
+    pub run: Run,
+    /// [`Run::scalars`] by name, and [`QUEUEING`].
+    pub scalars: BTreeMap<String, f64>,
+}
+
+/// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link direction
+/// weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on several paths.
+pub const QUEUEING: &str = "queueing_ms";
+
+impl Measured {
+    /// A run of the case, which is this scenario.
+    pub fn new(case: usize, run: Run, scenario: &Scenario) -> Measured {
+        let mut scalars: BTreeMap<String, f64> = run.scalars().into_iter().collect();
+        if let Some(waited) = queueing(&run, scenario) {
+            scalars.insert(QUEUEING.into(), waited);
+        }
+        Measured { case, scalars, run }
+    }
+}
+
+fn queueing(run: &Run, scenario: &Scenario) -> Option<f64> {
+    let delivered = run.goodput_mbps / scenario.payload_bytes as f64;
+    let waited = run.links.iter().zip(&scenario.links).map(|(l, info)| {
+        let packets = l.utilization_data * info.rate_mbps / scenario.data_wire_bytes as f64;
+        packets * l.queue_ms
+    });
+    (delivered > 0.0).then(|| waited.sum::<f64>() / delivered)
+}
+
+/// The finished runs of a paper, by experiment; cases, schemes and seeds in order.
+#[derive(Clone, Debug, Default)]
+pub struct Runs(pub Vec<Vec<Measured>>);
+
+/// Means over so many seconds are what steadiness and convergence look at.
+const SECOND: f64 = 1.0;
+
+impl Runs {
+    /// The runs of a scheme in an experiment, of one case or of all.
+    pub fn of<'a>(
+        &'a self,
+        experiment: usize,
+        case: Option<usize>,
+        scheme: &'a str,
+    ) -> impl Iterator<Item = &'a Measured> {
+        let runs = self.0.get(experiment).map_or(&[][..], Vec::as_slice);
+        runs.iter().filter(move |m| m.run.scheme == scheme && case.is_none_or(|c| c == m.case))
+    }
+
+    /// The run that a target names, seen from another run.
+    fn target<'a>(
+        &'a self,
+        paper: &Paper,
+        from: (usize, &Measured),
+        target: &'a Target,
+    ) -> Option<(usize, &'a Measured)> {
+        let (experiment, measured) = from;
+        let there = match &target.experiment {
+            Some(id) => paper.experiments.iter().position(|e| e.id == *id)?,
+            None => experiment,
+        };
+        let case = if paper.experiments[there].cases.len() > 1 { measured.case } else { 0 };
+        let found = self.of(there, Some(case), &target.scheme).find(|m| m.run.seed == measured.run.seed)?;
+        Some((there, found))
+    }
+
+    /// The value of an expression in a run of experiment number `experiment`; none where it is undefined.
+    pub fn value(&self, paper: &Paper, experiment: usize, measured: &Measured, expr: &Expr) -> Option<f64> {
+        let at = |e: &Expr| self.value(paper, experiment, measured, e);
+        match expr {
+            Expr::Number(x) => Some(*x),
+            Expr::Name(name) => measured.scalars.get(name).copied(),
+            Expr::At(inner, target) => {
+                let (there, other) = self.target(paper, (experiment, measured), target)?;
+                self.value(paper, there, other, inner)
+            }
+            Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
+                (Function::Event, [Expr::Name(key), id @ ..]) => {
+                    let id = id.first().and_then(at).map(|x| x as u64);
+                    let events = &measured.run.events;
+                    events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id)).map(|e| e.value)
+                }
+                (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
+                (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),
+                (Function::Sum, list) => list.iter().map(at).sum(),
+                (Function::Product, list) => list.iter().map(at).product(),
+                (Function::Largest, list) => fold(list.iter().map(at), f64::max),
+                (Function::Smallest, list) => fold(list.iter().map(at), f64::min),
+                (function, [Expr::Name(name), a, b, step @ ..]) => {
+                    let step = step.first().and_then(at).unwrap_or(SECOND);
+                    over_time(*function, &measured.run, name, (at(a)?, at(b)?), step)
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// An expression over all runs of a scheme; none where no run defines it.
+    pub fn summary(
+        &self,
+        paper: &Paper,
+        experiment: usize,
+        case: Option<usize>,
+        scheme: &str,
+        expr: &Expr,
+    ) -> Option<(Summary, Vec<f64>)> {
+        let values: Vec<f64> = (self.of(experiment, case, scheme))
+            .filter_map(|m| self.value(paper, experiment, m, expr))
+            .filter(|v| v.is_finite())
+            .collect();
+        let (mean, sd) = mean_sd(&values)?;
+        Some((Summary { mean, sd, n: values.len() }, values))
+    }
+}
+
+fn fold(values: impl Iterator<Item = Option<f64>>, f: fn(f64, f64) -> f64) -> Option<f64> {
+    let all: Vec<f64> = values.collect::<Option<_>>()?;
+    all.into_iter().reduce(f)
+}
+
+/// Table, keys and column of a series' name; none if it has no such form.
+pub fn split(name: &str) -> Option<(Kind, Vec<&str>, &str)> {
+    let (head, metric) = name.rsplit_once('.')?;
+    let (table, key) = head.split_once('.').unwrap_or((head, ""));
+    let kind = Kind::ALL.into_iter().find(|k| k.name() == table)?;
+    let keys = match (kind, key) {
+        (Kind::Network, "") => Vec::new(),
+        (_, "") | (Kind::Network, _) => return None,
+        (Kind::Consumers | Kind::Links, key) => vec![key],
+        // The node ends where the path begins to name nodes, the prefix begins with a slash.
+        (Kind::Paths, key) => {
+            let before = key.find('>')?;
+            let at = key[..before].rfind('.')?;
+            vec![&key[..at], &key[at + 1..]]
+        }
+        (Kind::Shares, key) => {
+            let at = key.find("./")?;
+            let end = at + 1 + key[at + 1..].find('>').and_then(|to| key[at + 1..at + 1 + to].rfind('.'))?;
+            vec![&key[..at], &key[at + 1..end], &key[end + 1..]]
+        }
+    };
+    Some((kind, keys, metric))
+}
+
+/// A series of a run by its name.
+pub fn series<'a>(run: &'a Run, name: &str) -> Option<&'a [f64]> {
+    let (kind, keys, metric) = split(name)?;
+    run.series.get(kind, &keys, metric)
+}
+
+/// The bins of a series that lie wholly between two times.
+pub fn between(values: &[f64], bin_s: f64, from: f64, to: f64) -> &[f64] {
+    let first = ((from / bin_s - 1e-6).ceil().max(0.0) as usize).min(values.len());
+    let end = ((to / bin_s + 1e-6).floor().max(0.0) as usize).clamp(first, values.len());
+    &values[first..end]
+}
+
+fn finite(values: &[f64]) -> Vec<f64> {
+    values.iter().copied().filter(|v| v.is_finite()).collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    mean_sd(&finite(values)).map(|(mean, _)| mean)
+}
+
+fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
+    let width = run.series.bin_s;
+    let by = ((step / width).round() as usize).max(1);
+    if function == Function::Jain {
+        let (_, keys, metric) = split(name)?;
+        let means = run.series.table(Kind::Consumers).iter().filter(|r| keys[0] == "*" || r.key[0] == keys[0]);
+        let means: Vec<f64> = means
+            .map(|r| {
+                let values = run.series.get(Kind::Consumers, &[&r.key[0]], metric)?;
+                mean(between(values, width, a, b))
+            })
+            .collect::<Option<_>>()?;
+        return jain(&means);
+    }
+    let values = series(run, name)?;
+    if function == Function::Convergence {
+        let seconds = rebin(values, by);
+        let at = convergence(&seconds, a, b).unwrap_or(seconds.len());
+        return (!seconds.is_empty()).then_some(at as f64 * by as f64 * width);
+    }
+    let values = between(values, width, a, b);
+    match function {
+        Function::Mean => mean(values),
+        Function::Highest => finite(values).into_iter().reduce(f64::max),
+        Function::Lowest => finite(values).into_iter().reduce(f64::min),
+        Function::Total => Some(finite(values).iter().sum()),
+        Function::Variation => {
+            let (mean, sd) = mean_sd(&finite(&rebin(values, by)))?;
+            (mean != 0.0).then(|| sd.unwrap_or(0.0) / mean)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Rows, Series};
+
+    #[test]
+    fn names_of_series_split_into_table_keys_and_column() {
+        assert_eq!(split("network.jain"), Some((Kind::Network, vec![], "jain")));
+        assert_eq!(split("links.R1>R2.queue_ms"), Some((Kind::Links, vec!["R1>R2"], "queue_ms")));
+        let path = split("paths.C.1.P1>R1>C.1.goodput_mbps").map(|s| s.1);
+        assert_eq!(path, Some(vec!["C.1", "P1>R1>C.1"]));
+        let share = split("shares.R1./a.b/c.R1>R4.share").map(|s| s.1);
+        assert_eq!(share, Some(vec!["R1", "/a.b/c", "R1>R4"]));
+        assert_eq!(split("consumers.goodput_mbps"), None);
+        assert_eq!(split("goodput_mbps"), None);
+    }
+
+    fn run() -> Run {
+        let mut series = Series { bin_s: 0.5, ..Series::default() };
+        let row = |name: &str, values: &[f64]| Rows { key: vec![name.into()], columns: vec![values.to_vec()] };
+        let ramp = [0.0, 2.0, 4.0, f64::NAN, 8.0, 8.0, 8.0, 8.0];
+        series.tables[Kind::Consumers as usize] = vec![row("A", &ramp), row("B", &[0.0; 8])];
+        Run { series, ..Run::default() }
+    }
+
+    #[test]
+    fn functions_of_a_series_take_the_bins_between_their_times() {
+        let value = |f, a, b| over_time(f, &run(), "consumers.A.goodput_mbps", (a, b), 1.0);
+        assert_eq!(value(Function::Mean, 0.0, 1.5), Some(2.0));
+        assert_eq!(value(Function::Mean, 1.0, 2.5), Some(6.0));
+        assert_eq!(value(Function::Highest, 0.0, 1.5), Some(4.0));
+        assert_eq!(value(Function::Lowest, 0.5, 9.0), Some(2.0));
+        assert_eq!(value(Function::Total, 0.0, 4.0), Some(38.0));
+        assert_eq!(value(Function::Mean, 5.0, 9.0), None);
+        assert_eq!(value(Function::Variation, 2.0, 4.0), Some(0.0));
+        // Seconds 1, 4, 8, 8: within 10 % of the last half's 8 from second 2 on.
+        assert_eq!(value(Function::Convergence, 0.1, 0.5), Some(2.0));
+        let coarse = over_time(Function::Convergence, &run(), "consumers.A.goodput_mbps", (0.1, 0.5), 2.0);
+        assert_eq!(coarse, Some(2.0));
+        // A consumer alone while the other gets nothing has a Jain index of one half.
+        let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
+        assert_eq!(jain, Some(0.5));
+    }
+}

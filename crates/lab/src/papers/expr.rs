@@ -1,0 +1,253 @@
+//! Expressions of `published.toml`: a metric's dotted name, or functions of such names.
+//!
+//! `consumers.C1.goodput_mbps`, `mean(links.B>A.queue_ms, 20, 50)`, `ratio(goodput_mbps@rp-abc, goodput_mbps@pcon)`.
+//! `@SCHEME` or `@EXPERIMENT:SCHEME` takes a value from the run with the same seed and case there.
+
+use std::fmt;
+
+/// What an expression computes. Series are named `TABLE.KEY.METRIC` as in a result folder's CSV files; times are in s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// `mean(series, from, to)` over the bins in between.
+    Mean,
+    /// `highest(series, from, to)`.
+    Highest,
+    /// `lowest(series, from, to)`.
+    Lowest,
+    /// `total(series, from, to)`: sum of the bins, for counts such as marks.
+    Total,
+    /// `variation(series, from, to)`: standard deviation over mean of the 1 s means.
+    Variation,
+    /// `jain(consumers.*.goodput_mbps, from, to)`: Jain index of the means; `*` is every consumer.
+    Jain,
+    /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band` of
+    /// the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too short.
+    /// A fourth argument takes means over so many s.
+    Convergence,
+    /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
+    Event,
+    /// `ratio(a, b)`.
+    Ratio,
+    /// `difference(a, b)` = a − b.
+    Difference,
+    /// `sum(a, b, …)`.
+    Sum,
+    /// `product(a, b, …)`.
+    Product,
+    /// `largest(a, b, …)`.
+    Largest,
+    /// `smallest(a, b, …)`.
+    Smallest,
+}
+
+/// Arguments of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signature {
+    /// A series, then two numbers; a third for [`Function::Convergence`].
+    Series,
+    /// An event key, then at most one number.
+    Event,
+    /// So many expressions at least, and at most.
+    Values(usize, usize),
+}
+
+impl Function {
+    /// All functions with their names.
+    pub const ALL: [(&'static str, Function); 14] = [
+        ("mean", Function::Mean),
+        ("highest", Function::Highest),
+        ("lowest", Function::Lowest),
+        ("total", Function::Total),
+        ("variation", Function::Variation),
+        ("jain", Function::Jain),
+        ("convergence", Function::Convergence),
+        ("event", Function::Event),
+        ("ratio", Function::Ratio),
+        ("difference", Function::Difference),
+        ("sum", Function::Sum),
+        ("product", Function::Product),
+        ("largest", Function::Largest),
+        ("smallest", Function::Smallest),
+    ];
+
+    /// What it takes.
+    pub fn signature(self) -> Signature {
+        match self {
+            Function::Mean
+            | Function::Highest
+            | Function::Lowest
+            | Function::Total
+            | Function::Variation
+            | Function::Jain
+            | Function::Convergence => Signature::Series,
+            Function::Event => Signature::Event,
+            Function::Ratio | Function::Difference => Signature::Values(2, 2),
+            Function::Sum | Function::Product | Function::Largest | Function::Smallest => Signature::Values(1, 16),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        Function::ALL.iter().find(|f| f.1 == self).map_or("?", |f| f.0)
+    }
+}
+
+/// Where a value is taken from when not from the entry's own run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Another experiment; none stays in the same.
+    pub experiment: Option<String>,
+    /// Another scheme.
+    pub scheme: String,
+}
+
+/// A parsed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// A constant.
+    Number(f64),
+    /// A metric, a series or an event key, by position.
+    Name(String),
+    /// A function of others.
+    Call(Function, Vec<Expr>),
+    /// The same in another run.
+    At(Box<Expr>, Target),
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Number(x) => write!(f, "{x}"),
+            Expr::Name(name) => f.write_str(name),
+            Expr::Call(function, arguments) => {
+                write!(f, "{}(", function.name())?;
+                for (i, argument) in arguments.iter().enumerate() {
+                    write!(f, "{}{argument}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str(")")
+            }
+            Expr::At(inner, Target { experiment: Some(experiment), scheme }) => {
+                write!(f, "{inner}@{experiment}:{scheme}")
+            }
+            Expr::At(inner, Target { experiment: None, scheme }) => write!(f, "{inner}@{scheme}"),
+        }
+    }
+}
+
+/// Reads an expression.
+///
+/// # Errors
+/// What is wrong with it, in a sentence.
+pub fn parse(text: &str) -> Result<Expr, String> {
+    let mut parser = Parser { rest: text };
+    let expr = parser.expr(0)?;
+    parser.skip();
+    match parser.rest {
+        "" => Ok(expr),
+        rest => Err(format!("\"{rest}\" is left over at the end")),
+    }
+}
+
+struct Parser<'t> {
+    rest: &'t str,
+}
+
+/// Nesting beyond this is no expression anybody wrote.
+const DEEPEST: usize = 16;
+
+impl<'t> Parser<'t> {
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        self.skip();
+        match self.rest.strip_prefix(c) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn word(&mut self) -> Result<&'t str, String> {
+        self.skip();
+        let end = self.rest.find(|c: char| c.is_whitespace() || "(),@".contains(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        match word {
+            "" if rest.is_empty() => Err("the expression ends too early".into()),
+            "" => Err(format!("a name or number is missing before \"{rest}\"")),
+            word => Ok(word),
+        }
+    }
+
+    fn expr(&mut self, depth: usize) -> Result<Expr, String> {
+        if depth > DEEPEST {
+            return Err("the expression is nested too deeply".into());
+        }
+        let word = self.word()?;
+        let mut expr = if self.eat('(') {
+            let Some((_, function)) = Function::ALL.iter().find(|f| f.0 == word) else {
+                let known: Vec<&str> = Function::ALL.iter().map(|f| f.0).collect();
+                return Err(format!("there is no function \"{word}\"; there are: {}", known.join(", ")));
+            };
+            let mut arguments = vec![self.expr(depth + 1)?];
+            while self.eat(',') {
+                arguments.push(self.expr(depth + 1)?);
+            }
+            if !self.eat(')') {
+                return Err(format!("{word}( is not closed"));
+            }
+            Expr::Call(*function, arguments)
+        } else {
+            match word.parse::<f64>() {
+                Ok(x) if x.is_finite() => Expr::Number(x),
+                _ => Expr::Name(word.to_owned()),
+            }
+        };
+        if self.eat('@') {
+            let target = self.word()?;
+            let (experiment, scheme) = match target.split_once(':') {
+                Some((experiment, scheme)) => (Some(experiment.to_owned()), scheme),
+                None => (None, target),
+            };
+            expr = Expr::At(Box::new(expr), Target { experiment, scheme: scheme.to_owned() });
+        }
+        Ok(expr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_print_as_they_are_written() {
+        for text in [
+            "goodput_mbps",
+            "consumers.C1.paths.P1>R1>C1.goodput_mbps",
+            "mean(links.B>A.queue_ms, 20, 50)",
+            "ratio(convergence(consumers.C1.goodput_mbps, 0.1, 0.25)@rp-abc, largest(a, b)@active:rp-a)",
+            "shares.R1./c1.R1>R4",
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn slips_in_expressions_are_named() {
+        for (text, part) in [
+            ("", "ends too early"),
+            ("mean(a, 1", "not closed"),
+            ("men(a, 1, 2)", "no function \"men\""),
+            ("a b", "left over"),
+            ("sum(, a)", "missing"),
+            ("a@", "ends too early"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(parse(&"sum(".repeat(1000)).unwrap_err().contains("deep"));
+    }
+}

@@ -1,0 +1,97 @@
+//! `[[figure]]` of `published.toml`.
+
+use super::expr::Expr;
+use super::model::{Drawing, Figure, Panel};
+use super::read::{Reader, tables, texts};
+use crate::scenario::Place;
+use crate::scenario::fields::Fields;
+use crate::scenario::tree::{Item, Table, Value};
+
+/// Reads a figure; none if it is wrong, which is then reported.
+pub(super) fn read(reader: &Reader<'_>, table: &Table, at: &Place) -> Option<Figure> {
+    let f = Fields::new(table, "this figure", at, reader.found);
+    let id = f.required::<String>("id", "\"fig5\"");
+    let source = f.required::<String>("where", "\"Figure 5\"");
+    let title = f.required::<String>("title", "\"Throughput\"");
+    let caption = f.get::<String>("caption").unwrap_or_default();
+    let y = f.required::<String>("y", "\"throughput (Mbit/s)\"");
+    let lines = f.word("kind", &[("lines", true), ("bars", false)]);
+    if lines.is_none() {
+        f.missing("kind", "\"lines\"");
+    }
+    let to = f.get::<f64>("to");
+    let bin = f.get::<f64>("bin");
+    let y_range = f.item("y-range").and_then(|item| range(reader, item));
+    f.item("panel");
+    f.finish();
+    let lines = lines?;
+    let panels: Vec<Panel> = tables(table, "panel").filter_map(|(t, at)| panel(reader, t, at, lines)).collect();
+    if panels.is_empty() {
+        reader.found.error(at, "this figure has no panel", "add [[figure.panel]] with what it draws");
+        return None;
+    }
+    let kind = match lines {
+        true => Drawing::Lines { to: to.unwrap_or(f64::INFINITY), bin: bin.unwrap_or(1.0) },
+        false => Drawing::Bars,
+    };
+    Some(Figure { id: id?, source: source?, title: title?, caption, y: y?, y_range, kind, panels })
+}
+
+fn range(reader: &Reader<'_>, item: &Item) -> Option<(f64, f64)> {
+    let number = |item: &Item| match item.value {
+        Value::Int(n) => Some(n as f64),
+        Value::Float(x) => Some(x),
+        _ => None,
+    };
+    let read = match &item.value {
+        Value::List(list) => match list.as_slice() {
+            [a, b] => number(a).zip(number(b)).filter(|(a, b)| a < b),
+            _ => None,
+        },
+        _ => None,
+    };
+    if read.is_none() {
+        reader.found.error(&item.at, "this is no range", "write y-range = [0, 1]");
+    }
+    read
+}
+
+fn panel(reader: &Reader<'_>, table: &Table, at: &Place, lines: bool) -> Option<Panel> {
+    let f = Fields::new(table, "this panel", at, reader.found);
+    let title = f.get::<String>("title").unwrap_or_default();
+    let place = reader.experiment(&f);
+    let schemes = f.item("schemes");
+    let items = f.item("items").map(|item| texts(item, reader.found)).unwrap_or_default();
+    if schemes.is_none() {
+        f.missing("schemes", "[\"pcon\"]");
+    }
+    if items.is_empty() {
+        f.missing("items", "[\"C1 = consumers.C1.goodput_mbps\"]");
+    }
+    f.item("marks");
+    // Panels of lines share their axis.
+    let y_range = if lines { None } else { f.item("y-range").and_then(|item| range(reader, item)) };
+    f.finish();
+    let (experiment, case) = place?;
+    let schemes = reader.schemes(schemes, experiment);
+    let read = |(text, at): &(String, Place)| {
+        let (label, text) = text.split_once('=').map_or(("", text.as_str()), |(l, t)| (l.trim(), t.trim()));
+        let expr = match lines {
+            true => {
+                reader.wrong(at, reader.resolver.series(experiment, text))?;
+                Expr::Name(text.to_owned())
+            }
+            false => reader.expr(text, at, experiment)?,
+        };
+        Some((label.to_owned(), expr))
+    };
+    let items = items.iter().filter_map(read).collect();
+    let marks = tables(table, "marks").filter_map(|(t, at)| {
+        let f = Fields::new(t, "this mark", at, reader.found);
+        let (value, label) = (f.required::<f64>("value", "0.75"), f.get::<String>("label").unwrap_or_default());
+        f.finish();
+        Some((value?, label))
+    });
+    let marks = marks.collect();
+    Some(Panel { title, experiment, case, schemes, items, marks, y_range })
+}

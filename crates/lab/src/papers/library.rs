@@ -1,0 +1,89 @@
+//! Where papers come from: those carried in the binary, or a folder.
+
+use crate::scenario::diag::suggest;
+use crate::scenario::{Place, Problems};
+use include_dir::{Dir, include_dir};
+use std::path::{Path, PathBuf};
+
+static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
+
+/// The file that makes a folder a paper.
+pub const PUBLISHED: &str = "published.toml";
+/// Its companion for readers.
+pub const PAGE: &str = "page.md";
+
+/// A paper's folder.
+#[derive(Clone, Debug)]
+pub enum Folder {
+    /// Carried in the binary, by name.
+    Shipped(&'static str),
+    /// On disk.
+    Disk(PathBuf),
+}
+
+/// Names of the papers that come with the program, in alphabetical order.
+pub fn names() -> Vec<&'static str> {
+    let name = |dir: &Dir<'static>| dir.path().to_str().filter(|_| dir.get_file(dir.path().join(PUBLISHED)).is_some());
+    let mut names: Vec<&str> = SHIPPED.dirs().filter_map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+impl Folder {
+    /// A shipped paper by its name, or any folder with a `published.toml`.
+    ///
+    /// # Errors
+    /// If there is neither; names those that exist.
+    pub fn find(name: &str) -> Result<Folder, Problems> {
+        if let Some(shipped) = names().into_iter().find(|n| *n == name) {
+            return Ok(Folder::Shipped(shipped));
+        }
+        let path = Path::new(name);
+        if path.join(PUBLISHED).is_file() {
+            return Ok(Folder::Disk(path.to_path_buf()));
+        }
+        let help = format!("{}; or give the path of a folder with a {PUBLISHED}", suggest(name, "papers", names()));
+        Err(Problems::one(Place::whole(name), "no paper is called this", help))
+    }
+
+    /// The paper's name: that of the folder.
+    pub fn name(&self) -> String {
+        match self {
+            Folder::Shipped(name) => (*name).to_owned(),
+            Folder::Disk(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                path.file_name().map_or_else(|| "paper".into(), |n| n.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    /// What errors call a file of it.
+    pub fn shown(&self, file: &str) -> String {
+        match self {
+            Folder::Shipped(name) => format!("papers/{name}/{file}"),
+            Folder::Disk(path) => path.join(file).display().to_string(),
+        }
+    }
+
+    /// Where files named by its files lie.
+    pub fn base(&self) -> PathBuf {
+        match self {
+            Folder::Shipped(_) => PathBuf::new(),
+            Folder::Disk(path) => path.clone(),
+        }
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// If there is none, or it is no text.
+    pub fn text(&self, file: &str) -> Result<String, String> {
+        match self {
+            Folder::Shipped(name) => {
+                let found = SHIPPED.get_file(format!("{name}/{file}")).and_then(|f| f.contents_utf8());
+                found.map(str::to_owned).ok_or_else(|| "there is no such file".into())
+            }
+            Folder::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Published evaluations, run again and compared: published, measured, spread, verdict.
+//!
+//! A paper is a folder with `published.toml` (what was published and how it is measured), scenario files, and `page.md`
+//! (what is open, what was chosen, what differs). Published numbers are targets, never inputs of a run.
+//! The format is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
+
+pub mod coupled;
+pub mod eval;
+pub mod expr;
+mod figures;
+pub mod library;
+pub mod model;
+mod read;
+mod report;
+pub mod resolve;
+mod run;
+pub mod text;
+pub mod trends;
+pub mod verdict;
+
+pub use library::Folder;
+pub use model::Paper;
+pub use read::paper as read;
+pub use report::{page, write};
+pub use run::{Results, count, run};
+pub use verdict::{Judged, Verdict, judge};

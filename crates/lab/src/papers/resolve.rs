@@ -1,0 +1,243 @@
+//! Whether the names in an expression exist in the scenario that it is about.
+
+use super::eval::{QUEUEING, split};
+use super::expr::{Expr, Function, Signature};
+use super::model::{Case, Experiment};
+use crate::experiment::describe;
+use crate::results::{ConsumerRun, Distribution, Kind, LinkRun, Run};
+use crate::scenario::diag::suggest;
+use std::collections::BTreeSet;
+
+/// Every metric that a run of the scenario can have, paths and forwarding shares left out.
+pub fn scalars(case: &Case) -> BTreeSet<String> {
+    let scenario = describe(&case.scenario);
+    let some = || {
+        let d = Distribution {
+            n: 1,
+            mean: 1.0,
+            sd: 0.0,
+            min: 1.0,
+            q1: 1.0,
+            p50: 1.0,
+            q3: 1.0,
+            p90: 1.0,
+            p99: 1.0,
+            max: 1.0,
+        };
+        Some(d)
+    };
+    let consumer = |name: &str| ConsumerRun {
+        name: name.into(),
+        goodput_mbps: 0.0,
+        payload_bits: 0,
+        active_s: 0.0,
+        delay_ms: some(),
+        rtt_ms: some(),
+        completion_s: Some(1.0),
+        convergence_s: Some(1.0),
+        interests: 0,
+        retransmissions: 0,
+        segments: 0,
+        duplicates: 0,
+        in_order: 0,
+        out_of_order: 0,
+        marks: 0,
+        nacks: 0,
+        timeouts: 0,
+        decreases: 0,
+        window_mean: Some(1.0),
+        paths: Vec::new(),
+    };
+    let link = |name: &str| LinkRun {
+        name: name.into(),
+        utilization: 0.0,
+        utilization_data: 0.0,
+        utilization_interests: 0.0,
+        queue_ms: 0.0,
+        queue_max_ms: 0.0,
+        queue_packets: 0.0,
+        queue_max_packets: 0,
+        loss_mbps: 0.0,
+        marks: 0,
+        interest_marks: 0,
+        nacks: 0,
+        drops: Default::default(),
+    };
+    let run = Run {
+        jain: Some(1.0),
+        delay_ms: some(),
+        bottleneck_utilization: Some(1.0),
+        bottleneck_queue_ms: Some(1.0),
+        consumers: scenario.consumers.iter().map(|c| consumer(&c.name)).collect(),
+        links: scenario.links.iter().map(|l| link(&l.name)).collect(),
+        ..Run::default()
+    };
+    run.scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
+}
+
+/// Checks names against one experiment, or against the one a target names.
+pub struct Resolver<'a> {
+    experiments: &'a [Experiment],
+    known: Vec<BTreeSet<String>>,
+}
+
+/// What is wrong, and the remedy.
+pub type Wrong = (String, String);
+
+impl<'a> Resolver<'a> {
+    /// For these experiments.
+    pub fn new(experiments: &'a [Experiment]) -> Resolver<'a> {
+        // The cases of an experiment differ in values, not in names.
+        let known = experiments.iter().map(|e| e.cases.first().map(scalars).unwrap_or_default()).collect();
+        Resolver { experiments, known }
+    }
+
+    /// The experiment called `id`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn experiment(&self, id: &str) -> Result<usize, Wrong> {
+        let ids = || self.experiments.iter().map(|e| e.id.as_str());
+        ids()
+            .position(|e| e == id)
+            .ok_or_else(|| (format!("there is no experiment \"{id}\""), suggest(id, "experiments", ids())))
+    }
+
+    /// Whether the experiment runs the scheme.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn scheme(&self, experiment: usize, scheme: &str) -> Result<(), Wrong> {
+        let run = &self.experiments[experiment];
+        let names = || run.schemes.iter().map(|s| s.name.as_str());
+        match names().any(|n| n == scheme) {
+            true => Ok(()),
+            false => Err((
+                format!("experiment {} does not run \"{scheme}\"", run.id),
+                suggest(scheme, "its schemes", names()),
+            )),
+        }
+    }
+
+    /// Checks an expression whose value is a number.
+    ///
+    /// # Errors
+    /// The first name or argument that is wrong.
+    pub fn value(&self, experiment: usize, expr: &Expr) -> Result<(), Wrong> {
+        match expr {
+            Expr::Number(_) => Ok(()),
+            Expr::Name(name) => self.scalar(experiment, name),
+            Expr::At(inner, target) => {
+                let there = target.experiment.as_ref().map_or(Ok(experiment), |id| self.experiment(id))?;
+                self.scheme(there, &target.scheme)?;
+                self.value(there, inner)
+            }
+            Expr::Call(function, arguments) => self.call(experiment, *function, arguments, expr),
+        }
+    }
+
+    fn call(&self, experiment: usize, function: Function, arguments: &[Expr], whole: &Expr) -> Result<(), Wrong> {
+        let form = |what: &str| Err((format!("{whole} must be {what}"), "see docs/reproductions.md".to_owned()));
+        match (function.signature(), arguments) {
+            (Signature::Series, [Expr::Name(name), Expr::Number(_), Expr::Number(_), step @ ..])
+                if step.is_empty()
+                    || (function == Function::Convergence && matches!(step, [Expr::Number(s)] if *s > 0.0)) =>
+            {
+                let many = function == Function::Jain;
+                match many && name.starts_with("consumers.*.") {
+                    true => self.column(Kind::Consumers, name.rsplit('.').next().unwrap_or_default()),
+                    false => self.series(experiment, name),
+                }
+            }
+            (Signature::Series, _) => form("a function of a series and two numbers"),
+            (Signature::Event, [Expr::Name(_)] | [Expr::Name(_), Expr::Number(_)]) => Ok(()),
+            (Signature::Event, _) => form("event(key) or event(key, number)"),
+            (Signature::Values(least, most), list) if (least..=most).contains(&list.len()) => {
+                list.iter().try_for_each(|e| self.value(experiment, e))
+            }
+            (Signature::Values(least, most), _) if least == most => form(&format!("a function of {least} values")),
+            (Signature::Values(..), _) => form("a function of 1 to 16 values"),
+        }
+    }
+
+    fn scalar(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+        let known = &self.known[experiment];
+        if known.contains(name) {
+            return Ok(());
+        }
+        let at = |key: &'static str| name.split(key).nth(1).and_then(|rest| rest.strip_suffix(".goodput_mbps"));
+        if let Some(rest) = name.strip_prefix("shares.") {
+            return self.series(experiment, &format!("shares.{rest}.share"));
+        }
+        if let (Some(path), Some(consumer)) = (at(".paths."), name.strip_prefix("consumers.")) {
+            let consumer = consumer.split(".paths.").next().unwrap_or_default();
+            return self.series(experiment, &format!("paths.{consumer}.{path}.goodput_mbps"));
+        }
+        Err((format!("no run has a metric \"{name}\""), suggest(name, "metrics", known.iter().map(String::as_str))))
+    }
+
+    fn column(&self, kind: Kind, metric: &str) -> Result<(), Wrong> {
+        match kind.metrics().contains(&metric) {
+            true => Ok(()),
+            false => {
+                let help = suggest(metric, "its columns", kind.metrics().iter().copied());
+                Err((format!("the table {} has no column \"{metric}\"", kind.name()), help))
+            }
+        }
+    }
+
+    /// Checks the name of a series.
+    ///
+    /// # Errors
+    /// If its table, what it is about, or its column does not exist.
+    pub fn series(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+        let Some((kind, keys, metric)) = split(name) else {
+            let help = "write TABLE.KEY.COLUMN such as consumers.C1.goodput_mbps, links.A>B.queue_ms or network.jain";
+            return Err((format!("\"{name}\" is no series"), help.into()));
+        };
+        self.column(kind, metric)?;
+        let Some(case) = self.experiments[experiment].cases.first() else { return Ok(()) };
+        let scenario = describe(&case.scenario);
+        let consumers = || scenario.consumers.iter().map(|c| c.name.as_str());
+        let links = || scenario.links.iter().map(|l| l.name.as_str());
+        let nodes = || scenario.nodes.iter().map(|n| n.name.as_str());
+        let prefixes = || scenario.prefixes.iter().map(String::as_str);
+        let among = |what: &str, name: &str, names: &mut dyn Iterator<Item = &str>| {
+            let names: Vec<&str> = names.collect();
+            match names.contains(&name) {
+                true => Ok(()),
+                false => {
+                    Err((format!("the scenario has no {what} \"{name}\""), suggest(name, &format!("{what}s"), names)))
+                }
+            }
+        };
+        match (kind, keys.as_slice()) {
+            (Kind::Consumers, [name]) => among("consumer", name, &mut consumers()),
+            (Kind::Links, [name]) => among("link direction", name, &mut links()),
+            (Kind::Paths, [consumer, path]) => {
+                among("consumer", consumer, &mut consumers())?;
+                let hops: Vec<&str> = path.split('>').collect();
+                hops.windows(2).try_for_each(|w| among("link direction", &format!("{}>{}", w[0], w[1]), &mut links()))
+            }
+            (Kind::Shares, [node, prefix, link]) => {
+                among("node", node, &mut nodes())?;
+                among("prefix", prefix, &mut prefixes())?;
+                among("link direction", link, &mut links())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The event keys an expression needs.
+pub fn event_keys(expr: &Expr) -> Vec<String> {
+    match expr {
+        Expr::Call(Function::Event, arguments) => match arguments.first() {
+            Some(Expr::Name(key)) => vec![key.clone()],
+            _ => Vec::new(),
+        },
+        Expr::Call(_, arguments) => arguments.iter().flat_map(event_keys).collect(),
+        Expr::At(inner, _) => event_keys(inner),
+        _ => Vec::new(),
+    }
+}

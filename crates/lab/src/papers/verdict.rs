@@ -1,0 +1,242 @@
+//! What a measured value says of a published one.
+//!
+//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would call the same and is
+//!   fixed in the data before the first run. 2·sd/√n is what the seeds leave open about our own mean (two standard
+//!   errors, about 95 %); it shrinks as seeds are added, so that noise cannot buy a verdict. For a trend: it shows in at
+//!   least four of five runs.
+//! - **ordering holds**: for an ordering, every difference it speaks of, taken run by run, has the stated sign and a mean
+//!   beyond two standard errors. For a number that is missed: the ordering it names holds.
+//! - **not reproduced**: anything else, also when nothing could be measured.
+
+use super::eval::{Runs, between, series};
+use super::expr::Expr;
+use super::model::{Entry, Kind, Paper, Rule};
+use crate::metrics::mean_sd;
+use crate::results::Summary;
+use serde::Serialize;
+
+/// The three verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// The number is met, or the trend shows.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// The order is met.
+    #[serde(rename = "ordering holds")]
+    OrderingHolds,
+    /// Neither.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+}
+
+impl Verdict {
+    /// As text.
+    pub fn text(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::OrderingHolds => "ordering holds",
+            Verdict::NotReproduced => "not reproduced",
+        }
+    }
+}
+
+/// An entry with what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Id of the entry.
+    pub id: String,
+    /// Table, figure or section.
+    #[serde(rename = "where")]
+    pub source: String,
+    /// The scheme, or all that are compared.
+    pub scheme: String,
+    /// What is measured, in words.
+    pub metric: String,
+    /// Unit of the numbers.
+    pub unit: String,
+    /// The published number; none where the paper makes a statement without one.
+    pub published: Option<f64>,
+    /// Mean over runs: of the metric; of the smallest margin of an ordering; the fraction of runs that show a trend.
+    pub mean: Option<f64>,
+    /// Sample standard deviation; none with one run.
+    pub sd: Option<f64>,
+    /// Runs behind it.
+    pub n: usize,
+    /// In the entry's unit; none for statements.
+    pub tolerance: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What to know about it.
+    pub note: String,
+}
+
+/// Two standard errors of a mean; none with one value.
+fn doubt(s: &Summary) -> Option<f64> {
+    s.sd.map(|sd| 2.0 * sd / (s.n as f64).sqrt())
+}
+
+/// Judges every entry of a paper.
+pub fn judge(paper: &Paper, runs: &Runs) -> Vec<Judged> {
+    let mut all: Vec<Judged> = paper.entries.iter().map(|e| one(paper, runs, e)).collect();
+    let held: Vec<String> = all.iter().filter(|j| j.verdict == Verdict::OrderingHolds).map(|j| j.id.clone()).collect();
+    for (entry, judged) in paper.entries.iter().zip(&mut all) {
+        if let Kind::Number { ordering: Some(id), .. } = &entry.kind
+            && judged.verdict == Verdict::NotReproduced
+            && judged.n > 0
+            && held.contains(id)
+        {
+            judged.verdict = Verdict::OrderingHolds;
+            add(&mut judged.note, format!("of ordering {id}"));
+        }
+    }
+    all
+}
+
+fn add(note: &mut String, more: String) {
+    if !note.is_empty() {
+        note.push_str("; ");
+    }
+    note.push_str(&more);
+}
+
+fn one(paper: &Paper, runs: &Runs, entry: &Entry) -> Judged {
+    let mut judged = Judged {
+        id: entry.id.clone(),
+        source: entry.source.clone(),
+        scheme: entry.scheme.clone(),
+        metric: entry.label.clone(),
+        unit: entry.unit.clone(),
+        published: None,
+        mean: None,
+        sd: None,
+        n: 0,
+        tolerance: None,
+        verdict: Verdict::NotReproduced,
+        note: entry.note.clone(),
+    };
+    if let Some(fitted) = &entry.fitted {
+        add(&mut judged.note, format!("cannot confirm, fitted on this: {fitted}"));
+    }
+    match &entry.kind {
+        Kind::Number { metric, published, tolerance, .. } => {
+            judged.published = Some(*published);
+            judged.tolerance = Some(*tolerance);
+            if let Some((s, _)) = runs.summary(paper, entry.experiment, entry.case, &entry.scheme, metric) {
+                put(&mut judged, &s);
+                let off = (s.mean - published).abs();
+                let doubt = doubt(&s).unwrap_or(0.0);
+                // A hair of room, so that a tolerance met exactly is met.
+                if off <= tolerance.max(doubt) * (1.0 + 1e-9) {
+                    judged.verdict = Verdict::Reproduced;
+                    if off > *tolerance {
+                        add(&mut judged.note, "inside two standard errors, outside the tolerance".into());
+                    }
+                }
+            }
+        }
+        Kind::Ordering { items, rule } => ordering(paper, runs, entry, items, *rule, &mut judged),
+        Kind::Trend { trend, series: name, from, to } => {
+            let shown: Vec<f64> = (runs.of(entry.experiment, entry.case, &entry.scheme))
+                .filter_map(|m| {
+                    let values = series(&m.run, name)?;
+                    let width = m.run.series.bin_s;
+                    trend.holds(between(values, width, *from, *to), width)
+                })
+                .map(|holds| if holds { 1.0 } else { 0.0 })
+                .collect();
+            judged.unit = "of runs".into();
+            if let Some((mean, sd)) = mean_sd(&shown) {
+                put(&mut judged, &Summary { mean, sd, n: shown.len() });
+                if mean >= 0.8 {
+                    judged.verdict = Verdict::Reproduced;
+                }
+            }
+        }
+    }
+    if judged.n == 0 {
+        add(&mut judged.note, "not measured: undefined in every run".into());
+    }
+    judged
+}
+
+fn put(judged: &mut Judged, s: &Summary) {
+    (judged.mean, judged.sd, judged.n) = (Some(s.mean), s.sd, s.n);
+}
+
+fn ordering(paper: &Paper, runs: &Runs, entry: &Entry, items: &[(String, Expr)], rule: Rule, judged: &mut Judged) {
+    let sign = match rule {
+        Rule::Ascending => " < ",
+        Rule::Descending => " > ",
+        Rule::FirstSmallest => " < each of ",
+        Rule::FirstLargest => " > each of ",
+        Rule::Near(_) => " ≈ ",
+    };
+    let labels: Vec<&str> = items.iter().map(|i| i.0.as_str()).collect();
+    judged.scheme = match rule {
+        Rule::FirstSmallest | Rule::FirstLargest => format!("{}{sign}{}", labels[0], labels[1..].join(", ")),
+        _ => labels.join(sign),
+    };
+    // Any run of the experiment stands for its case and seed; the expressions say which schemes they mean.
+    let Some(scheme) = paper.experiments[entry.experiment].schemes.first() else { return };
+    let rows: Vec<Vec<f64>> = (runs.of(entry.experiment, entry.case, &scheme.name))
+        .filter_map(|m| items.iter().map(|(_, e)| runs.value(paper, entry.experiment, m, e)).collect())
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    let pairs: Vec<(usize, usize)> = match rule {
+        Rule::Ascending | Rule::Descending => (1..items.len()).map(|i| (i - 1, i)).collect(),
+        Rule::FirstSmallest | Rule::FirstLargest => (1..items.len()).map(|i| (0, i)).collect(),
+        Rule::Near(_) => (0..items.len()).flat_map(|i| (i + 1..items.len()).map(move |j| (i, j))).collect(),
+    };
+    // Margins are positive where the rule is met.
+    let margin = |row: &Vec<f64>, (i, j): (usize, usize)| match rule {
+        Rule::Ascending | Rule::FirstSmallest => row[j] - row[i],
+        Rule::Descending | Rule::FirstLargest => row[i] - row[j],
+        Rule::Near(within) => within * (row[i] + row[j]).abs() / 2.0 - (row[i] - row[j]).abs(),
+    };
+    let means: Vec<f64> =
+        (0..items.len()).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect();
+    let mut worst: Option<(Summary, f64)> = None;
+    // A difference of the wrong sign is worse than one that is not clear.
+    let rank = |(s, clear): &(Summary, f64)| if s.mean > 0.0 { (1.0, *clear) } else { (0.0, s.mean) };
+    for pair in pairs {
+        let (s, clear) = match rule {
+            // Likeness is of the means: run by run, noise alone would set two equal schemes apart.
+            Rule::Near(_) => {
+                let mean = margin(&means, pair);
+                (Summary { mean, sd: None, n: rows.len() }, mean)
+            }
+            _ => {
+                let values: Vec<f64> = rows.iter().map(|row| margin(row, pair)).collect();
+                let Some((mean, sd)) = mean_sd(&values) else { continue };
+                let s = Summary { mean, sd, n: values.len() };
+                (s, mean - doubt(&s).unwrap_or(0.0))
+            }
+        };
+        if worst.is_none_or(|w| rank(&(s, clear)) < rank(&w)) {
+            worst = Some((s, clear));
+        }
+    }
+    let Some((s, clear)) = worst else { return };
+    put(judged, &s);
+    if clear > 0.0 {
+        judged.verdict = Verdict::OrderingHolds;
+    } else if s.mean > 0.0 {
+        add(&mut judged.note, "in this order, but within two standard errors".into());
+    }
+    let text: Vec<String> = labels.iter().zip(&means).map(|(l, m)| format!("{l} {}", number(*m))).collect();
+    add(&mut judged.note, text.join(", "));
+}
+
+/// A number as tables show it: four significant digits at most, without trailing zeros where it is whole.
+pub fn number(x: f64) -> String {
+    let a = x.abs();
+    match a {
+        _ if !x.is_finite() => "–".into(),
+        _ if a >= 1000.0 || (x.fract() == 0.0 && a >= 10.0) || x == 0.0 => format!("{x:.0}"),
+        _ if a >= 100.0 => format!("{x:.1}"),
+        _ if a >= 1.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
