@@ -242,9 +242,11 @@ impl Egress {
         self.wire = Wire { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
         let counters = &mut self.counters;
         counters.count_started(kind, u64::from(size) * 8);
-        counters.sojourn_sum += u128::from(sojourn.nanos());
         counters.sojourn_count += 1;
-        counters.sojourn_max = counters.sojourn_max.max(sojourn);
+        if sojourn > Span::ZERO {
+            counters.sojourn_sum += u128::from(sojourn.nanos());
+            counters.sojourn_max = counters.sojourn_max.max(sojourn);
+        }
         verdict
     }
 
@@ -333,6 +335,11 @@ impl Egress {
         self.busy_until = staged.end;
         self.idle = false;
         let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);
+        if start == now && self.passive {
+            // The next look at the queue would find it gone, with no hook called on the way.
+            self.departs(kind, flow, size, now, start, trace);
+            return;
+        }
         self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
         self.ring_bytes += bytes;
         self.data += u32::from(kind == Kind::Data);

@@ -96,14 +96,15 @@ impl Way {
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        let entry = InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
+        // Built in each branch, so that the usual one writes it in its place in the ring.
+        let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
             let is_first = self.ring.is_empty();
-            self.ring.push_back(entry);
+            self.ring.push_back(entry());
             is_first
         } else {
-            self.send_impaired(entry);
+            self.send_impaired(entry());
             true
         }
     }
@@ -118,6 +119,7 @@ impl Way {
         self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss
     }
 
+    #[inline(never)]
     fn send_impaired(&mut self, mut entry: InFlight) {
         let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
         entry.lost = self.is_lost(entry.number);
