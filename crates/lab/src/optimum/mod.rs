@@ -14,7 +14,7 @@ mod lp;
 mod paths;
 mod waterfill;
 
-pub use coupled::{Coupling, coupled};
+pub use coupled::{Subflow, coupled};
 pub use waterfill::water_filling;
 
 use crate::results::Scenario;

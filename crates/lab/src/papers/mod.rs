@@ -4,7 +4,6 @@
 //! (what is open, what was chosen, what differs). Published numbers are targets, never inputs of a run.
 //! The format is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
 
-pub mod coupled;
 pub mod eval;
 pub mod expr;
 mod figures;

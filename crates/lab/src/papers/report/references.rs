@@ -1,7 +1,7 @@
 //! What ideal allocations would give: max-min fair, and coupled as MPTCP's linked increases.
 
 use crate::experiment::describe;
-use crate::papers::coupled::{Subflow, coupled};
+use crate::optimum::{Subflow, coupled};
 use crate::papers::expr::Expr;
 use crate::papers::model::Paper;
 use crate::papers::run::Results;
