@@ -12,9 +12,9 @@ pub enum DropCause {
     Overflow,
     /// The marker or queue discipline chose to.
     Marker,
-    /// The link lost it; never counted by a node.
+    /// The link lost it (its loss model); counted by the driver, never by a node.
     Loss,
-    /// The face was down, or the node crashed.
+    /// The face, its link or the node was down.
     Down,
     /// A loop, an exhausted hop limit, an unsolicited Data or NACK.
     Protocol,

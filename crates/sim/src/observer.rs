@@ -4,6 +4,7 @@
 //! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
 
 use ndnweir_core::units::{Bytes, Span, Time};
+pub use ndnweir_node::DropCause;
 
 /// A consumer application, numbered in the order of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,39 +45,6 @@ pub struct Delivery {
     pub retransmissions: u32,
     /// Whether every earlier segment had arrived before.
     pub in_order: bool,
-}
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum DropCause {
-    /// The egress queue was full.
-    Overflow,
-    /// The marker or queue discipline chose to.
-    Marker,
-    /// The link lost it (its loss model).
-    Loss,
-    /// The link or the node was down.
-    Down,
-    /// A loop, an exhausted hop limit or an unsolicited Data.
-    Protocol,
-    /// A table was full (PIT, hold queue).
-    Bound,
-    /// A shaper rejected it and no NACK could be sent.
-    Shaper,
-}
-
-impl DropCause {
-    /// Every cause, in the order of [`LinkCounters::drops`].
-    pub const ALL: [DropCause; 7] = [
-        DropCause::Overflow,
-        DropCause::Marker,
-        DropCause::Loss,
-        DropCause::Down,
-        DropCause::Protocol,
-        DropCause::Bound,
-        DropCause::Shaper,
-    ];
 }
 
 /// Running totals of one direction of a link since the start, and the state of its egress queue.
