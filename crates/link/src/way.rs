@@ -1,6 +1,6 @@
 //! One direction of a link: what is on its way, and what may happen to it there.
 
-use crate::network::Impairment;
+use crate::impairment::Impairment;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Span, Time};
