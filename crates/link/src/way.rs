@@ -148,6 +148,11 @@ impl Way {
         self.last_arrival = self.last_arrival.max(entry.arrival);
     }
 
+    /// The packet that arrives next, lost or not.
+    pub fn first(&self) -> Option<&InFlight> {
+        self.ring.front()
+    }
+
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Way::clear_first`].
     #[inline]
     pub fn arrive(&mut self) -> Option<&mut InFlight> {
