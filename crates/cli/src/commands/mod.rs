@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod explain;
+mod fwd;
 mod list;
 mod papers;
 mod report;
@@ -23,6 +24,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

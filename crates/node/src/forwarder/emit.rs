@@ -51,6 +51,7 @@ impl Forwarder {
             debug_assert!(false, "a packet leaves whose bytes are gone");
             return false;
         };
+        let incoming = self.faces.get(payload.incoming.index()).map(|face| face.number);
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return false };
         if packet.kind != Kind::Data {
             patch(&mut payload.wire, payload.nonce_at, &packet.nonce.to_be_bytes());
@@ -78,7 +79,7 @@ impl Forwarder {
             header.pit_token = self.tokens.take(packet.name, generation, id);
         }
         if face.tell_incoming {
-            header.incoming_face_id = Some(u64::from(payload.incoming.0));
+            header.incoming_face_id = incoming;
         }
         let before = frames.bytes.len();
         match &mut face.fragmenter {

@@ -25,6 +25,8 @@ pub struct FaceOptions {
     pub mark_kernel_queue: bool,
     /// Whether packets to it say by which face they came (NDNLPv2's IncomingFaceId); for local faces.
     pub tell_incoming: bool,
+    /// The number by which others know it, which IncomingFaceId carries.
+    pub number: u64,
 }
 
 /// What passed a face's link layer.
@@ -64,6 +66,7 @@ pub(super) struct Face {
     pub(super) marker: Option<AnyMarker>,
     pub(super) kernel_queue: Bytes,
     pub(super) tell_incoming: bool,
+    pub(super) number: u64,
     pub(super) counters: LinkCounters,
 }
 
@@ -85,6 +88,7 @@ impl Face {
             marker,
             kernel_queue: Bytes::ZERO,
             tell_incoming: options.tell_incoming,
+            number: options.number,
             counters: LinkCounters::default(),
         })
     }
