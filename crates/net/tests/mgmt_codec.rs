@@ -72,7 +72,8 @@ fn a_flag_means_nothing_unless_its_mask_says_so() {
 #[test]
 fn a_response_has_the_bytes_of_the_protocol() {
     let bytes = hex("65126602019467076e6f20666163656803690109");
-    let response = ControlResponse { code: 404, text: "no face".to_owned(), body: Some(ControlParameters::of_face(9)) };
+    let response =
+        ControlResponse { code: 404, text: "no face".to_owned(), body: Some(Box::new(ControlParameters::of_face(9))) };
     assert_eq!(response.encode(), bytes);
     assert_eq!(ControlResponse::decode(&bytes), Ok(response));
     assert_eq!(ControlResponse::decode(&hex("65026700")), Err(CodecError::Missing(102)));

@@ -170,7 +170,7 @@ pub struct ControlResponse {
     /// StatusText, for people.
     pub text: String,
     /// What was done.
-    pub body: Option<ControlParameters>,
+    pub body: Option<Box<ControlParameters>>,
 }
 
 impl ControlResponse {
@@ -183,7 +183,7 @@ impl ControlResponse {
     /// Done.
     #[must_use]
     pub fn ok(body: ControlParameters) -> ControlResponse {
-        ControlResponse { code: 200, text: "OK".to_owned(), body: Some(body) }
+        ControlResponse { code: 200, text: "OK".to_owned(), body: Some(Box::new(body)) }
     }
 
     /// Whether it was done.
@@ -222,7 +222,7 @@ impl ControlResponse {
         Ok(ControlResponse {
             code: u32::try_from(code).map_err(|_| CodecError::OutOfRange { typ: types::STATUS_CODE, value: code })?,
             text: required(text, types::STATUS_TEXT)?,
-            body,
+            body: body.map(Box::new),
         })
     }
 }
