@@ -2,7 +2,8 @@
 //!
 //! A command is accepted when
 //! - it comes over a local socket whose peer is the forwarder's owner ([`Requester::owner`]) and is signed: the socket
-//!   vouches for the sender, so a digest is enough, and a key that is not known here is no reason to refuse;
+//!   vouches for the sender, so a digest is enough, and a signature with a key that is not known here, which many
+//!   applications send, is left unchecked;
 //! - or it is signed by a trust anchor.
 //!
 //! Everything else is refused. Against replays, a command must carry a time within [`GRACE`] of the clock, and must not
@@ -79,8 +80,8 @@ impl TrustAnchor {
         let located = match (command.key_locator(), &self.name) {
             (Some(KeyLocator::Digest(digest)), _) => digest == self.digest,
             (Some(KeyLocator::Name(locator)), Some(name)) => name.as_view().is_prefix_of(locator),
-            (None, Some(_)) => false,
-            (_, None) => true,
+            (None, _) => false,
+            (Some(_), None) => true,
         };
         command.info().signature_type == typ && located
     }
@@ -190,6 +191,10 @@ impl Authority {
         if is_digest && command.verify(&DigestSha256).is_err() {
             return Err(Denied::BadSignature);
         }
+        // Where the key is must be said of all signatures but digests (packet specification, "KeyLocator").
+        if !is_digest && (!is_keyed(command.info().signature_type) || command.key_locator().is_none()) {
+            return Err(Denied::BadSignature);
+        }
         let source = if requester.local && requester.owner {
             Source::Face(requester.face_id)
         } else if is_digest {
@@ -230,6 +235,16 @@ impl Authority {
     pub fn face_gone(&mut self, face_id: u64) {
         self.seen.remove(&Source::Face(face_id));
     }
+}
+
+fn is_keyed(typ: SignatureType) -> bool {
+    [
+        SignatureType::SHA256_WITH_RSA,
+        SignatureType::SHA256_WITH_ECDSA,
+        SignatureType::HMAC_WITH_SHA256,
+        SignatureType::ED25519,
+    ]
+    .contains(&typ)
 }
 
 /// What is the same in a command and its replay, and cannot be changed without the key. The signature itself will not

@@ -1,6 +1,7 @@
 //! Management elements and command Interests, byte for byte. The expected bytes were put together by a separate
 //! script from the protocol's pages, with its own TLV writer and SHA-256.
 
+use crate::{hex, name};
 use ndnweir_net::mgmt::{
     CodecError, CommandFormat, ControlParameters, ControlResponse, Freshness, SignedCommand, command_name, route_flags,
     sign_command,
@@ -8,15 +9,6 @@ use ndnweir_net::mgmt::{
 use ndnweir_wire::signature::{DigestSha256, VerifyError};
 use ndnweir_wire::{InterestView, Name};
 use std::time::Duration;
-
-fn hex(text: &str) -> Vec<u8> {
-    let digit = |b: u8| char::from(b).to_digit(16).expect("a hexadecimal digit") as u8;
-    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
-}
-
-fn name(text: &str) -> Name {
-    text.parse().unwrap()
-}
 
 const ALL_FIELDS: &str = "686f07060801610801626902012c7215756470343a2f2f3139322e302e322e313a363336338115756470343a2f2f3139322e302e322e323a363336336f01ff6a010a8304000100008401076c01057001076b0507030801736d040036ee80850102870405f5e10088040001000089020578";
 
