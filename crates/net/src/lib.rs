@@ -10,6 +10,7 @@
 //! - [`forwarder`]: the forwarder's process.
 //! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and the time.
+//! - [`mgmt`]: the NFD management protocol.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
@@ -20,4 +21,5 @@ pub mod face_uri;
 pub mod forwarder;
 pub mod framing;
 pub mod log;
+pub mod mgmt;
 pub mod poll;
