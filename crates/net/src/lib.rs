@@ -7,13 +7,21 @@
 //! - [`emulator`]: links on one machine.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
+//! - [`face`]: the sockets under faces.
+//! - [`forwarder`]: the forwarder's process.
+//! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and instants.
+//! - [`mgmt`]: the NFD management protocol.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
 
 pub mod clock;
 pub mod emulator;
+pub mod face;
 pub mod face_uri;
+pub mod forwarder;
 pub mod framing;
+pub mod log;
+pub mod mgmt;
 pub mod poll;

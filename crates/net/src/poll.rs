@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The source's key, as given to [`Poll::add`].
-    pub key: u64,
+    pub key: usize,
     /// It can be read, has failed or was closed.
     pub readable: bool,
     /// It can be written.
@@ -48,20 +48,31 @@ impl Poll {
         Ok(Poll { epoll, timer, armed: None, events: vec![EpollEvent::empty(); BATCH] })
     }
 
-    /// Waits for a source to be readable and, if asked for, writable.
+    /// Waits for a source to be readable.
     ///
     /// # Errors
     /// The system's.
-    pub fn add(&self, source: impl AsFd, key: u64, writable: bool) -> io::Result<()> {
-        Ok(self.epoll.add(source, EpollEvent::new(flags(writable), key))?)
+    pub fn add(&self, source: impl AsFd, key: usize) -> io::Result<()> {
+        Ok(self.epoll.add(source, EpollEvent::new(EpollFlags::EPOLLIN, key as u64))?)
     }
 
-    /// Changes whether a source is waited for to be writable.
+    /// Says whether a source is also waited for to be writable.
     ///
     /// # Errors
     /// The system's.
-    pub fn modify(&self, source: impl AsFd, key: u64, writable: bool) -> io::Result<()> {
-        Ok(self.epoll.modify(source, &mut EpollEvent::new(flags(writable), key))?)
+    pub fn want_writable(&self, source: impl AsFd, key: usize, writable: bool) -> io::Result<()> {
+        self.want(source, key, true, writable)
+    }
+
+    /// Says what a source is waited for.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn want(&self, source: impl AsFd, key: usize, readable: bool, writable: bool) -> io::Result<()> {
+        let mut flags = EpollFlags::empty();
+        flags.set(EpollFlags::EPOLLIN, readable);
+        flags.set(EpollFlags::EPOLLOUT, writable);
+        Ok(self.epoll.modify(source, &mut EpollEvent::new(flags, key as u64))?)
     }
 
     /// Takes a source out.
@@ -109,14 +120,10 @@ impl Poll {
             let flags = event.events();
             let failed = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
             let readable = failed || flags.contains(EpollFlags::EPOLLIN);
-            ready.push(Ready { key: event.data(), readable, writable: flags.contains(EpollFlags::EPOLLOUT) });
+            ready.push(Ready { key: event.data() as usize, readable, writable: flags.contains(EpollFlags::EPOLLOUT) });
         }
         Ok(())
     }
-}
-
-fn flags(writable: bool) -> EpollFlags {
-    if writable { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN }
 }
 
 #[cfg(test)]
@@ -145,14 +152,14 @@ mod tests {
         let clock = Clock::new();
         let mut poll = Poll::new().unwrap();
         let (mut here, there) = UnixStream::pair().unwrap();
-        poll.add(&there, 7, false).unwrap();
+        poll.add(&there, 7).unwrap();
         here.write_all(b"x").unwrap();
         let mut ready = Vec::new();
         for _ in 0..2 {
             poll.wait(&clock, Time::NEVER, &mut ready).unwrap();
             assert_eq!(ready, [Ready { key: 7, readable: true, writable: false }]);
         }
-        poll.modify(&there, 7, true).unwrap();
+        poll.want_writable(&there, 7, true).unwrap();
         poll.wait(&clock, Time::NEVER, &mut ready).unwrap();
         assert!(ready[0].writable);
         poll.remove(&there).unwrap();

@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod explain;
+mod fwd;
 pub mod link;
 mod list;
 mod papers;
@@ -25,6 +26,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

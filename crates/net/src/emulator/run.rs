@@ -95,8 +95,8 @@ impl Emulator {
 
     fn work(mut self, stop: &AtomicBool, published: &Mutex<Vec<DirectionCounters>>) -> io::Result<()> {
         let mut poll = Poll::new()?;
-        for (key, station) in (0..).zip(&self.stations) {
-            poll.add(&station.socket, key, false)?;
+        for (key, station) in self.stations.iter().enumerate() {
+            poll.add(&station.socket, key)?;
         }
         let start = self.clock.now();
         let mut buffer = vec![0; MAX_DATAGRAM];
@@ -120,7 +120,7 @@ impl Emulator {
             let wake = self.events.get(next_event).map_or(wake, |event| wake.min(start + event.at)).min(publish);
             poll.wait(&self.clock, wake, &mut ready)?;
             for ready in &ready {
-                self.read(ready.key as usize, &mut buffer)?;
+                self.read(ready.key, &mut buffer)?;
             }
         }
         let now = self.clock.now();
