@@ -4,11 +4,14 @@ mod bench;
 mod completions;
 mod explain;
 mod fwd;
+mod get;
 pub mod link;
 mod list;
 mod papers;
+mod put;
 mod report;
 mod sim;
+mod transfer;
 mod validate;
 
 use crate::args::Command;
@@ -25,6 +28,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Put(args) => put::run(&args),
+        Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -96,7 +96,7 @@ impl Emulator {
     fn work(mut self, stop: &AtomicBool, published: &Mutex<Vec<DirectionCounters>>) -> io::Result<()> {
         let mut poll = Poll::new()?;
         for (key, station) in self.stations.iter().enumerate() {
-            poll.add(&station.socket, key)?;
+            poll.sources().add(&station.socket, key)?;
         }
         let start = self.clock.now();
         let mut buffer = vec![0; MAX_DATAGRAM];
@@ -118,7 +118,7 @@ impl Emulator {
             }
             let wake = self.stations.iter().map(|s| s.pipe.next_arrival()).min().unwrap_or(Time::NEVER);
             let wake = self.events.get(next_event).map_or(wake, |event| wake.min(start + event.at)).min(publish);
-            poll.wait(&self.clock, wake, &mut ready)?;
+            poll.wait(self.clock.until(wake), &mut ready)?;
             for ready in &ready {
                 self.read(ready.key, &mut buffer)?;
             }

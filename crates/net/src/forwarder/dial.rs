@@ -40,8 +40,8 @@ impl Daemon {
         let key = key::STREAM + id.index();
         let dialing = start(&link.uri).and_then(|socket| {
             let Some(socket) = socket else { return Ok(Transport::Down { retry: Time::NEVER }) };
-            self.poll.add(&socket, key)?;
-            self.poll.want_writable(&socket, key, true)?;
+            self.poll.sources().add(&socket, key)?;
+            self.poll.sources().want(&socket, key, true, true)?;
             Ok(Transport::Dialing(socket))
         });
         match dialing {
@@ -67,11 +67,11 @@ impl Daemon {
                 FaceUri::Tcp(..) | FaceUri::Udp(..) => Stream::Tcp(socket.into()),
             };
             let stream = StreamLink::new(stream);
-            self.poll.remove(match &link.transport {
+            self.poll.sources().remove(match &link.transport {
                 Transport::Dialing(socket) => socket,
                 _ => return Err(io::Error::other("not dialling")),
             })?;
-            self.poll.add(&stream, key::STREAM + id.index())?;
+            self.poll.sources().add(&stream, key::STREAM + id.index())?;
             Ok(stream)
         });
         match connected {

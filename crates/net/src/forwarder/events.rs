@@ -169,7 +169,7 @@ impl Daemon {
         while let Some(index) = self.touched_ports.pop() {
             let Some(port) = self.udp.get_mut(index) else { continue };
             if let Some(waits) = port.flush()
-                && let Err(error) = self.poll.want_writable(port.socket(), index, waits)
+                && let Err(error) = self.poll.sources().want(port.socket(), index, true, waits)
             {
                 tracing::debug!(%error, "poll");
             }
@@ -182,7 +182,9 @@ impl Daemon {
                     Ok(away) => {
                         if link.wants_writable == away {
                             link.wants_writable = !away;
-                            if let Err(error) = self.poll.want_writable(&*stream, key::STREAM + id.index(), !away) {
+                            if let Err(error) =
+                                self.poll.sources().want(&*stream, key::STREAM + id.index(), true, !away)
+                            {
                                 tracing::debug!(%error, "poll");
                             }
                         }

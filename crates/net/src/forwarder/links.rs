@@ -147,7 +147,7 @@ impl Daemon {
         let spec = FaceSpec { trust: local, ..FaceSpec::new(uri) };
         let id = self.add(now, &spec, Transport::Stream(StreamLink::new(stream)), local, true)?;
         if let Some(Link { transport: Transport::Stream(stream), .. }) = &self.links[id.index()]
-            && let Err(error) = self.poll.add(stream, key::STREAM + id.index())
+            && let Err(error) = self.poll.sources().add(stream, key::STREAM + id.index())
         {
             self.close(now, id, "cannot be waited for");
             return Err(error);
@@ -220,8 +220,8 @@ impl Daemon {
     /// Stops waiting for the socket of a stream, before it is closed.
     pub(super) fn hang_up(&self, transport: &Transport) {
         let removed = match transport {
-            Transport::Stream(stream) => self.poll.remove(stream),
-            Transport::Dialing(socket) => self.poll.remove(socket),
+            Transport::Stream(stream) => self.poll.sources().remove(stream),
+            Transport::Dialing(socket) => self.poll.sources().remove(socket),
             Transport::Udp { .. } | Transport::Down { .. } => Ok(()),
         };
         if let Err(error) = removed {

@@ -136,8 +136,8 @@ impl Daemon {
         let poll = Poll::new()?;
         let stop = signals(&[signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT])?;
         let reload = signals(&[signal_hook::consts::SIGHUP])?;
-        poll.add(&stop, key::STOP)?;
-        poll.add(&reload, key::RELOAD)?;
+        poll.sources().add(&stop, key::STOP)?;
+        poll.sources().add(&reload, key::RELOAD)?;
         let metrics = config.metrics.map(metrics::Exporter::open).transpose();
         let metrics = metrics.map_err(|e| ConfigError::new(format!("metrics: {e}")))?;
         let next_housekeeping = clock.now() + HOUSEKEEPING;
@@ -186,14 +186,14 @@ impl Daemon {
             let listener = TcpListener::bind(address).map_err(fail(format!("tcp {address}")))?;
             listener.set_nonblocking(true)?;
             tracing::info!(address = %listener.local_addr()?, "listening on tcp");
-            self.poll.add(&listener, key::LISTENER + self.listeners.len())?;
+            self.poll.sources().add(&listener, key::LISTENER + self.listeners.len())?;
             self.listeners.push(Listener::Tcp(listener));
         }
         if let Some(path) = &config.unix {
             let listener = open_unix(path).map_err(fail(format!("unix {}", path.display())))?;
             listener.set_nonblocking(true)?;
             tracing::info!(path = %path.display(), "listening on unix");
-            self.poll.add(&listener, key::LISTENER + self.listeners.len())?;
+            self.poll.sources().add(&listener, key::LISTENER + self.listeners.len())?;
             self.listeners.push(Listener::Unix(listener, path.clone()));
         }
         Ok(())
@@ -202,7 +202,7 @@ impl Daemon {
     fn open_port(&mut self, address: SocketAddr) -> io::Result<usize> {
         let port = UdpPort::open(address)?;
         tracing::info!(address = %port.local(), "listening on udp");
-        self.poll.add(port.socket(), self.udp.len())?;
+        self.poll.sources().add(port.socket(), self.udp.len())?;
         self.udp.push(port);
         Ok(self.udp.len() - 1)
     }
@@ -219,7 +219,7 @@ impl Daemon {
     pub fn run(&mut self) -> Result<Wish, RunError> {
         loop {
             let due = self.forwarder.poll_timeout().min(self.next_housekeeping);
-            self.poll.wait(&self.clock, due, &mut self.ready)?;
+            self.poll.wait(self.clock.until(due), &mut self.ready)?;
             let ready = std::mem::take(&mut self.ready);
             let wish = ready.iter().find_map(|&event| self.on_event(event));
             self.ready = ready;
