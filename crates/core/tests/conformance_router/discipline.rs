@@ -43,11 +43,19 @@ impl Witness {
 
     fn dequeue(&mut self) {
         let first = self.inside.first().map(|(packet, _)| packet.tag);
-        let Some(queued) = self.desk.with(|queue, ctx| queue.dequeue(ctx)) else {
-            return assert!(self.inside.is_empty(), "a queue that holds packets gives one");
+        let mut dropped = Vec::new();
+        let next = self.desk.with(|queue, ctx| queue.dequeue(&mut dropped, ctx));
+        for packet in &dropped {
+            self.desk.record.extend([3, u64::from(packet.tag)]);
+            self.remove(packet.tag);
+        }
+        let Some(queued) = next else {
+            return assert!(self.inside.is_empty(), "a queue that holds packets gives one or drops them");
         };
+        self.desk.record.push(u64::from(queued.mark));
         self.desk.record.extend([2, u64::from(queued.packet.tag)]);
         if self.desk.component.is_fifo() {
+            assert!(dropped.is_empty() && queued.mark == 0, "a plain queue neither marks nor drops what waits");
             assert_eq!(Some(queued.packet.tag), first, "first in, first out");
         }
         assert_eq!(self.remove(queued.packet.tag), queued.joined, "the time it joined is kept");
