@@ -224,6 +224,34 @@ fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_t
     assert_eq!(node.face_counters(ms(20), FaceId(0)).sojourn_sum, 3_000_000);
 }
 
+// From RFC 8289's pseudocode, written down separately: 101 Data of 1 ms each come at 10 ms, the first leaves at once. CoDel
+// (interval 10 ms) marks 24 of the 100 behind it, or drops 17. Interests are treated alike.
+#[test]
+fn what_a_discipline_marks_or_drops_inside_is_counted_by_its_cause() {
+    for (action, marks, drops) in [("mark", 24, 0), ("drop", 0, 17)] {
+        let discipline = json!({ "name": "fq-codel", "interval": "10ms", "action": action });
+        let scheme = json!({ "discipline": discipline });
+        let mut node = Setup { scheme, ..Setup::default() }.node(&[link(200), link(200)]);
+        node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+        for i in 0..101 {
+            give(&mut node, ms(0), 0, Packet { size: 1250, ..interest(i, i) });
+        }
+        let interests = node.face_counters(ms(0), FaceId(1));
+        assert_eq!(interests.queue_packets, 100);
+        let out = wake(&mut node, ms(200));
+        let interests = node.face_counters(ms(200), FaceId(1));
+        assert_eq!((interests.interest_marks, interests.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
+        let out: Vec<_> = (0..101).flat_map(|i| give(&mut node, ms(200), 1, data(i))).collect();
+        assert_eq!(out.len(), 1);
+        let out = wake(&mut node, ms(400));
+        let counters = node.face_counters(ms(400), FaceId(0));
+        assert_eq!((counters.data_marks, counters.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!((counters.data_packets, counters.queue_packets), (101 - drops, 0));
+        assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
+    }
+}
+
 #[test]
 fn framing_counts_for_time_counters_and_byte_limits_but_not_in_the_packet() {
     let limit = ndnweir_core::queue::Limit::Bytes(Bytes::new(1260));
