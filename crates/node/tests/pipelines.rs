@@ -7,7 +7,7 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_node::{DropCause, FaceConfig, NodeCounters};
+use ndnweir_node::{DropCause, FaceConfig, NodeCounters, Transmit};
 use serde_json::json;
 
 const I: Kind = Kind::Interest;
@@ -202,6 +202,48 @@ fn marks_on_interests_come_back_with_the_data_unless_they_are_ignored() {
         let out = give(&mut node, ms(2), 0, Packet { mark: 2, ..interest(1, 9) });
         assert_eq!(out[0].packet.mark, expected, "from the content store too");
         assert_eq!(give(&mut node, ms(3), 0, interest(1, 10))[0].packet.mark, 0);
+    }
+}
+
+#[test]
+fn with_own_marks_an_interest_marks_only_the_data_of_its_downstream() {
+    let mut node = router(&Setup { scheme: json!({ "interest-marks": "own" }), cache: 4, ..Setup::default() });
+    let marks = |out: &[Transmit]| out.iter().map(|t| (t.face.0, t.packet.mark)).collect::<Vec<_>>();
+    // Two aggregated Interests, one of which is marked, whichever comes first.
+    for (segment, first, second) in [(1, 1, 0), (2, 0, 1)] {
+        give(&mut node, ms(0), 0, Packet { mark: first, ..interest(segment, 7) });
+        give(&mut node, ms(0), 3, Packet { mark: second, ..interest(segment, 8) });
+        assert_eq!(marks(&give(&mut node, ms(1), 1, data(segment))), [(0, first), (3, second)]);
+    }
+    // A marked Data is marked for both.
+    give(&mut node, ms(10), 0, Packet { mark: 1, ..interest(3, 7) });
+    give(&mut node, ms(10), 3, interest(3, 8));
+    assert_eq!(marks(&give(&mut node, ms(11), 1, Packet { mark: 1, ..data(3) })), [(0, 1), (3, 1)]);
+    // Of two Interests from one face the last counts.
+    give(&mut node, ms(20), 0, Packet { mark: 1, ..interest(4, 7) });
+    give(&mut node, ms(40), 0, interest(4, 8));
+    assert_eq!(marks(&give(&mut node, ms(41), 1, data(4))), [(0, 0)]);
+    // From the content store the Data has the Interest's mark, whatever it had when it came.
+    assert_eq!(marks(&give(&mut node, ms(50), 0, Packet { mark: 1, ..interest(3, 9) })), [(0, 1)]);
+    assert_eq!(marks(&give(&mut node, ms(51), 3, interest(3, 10))), [(3, 0)]);
+}
+
+#[test]
+fn a_marked_data_from_the_content_store_is_marked_for_another_consumer_only_with_replay() {
+    for (mode, cached) in [("strip", 0), ("replay", 1)] {
+        for interest_marks in ["ignore", "copy", "own"] {
+            let scheme = json!({ "cached-marks": mode, "interest-marks": interest_marks });
+            let mut node = router(&Setup { scheme, cache: 4, ..Setup::default() });
+            give(&mut node, ms(0), 0, interest(1, 7));
+            let out = give(&mut node, ms(1), 1, Packet { mark: 1, ..data(1) });
+            assert_eq!(out[0].packet.mark, 1, "the consumer that asked first sees the mark");
+            let out = give(&mut node, ms(2), 3, interest(1, 8));
+            assert_eq!((out[0].face.0, out[0].packet.mark), (3, cached), "{mode}, {interest_marks}");
+            // An Interest's own mark counts on top, unless it is ignored.
+            let out = give(&mut node, ms(3), 3, Packet { mark: 2, ..interest(1, 9) });
+            let expected = if interest_marks == "ignore" { cached } else { 2 };
+            assert_eq!(out[0].packet.mark, expected, "{mode}, {interest_marks}");
+        }
     }
 }
 

@@ -48,6 +48,9 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
     if let Some(marks) = scenario.run.interest_marks {
         schemes.iter_mut().for_each(|scheme| scheme.interest_marks = marks);
     }
+    if let Some(marks) = scenario.run.cached_marks {
+        schemes.iter_mut().for_each(|scheme| scheme.cached_marks = marks);
+    }
     Ok(schemes)
 }
 
