@@ -220,6 +220,9 @@ pub struct FetchArgs {
     /// Give up after so long without any answer
     #[arg(long, default_value = "15s", value_name = "TIME")]
     pub timeout: String,
+    /// Spread the window over the round trip, so many times as fast; 0 sends all it allows at once
+    #[arg(long, default_value_t = 1.25, value_name = "GAIN")]
+    pub pace: f64,
     /// Wait for timeouts even when later Interests were answered: for several paths of different length
     #[arg(long)]
     pub no_loss_detection: bool,
@@ -231,7 +234,7 @@ Examples:
   ndnweir get /example/video -o video.mp4
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
-  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=10ms --trace trace.csv
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
 
 An interrupted fetch to a file goes on where it ended when the same command is given again.")]
 pub struct GetArgs {

@@ -146,7 +146,7 @@ impl SegmentFetch {
             return Err(FetchError::Refused(name()));
         }
         self.learn_last(data)?;
-        sink.put(segment, data.content(), self.last == Some(segment))?;
+        sink.put(segment, data.content(), self.last)?;
         self.progressed = now;
         self.refused = false;
         arrival.segment = segment;
