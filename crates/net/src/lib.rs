@@ -7,6 +7,7 @@
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
 //! - [`mgmt`]: the NFD management protocol.
+//! - [`remote`]: a forwarder managed from outside.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
@@ -15,3 +16,4 @@ pub mod clock;
 pub mod face_uri;
 pub mod framing;
 pub mod mgmt;
+pub mod remote;

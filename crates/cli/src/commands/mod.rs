@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod explain;
 mod list;
+mod manage;
 mod papers;
 mod report;
 mod sim;
@@ -23,6 +24,11 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Route(args) => manage::route::run(&args),
+        Command::Face(args) => manage::face::run(&args),
+        Command::Status(args) => manage::status::run(&args),
+        Command::Strategy(args) => manage::strategy::run(&args),
+        Command::Cs(args) => manage::cs::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }
