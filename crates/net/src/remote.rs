@@ -2,42 +2,35 @@
 //!
 //! For tools, which wait for each answer. Applications that fetch and serve objects have their own event loop.
 
+use crate::client::{ConnectError, Link, Waiter};
+use crate::clock::Clock;
 use crate::face_uri::{FaceUri, IpFamily};
-use crate::framing::{Deframer, FramingError};
 use crate::mgmt::dataset::{ForwarderStatus, Item, decode_all};
 use crate::mgmt::fetch::{DatasetFetch, FetchError};
 use crate::mgmt::{
-    CommandFormat, ControlParameters, ControlResponse, Freshness, LOCALHOST, command_name, sign_command,
+    CodecError, CommandFormat, ControlParameters, ControlResponse, Freshness, LOCALHOST, command_name, sign_command,
 };
+use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::signature::{Signer, sha256};
-use ndnweir_wire::{Component, DataView, InterestView, LpPacketView, Name, PacketView};
+use ndnweir_wire::{Component, DataView, InterestView, LpHeader, Name, PacketView};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Why a forwarder could not be asked, or did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
     /// There is no connection to be had.
-    #[error("no forwarder can be reached at {uri}: {source}")]
-    Connect {
-        /// Where.
-        uri: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Not a kind of connection for management.
-    #[error("{0} cannot be used to manage a forwarder; use unix:///PATH or tcp4://ADDRESS:PORT")]
-    Unsupported(String),
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// The system has no room for one more poll.
+    #[error("cannot wait for packets: {0}")]
+    Wait(io::Error),
     /// The connection ended.
     #[error("the connection to the forwarder was lost: {0}")]
     Lost(#[from] io::Error),
-    /// What came is no NDN.
-    #[error("what answers is no NDN forwarder: {0}")]
-    Framing(#[from] FramingError),
     /// Nothing came in time.
     #[error("the forwarder did not answer {what} within {} s; it may not know the request", .patience.as_secs_f64())]
     NoAnswer {
@@ -57,32 +50,17 @@ pub enum RemoteError {
     Fetch(#[from] FetchError),
     /// An answer that is none.
     #[error("the forwarder's answer is {0}")]
-    Malformed(#[from] crate::mgmt::CodecError),
+    Malformed(#[from] CodecError),
     /// The command could not be signed.
     #[error("{0}")]
     Encode(#[from] ndnweir_wire::EncodeError),
 }
 
-trait Stream: Read + Write + Send {
-    fn patience(&self, time: Duration) -> io::Result<()>;
-}
-
-impl Stream for UnixStream {
-    fn patience(&self, time: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(time))
-    }
-}
-
-impl Stream for TcpStream {
-    fn patience(&self, time: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(time))
-    }
-}
-
 /// A connection to a forwarder.
 pub struct Remote {
-    stream: Box<dyn Stream>,
-    deframer: Deframer,
+    link: Link,
+    waiter: Waiter,
+    clock: Clock,
     signer: Box<dyn Signer + Send>,
     patience: Duration,
     random: RandomState,
@@ -93,16 +71,11 @@ impl Remote {
     /// Connects to a forwarder; `signer` signs the commands, `patience` is how long each answer is waited for.
     ///
     /// # Errors
-    /// [`RemoteError::Connect`] and [`RemoteError::Unsupported`].
+    /// [`RemoteError::Connect`] and [`RemoteError::Wait`].
     pub fn connect(uri: &FaceUri, signer: Box<dyn Signer + Send>, patience: Duration) -> Result<Remote, RemoteError> {
-        let fail = |source| RemoteError::Connect { uri: uri.to_string(), source };
-        let stream: Box<dyn Stream> = match uri {
-            FaceUri::Unix(path) => Box::new(UnixStream::connect(path).map_err(fail)?),
-            FaceUri::Tcp(_, host, port) => Box::new(TcpStream::connect((host.as_str(), *port)).map_err(fail)?),
-            FaceUri::Udp(..) => return Err(RemoteError::Unsupported(uri.to_string())),
-        };
-        let (deframer, random) = (Deframer::new(), RandomState::new());
-        Ok(Remote { stream, deframer, signer, patience, random, requests: 0 })
+        let (waiter, random) = (Waiter::new().map_err(RemoteError::Wait)?, RandomState::new());
+        let link = Link::connect(uri, &waiter, 0, random.hash_one(0))?;
+        Ok(Remote { link, waiter, clock: Clock::new(), signer, patience, random, requests: 0 })
     }
 
     /// Does a command.
@@ -120,7 +93,7 @@ impl Remote {
         let format = CommandFormat::SignedInterest;
         let interest = sign_command(name.as_view(), format, self.signer.as_ref(), freshness, self.patience)?;
         let data = self.exchange(&interest, &format!("{module}/{verb}"))?;
-        let response = DataView::decode(&data).map_err(crate::mgmt::CodecError::from)?;
+        let response = DataView::decode(&data).map_err(CodecError::from)?;
         let response = ControlResponse::decode(response.content())?;
         if !response.is_ok() {
             return Err(RemoteError::Refused(response));
@@ -136,7 +109,7 @@ impl Remote {
             let [a, b, c, d, ..] = self.nonce();
             let interest = fetch.interest([a, b, c, d], self.patience)?;
             let data = self.exchange(&interest, &format!("{module}/{verb}"))?;
-            let data = DataView::decode(&data).map_err(crate::mgmt::CodecError::from)?;
+            let data = DataView::decode(&data).map_err(CodecError::from)?;
             if let Some(content) = fetch.take(&data)? {
                 return Ok(content);
             }
@@ -161,33 +134,18 @@ impl Remote {
 
     /// Sends an Interest and waits for the Data that answers it. Whatever else arrives is let pass.
     fn exchange(&mut self, interest: &[u8], what: &str) -> Result<Vec<u8>, RemoteError> {
-        let view = InterestView::decode_unchecked_digest(interest).map_err(crate::mgmt::CodecError::from)?;
-        self.stream.write_all(interest)?;
-        let no_answer = || RemoteError::NoAnswer { what: what.to_owned(), patience: self.patience };
-        let end = Instant::now() + self.patience;
-        let mut buffer = vec![0; 1 << 16];
+        let view = InterestView::decode_unchecked_digest(interest).map_err(CodecError::from)?;
+        self.link.send(&LpHeader::default(), interest);
+        let end = self.clock.now() + Span::from_nanos(u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX));
         loop {
-            while let Some(frame) = self.deframer.next_frame()? {
-                let Some((packet, nacked)) = unwrap(frame) else { continue };
-                match PacketView::decode(packet) {
-                    Ok(PacketView::Data(data)) if view.matches(&data) => return Ok(packet.to_vec()),
-                    Ok(PacketView::Interest(own)) if nacked && own.name() == view.name() => {
-                        return Err(RemoteError::Nack(what.to_owned()));
-                    }
-                    _ => {}
-                }
+            self.link.flush()?;
+            let now = self.clock.now();
+            if now >= end || self.waiter.stopped() {
+                return Err(RemoteError::NoAnswer { what: what.to_owned(), patience: self.patience });
             }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(no_answer());
-            }
-            self.stream.patience(left)?;
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                Ok(len) => self.deframer.push(&buffer[..len]),
-                Err(error) if is_timeout(&error) => return Err(no_answer()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+            self.waiter.wait(self.clock.until(end)).map_err(RemoteError::Wait)?;
+            if let Some(answer) = receive(&mut self.link, now, &view)? {
+                return answer.ok_or_else(|| RemoteError::Nack(what.to_owned()));
             }
         }
     }
@@ -224,15 +182,17 @@ pub fn canonical(uri: &FaceUri) -> io::Result<FaceUri> {
     })
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
-/// The network-layer packet in a frame, and whether it is a Nack; none when there is none or only a part of one, which
-/// streams do not need.
-fn unwrap(frame: &[u8]) -> Option<(&[u8], bool)> {
-    let view = LpPacketView::decode(frame).ok()?;
-    view.fragment.filter(|_| !view.is_fragmented()).map(|packet| (packet, view.nack.is_some()))
+/// The answer to an Interest among what has arrived, if it has: the Data, or none for a Nack.
+fn receive(link: &mut Link, now: Time, asked: &InterestView<'_>) -> io::Result<Option<Option<Vec<u8>>>> {
+    let mut answer = None;
+    link.receive(now, |header, packet| match PacketView::decode(packet) {
+        Ok(PacketView::Data(data)) if asked.matches(&data) => answer = Some(Some(packet.to_vec())),
+        Ok(PacketView::Interest(own)) if header.nack.is_some() && own.name() == asked.name() => {
+            answer.get_or_insert(None);
+        }
+        _ => {}
+    })?;
+    Ok(answer)
 }
 
 fn nfd() -> Name {

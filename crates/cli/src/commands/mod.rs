@@ -3,11 +3,14 @@
 mod bench;
 mod completions;
 mod explain;
+mod get;
 mod list;
 mod manage;
 mod papers;
+mod put;
 mod report;
 mod sim;
+mod transfer;
 mod validate;
 
 use crate::args::Command;
@@ -23,6 +26,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Put(args) => put::run(&args),
+        Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Route(args) => manage::route::run(&args),
         Command::Face(args) => manage::face::run(&args),

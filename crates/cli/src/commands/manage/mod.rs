@@ -9,7 +9,8 @@ mod table;
 
 use crate::failure::Failure;
 use crate::manage_args::RemoteArgs;
-use ndnweir_net::face_uri::{DEFAULT_SOCKET, FaceUri};
+use ndnweir_net::client::transport;
+use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::dataset::FaceStatus;
 use ndnweir_net::remote::{self, Remote, RemoteError};
 use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
@@ -21,27 +22,18 @@ const PATIENCE: Duration = Duration::from_secs(4);
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Failure {
         let remedy = match &error {
-            RemoteError::Connect { .. } => {
-                "\nhelp: is a forwarder running? Say where with --transport or NDN_CLIENT_TRANSPORT"
-            }
             RemoteError::Refused(response) if response.code == 403 => {
                 "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
             }
             _ => "",
         };
-        match error {
-            RemoteError::Unsupported(_) => Failure::input(error),
-            _ => Failure::work(format!("{error}{remedy}")),
-        }
+        Failure::work(format!("{error}{remedy}"))
     }
 }
 
 /// Connects as the arguments say.
 fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
-    let uri = match args.transport.clone().or_else(|| std::env::var("NDN_CLIENT_TRANSPORT").ok()) {
-        Some(text) => text.parse().map_err(Failure::input)?,
-        None => FaceUri::Unix(DEFAULT_SOCKET.into()),
-    };
+    let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
     Ok(Remote::connect(&uri, signer(args)?, PATIENCE)?)
 }
 
