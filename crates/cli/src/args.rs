@@ -1,5 +1,6 @@
 //! What the command line accepts.
 
+use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -41,6 +42,16 @@ pub enum Command {
     Get(GetArgs),
     /// Measure the speed of the simulator on this machine, or of a network with `bench get`
     Bench(BenchArgs),
+    /// Show, add and remove a forwarder's routes
+    Route(RouteArgs),
+    /// Show, create and destroy a forwarder's faces
+    Face(FaceArgs),
+    /// Show a forwarder's counters and table sizes
+    Status(StatusArgs),
+    /// Show, set and unset a forwarder's strategies
+    Strategy(StrategyArgs),
+    /// Show and erase a forwarder's content store
+    Cs(CsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }

@@ -7,7 +7,9 @@
 //! - [`clock`]: the only reader of the time.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
+//! - [`mgmt`]: the NFD management protocol.
 //! - [`object`]: segmented objects, published and fetched.
+//! - [`remote`]: a forwarder managed from outside.
 //! - [`transfer`]: the producer and the consumer as programs around a client connection.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
@@ -17,5 +19,7 @@ pub mod client;
 pub mod clock;
 pub mod face_uri;
 pub mod framing;
+pub mod mgmt;
 pub mod object;
+pub mod remote;
 pub mod transfer;

@@ -5,6 +5,7 @@ mod completions;
 mod explain;
 mod get;
 mod list;
+mod manage;
 mod papers;
 mod put;
 mod report;
@@ -28,6 +29,11 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Put(args) => put::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Route(args) => manage::route::run(&args),
+        Command::Face(args) => manage::face::run(&args),
+        Command::Status(args) => manage::status::run(&args),
+        Command::Strategy(args) => manage::strategy::run(&args),
+        Command::Cs(args) => manage::cs::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }
