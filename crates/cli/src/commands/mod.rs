@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod explain;
+mod fwd;
 mod get;
 mod list;
 mod manage;
@@ -29,6 +30,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Put(args) => put::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Route(args) => manage::route::run(&args),
         Command::Face(args) => manage::face::run(&args),
         Command::Status(args) => manage::status::run(&args),

@@ -290,7 +290,7 @@ fn take(
             discovery.handle_nack(&interest);
             Ok(None)
         }
-        (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) => {
+        (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) if header.nack.is_some() => {
             fetch.handle_nack(now, header, &interest);
             Ok(None)
         }
