@@ -34,7 +34,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Check a scenario or topology file without running it
     Validate(ValidateArgs),
-    /// Redraw the report of a result folder, or compare two
+    /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
     /// Publish a file as a named object
     Put(PutArgs),
@@ -160,12 +160,13 @@ pub struct ValidateArgs {
 #[command(after_help = "\
 Examples:
   ndnweir report results/dumbbell                      draw report.html again
-  ndnweir report results/before results/after          what changed between two runs")]
+  ndnweir report results/before results/after          what changed between two runs
+  ndnweir report trace.csv                             draw what `ndnweir get --trace` recorded")]
 pub struct ReportArgs {
-    /// One result folder to redraw, or two to compare
+    /// One result folder to redraw, or two to compare; or one or two traces of fetches
     #[arg(required = true, num_args = 1..=2, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Where to write the comparison of two [default: comparison.html]
+    /// Where to write the comparison of two, or the page about traces [default: comparison.html, TRACE.html]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -279,8 +280,12 @@ pub struct GetArgs {
 Examples:
   ndnweir bench
   ndnweir bench grid --json
-  ndnweir bench --quick          shorter runs, for a first impression")]
+  ndnweir bench --quick          shorter runs, for a first impression
+  ndnweir bench get /example/video --fetches 100 --at-once 20")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    pub command: Option<BenchCommand>,
     /// Only the cases whose name contains this
     pub filter: Option<String>,
     /// Shorter runs
@@ -333,6 +338,38 @@ pub struct FwdArgs {
     /// Serve Prometheus metrics at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// Fetch objects many times at once, and count
+    Get(BenchGetArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir bench get /example/video
+  ndnweir bench get /a /b /c --fetches 300 --at-once 50 --scheme bic --json
+
+Each fetch has a connection of its own, as a consumer of its own would; what arrives is checked and forgotten.")]
+pub struct BenchGetArgs {
+    /// The objects, fetched in turn
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// How many fetches in all
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub fetches: u32,
+    /// How many at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub at_once: u16,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub fetch: FetchArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

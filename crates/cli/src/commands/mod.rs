@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod bench_get;
 mod completions;
 mod explain;
 mod fwd;
