@@ -1,6 +1,7 @@
 //! What the command line accepts.
 
 use crate::commands::link::LinkArgs;
+use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -34,11 +35,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Check a scenario or topology file without running it
     Validate(ValidateArgs),
-    /// Redraw the report of a result folder, or compare two
+    /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
     /// Emulate a link between processes on this machine: rate, delay, queue and loss over UDP
     Link(LinkArgs),
-    /// Measure the speed of the simulator on this machine
     /// Publish a file as a named object
     Put(PutArgs),
     /// Fetch a named object
@@ -47,6 +47,16 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run a forwarder on this machine's network
     Fwd(FwdArgs),
+    /// Show, add and remove a forwarder's routes
+    Route(RouteArgs),
+    /// Show, create and destroy a forwarder's faces
+    Face(FaceArgs),
+    /// Show a forwarder's counters and table sizes
+    Status(StatusArgs),
+    /// Show, set and unset a forwarder's strategies
+    Strategy(StrategyArgs),
+    /// Show and erase a forwarder's content store
+    Cs(CsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -153,12 +163,13 @@ pub struct ValidateArgs {
 #[command(after_help = "\
 Examples:
   ndnweir report results/dumbbell                      draw report.html again
-  ndnweir report results/before results/after          what changed between two runs")]
+  ndnweir report results/before results/after          what changed between two runs
+  ndnweir report trace.csv                             draw what `ndnweir get --trace` recorded")]
 pub struct ReportArgs {
-    /// One result folder to redraw, or two to compare
+    /// One result folder to redraw, or two to compare; or one or two traces of fetches
     #[arg(required = true, num_args = 1..=2, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Where to write the comparison of two [default: comparison.html]
+    /// Where to write the comparison of two, or the page about traces [default: comparison.html, TRACE.html]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -226,6 +237,9 @@ pub struct FetchArgs {
     /// Give up after so long without any answer
     #[arg(long, default_value = "15s", value_name = "TIME")]
     pub timeout: String,
+    /// Spread the window over the round trip, so many times as fast; 0 sends all it allows at once
+    #[arg(long, default_value_t = 1.25, value_name = "GAIN")]
+    pub pace: f64,
     /// Wait for timeouts even when later Interests were answered: for several paths of different length
     #[arg(long)]
     pub no_loss_detection: bool,
@@ -237,7 +251,7 @@ Examples:
   ndnweir get /example/video -o video.mp4
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
-  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=10ms --trace trace.csv
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
 
 An interrupted fetch to a file goes on where it ended when the same command is given again.")]
 pub struct GetArgs {
@@ -269,8 +283,12 @@ pub struct GetArgs {
 Examples:
   ndnweir bench
   ndnweir bench grid --json
-  ndnweir bench --quick          shorter runs, for a first impression")]
+  ndnweir bench --quick          shorter runs, for a first impression
+  ndnweir bench get /example/video --fetches 100 --at-once 20")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    pub command: Option<BenchCommand>,
     /// Only the cases whose name contains this
     pub filter: Option<String>,
     /// Shorter runs
@@ -323,6 +341,38 @@ pub struct FwdArgs {
     /// Serve Prometheus metrics at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// Fetch objects many times at once, and count
+    Get(BenchGetArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir bench get /example/video
+  ndnweir bench get /a /b /c --fetches 300 --at-once 50 --scheme bic --json
+
+Each fetch has a connection of its own, as a consumer of its own would; what arrives is checked and forgotten.")]
+pub struct BenchGetArgs {
+    /// The objects, fetched in turn
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// How many fetches in all
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub fetches: u32,
+    /// How many at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub at_once: u16,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub fetch: FetchArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod manage_args;
 mod progress;
 
 use clap::Parser;

@@ -14,6 +14,7 @@
 //! - [`poll`]: waiting for sockets and instants.
 //! - [`mgmt`]: the NFD management protocol.
 //! - [`object`]: segmented objects, published and fetched.
+//! - [`remote`]: a forwarder managed from outside.
 //! - [`transfer`]: the producer and the consumer as programs around a client connection.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
@@ -30,4 +31,5 @@ pub mod log;
 pub mod mgmt;
 pub mod object;
 pub mod poll;
+pub mod remote;
 pub mod transfer;

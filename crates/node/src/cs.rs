@@ -131,7 +131,16 @@ impl ContentStore {
 
     /// Lets the packet not used for the longest time go: its name and tag.
     pub(crate) fn evict(&mut self) -> Option<(NameId, u32)> {
-        let slot = self.oldest;
+        self.take(self.oldest)
+    }
+
+    /// Lets the Data of a name go.
+    pub(crate) fn remove(&mut self, name: NameId) -> Option<(NameId, u32)> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        self.take(slot)
+    }
+
+    fn take(&mut self, slot: u32) -> Option<(NameId, u32)> {
         let Packet { name, tag, .. } = self.slots.get(slot as usize)?.packet;
         self.unlink(slot);
         self.index.remove(name, slot);

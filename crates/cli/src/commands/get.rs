@@ -10,20 +10,19 @@ use ndnweir_lab::fetch_trace::FetchTrace;
 use ndnweir_lab::metrics::Histogram;
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
-use ndnweir_net::object::{FileSink, StreamSink};
+use ndnweir_net::object::{FileSink, SinkError, StreamSink};
 use ndnweir_net::transfer::download::{Opener, run as run_download};
 use ndnweir_net::transfer::{Download, DownloadError, Finished, Opened, Watch};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
-use std::io::{BufWriter, stdout};
+use std::io::{BufWriter, ErrorKind, stdout};
+use std::path::Path;
 
 pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let mut config = download(&args.fetch, name(&args.name)?)?;
-    if args.output.as_deref().is_some_and(std::path::Path::is_dir) {
-        return Err(Failure::Input("-o names a folder; name a file".into()));
-    }
+    args.output.as_deref().map_or(Ok(()), |path| check_target("-o", path))?;
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
     if args.output.is_none() {
@@ -45,8 +44,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
             return Err(Failure::Work("interrupted; the same command goes on from here".into()));
         }
         Ok(None) => return Err(Failure::Work("interrupted".into())),
-        Err(DownloadError::Sink(ndnweir_net::object::SinkError::Stream(error))) => return Err(error.into()),
-        Err(error) => return Err(failure(error)),
+        Err(error) => return Err(failure(&error)),
     };
     let statistics = seen.statistics(&finished, &scheme);
     match (args.json, args.quiet) {
@@ -62,11 +60,25 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
 /// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
 const MOST_EARLY: usize = 4096;
 
-/// What an earlier fetch left and cannot be continued is bad input; all else is failed work.
-fn failure(error: DownloadError) -> Failure {
-    match error {
-        DownloadError::Sink(ndnweir_net::object::SinkError::Resume(error)) => Failure::input(error),
-        error => Failure::work(error),
+/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is none of our
+/// business, all else is failed work.
+fn failure(error: &DownloadError) -> Failure {
+    match error.sink() {
+        Some(SinkError::Resume(error)) => Failure::input(error),
+        Some(SinkError::Stream(error)) if error.kind() == ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::work(error),
+    }
+}
+
+/// Checks that a file can be put at `path`, before the work.
+fn check_target(option: &str, path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || path.as_os_str().is_empty() {
+        return Err(Failure::Input(format!("{option} {}: name a file", path.display())));
+    }
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => Err(Failure::Input(format!("{option} {}: there is no such folder", path.display()))),
     }
 }
 
@@ -114,6 +126,7 @@ impl Seen {
             "retransmissions": counters.retransmissions,
             "timeouts": counters.timeouts,
             "losses": counters.losses,
+            "false_losses": counters.false_losses,
             "nacks": counters.nacks,
             "marks": counters.marks,
             "duplicates": counters.duplicates,

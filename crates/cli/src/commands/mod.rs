@@ -1,12 +1,14 @@
 //! One file per command.
 
 mod bench;
+mod bench_get;
 mod completions;
 mod explain;
 mod fwd;
 mod get;
 pub mod link;
 mod list;
+mod manage;
 mod papers;
 mod put;
 mod report;
@@ -32,6 +34,11 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fwd(args) => fwd::run(&args),
+        Command::Route(args) => manage::route::run(&args),
+        Command::Face(args) => manage::face::run(&args),
+        Command::Status(args) => manage::status::run(&args),
+        Command::Strategy(args) => manage::strategy::run(&args),
+        Command::Cs(args) => manage::cs::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{ClientArgs, FetchArgs};
 use crate::failure::Failure;
+use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Span;
 use ndnweir_net::client::{Session, Waiter, transport};
@@ -57,10 +58,14 @@ pub fn connect(args: &ClientArgs, waiter: &Waiter, key: usize) -> Result<Session
 
 /// How to download `name`.
 pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure> {
+    if !(args.pace == 0.0 || (0.1..=100.0).contains(&args.pace)) {
+        return Err(Failure::Input(format!("--pace {}: give a factor from 0.1 to 100, or 0 for no pacing", args.pace)));
+    }
     let fetcher = FetcherConfig {
         seed: seed(),
         lifetime: span("--lifetime", &args.lifetime)?,
         loss: (!args.no_loss_detection).then(Default::default),
+        pace: (args.pace > 0.0).then_some(args.pace),
         ..FetcherConfig::default()
     };
     Ok(DownloadConfig {
@@ -72,16 +77,24 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     })
 }
 
+/// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per loss
+/// and not once per segment, and bounds for paths from a machine to a continent. These bounds are ours.
+fn timer() -> Value {
+    json!({ "estimator": "ndn-cxx", "min": "50ms", "max": "4s", "scan": "1ms", "backoff_cap": 65536 })
+}
+
 /// The scheme called `name`, with parameters of its consumer changed.
 fn scheme(name: &str, overrides: &[String]) -> Result<Scheme, Failure> {
     let base = Scheme::named(name).map_err(Failure::input)?;
-    if overrides.is_empty() {
-        return Ok(base);
-    }
     let mut consumer = json!({});
+    let part = base.part(Family::Consumer);
+    let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
+    if info.is_some_and(|info| (info.defaults)().get("timer").is_some()) {
+        consumer["timer"] = timer();
+    }
     for text in overrides {
         let form =
-            || Failure::Input(format!("--set {text}: write consumer.KEY=VALUE, such as consumer.timer.min=10ms"));
+            || Failure::Input(format!("--set {text}: write consumer.KEY=VALUE, such as consumer.timer.min=100ms"));
         let (key, value) = text.split_once('=').ok_or_else(form)?;
         let path = key.trim().strip_prefix("consumer.").ok_or_else(form)?;
         let mut place = &mut consumer;
@@ -93,5 +106,7 @@ fn scheme(name: &str, overrides: &[String]) -> Result<Scheme, Failure> {
         }
         *place = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
     }
-    Scheme::resolve("get", &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)
+    let label = format!("{name} as set for this fetch");
+    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)?;
+    Ok(Scheme { name: name.into(), ..scheme })
 }

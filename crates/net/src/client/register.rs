@@ -2,10 +2,10 @@
 //!
 //! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests.
 
+use crate::mgmt::{self, CommandFormat, ControlParameters, ControlResponse, Freshness, command_name, sign_command};
 use ndnweir_core::units::{Span, Time};
-use ndnweir_wire::signature::{AntiReplay, DigestSha256};
-use ndnweir_wire::tlv::{self, Reader};
-use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, Name};
+use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::{DataView, InterestView, Name};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long an answer is waited for; the command's lifetime.
@@ -26,7 +26,7 @@ pub enum RegistrationError {
         /// The prefix.
         prefix: Name,
         /// StatusCode of the answer.
-        code: u64,
+        code: u32,
         /// StatusText of the answer.
         text: String,
     },
@@ -92,13 +92,14 @@ impl Registration {
         self.pending.take_if(|pending| pending.as_view() == data.name())?;
         self.attempts = 0;
         self.due = now + RENEWAL;
-        self.registered = false;
-        let (code, text) = read_response(data.content()).unwrap_or((0, "the answer is malformed".into()));
-        if code == 200 {
-            self.registered = true;
+        let malformed = |_| ControlResponse::new(0, "the answer is malformed");
+        let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
+        self.registered = response.is_ok();
+        if self.registered {
             return Some(Ok(()));
         }
-        Some(Err(RegistrationError::Refused { prefix: self.prefix.clone(), code, text }))
+        let (prefix, code, text) = (self.prefix.clone(), response.code, response.text);
+        Some(Err(RegistrationError::Refused { prefix, code, text }))
     }
 
     /// Takes a returned Interest; false if it is not the command that is out.
@@ -111,37 +112,14 @@ impl Registration {
     }
 
     fn command(&self, nonce: u64) -> Vec<u8> {
-        let mut parameters = Vec::new();
-        self.prefix.as_view().write(&mut parameters);
-        let mut wrapped = Vec::new();
-        tlv::write_element(&mut wrapped, CONTROL_PARAMETERS, &parameters);
-        let mut name = Name::new();
-        for part in ["localhost", "nfd", "rib", "register"] {
-            name.push(Component::generic(part).as_view());
-        }
-        name.push(Component::generic(wrapped).as_view());
-        let nonce = nonce.to_be_bytes();
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        let anti_replay = AntiReplay { nonce: Some(&nonce), time, seq_num: None };
-        let [a, b, c, d, ..] = nonce;
-        let builder = InterestBuilder::new(name.as_view())
-            .must_be_fresh(true)
-            .nonce([a, b, c, d])
-            .lifetime(Duration::from_nanos(PATIENCE.nanos()));
+        let parameters = ControlParameters::of_name(self.prefix.clone());
+        let top: Name = mgmt::LOCALHOST.parse().unwrap_or_default();
+        let name = command_name(top.as_view(), "rib", "register", &parameters);
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
+        let lifetime = Duration::from_nanos(PATIENCE.nanos());
+        let command = sign_command(name.as_view(), CommandFormat::SignedInterest, &DigestSha256, freshness, lifetime);
         // A digest over a name that is not empty always succeeds.
-        builder.sign(&DigestSha256, anti_replay).unwrap_or_default()
+        command.unwrap_or_default()
     }
-}
-
-const CONTROL_PARAMETERS: u32 = 104;
-const CONTROL_RESPONSE: u32 = 101;
-const STATUS_CODE: u32 = 102;
-const STATUS_TEXT: u32 = 103;
-
-/// StatusCode and StatusText of a ControlResponse.
-fn read_response(content: &[u8]) -> Option<(u64, String)> {
-    let mut inner = Reader::new(content).expect(CONTROL_RESPONSE).ok()?.nested();
-    let code = inner.expect(STATUS_CODE).ok()?.nni().ok()?;
-    let text = inner.expect(STATUS_TEXT).ok()?.value;
-    Some((code, String::from_utf8_lossy(text).into_owned()))
 }

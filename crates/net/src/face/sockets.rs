@@ -21,6 +21,12 @@ pub fn size_buffers(socket: impl AsFd) -> usize {
     sockopt::socket_recv_buffer_size(socket).unwrap_or(0)
 }
 
+/// Whether the process at the other end of a Unix socket runs as root or as the user that this one runs as.
+pub fn peer_is_owner(socket: impl AsFd) -> bool {
+    let owner = rustix::process::geteuid();
+    sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid.is_root() || peer.uid == owner)
+}
+
 /// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they include
 /// the kernel's bookkeeping.
 #[expect(unsafe_code, reason = "SIOCOUTQ has no safe wrapper")]

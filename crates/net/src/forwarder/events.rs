@@ -155,6 +155,10 @@ impl Daemon {
                         stream.send(frame);
                     }
                 }
+                Transport::Management => {
+                    self.requests.extend(self.frames.iter().map(<[u8]>::to_vec));
+                    continue;
+                }
                 Transport::Dialing(_) | Transport::Down { .. } => self.totals.unconnected += 1,
             }
             if !self.touched.contains(&id) {
@@ -195,7 +199,7 @@ impl Daemon {
                         continue;
                     }
                 },
-                Transport::Dialing(_) | Transport::Down { .. } => 0,
+                Transport::Dialing(_) | Transport::Down { .. } | Transport::Management => 0,
             };
             self.forwarder.set_kernel_queue(id, Bytes::new(waiting));
         }

@@ -2,8 +2,11 @@
 
 use super::config::{FaceSpec, RouteSpec};
 use super::{ConfigError, Daemon, RunError, key};
+use crate::face::sockets;
 use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::{FaceUri, IpFamily};
+use crate::mgmt::ControlParameters;
+use crate::mgmt::dataset::FaceEventKind;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Time};
@@ -12,6 +15,9 @@ use ndnweir_node::forwarder::FaceOptions;
 use ndnweir_node::header::Trust;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+
+/// Origin of routes that the configuration names (NFD, RibMgmt).
+pub(super) const STATIC: u64 = 255;
 
 /// Bytes that UDP and IPv4 add to a datagram.
 const UDP_FRAMING: u64 = 28;
@@ -25,6 +31,8 @@ pub(super) enum Transport {
     Stream(StreamLink),
     /// A stream that is being connected.
     Dialing(socket2::Socket),
+    /// The management of this forwarder.
+    Management,
     /// A stream that could not be connected, or has ended, and is tried again.
     Down {
         retry: Time,
@@ -40,6 +48,9 @@ pub(super) struct Link {
     /// It came by itself and goes when its peer does.
     pub(super) on_demand: bool,
     pub(super) local: bool,
+    /// Whether its peer is known to be this forwarder's owner.
+    pub(super) owner: bool,
+    pub(super) mtu: Option<usize>,
     pub(super) last_in: Time,
     /// Whether the poll waits for the socket to take more.
     pub(super) wants_writable: bool,
@@ -85,9 +96,16 @@ impl Daemon {
 
     pub(super) fn add_configured_route(&mut self, route: &RouteSpec) -> Result<(), ConfigError> {
         let now = self.clock.now();
-        let failed = |why: &dyn std::fmt::Display| ConfigError::new(format!("route {}: {why}", route.prefix));
-        let face = self.face_of(&route.to).ok_or_else(|| failed(&"its face is gone"))?;
-        self.forwarder.add_next_hop(now, route.prefix.as_view(), face, route.cost).map_err(|e| failed(&e))
+        let failed = |why: &str| ConfigError::new(format!("route {}: {why}", route.prefix));
+        let face = self.face_of(&route.to).and_then(|id| self.links[id.index()].as_ref());
+        let parameters = ControlParameters {
+            face_id: Some(face.ok_or_else(|| failed("its face is gone"))?.id),
+            origin: Some(STATIC),
+            cost: Some(route.cost.into()),
+            ..ControlParameters::of_name(route.prefix.clone())
+        };
+        let registered = self.with_management(|management, daemon| management.register(parameters, now, daemon));
+        registered.unwrap_or(Ok(())).map_err(|response| failed(&response.text))
     }
 
     /// Makes a face to a place that was named.
@@ -155,7 +173,7 @@ impl Daemon {
         Ok(id)
     }
 
-    fn add(
+    pub(super) fn add(
         &mut self,
         now: Time,
         spec: &FaceSpec,
@@ -181,7 +199,7 @@ impl Daemon {
             trust: if spec.trust { Trust::Neighbour } else { Trust::Stranger },
             mtu: datagram.then_some(spec.mtu),
             mark_kernel_queue: true,
-            tell_incoming: false,
+            tell_incoming: matches!(transport, Transport::Management),
             number,
         };
         let id = self.forwarder.add_face(now, options).map_err(io::Error::other)?;
@@ -191,21 +209,29 @@ impl Daemon {
             self.links.resize_with(id.index() + 1, || None);
         }
         tracing::info!(face = number, uri = %spec.uri, local, "face added");
+        let owner = match &transport {
+            Transport::Stream(stream) if matches!(spec.uri, FaceUri::Unix(_)) => sockets::peer_is_owner(stream),
+            _ => false,
+        };
         self.links[id.index()] = Some(Link {
             id: number,
             uri: spec.uri.clone(),
             transport,
             on_demand,
             local,
+            owner,
+            mtu: datagram.then_some(spec.mtu),
             last_in: now,
             wants_writable: false,
         });
         self.by_id.insert(number, id);
+        self.note_event(FaceEventKind::Created, id);
         Ok(id)
     }
 
     /// Takes a face away.
     pub(super) fn close(&mut self, now: Time, id: FaceId, why: &str) {
+        self.note_event(FaceEventKind::Destroyed, id);
         let Some(link) = self.links.get_mut(id.index()).and_then(Option::take) else { return };
         tracing::info!(face = link.id, uri = %link.uri, why, "face removed");
         self.hang_up(&link.transport);
@@ -222,7 +248,7 @@ impl Daemon {
         let removed = match transport {
             Transport::Stream(stream) => self.poll.sources().remove(stream),
             Transport::Dialing(socket) => self.poll.sources().remove(socket),
-            Transport::Udp { .. } | Transport::Down { .. } => Ok(()),
+            Transport::Udp { .. } | Transport::Down { .. } | Transport::Management => Ok(()),
         };
         if let Err(error) = removed {
             tracing::debug!(%error, "a socket was not waited for");

@@ -6,22 +6,26 @@
 //! of a stream.
 
 pub mod config;
+mod control;
 mod dial;
 mod events;
 mod links;
+mod management;
 pub mod metrics;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 
 use crate::clock::Clock;
 use crate::face::udp::UdpPort;
+use crate::mgmt::dataset::{FaceEventKind, FaceStatus};
+use crate::mgmt::{self, Management, Moment};
 use crate::poll::{Poll, Ready};
 use links::Link;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_node::forwarder::Frames;
 use ndnweir_node::{Forwarder, ForwarderConfig};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -90,6 +94,13 @@ pub struct Daemon {
     next_id: u64,
     /// Faces that came by themselves.
     peers: usize,
+    management: Option<Management>,
+    /// The face of the management.
+    inside: FaceId,
+    /// Frames for the management.
+    requests: VecDeque<Vec<u8>>,
+    /// What happened to faces since the management heard of it.
+    face_events: VecDeque<(FaceEventKind, FaceStatus)>,
     stop: UnixStream,
     reload: UnixStream,
     metrics: Option<metrics::Exporter>,
@@ -140,7 +151,8 @@ impl Daemon {
         poll.sources().add(&reload, key::RELOAD)?;
         let metrics = config.metrics.map(metrics::Exporter::open).transpose();
         let metrics = metrics.map_err(|e| ConfigError::new(format!("metrics: {e}")))?;
-        let next_housekeeping = clock.now() + HOUSEKEEPING;
+        let now = clock.now();
+        let next_housekeeping = now + HOUSEKEEPING;
         let mut daemon = Daemon {
             clock,
             poll,
@@ -153,6 +165,10 @@ impl Daemon {
             by_peer: HashMap::new(),
             next_id: FIRST_ID,
             peers: 0,
+            management: Some(Management::new(mgmt::Config::default(), Moment { now, unix: clock.unix() })),
+            inside: FaceId::NONE,
+            requests: VecDeque::new(),
+            face_events: VecDeque::new(),
             stop,
             reload,
             metrics,
@@ -167,6 +183,7 @@ impl Daemon {
         daemon.listen(&config)?;
         let (faces, routes) = (config.faces.clone(), config.routes.clone());
         daemon.config = config;
+        daemon.start_management(now)?;
         for face in &faces {
             daemon.add_configured(face)?;
         }
@@ -232,6 +249,7 @@ impl Daemon {
                 self.keep_house(now);
             }
             self.send_all(now);
+            self.manage(now);
             if let Some(wish) = wish {
                 return Ok(wish);
             }
@@ -266,9 +284,7 @@ impl Daemon {
         let now = self.clock.now();
         let old = std::mem::take(&mut self.config);
         for route in old.routes.iter().filter(|route| !config.routes.contains(route)) {
-            if let Some(face) = self.face_of(&route.to) {
-                self.forwarder.remove_next_hop(now, route.prefix.as_view(), face);
-            }
+            self.remove_configured_route(route);
         }
         for face in old.faces.iter().filter(|face| !config.faces.contains(face)) {
             if let Some(id) = self.face_of(&face.uri) {

@@ -5,12 +5,13 @@ use super::ranges::Ranges;
 use super::sink::{Sink, SinkError};
 use super::trust::Trust;
 use super::wanted::Wanted;
-use ndnweir_core::fields::{FieldLayout, Fields};
+use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_node::fetcher::Arrival;
+use ndnweir_node::header::{self, Beside};
 use ndnweir_node::{Fetcher, FetcherConfig, FetcherCounters};
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::signature::VerifyError;
@@ -146,7 +147,7 @@ impl SegmentFetch {
             return Err(FetchError::Refused(name()));
         }
         self.learn_last(data)?;
-        sink.put(segment, data.content(), self.last == Some(segment))?;
+        sink.put(segment, data.content(), self.last)?;
         self.progressed = now;
         self.refused = false;
         arrival.segment = segment;
@@ -171,15 +172,9 @@ impl SegmentFetch {
 
     /// Takes a returned Interest.
     pub fn handle_nack(&mut self, now: Time, header: &LpHeader, interest: &InterestView<'_>) {
-        let Some(reason) = header.nack else { return };
         let segment = naming::segment_of(self.config.object.as_view(), interest.name());
         let Some(index) = segment.and_then(|segment| self.index(segment)) else { return };
-        let mut packet = self.packet(index, Kind::Nack, header, interest.wire().len());
-        packet.reason = match reason {
-            ndnweir_wire::NackReason::Congestion => NackReason::Congestion,
-            ndnweir_wire::NackReason::Duplicate => NackReason::Duplicate,
-            _ => NackReason::NoRoute,
-        };
+        let packet = self.packet(index, Kind::Nack, header, interest.wire().len());
         self.refused |= packet.reason == NackReason::NoRoute;
         self.fetcher.handle(now, &packet);
     }
@@ -189,21 +184,10 @@ impl SegmentFetch {
     }
 
     fn packet(&self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
-        let mut fields = Fields::default();
-        for (field, slot) in self.layout.iter() {
-            let value = header.extra_number(field.info().tlv_type).unwrap_or(0);
-            fields.set(slot, u32::try_from(value).unwrap_or(u32::MAX));
-        }
-        let mark = header.congestion_mark.unwrap_or(0);
+        let beside = Beside::of_header(header, &self.layout, header::Trust::Neighbour);
         let name = NameId { flow: FlowId(0), segment: index };
-        Packet {
-            name,
-            kind,
-            size: size as u32,
-            mark: u8::try_from(mark).unwrap_or(u8::MAX),
-            fields,
-            ..Packet::default()
-        }
+        let reason = beside.nack.unwrap_or_default();
+        Packet { name, kind, reason, size: size as u32, mark: beside.mark, fields: beside.fields, ..Packet::default() }
     }
 
     /// The next Interest to send now, with its link header.
@@ -216,14 +200,7 @@ impl SegmentFetch {
             return Err(FetchError::Unanswered { name, waited, refused: self.refused });
         }
         let Some(packet) = self.fetcher.poll_transmit(now) else { return Ok(None) };
-        let mut header = LpHeader::default();
-        for (field, slot) in self.layout.iter() {
-            let value = packet.fields.get(slot);
-            if value > 0 {
-                // The table of fields holds only types that are free for us.
-                let _ = header.set_extra_number(field.info().tlv_type, u64::from(value));
-            }
-        }
+        let header = header::write(&packet, &self.layout);
         let segment = self.wanted.segment(u64::from(packet.name.segment));
         let name = self.config.object.clone().with(Component::segment(segment));
         let interest = InterestBuilder::new(name.as_view())

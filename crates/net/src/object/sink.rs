@@ -43,11 +43,11 @@ pub enum SinkError {
 
 /// Takes segments as they arrive, in any order, each once.
 pub trait Sink {
-    /// Stores a segment; `last` if it is known to be the last.
+    /// Stores a segment; `last` is the number of the object's last segment, once it is known.
     ///
     /// # Errors
     /// [`SinkError`]; what was stored before stays.
-    fn put(&mut self, segment: u64, content: &[u8], last: bool) -> Result<(), SinkError>;
+    fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError>;
 
     /// Called now and then, to do what need not be done at once.
     fn tick(&mut self, _now: Time) {}
@@ -70,7 +70,7 @@ pub trait Sink {
 pub struct NullSink;
 
 impl Sink for NullSink {
-    fn put(&mut self, _: u64, _: &[u8], _: bool) -> Result<(), SinkError> {
+    fn put(&mut self, _: u64, _: &[u8], _: Option<u64>) -> Result<(), SinkError> {
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl<W: Write> StreamSink<W> {
 }
 
 impl<W: Write> Sink for StreamSink<W> {
-    fn put(&mut self, segment: u64, content: &[u8], _last: bool) -> Result<(), SinkError> {
+    fn put(&mut self, segment: u64, content: &[u8], _last: Option<u64>) -> Result<(), SinkError> {
         if segment != self.next {
             self.early.insert(segment, content.to_vec());
             return Ok(());
@@ -201,10 +201,9 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn put(&mut self, segment: u64, content: &[u8], last: bool) -> Result<(), SinkError> {
-        if last {
-            self.kept.last = Some(segment);
-        }
+    fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError> {
+        self.kept.last = last.or(self.kept.last);
+        let last = self.kept.last == Some(segment);
         let size = match self.kept.segment_size {
             Some(size) => size,
             None if last => {
@@ -222,7 +221,7 @@ impl Sink for FileSink {
             self.kept.length = Some(segment * size + len);
         }
         match self.held.take() {
-            Some((segment, content)) => self.put(segment, &content, true),
+            Some((segment, content)) => self.put(segment, &content, None),
             None => Ok(()),
         }
     }

@@ -35,6 +35,16 @@ pub enum DownloadError {
     Wait(#[from] std::io::Error),
 }
 
+impl DownloadError {
+    /// What went wrong with storing, if that was it.
+    pub fn sink(&self) -> Option<&SinkError> {
+        match self {
+            DownloadError::Sink(error) | DownloadError::Fetch(FetchError::Sink(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// What to download, and how.
 #[derive(Clone, Debug)]
 pub struct DownloadConfig {
@@ -192,7 +202,7 @@ impl Download {
                 watch.found(now, &name, 0);
                 self.finished.counters.segments = 1;
                 self.finished.counters.payload_bits = content.len() as u64 * 8;
-                sink.put(0, &content, true)?;
+                sink.put(0, &content, Some(0))?;
                 return Ok(sink.finish()?);
             }
         };
@@ -280,7 +290,7 @@ fn take(
             discovery.handle_nack(&interest);
             Ok(None)
         }
-        (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) => {
+        (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) if header.nack.is_some() => {
             fetch.handle_nack(now, header, &interest);
             Ok(None)
         }

@@ -59,6 +59,7 @@ pub struct LinkCounters {
 pub(super) struct Face {
     pub(super) up: bool,
     pub(super) local: bool,
+    has_rate: bool,
     pub(super) trust: Trust,
     pub(super) fragmenter: Option<Fragmenter>,
     /// Made when the first fragment arrives.
@@ -70,18 +71,20 @@ pub(super) struct Face {
     pub(super) counters: LinkCounters,
 }
 
+/// What marks by the queue below a face: NFD's rule with NFD's numbers.
+fn kernel_marker() -> Result<AnyMarker, String> {
+    let mut layout = FieldLayout::new();
+    AnyMarker::build("nfd", &serde_json::json!({}), &mut Env { layout: &mut layout })
+}
+
 impl Face {
     fn new(options: &FaceOptions, first_sequence: u64) -> Result<Face, String> {
-        let marker = match options.mark_kernel_queue && options.node.rate.is_none() {
-            true => {
-                let mut layout = FieldLayout::new();
-                Some(AnyMarker::build("nfd", &serde_json::json!({}), &mut Env { layout: &mut layout })?)
-            }
-            false => None,
-        };
+        let has_rate = options.node.rate.is_some();
+        let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()?) } else { None };
         Ok(Face {
             up: true,
             local: options.node.local,
+            has_rate,
             trust: options.trust,
             fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
             reassembler: None,
@@ -146,9 +149,39 @@ impl Forwarder {
         }
     }
 
+    /// Says whether packets to a local face tell by which face they came.
+    pub fn set_tell_incoming(&mut self, id: FaceId, tell: bool) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.tell_incoming = tell && face.local;
+        }
+    }
+
+    /// Says whether the queue below a face without a rate is marked.
+    ///
+    /// # Errors
+    /// If the marker cannot be built.
+    pub fn set_mark_kernel_queue(&mut self, id: FaceId, mark: bool) -> Result<(), String> {
+        if let Some(face) = self.faces.get_mut(id.index())
+            && face.marker.is_some() != mark
+        {
+            face.marker = if mark && !face.has_rate { Some(kernel_marker()?) } else { None };
+        }
+        Ok(())
+    }
+
+    /// Whether the queue below a face is marked.
+    pub fn marks_kernel_queue(&self, id: FaceId) -> bool {
+        self.faces.get(id.index()).is_some_and(|face| face.marker.is_some())
+    }
+
+    /// What passed a face's link layer.
+    pub fn link_counters(&self, id: FaceId) -> LinkCounters {
+        self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default()
+    }
+
     /// What passed a face, at its link layer and at its egress queue.
     pub fn face_counters(&mut self, now: Time, id: FaceId) -> (LinkCounters, FaceCounters) {
-        let link = self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default();
+        let link = self.link_counters(id);
         let egress = self.node.face_counters(now, id);
         self.account();
         (link, egress)

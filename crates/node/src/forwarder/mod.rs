@@ -37,6 +37,7 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_wire::NameView;
 use payloads::Payloads;
 use routes::Routes;
 use std::collections::VecDeque;
@@ -200,6 +201,15 @@ impl Forwarder {
         let evicted = (0..packets).take_while(|_| self.node.evict()).count();
         self.account();
         evicted
+    }
+
+    /// Erases at most `limit` stored Data whose names begin with `prefix`: how many, and whether more are left.
+    pub fn erase(&mut self, prefix: NameView<'_>, limit: usize) -> (usize, bool) {
+        let names: Vec<NameId> = self.names.stored_under(prefix.as_bytes()).take(limit).collect();
+        let erased = names.iter().filter(|name| self.node.erase(**name)).count();
+        self.account();
+        let left = self.names.stored_under(prefix.as_bytes()).next().is_some();
+        (erased, left)
     }
 
     /// Counts what the node did with names and payloads since the last call.

@@ -36,17 +36,27 @@ impl Node {
 
     /// Lets the Data not used for the longest time go from the content store. Whether there was one.
     pub fn evict(&mut self) -> bool {
-        let Some((name, tag)) = self.cs.evict() else { return false };
-        self.out.log(|| Use::Evicted(name, tag));
-        true
+        let evicted = self.cs.evict();
+        self.log_evicted(evicted)
+    }
+
+    /// Lets the Data of a name go from the content store. Whether it was there.
+    pub fn erase(&mut self, name: NameId) -> bool {
+        let erased = self.cs.remove(name);
+        self.log_evicted(erased)
+    }
+
+    fn log_evicted(&mut self, evicted: Option<(NameId, u32)>) -> bool {
+        if let Some((name, tag)) = evicted {
+            self.out.log(|| Use::Evicted(name, tag));
+        }
+        evicted.is_some()
     }
 
     #[inline]
     pub(super) fn keep(&mut self, now: Time, data: &Packet) {
         let replaced = self.cs.insert(data, now);
-        if let Some((name, tag)) = replaced {
-            self.out.log(|| Use::Evicted(name, tag));
-        }
+        self.log_evicted(replaced);
         self.out.log(|| Use::Stored(data.name, data.tag));
     }
 }

@@ -192,6 +192,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         trace: self.trace,
                         max_window: MAX_WINDOW,
                         loss: None,
+                        pace: None,
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }
