@@ -54,7 +54,7 @@ forward!(Marker for AnyMarker by each_marker {
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
-    fn on_overflow(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) [packet, ctx];
+    fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
 });
 
 forward!(Discipline for AnyDiscipline by each_discipline {
