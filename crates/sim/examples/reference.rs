@@ -15,9 +15,6 @@ const SHARE_TIMES: [f64; 13] = [0.0, 1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.
 const PCON_DATA: u32 = 1056;
 const PCON_INTEREST: u32 = 24;
 
-/// Packets that every node of ndnSIM keeps unless told otherwise.
-const NDNSIM_STORE: usize = 100;
-
 /// Shorter than a Data takes on the fastest link, so that no change of a window is missed.
 const PCON_SAMPLING: Span = Span::from_micros(80);
 
@@ -33,14 +30,9 @@ fn authors(mut network: Network) -> Network {
     network
 }
 
-/// A network with the content stores of ndnSIM.
-fn ndnsim(mut network: Network) -> Network {
-    network.nodes.fill(NodeKind::Ndn { cache: NDNSIM_STORE });
-    network
-}
-
+/// A network as the simulator had it from which the scheme's reference comes.
 fn of_its_simulator(network: Network, scheme: &str) -> Network {
-    if scheme == "pcon" { authors(network) } else { ndnsim(network) }
+    if scheme == "pcon" { authors(network) } else { network }
 }
 
 /// Sums what the tables need.
@@ -243,7 +235,8 @@ fn main() -> Result<(), String> {
     ] {
         println!("{paths} paths, pcon: reference {published}");
         for seed in 1..=phases {
-            let (outcome, s) = simulate(&jitter(authors(if paths == 2 { two_paths() } else { three_paths() })), "pcon", seed)?;
+            let (outcome, s) =
+                simulate(&jitter(authors(if paths == 2 { two_paths() } else { three_paths() })), "pcon", seed)?;
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             println!(
                 "  measured {:.2} Mbit/s, RTT {rtt:.1}, {} drops, {} cuts, {} falls, {} timeouts, {} marks",
