@@ -1,5 +1,6 @@
 //! What the command line accepts.
 
+use crate::commands::link::LinkArgs;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -33,6 +34,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Redraw the report of a result folder, or compare two
     Report(ReportArgs),
+    /// Emulate a link between processes on this machine: rate, delay, queue and loss over UDP
+    Link(LinkArgs),
     /// Measure the speed of the simulator on this machine
     Bench(BenchArgs),
     /// Print a completion script for a shell

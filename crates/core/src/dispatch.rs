@@ -59,7 +59,7 @@ forward!(Marker for AnyMarker by each_marker {
 
 forward!(Discipline for AnyDiscipline by each_discipline {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) [packet, limit, dropped, ctx];
-    fn dequeue(&mut self, ctx: &mut Ctx<'_>) -> Option<Queued> [ctx];
+    fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued> [dropped, ctx];
     fn packets(&self) -> u32 [];
     fn bytes(&self) -> Bytes [];
     fn backlog(&self, flow: FlowId) -> (u32, Bytes) [flow];

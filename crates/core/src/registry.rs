@@ -91,15 +91,19 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
+    Cobalt = queue::cobalt::Cobalt;
     Codel = queue::codel::Codel;
     CodelPcon = queue::codel_pcon::CodelPcon;
     CwndCodel = queue::cwnd_codel::CwndCodel;
+    NdnDpdk = queue::ndn_dpdk::NdnDpdk;
     Nfd = queue::nfd::Nfd;
+    Pie = queue::pie::Pie;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
     Fifo = queue::fifo::Fifo;
     Drr = queue::drr::Drr;
+    FqCodel = queue::fq_codel::FqCodel;
 });
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {

@@ -25,6 +25,19 @@ pub enum InterestMarks {
     /// A node records it in the PIT and ORs it into the Data.
     #[default]
     Copy,
+    /// A node records it with the downstream it came from, and ORs it into that downstream's Data alone (NDN-DPDK).
+    Own,
+}
+
+/// What content stores do with the mark of a Data they store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachedMarks {
+    /// It is taken off: the copy does not cross the congested link (NDN-DPDK; our default).
+    #[default]
+    Strip,
+    /// It stays, and every answer from the store carries it again (NFD).
+    Replay,
 }
 
 /// A named composition.
@@ -38,6 +51,8 @@ pub struct Scheme {
     pub parts: [Part; 7],
     /// Marks on Interests.
     pub interest_marks: InterestMarks,
+    /// Marks on stored Data.
+    pub cached_marks: CachedMarks,
 }
 
 /// A scheme that comes with the product: name, summary, composition.
@@ -255,7 +270,11 @@ impl Scheme {
                 "summary" => scheme.summary = value.as_str().unwrap_or_default().into(),
                 "interest-marks" => {
                     scheme.interest_marks = serde_json::from_value(value.clone())
-                        .map_err(|_| format!("scheme {name}: interest-marks is \"ignore\" or \"copy\""))?;
+                        .map_err(|_| format!("scheme {name}: interest-marks is \"ignore\", \"copy\" or \"own\""))?;
+                }
+                "cached-marks" => {
+                    scheme.cached_marks = serde_json::from_value(value.clone())
+                        .map_err(|_| format!("scheme {name}: cached-marks is \"strip\" or \"replay\""))?;
                 }
                 _ => scheme.set_part(key, value).map_err(|e| format!("scheme {name}: {e}"))?,
             }
@@ -272,6 +291,7 @@ impl Scheme {
             summary: String::new(),
             parts: Family::ALL.map(part),
             interest_marks: InterestMarks::default(),
+            cached_marks: CachedMarks::default(),
         }
     }
 
@@ -280,7 +300,7 @@ impl Scheme {
         let Some(family) = Family::ALL.into_iter().find(|family| family.key() == key) else {
             let known: Vec<_> = Family::ALL.iter().map(|family| family.key()).collect();
             return Err(format!(
-                "unknown key {key:?}; a scheme has: base, summary, interest-marks, {}",
+                "unknown key {key:?}; a scheme has: base, summary, interest-marks, cached-marks, {}",
                 known.join(", ")
             ));
         };
@@ -404,6 +424,8 @@ mod tests {
         assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
         assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
         assert!(error(json!({ "base": "nothing" })).contains("there are"));
+        assert!(error(json!({ "interest-marks": "keep" })).contains("\"own\""));
+        assert!(error(json!({ "cached-marks": "own" })).contains("\"replay\""));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The content store: least recently used goes first.
 //!
-//! It keeps Data as they would leave a producer: without mark, header fields and [`flags::FROM_CACHE`]. A cached copy
-//! does not cross the congested link, so replaying its mark would be a false signal.
+//! It keeps Data as they would leave a producer: without header fields and [`flags::FROM_CACHE`], and without the mark
+//! unless the scheme says to replay it. A cached copy does not cross the congested link, so its mark is a false signal.
 //!
 //! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
 //! interns: it keeps its own ordered name tree, picks the stored name that the Interest's name is a prefix of, and
@@ -12,6 +12,7 @@ use crate::index::Index;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::scheme::CachedMarks;
 use ndnweir_core::units::{Span, Time};
 
 const NIL: u32 = u32::MAX;
@@ -33,13 +34,21 @@ pub(crate) struct ContentStore {
     newest: u32,
     oldest: u32,
     limit: usize,
+    replay: bool,
 }
 
 impl ContentStore {
-    /// A store of at most `limit` packets.
-    pub(crate) fn new(limit: usize) -> ContentStore {
+    /// A store of at most `limit` packets, which keeps their marks if `marks` says so.
+    pub(crate) fn new(limit: usize, marks: CachedMarks) -> ContentStore {
         let limit = limit.min(NIL as usize - 1);
-        ContentStore { slots: Vec::new(), index: Index::new(), newest: NIL, oldest: NIL, limit }
+        ContentStore {
+            slots: Vec::new(),
+            index: Index::new(),
+            newest: NIL,
+            oldest: NIL,
+            limit,
+            replay: marks == CachedMarks::Replay,
+        }
     }
 
     /// Whether it can hold anything.
@@ -72,7 +81,7 @@ impl ContentStore {
             return;
         }
         let mut packet = *data;
-        packet.mark = 0;
+        packet.mark = if self.replay { packet.mark } else { 0 };
         packet.fields = Fields::default();
         packet.flags &= !flags::FROM_CACHE;
         let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
@@ -156,7 +165,7 @@ mod tests {
 
     #[test]
     fn marks_fields_and_the_cache_flag_are_stripped_and_the_rest_is_kept() {
-        let mut store = ContentStore::new(4);
+        let mut store = ContentStore::new(4, CachedMarks::Strip);
         let mut given = data(1, 0);
         given.flags |= flags::FROM_CACHE;
         given.tag = 77;
@@ -167,7 +176,7 @@ mod tests {
 
     #[test]
     fn only_fresh_data_answers_an_interest_that_insists_on_it() {
-        let mut store = ContentStore::new(4);
+        let mut store = ContentStore::new(4, CachedMarks::Strip);
         store.insert(&data(1, 10), ms(0));
         let name = data(1, 0).name;
         assert!(store.get(name, true, ms(9)).is_some());
@@ -183,7 +192,7 @@ mod tests {
             limit in 0usize..6,
             ops in prop::collection::vec((any::<bool>(), 0u32..12), 0..300),
         ) {
-            let mut store = ContentStore::new(limit);
+            let mut store = ContentStore::new(limit, CachedMarks::Strip);
             let mut model: Vec<u32> = Vec::new();
             for (insert, segment) in ops {
                 let known = model.iter().position(|&s| s == segment);

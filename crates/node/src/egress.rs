@@ -253,8 +253,7 @@ impl Egress {
     /// The wire is free at `at`: the next packet starts, or the face is idle.
     fn start_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) {
         loop {
-            let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
-            let Some(Queued { mut packet, joined }) = self.parts.discipline.dequeue(&mut ctx) else {
+            let Some(Queued { mut packet, joined, mark }) = self.take_next(at, trace) else {
                 self.idle = true;
                 let mut ctx = Ctx { now: at, rng: &mut self.parts.marker_rng, trace };
                 self.parts.marker.on_idle(&mut ctx);
@@ -266,7 +265,8 @@ impl Egress {
                     self.drop(packet.kind, packet.size, DropCause::Marker);
                     continue;
                 }
-                Verdict::Mark(level) => self.mark(&mut packet, level),
+                Verdict::Mark(level) => self.mark(&mut packet, level.max(mark)),
+                Verdict::Pass if mark > 0 => self.mark(&mut packet, mark),
                 Verdict::Pass => {}
             }
             let end = at + transmission_time(self.rate, packet.size);
@@ -275,6 +275,19 @@ impl Egress {
             out.push(Transmit { face: self.face, packet, start: at, end });
             return;
         }
+    }
+
+    /// The discipline's next packet; what it drops on the way is counted.
+    fn take_next(&mut self, at: Time, trace: &mut Trace) -> Option<Queued> {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
+        let next = self.parts.discipline.dequeue(&mut dropped, &mut ctx);
+        for packet in dropped.drain(..) {
+            self.data -= u32::from(packet.kind == Kind::Data);
+            self.drop(packet.kind, packet.size, DropCause::Marker);
+        }
+        self.dropped = dropped;
+        next
     }
 
     /// A packet wants to leave.

@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod explain;
+pub mod link;
 mod list;
 mod papers;
 mod report;
@@ -18,6 +19,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
         Command::Papers(args) => papers::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -7,6 +7,7 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, Meter};
 use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::shaper::Outcome;
 use ndnweir_core::strategy::{DataReturn, Strategy};
 use ndnweir_core::units::Time;
@@ -57,7 +58,7 @@ impl Node {
         if self.cs.is_on() {
             self.cs.insert(packet, now);
         }
-        let mark = self.pit.mark(slot);
+        let (mark, own_only) = (self.pit.mark(slot), self.interest_marks == InterestMarks::Own);
         for i in 0..self.pit.ins(slot) {
             let (asking, expiry) = self.pit.downstream(slot, i);
             if expiry < now {
@@ -78,7 +79,7 @@ impl Node {
                 at: asking.asked,
                 renewed: asking.renewed(),
                 fields,
-                mark: mark.max(passed),
+                mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
                 from_cache: false,
             };
             self.pass_on(now, prefix, packet, &asked);
@@ -113,9 +114,9 @@ impl Node {
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
-        let mark = if self.copy_marks { interest.mark } else { 0 };
+        let mark = if self.interest_marks == InterestMarks::Ignore { 0 } else { interest.mark };
         let Some(prefix) = self.fib.prefix(interest.name.flow) else {
-            self.emit(now, face, &Packet { mark, flags: data.flags | flags::FROM_CACHE, ..data });
+            self.emit(now, face, &Packet { mark: mark.max(data.mark), flags: data.flags | flags::FROM_CACHE, ..data });
             return;
         };
         let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };

@@ -7,6 +7,7 @@ use crate::pit::Seen;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
+use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::strategy::{Arrival, Choice, InterestArrival, Strategy};
 use ndnweir_core::units::Time;
 
@@ -103,7 +104,7 @@ impl Node {
     /// Asks the strategy and does what it says.
     #[inline(always)]
     fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
-        if self.copy_marks && packet.mark > 0 {
+        if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
         let mut choice = std::mem::take(&mut self.choice);

@@ -14,6 +14,8 @@
 //! consumer. The consumer sees the same mark on the same Data. Two things differ: an Interest that overflows or is lost
 //! after being marked loses its mark, and the marking router itself sees the Data come back marked, as from a congested
 //! next hop, so that its own strategy adapts too (in PCON's code only the routers downstream of it do).
+//! With [`InterestMarks::Own`] only the downstream whose last Interest was marked gets the mark, as in NDN-DPDK; of
+//! several marked downstreams each gets the highest level among them (NDN-DPDK has one level).
 
 mod data;
 mod faults;
@@ -92,7 +94,7 @@ pub struct Node {
     out: Outbox,
     counters: NodeCounters,
     layout: FieldLayout,
-    copy_marks: bool,
+    interest_marks: InterestMarks,
     /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
@@ -138,7 +140,7 @@ impl Node {
         Ok(Node {
             faces: Vec::new(),
             pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
-            cs: ContentStore::new(config.cache),
+            cs: ContentStore::new(config.cache, config.scheme.cached_marks),
             fib: Fib::new(config.prefixes),
             dead: DeadNonces::default(),
             metering: plan.metering,
@@ -152,7 +154,7 @@ impl Node {
             out: Outbox::default(),
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
-            copy_marks: config.scheme.interest_marks == InterestMarks::Copy,
+            interest_marks: config.scheme.interest_marks,
             strategy_holds: 0,
             held_limit: config.pit_limit as u64,
             choice: Choice::default(),
