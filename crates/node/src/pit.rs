@@ -198,6 +198,12 @@ impl Pit {
         self.len = 0;
     }
 
+    /// The entries there are now.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let live = |slot: &u32| matches!(self.find(self.entries[*slot as usize].name), Ok(found) if found == *slot);
+        (0..self.entries.len() as u32).filter(live).collect()
+    }
+
     /// The name of an entry.
     pub(crate) fn name(&self, slot: u32) -> NameId {
         self.entries[slot as usize].name

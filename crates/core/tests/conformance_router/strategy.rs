@@ -30,13 +30,19 @@ struct Node {
     pit: Vec<Entry>,
     /// Interests the strategy holds, by tag.
     held: Vec<u32>,
+    /// The last entry that was answered or expired.
+    past: Option<Entry>,
     tags: u32,
 }
 
 impl Node {
     fn new(info: &Info, params: &Value, seed: u64) -> Node {
         let desk = Desk::new(info, params, seed, AnyStrategy::build);
-        let mut node = Node { desk, hops: vec![Vec::new(); PREFIXES], pit: Vec::new(), held: Vec::new(), tags: 0 };
+        let hops = vec![Vec::new(); PREFIXES];
+        let mut node = Node { desk, hops, pit: Vec::new(), held: Vec::new(), past: None, tags: 0 };
+        for face in 0..FACES {
+            node.desk.component.on_face(FaceId(face as u16), face == 0, true);
+        }
         for prefix in 0..PREFIXES {
             node.route(prefix);
         }
@@ -103,8 +109,10 @@ impl Node {
         };
         self.desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
-        for face in &faces {
-            assert!(hops.iter().any(|hop| hop.face == *face), "{face:?} is a next hop");
+        for face in faces.iter().chain(choice.alternatives()) {
+            let hop = hops.iter().any(|hop| hop.face == *face);
+            let found = self.desk.component.finds_routes() && face.index() < FACES;
+            assert!(hop || found, "{face:?} is a next hop");
             assert_ne!(*face, in_face, "an Interest does not go back");
         }
         faces.sort_unstable();
@@ -167,7 +175,34 @@ impl Node {
         for &downstream in &entry.downstreams {
             let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
             self.desk.record.push(u64::from(passed));
+            let mut fields = packet.fields;
+            self.desk.component.stamp_data(&event, downstream, &mut fields);
         }
+        self.past = Some(entry);
+    }
+
+    /// A Data or NACK for something that is no longer pending.
+    fn late(&mut self) {
+        let reason = NackReason::Congestion;
+        let (at, nack) = (self.desk.below(3), self.desk.chance(0.3));
+        let Some(entry) = &self.past else { return };
+        let Some(record) = entry.sent.get(at) else { return };
+        let answer = if nack { entry.packet.nack(reason) } else { Packet { kind: Kind::Data, ..entry.packet } };
+        let (packet, face, prefix) = (Packet { nonce: record.nonce, ..answer }, record.face, entry.prefix);
+        self.desk.with(|strategy, ctx| strategy.on_late(&packet, face, prefix, ctx));
+    }
+
+    /// The shaper of a face rejects one of the pending Interests.
+    fn reject(&mut self, index: usize) {
+        let (packet, prefix) = (self.pit[index].packet, self.pit[index].prefix);
+        let face = self.face();
+        self.desk.with(|strategy, ctx| strategy.on_rejection(&packet, prefix, face, ctx));
+    }
+
+    /// A link goes down or comes back.
+    fn toggle(&mut self) {
+        let (face, up) = (1 + self.desk.below(FACES - 1), self.desk.chance(0.7));
+        self.desk.component.on_face(FaceId(face as u16), false, up);
     }
 
     /// A NACK from an upstream that owes an answer.
@@ -204,7 +239,7 @@ impl Node {
         {
             let entry = self.pit.swap_remove(index);
             let hops = &self.hops[entry.prefix.index()];
-            let event = TimeoutEvent { prefix: entry.prefix, hops, sent: &entry.sent };
+            let event = TimeoutEvent { name: entry.packet.name, prefix: entry.prefix, hops, sent: &entry.sent };
             self.desk.with(|strategy, ctx| strategy.on_timeout(&event, ctx));
         }
     }
@@ -213,8 +248,10 @@ impl Node {
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(released) = self.desk.with(|strategy, ctx| strategy.release(ctx)) {
-                let place = self.held.iter().position(|&tag| tag == released.packet.tag);
-                self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                if released.held {
+                    let place = self.held.iter().position(|&tag| tag == released.packet.tag);
+                    self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                }
                 self.desk.record.extend([self.desk.now.nanos(), 400, u64::from(released.face.0)]);
                 if let Some(index) = self.pit.iter().position(|entry| entry.packet.tag == released.packet.tag) {
                     self.sent(index, released.face);
@@ -241,12 +278,15 @@ impl Node {
     }
 }
 
-/// Random events; `calm` leaves out the long pauses and most of the routing, so that details show.
+/// Random events; `calm` leaves out most of the long pauses and of the routing, so that details show.
 fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) -> Vec<u64> {
     let mut node = Node::new(info, params, seed);
     for _ in 0..operations {
         if calm {
             node.desk.now += Span::from_micros(node.desk.dice.below(8000));
+            if node.desk.chance(0.002) {
+                node.desk.now += Span::from_millis(node.desk.dice.below(500_000));
+            }
         } else {
             node.desk.wander();
         }
@@ -257,7 +297,10 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
             _ if node.pit.is_empty() => node.interest(),
             0..20 => node.interest(),
             20..85 => node.again(index),
-            85..92 => node.data(index),
+            85..90 => node.data(index),
+            90 => node.late(),
+            91 if node.desk.chance(0.1) => node.toggle(),
+            91 => node.reject(index),
             92..98 => node.nack(index),
             _ if calm && node.desk.chance(0.9) => node.interest(),
             _ => {
@@ -303,7 +346,9 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
         let event =
             DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent, asked: &packet.fields };
         desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
-        desk.with(|strategy, ctx| strategy.on_timeout(&TimeoutEvent { prefix, hops: &hops, sent }, ctx));
+        desk.with(|strategy, ctx| {
+            strategy.on_timeout(&TimeoutEvent { name: data.name, prefix, hops: &hops, sent }, ctx)
+        });
     }
 }
 

@@ -29,6 +29,9 @@ impl Node {
         let Some((slot, prefix, record)) = matching else {
             self.counters.unmatched_nacks += 1;
             self.drop(DropCause::Protocol);
+            if found.is_none() {
+                self.tell_late(now, face, &packet);
+            }
             return;
         };
         if self.shaping {
