@@ -86,7 +86,7 @@ impl Consumer for AimdHis {
         }
         // The code takes the Interest that failed out before it halves, in whole numbers.
         let others = event.flight.in_flight.saturating_sub(1);
-        self.window = f64::from(others / 2).max(self.floor);
+        self.window = f64::from(others / 2).clamp(self.floor, MAX_WINDOW);
         self.ssthresh = self.window;
         self.count = 0.0;
         self.last_decrease = Some(ctx.now);

@@ -6,7 +6,7 @@
 //! routing takes away is Red there; here it is no next hop, and Yellow when it comes back, which is the same.
 //!
 //! Ours, where the codes differ or are silent: NACKs downstream carry the least severe reason; the retry timer is ndn-cxx's
-//! estimator per prefix and face; a timer that ends when no face is left waits for the lifetime; an Interest that only a
+//! estimator per prefix and face, doubled once for all that was under way; a timer that ends when no face is left waits for the lifetime; an Interest that only a
 //! single next hop could take has no timer; a neighbour that gives up while it waits for us is answered with a NACK instead
 //! of being dropped in silence; probes have a nonce of their own.
 
@@ -64,6 +64,8 @@ struct Known {
     hop: NextHop,
     green: bool,
     rtt: RttEstimator,
+    /// When the timeout was last doubled.
+    backed_off: Time,
 }
 
 /// The strategy.
@@ -104,7 +106,8 @@ impl StatefulForwarding {
         let mut old = std::mem::take(known);
         for &hop in hops {
             let at = old.iter().position(|known| known.hop.face == hop.face);
-            let fresh = || Known { hop, green: false, rtt: RttEstimator::new(Timer::ndn_cxx()) };
+            let fresh =
+                || Known { hop, green: false, rtt: RttEstimator::new(Timer::ndn_cxx()), backed_off: Time::ZERO };
             let kept = at.map(|at| old.swap_remove(at)).map(|known| Known { hop, ..known });
             known.push(kept.unwrap_or_else(fresh));
         }
@@ -231,13 +234,13 @@ impl Strategy for StatefulForwarding {
         };
         choice.send(first);
         rest.iter().for_each(|face| choice.otherwise(*face));
-        self.retries.go_on(name, first, rest, ctx.now + self.timeout(event.prefix, first));
+        self.retries.go_on(name, first, rest, ctx.now, self.timeout(event.prefix, first));
     }
 
     fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) {
         if let Some(next) = self.retries.rejected(packet.name, face, ctx.now) {
-            let deadline = ctx.now + self.timeout(prefix, next);
-            self.retries.set(packet.name, next, deadline);
+            let timeout = self.timeout(prefix, next);
+            self.retries.set(packet.name, next, ctx.now, timeout);
         }
     }
 
@@ -254,10 +257,12 @@ impl Strategy for StatefulForwarding {
 
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> {
         while let Some((name, prefix, silent)) = self.retries.due(ctx.now) {
-            if let Some(face) = silent {
+            if let Some((face, since)) = silent {
                 self.paint(prefix, face, false, ctx);
-                if let Some(known) = self.known_mut(prefix, face) {
+                // Interests that were under way together are one loss.
+                if let Some(known) = self.known_mut(prefix, face).filter(|known| known.backed_off <= since) {
                     known.rtt.back_off();
+                    known.backed_off = ctx.now;
                 }
             }
             let ranked = self.ranked_known(prefix, |face| self.retries.may_try(name, face));
@@ -265,8 +270,8 @@ impl Strategy for StatefulForwarding {
                 self.retries.exhaust(name);
                 continue;
             };
-            let deadline = ctx.now + self.timeout(prefix, face);
-            if let Some(packet) = self.retries.again(name, face, deadline) {
+            let timeout = self.timeout(prefix, face);
+            if let Some(packet) = self.retries.again(name, face, ctx.now, timeout) {
                 return Some(Released { packet, face, held: false });
             }
         }

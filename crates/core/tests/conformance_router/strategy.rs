@@ -62,6 +62,13 @@ impl Node {
         self.hops[prefix] = hops;
     }
 
+    /// Routing knows no next hop of a prefix any more.
+    fn unroute(&mut self) {
+        let prefix = self.desk.below(PREFIXES);
+        self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &[], ctx));
+        self.hops[prefix].clear();
+    }
+
     fn face(&mut self) -> FaceId {
         FaceId(self.desk.dice.below(FACES as u64) as u16)
     }
@@ -278,14 +285,26 @@ impl Node {
     }
 }
 
-/// Random events; `calm` leaves out most of the long pauses and of the routing, so that details show.
-fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) -> Vec<u64> {
+/// How time passes between events.
+#[derive(Clone, Copy, PartialEq)]
+enum Pace {
+    /// Anything from nothing to days, and much routing.
+    Wild,
+    /// A few milliseconds, so that details show.
+    Calm,
+    /// As calm, with a pause of minutes at times.
+    Interrupted,
+}
+
+/// Random events.
+fn run(info: &Info, params: &Value, seed: u64, operations: usize, pace: Pace) -> Vec<u64> {
     let mut node = Node::new(info, params, seed);
+    let calm = pace != Pace::Wild;
     for _ in 0..operations {
         if calm {
             node.desk.now += Span::from_micros(node.desk.dice.below(8000));
-            if node.desk.chance(0.002) {
-                node.desk.now += Span::from_millis(node.desk.dice.below(500_000));
+            if pace == Pace::Interrupted && node.desk.chance(0.01) {
+                node.desk.now += Span::from_millis(node.desk.dice.below(1_000_000));
             }
         } else {
             node.desk.wander();
@@ -293,14 +312,20 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
         node.expire(if calm { 8 } else { 40 });
         node.release();
         let index = node.desk.below(node.pit.len().max(1));
+        if pace != Pace::Calm && node.desk.chance(0.15) {
+            match node.desk.below(10) {
+                0 => node.toggle(),
+                1..4 if !node.pit.is_empty() => node.reject(index),
+                4 => node.unroute(),
+                _ => node.late(),
+            }
+            continue;
+        }
         match node.desk.below(100) {
             _ if node.pit.is_empty() => node.interest(),
             0..20 => node.interest(),
             20..85 => node.again(index),
-            85..90 => node.data(index),
-            90 => node.late(),
-            91 if node.desk.chance(0.1) => node.toggle(),
-            91 => node.reject(index),
+            85..92 => node.data(index),
             92..98 => node.nack(index),
             _ if calm && node.desk.chance(0.9) => node.interest(),
             _ => {
@@ -318,14 +343,15 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {
-    (0..2).flat_map(|seed| run(info, params, seed, 12_000, true)).collect()
+    let calm = (0..2).flat_map(|seed| run(info, params, seed, 12_000, Pace::Calm));
+    calm.chain(run(info, params, 2, 3000, Pace::Interrupted)).collect()
 }
 
 #[test]
 fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
     for info in AnyStrategy::ALL {
         for seed in SEEDS {
-            run(info, &Value::Null, seed, 1500, false);
+            run(info, &Value::Null, seed, 1500, Pace::Wild);
         }
     }
 }

@@ -15,6 +15,8 @@ struct Pending {
     in_face: FaceId,
     /// Where it is now, as far as this table knows.
     at: Option<FaceId>,
+    /// Since when it is there.
+    since: Time,
     deadline: Time,
     /// When the Interest's own lifetime ends: nothing is remembered longer.
     ends: Time,
@@ -58,6 +60,7 @@ impl Retries {
             prefix,
             in_face,
             at: Some(face),
+            since: now,
             deadline: now + timeout,
             ends: now + Span::from_millis(u64::from(packet.lifetime_ms)),
             exhausted: false,
@@ -71,22 +74,22 @@ impl Retries {
     }
 
     /// After a NACK it goes to `face`, or else to one of `next`.
-    pub(super) fn go_on(&mut self, name: NameId, face: FaceId, next: &[FaceId], deadline: Time) {
+    pub(super) fn go_on(&mut self, name: NameId, face: FaceId, next: &[FaceId], now: Time, timeout: Span) {
         if let Some(entry) = self.pending.get_mut(&name) {
             (entry.next, entry.chained) = (next.to_vec(), true);
-            self.set(name, face, deadline);
+            self.set(name, face, now, timeout);
         }
     }
 
     /// It is at `face` now.
-    pub(super) fn set(&mut self, name: NameId, face: FaceId, deadline: Time) {
+    pub(super) fn set(&mut self, name: NameId, face: FaceId, now: Time, timeout: Span) {
         let Some(entry) = self.pending.get_mut(&name) else { return };
         self.deadlines.remove(&(entry.deadline, name));
-        (entry.at, entry.deadline, entry.exhausted) = (Some(face), deadline, false);
+        (entry.at, entry.since, entry.deadline, entry.exhausted) = (Some(face), now, now + timeout, false);
         if !entry.tried.contains(&face) {
             entry.tried.push(face);
         }
-        self.deadlines.insert((deadline, name));
+        self.deadlines.insert((entry.deadline, name));
     }
 
     /// It is answered or gone.
@@ -132,8 +135,8 @@ impl Retries {
         self.pending.get(&name).is_some_and(|entry| entry.in_face != face && !entry.tried.contains(&face))
     }
 
-    /// The next Interest whose timer has ended, its prefix, and the face that stayed silent if there was one.
-    pub(super) fn due(&mut self, now: Time) -> Option<(NameId, PrefixId, Option<FaceId>)> {
+    /// The next Interest whose timer has ended, its prefix, and the face that stayed silent, since when, if there was one.
+    pub(super) fn due(&mut self, now: Time) -> Option<(NameId, PrefixId, Option<(FaceId, Time)>)> {
         while let Some(&(deadline, name)) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now) {
             self.deadlines.remove(&(deadline, name));
             let Some(entry) = self.pending.get_mut(&name) else { continue };
@@ -144,14 +147,14 @@ impl Retries {
             let silent = entry.at.take();
             entry.in_vain.extend(silent);
             entry.next.clear();
-            return Some((name, entry.prefix, silent));
+            return Some((name, entry.prefix, silent.map(|face| (face, entry.since))));
         }
         None
     }
 
     /// It is sent again, to `face`.
-    pub(super) fn again(&mut self, name: NameId, face: FaceId, deadline: Time) -> Option<Packet> {
-        self.set(name, face, deadline);
+    pub(super) fn again(&mut self, name: NameId, face: FaceId, now: Time, timeout: Span) -> Option<Packet> {
+        self.set(name, face, now, timeout);
         let entry = self.pending.get_mut(&name)?;
         entry.chained = false;
         Some(entry.packet)

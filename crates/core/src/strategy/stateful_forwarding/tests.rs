@@ -131,6 +131,20 @@ fn data_ends_the_timer_and_a_green_face_that_stays_silent_turns_yellow_and_waits
 }
 
 #[test]
+fn interests_under_way_together_double_the_timeout_once() {
+    let mut bench = bench();
+    for ms in [0, 10, 20] {
+        new(&mut bench, ms);
+    }
+    assert_eq!(bench.release(1000), [2]);
+    assert_eq!(bench.release(1020), [2, 2]);
+    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Span::from_millis(2000));
+    new(&mut bench, 1030);
+    assert_eq!(bench.release(3030).len(), 4);
+    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Span::from_millis(4000));
+}
+
+#[test]
 fn a_late_nack_of_a_face_that_was_given_up_changes_nothing() {
     let mut bench = bench();
     new(&mut bench, 0);
