@@ -243,6 +243,12 @@ impl Pit {
         }
     }
 
+    /// The lifetime of the `i`-th downstream's Interest.
+    pub(crate) fn lifetime_ms(&self, slot: u32, i: usize) -> u32 {
+        let (record, expiry) = self.downstream(slot, i);
+        u32::try_from(expiry.since(record.asked).nanos() / 1_000_000).unwrap_or(u32::MAX)
+    }
+
     /// The side-table row of an entry, made if need be.
     fn spill(&mut self, slot: u32) -> usize {
         let entry = &mut self.entries[slot as usize];

@@ -143,6 +143,16 @@ fn the_strategy_hears_of_faces_and_of_answers_to_what_is_no_longer_pending() {
 }
 
 #[test]
+fn an_interest_that_is_retried_after_a_nack_has_its_lifetime_although_nacks_carry_none() {
+    let scheme = json!({ "strategy": { "name": "stateful-forwarding", "probing": 0.0 } });
+    let mut node = router(&Setup { scheme, ..Setup::default() });
+    give(&mut node, ms(0), 0, interest(1, 11));
+    let refused = Packet { lifetime_ms: 0, ..nack(1, 11, NackReason::Congestion) };
+    let out = give(&mut node, ms(10), 1, refused);
+    assert_eq!((summary(&out), out[0].packet.lifetime_ms), (vec![(2, I)], 1000));
+}
+
+#[test]
 fn stateful_forwarding_sends_again_what_a_silent_face_does_not_answer() {
     let scheme = json!({ "strategy": { "name": "stateful-forwarding", "probing": 0.0 } });
     let mut node = router(&Setup { scheme, ..Setup::default() });

@@ -70,8 +70,10 @@ impl Node {
         self.choice = choice;
     }
 
-    /// The Interest in a NACK, as it was sent but for what it gathered on the way.
+    /// The Interest in a NACK, as it was sent but for what it gathered on the way; its lifetime is that of the first who
+    /// waits, as NACKs carry none.
     fn restored(&self, nack: &Packet, slot: u32) -> Packet {
-        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), ..*nack }
+        let lifetime_ms = self.pit.lifetime_ms(slot, 0);
+        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), lifetime_ms, ..*nack }
     }
 }

@@ -125,11 +125,13 @@ impl Node {
             if self.fib.prefix(name.flow) != Some(prefix) {
                 continue;
             }
-            let mut waiting = (0..self.pit.ins(slot)).map(|i| self.pit.downstream(slot, i));
-            let Some((record, expiry)) = waiting.find(|(record, expiry)| record.face != face && *expiry > now) else {
-                continue;
+            let waits = |i: &usize| {
+                let (record, expiry) = self.pit.downstream(slot, *i);
+                record.face != face && expiry > now
             };
-            let lifetime_ms = u32::try_from(expiry.since(record.asked).nanos() / 1_000_000).unwrap_or(u32::MAX);
+            let Some(i) = (0..self.pit.ins(slot)).find(waits) else { continue };
+            let (record, _) = self.pit.downstream(slot, i);
+            let lifetime_ms = self.pit.lifetime_ms(slot, i);
             let (nonce, size, fields) = (record.nonce, record.size(), self.pit.fields(slot));
             let fresh = Packet { hop_limit: Packet::HOP_LIMIT, ..Packet::default() };
             let packet = Packet { name, nonce, size, lifetime_ms, fields, ..fresh };
