@@ -140,6 +140,10 @@ impl Node {
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
+            // A probe goes beside an Interest; one that was rejected itself takes the place first.
+            if copy.new_nonce && !sent && rejection.is_some() {
+                continue;
+            }
             let probe;
             let packet = if copy.new_nonce {
                 probe = Packet { nonce: self.nonces.bits(), ..*original };
@@ -148,8 +152,7 @@ impl Node {
                 original
             };
             match self.send_interest(now, slot, prefix, in_face, copy.face, packet) {
-                // A probe is no substitute for the Interest itself.
-                Sent::Away => sent |= !copy.new_nonce,
+                Sent::Away => sent = true,
                 Sent::Rejected(reason) if !copy.new_nonce => {
                     rejection = Some(rejection.map_or(reason, |known| known.min(reason)));
                 }
@@ -186,7 +189,7 @@ impl Node {
         let count = if named.is_empty() { self.fib.hops(prefix).len() } else { named.len() };
         for i in 0..count {
             let face = named.get(i).copied().unwrap_or_else(|| self.fib.hops(prefix)[i].face);
-            let tried = choice.copies().iter().any(|copy| copy.face == face);
+            let tried = choice.copies().iter().any(|copy| copy.face == face && !copy.new_nonce);
             let asked = named.is_empty() && self.pit.sent(slot).iter().any(|record| record.face == face);
             if tried || asked || face == in_face {
                 continue;
