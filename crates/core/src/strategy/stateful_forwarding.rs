@@ -20,7 +20,7 @@ use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::rtt::RttEstimator;
 use crate::units::{Span, Time};
-use retries::Retries;
+use retries::{Due, Retries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ impl StatefulForwarding {
         rest.iter().for_each(|face| choice.otherwise(*face));
         if self.params.retry_timer && event.eligible().nth(1).is_some() {
             let timeout = self.timeout(event.prefix, first);
-            self.retries.start(event.packet, event.prefix, event.in_face, first, rest, ctx.now, timeout);
+            self.retries.start(event, first, rest, ctx.now, timeout);
         }
         if ctx.rng.unit() < self.params.probing && !rest.is_empty() {
             let other = ctx.rng.below(rest.len() as u64) as usize;
@@ -256,7 +256,7 @@ impl Strategy for StatefulForwarding {
     }
 
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> {
-        while let Some((name, prefix, silent)) = self.retries.due(ctx.now) {
+        while let Some(Due { name, prefix, silent }) = self.retries.due(ctx.now) {
             if let Some((face, since)) = silent {
                 self.paint(prefix, face, false, ctx);
                 // Interests that were under way together are one loss.

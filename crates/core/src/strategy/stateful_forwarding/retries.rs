@@ -1,5 +1,6 @@
 //! Interests that go to another face when the one they went to stays silent.
 
+use super::super::InterestArrival;
 use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::Packet;
 use crate::units::{Span, Time};
@@ -31,6 +32,14 @@ struct Pending {
     in_vain: Vec<FaceId>,
 }
 
+/// An Interest whose timer has ended.
+pub(super) struct Due {
+    pub(super) name: NameId,
+    pub(super) prefix: PrefixId,
+    /// The face that stayed silent, and since when, if there was one.
+    pub(super) silent: Option<(FaceId, Time)>,
+}
+
 /// The table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retries {
@@ -42,14 +51,13 @@ impl Retries {
     /// An Interest (or a retransmission of it) goes to `face`, or else to the first of `next` that admits it.
     pub(super) fn start(
         &mut self,
-        packet: &Packet,
-        prefix: PrefixId,
-        in_face: FaceId,
+        event: &InterestArrival<'_>,
         face: FaceId,
         next: &[FaceId],
         now: Time,
         timeout: Span,
     ) {
+        let (packet, prefix, in_face) = (event.packet, event.prefix, event.in_face);
         let name = packet.name;
         self.end(name);
         if self.pending.len() >= MOST {
@@ -135,8 +143,8 @@ impl Retries {
         self.pending.get(&name).is_some_and(|entry| entry.in_face != face && !entry.tried.contains(&face))
     }
 
-    /// The next Interest whose timer has ended, its prefix, and the face that stayed silent, since when, if there was one.
-    pub(super) fn due(&mut self, now: Time) -> Option<(NameId, PrefixId, Option<(FaceId, Time)>)> {
+    /// The next Interest whose timer has ended.
+    pub(super) fn due(&mut self, now: Time) -> Option<Due> {
         while let Some(&(deadline, name)) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now) {
             self.deadlines.remove(&(deadline, name));
             let Some(entry) = self.pending.get_mut(&name) else { continue };
@@ -147,7 +155,7 @@ impl Retries {
             let silent = entry.at.take();
             entry.in_vain.extend(silent);
             entry.next.clear();
-            return Some((name, entry.prefix, silent.map(|face| (face, entry.since))));
+            return Some(Due { name, prefix: entry.prefix, silent: silent.map(|face| (face, entry.since)) });
         }
         None
     }
