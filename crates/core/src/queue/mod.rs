@@ -266,12 +266,6 @@ mod harness {
             self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)
         }
 
-        /// A packet finds the queue full.
-        pub(super) fn overflow(&mut self, now: Time) {
-            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
-            self.marker.on_overflow(&Packet::default(), &mut ctx);
-        }
-
         /// The link falls idle.
         pub(super) fn idle(&mut self, now: Time) {
             self.marker.on_idle(&mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
