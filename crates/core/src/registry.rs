@@ -87,6 +87,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Raaqm = consumer::raaqm::Raaqm;
     RateAimd = consumer::rate_aimd::RateAimd;
     Relentless = consumer::relentless::Relentless;
+    AimdHis = consumer::aimd_his::AimdHis;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -122,6 +123,11 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
     Rfa = strategy::rfa::Rfa;
+    Asf = strategy::asf::Asf;
+    SelfLearning = strategy::self_learning::SelfLearning;
+    Weighted = strategy::weighted::Weighted;
+    StatefulForwarding = strategy::stateful_forwarding::StatefulForwarding;
+    CongestionAware = strategy::congestion_aware::CongestionAware;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {

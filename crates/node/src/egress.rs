@@ -397,8 +397,9 @@ impl Egress {
 
     #[cold]
     fn overflow(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
+        let queue = self.view();
         let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
-        self.parts.marker.on_overflow(packet, &mut ctx);
+        self.parts.marker.on_overflow(&EnqueueEvent { packet, queue }, &mut ctx);
         self.drop(packet, packet.size, DropCause::Overflow, out);
     }
 

@@ -1,7 +1,7 @@
 //! Packets waiting for the driver to collect them.
 
 use crate::config::Transmit;
-use crate::uses::Use;
+use crate::uses::{NO_PAYLOAD, Use};
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
@@ -28,6 +28,11 @@ impl Outbox {
         if self.log_uses {
             self.uses.push(entry());
         }
+    }
+
+    /// The tag of an Interest that the node makes itself, of one that is long gone and had `tag`.
+    pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
+        if self.log_uses { NO_PAYLOAD } else { tag }
     }
 
     /// One more place keeps the payload of this tag.

@@ -206,6 +206,12 @@ impl Pit {
         self.len = 0;
     }
 
+    /// The entries there are now.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let live = |slot: &u32| matches!(self.find(self.entries[*slot as usize].name), Ok(found) if found == *slot);
+        (0..self.entries.len() as u32).filter(live).collect()
+    }
+
     /// The name of an entry.
     pub(crate) fn name(&self, slot: u32) -> NameId {
         self.entries[slot as usize].name
@@ -243,6 +249,12 @@ impl Pit {
         } else {
             (entry.first, self.wheel.deadline(slot))
         }
+    }
+
+    /// The lifetime of the `i`-th downstream's Interest.
+    pub(crate) fn lifetime_ms(&self, slot: u32, i: usize) -> u32 {
+        let (record, expiry) = self.downstream(slot, i);
+        u32::try_from(expiry.since(record.asked).nanos() / 1_000_000).unwrap_or(u32::MAX)
     }
 
     /// The side-table row of an entry, made if need be.

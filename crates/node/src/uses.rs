@@ -9,6 +9,10 @@
 
 use ndnweir_core::ids::NameId;
 
+/// The tag of an Interest that the node has made from what it knows of one that is gone: its driver makes the bytes
+/// from the name. It is logged like any other tag and never freed.
+pub const NO_PAYLOAD: u32 = u32::MAX;
+
 /// One entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {

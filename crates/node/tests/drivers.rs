@@ -50,8 +50,8 @@ impl Marker for Moody {
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) {
         self.stir(ctx.now, 1);
     }
-    fn on_overflow(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
-        self.stir(ctx.now, u64::from(packet.size));
+    fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.stir(ctx.now, u64::from(event.queue.packets) << 32 | u64::from(event.packet.size));
     }
 }
 

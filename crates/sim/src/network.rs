@@ -191,6 +191,8 @@ pub enum Routes {
     KShortest(u32),
     /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
     LoopFree,
+    /// Only nodes that serve a prefix know where it is: strategies that find routes do the rest.
+    None,
 }
 
 /// What a path is measured by.

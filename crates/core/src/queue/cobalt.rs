@@ -8,10 +8,9 @@
 //! Deviations: the packets picked are marked unless `action = "drop"` (ns-3 drops by default); what BLUE picks is always
 //! dropped, as there. Square roots are exact, where ns-3 approximates them beyond a count of 15. L4S is left out.
 
-use super::{Action, DequeueEvent, Marker, Verdict};
+use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::packet::Packet;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -180,7 +179,7 @@ impl Marker for Cobalt {
         }
     }
 
-    fn on_overflow(&mut self, _: &Packet, ctx: &mut Ctx<'_>) {
+    fn on_overflow(&mut self, _: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
         self.raise_blue(ctx.now);
         self.picking = true;
         self.next = ctx.now;

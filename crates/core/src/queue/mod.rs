@@ -94,7 +94,7 @@ impl Action {
     }
 }
 
-/// A packet about to join a queue that has room for it.
+/// A packet that asks to join a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueEvent<'a> {
     /// The packet.
@@ -139,7 +139,7 @@ pub trait Marker {
     fn on_idle(&mut self, _ctx: &mut Ctx<'_>) {}
 
     /// A packet found the queue full and is dropped.
-    fn on_overflow(&mut self, _packet: &Packet, _ctx: &mut Ctx<'_>) {}
+    fn on_overflow(&mut self, _event: &EnqueueEvent<'_>, _ctx: &mut Ctx<'_>) {}
 }
 
 /// A packet in a discipline, with the time it joined.
@@ -247,6 +247,13 @@ mod harness {
             self.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
         }
 
+        /// A packet finds a queue of `bytes` full.
+        pub(super) fn overflow(&mut self, now: Time, bytes: u64) {
+            let queue = self.view(bytes);
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_overflow(&EnqueueEvent { packet: &Packet::default(), queue }, &mut ctx);
+        }
+
         /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.
         pub(super) fn dequeue(&mut self, now: Time, sojourn: Span, behind: u64) -> Verdict {
             self.dequeue_kind(now, Kind::Data, sojourn, behind)
@@ -257,12 +264,6 @@ mod harness {
             let (flow, size, queue) = (FlowId(0), Bytes::new(1250), self.view(behind));
             let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
             self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)
-        }
-
-        /// A packet finds the queue full.
-        pub(super) fn overflow(&mut self, now: Time) {
-            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
-            self.marker.on_overflow(&Packet::default(), &mut ctx);
         }
 
         /// The link falls idle.

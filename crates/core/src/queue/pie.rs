@@ -15,7 +15,6 @@
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::packet::Packet;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -212,7 +211,7 @@ impl Marker for Pie {
         self.delay = Span::ZERO;
     }
 
-    fn on_overflow(&mut self, _: &Packet, ctx: &mut Ctx<'_>) {
+    fn on_overflow(&mut self, _: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
         self.catch_up(ctx);
         self.sum = 0.0;
     }

@@ -267,7 +267,7 @@ impl Strategy for BIcp {
             if prefix.codel.on_dequeue(&event, ctx) != Verdict::Pass {
                 prefix.marks = prefix.marks.saturating_add(1);
             }
-            return Some(Released { packet: held.packet, face });
+            return Some(Released { packet: held.packet, face, held: true });
         }
         None
     }

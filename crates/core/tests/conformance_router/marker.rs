@@ -55,7 +55,8 @@ impl Egress {
         let queue = self.view();
         if !queue.fits(packet.bytes()) {
             self.dropped += 1;
-            return self.desk.with(|marker, ctx| marker.on_overflow(&packet, ctx));
+            let event = EnqueueEvent { packet: &packet, queue };
+            return self.desk.with(|marker, ctx| marker.on_overflow(&event, ctx));
         }
         let event = EnqueueEvent { packet: &packet, queue };
         let verdict = self.desk.with(|marker, ctx| marker.on_enqueue(&event, ctx));

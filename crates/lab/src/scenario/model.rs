@@ -282,6 +282,8 @@ pub enum RouteMode {
     KShortest(u32),
     /// Every next hop that is nearer to some producer: all loop-free alternatives.
     All,
+    /// None: only nodes that serve a prefix know where it is.
+    None,
 }
 
 /// Where routing costs come from.

@@ -107,8 +107,12 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
         if (1..=64).contains(&k) { Ok(()) } else { Err(format!("{k} paths make no sense")) }
     });
     let paths = k.unwrap_or(2) as u32;
-    let modes =
-        [("shortest", RouteMode::Shortest), ("k-shortest", RouteMode::KShortest(paths)), ("all", RouteMode::All)];
+    let modes = [
+        ("shortest", RouteMode::Shortest),
+        ("k-shortest", RouteMode::KShortest(paths)),
+        ("all", RouteMode::All),
+        ("none", RouteMode::None),
+    ];
     let mode = f.word("mode", &modes).unwrap_or(RouteMode::Shortest);
     if k.is_some() && !matches!(mode, RouteMode::KShortest(_)) {
         f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");

@@ -3,11 +3,13 @@
 use super::Forwarder;
 use crate::config::Transmit;
 use crate::header;
+use crate::uses::NO_PAYLOAD;
 use ndnweir_core::ctx::{Ctx, Trace};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use ndnweir_core::units::{Bytes, Time};
+use ndnweir_wire::InterestView;
 
 /// Frames of one packet, in the order they leave.
 #[derive(Debug, Default)]
@@ -37,13 +39,27 @@ impl Forwarder {
     /// every call that takes the time.
     pub fn poll_transmit(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
         loop {
-            let Transmit { face, packet, .. } = self.node.poll_transmit()?;
+            let Transmit { face, mut packet, .. } = self.node.poll_transmit()?;
+            if packet.tag == NO_PAYLOAD && !self.rebuild(&mut packet) {
+                self.counters.unsendable += 1;
+                continue;
+            }
             let sent = self.emit(now, face, packet, frames);
             self.release(packet.tag);
             if sent {
                 return Some(face);
             }
         }
+    }
+
+    /// Gives an Interest that the node has made itself its bytes; false if it can have none. Should its name have gone
+    /// out of use while it waited, and its number to another name, then it asks for that one, and nobody for the Data.
+    fn rebuild(&mut self, packet: &mut Packet) -> bool {
+        let Some(interest) = self.names.interest(packet) else { return false };
+        let Ok(view) = InterestView::decode(&interest) else { return false };
+        self.names.keep(packet.name.flow);
+        packet.tag = self.payloads.insert_interest(&view, packet.name.flow, FaceId::NONE);
+        true
     }
 
     fn emit(&mut self, now: Time, id: FaceId, packet: Packet, frames: &mut Frames) -> bool {

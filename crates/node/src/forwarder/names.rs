@@ -9,10 +9,12 @@
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 use ndnweir_core::ids::{FlowId, NameId};
+use ndnweir_core::packet::{Packet, flags};
 use ndnweir_wire::tlv::nni_len;
-use ndnweir_wire::{DataView, InterestView, NameView};
+use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, NameView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
 
 /// Numbers of components of which pending prefixes are counted apart; longer ones together.
 const DEPTHS: usize = 32;
@@ -182,6 +184,27 @@ impl Names {
     /// The name of a flow: for [`Form::Segments`] without the segment.
     pub(super) fn name(&self, flow: FlowId) -> &[u8] {
         &self.flows[flow.0 as usize].name
+    }
+
+    /// An Interest made from a name in use and what the node knows of one; none if no such Interest can be made,
+    /// because its name says that it carries parameters.
+    pub(super) fn interest(&self, packet: &Packet) -> Option<Vec<u8>> {
+        let flow = self.flows.get(packet.name.flow.0 as usize).filter(|flow| flow.uses > 0)?;
+        let mut name = NameView::from_value(&flow.name).ok()?.to_owned();
+        if flow.form == Form::Segments {
+            name.push(Component::segment(u64::from(packet.name.segment)).as_view());
+        }
+        if name.as_view().components().any(|component| component.as_parameters_digest().is_some()) {
+            return None;
+        }
+        InterestBuilder::new(name.as_view())
+            .can_be_prefix(flow.form == Form::Prefix)
+            .must_be_fresh(packet.has(flags::MUST_BE_FRESH))
+            .nonce(packet.nonce.to_be_bytes())
+            .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)))
+            .hop_limit(packet.hop_limit)
+            .encode()
+            .ok()
     }
 
     /// Tells apart the names that have had one number.

@@ -1,5 +1,6 @@
 //! The bytes of packets that a node knows by tag.
 
+use crate::uses::NO_PAYLOAD;
 use ndnweir_core::ids::{FaceId, FlowId};
 use ndnweir_wire::InterestView;
 
@@ -78,6 +79,9 @@ impl Payloads {
 
     /// One more use.
     pub(super) fn keep(&mut self, tag: u32) {
+        if tag == NO_PAYLOAD {
+            return;
+        }
         if let Some(payload) = self.get_mut(tag) {
             payload.uses += 1;
         } else {
@@ -87,6 +91,9 @@ impl Payloads {
 
     /// One use fewer. The flow it had, if this was the last.
     pub(super) fn release(&mut self, tag: u32) -> Option<FlowId> {
+        if tag == NO_PAYLOAD {
+            return None;
+        }
         let Some(payload) = self.get_mut(tag) else {
             debug_assert!(false, "a payload is released that is not there");
             return None;

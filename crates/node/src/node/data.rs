@@ -34,6 +34,7 @@ impl Node {
         let Some((slot, prefix)) = found else {
             self.counters.unsolicited += 1;
             self.drop(DropCause::Protocol);
+            self.tell_late(now, face, packet);
             return;
         };
         let local = self.faces[face.index()].egress.is_local();
@@ -82,9 +83,23 @@ impl Node {
                 mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
                 from_cache: false,
             };
+            if self.discovering {
+                let mut stamped = *packet;
+                self.strategy.stamp_data(&event, asking.face, &mut stamped.fields);
+                self.pass_on(now, prefix, &stamped, &asked);
+                continue;
+            }
             self.pass_on(now, prefix, packet, &asked);
         }
         self.forget(now, slot, face, Outcome::Superseded);
+    }
+
+    /// Tells the strategy of a Data or NACK for which nothing is pending.
+    pub(super) fn tell_late(&mut self, now: Time, face: FaceId, packet: &Packet) {
+        if let Some(prefix) = self.fib.prefix(packet.name.flow) {
+            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+            self.strategy.on_late(packet, face, prefix, &mut ctx);
+        }
     }
 
     /// Sends a Data to one downstream.

@@ -3,7 +3,7 @@
 //! The driver of a settled egress holds packets that have not left yet, so each call says what becomes of those.
 
 use super::Node;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::FaceId;
 use ndnweir_core::meter::Meter;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
 use ndnweir_core::shaper::Shaper;
@@ -35,6 +35,7 @@ impl Node {
         let lost = found.egress.set_up(now, up, &mut self.out, &mut self.trace);
         let due = found.egress.due();
         self.note_due(face, due);
+        self.tell_face(face);
         lost
     }
 
@@ -58,9 +59,7 @@ impl Node {
         self.dead.clear();
         let rebuilt = self.rebuild(now);
         debug_assert!(rebuilt.is_ok(), "what was built once builds again");
-        for prefix in 0..self.fib.prefixes() {
-            self.tell_next_hops(now, PrefixId(prefix as u32));
-        }
+        self.introduce(now);
         lost
     }
 
@@ -85,9 +84,7 @@ impl Node {
         match part {
             Custom::Strategy(strategy) => {
                 self.strategy = strategy;
-                for prefix in 0..self.fib.prefixes() {
-                    self.tell_next_hops(now, PrefixId(prefix as u32));
-                }
+                self.introduce(now);
             }
             Custom::Meter(meter) => {
                 self.metering = !meter.is_none();

@@ -69,7 +69,9 @@ impl Node {
     fn loops_back(&mut self, now: Time, face: FaceId, packet: &Packet) {
         self.counters.loops += 1;
         self.drop(DropCause::Protocol);
-        self.send_nack(now, face, packet.nack(NackReason::Duplicate));
+        if self.strategy.refuses_loops() {
+            self.send_nack(now, face, packet.nack(NackReason::Duplicate));
+        }
     }
 
     /// An Interest for a name that is pending.
@@ -141,6 +143,10 @@ impl Node {
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
+            // A probe goes beside an Interest; one that was rejected itself takes the place first.
+            if copy.new_nonce && !sent && rejection.is_some() {
+                continue;
+            }
             let probe;
             let packet = if copy.new_nonce {
                 probe = Packet { nonce: self.nonces.bits(), ..*original };
@@ -168,7 +174,8 @@ impl Node {
         self.try_others(now, slot, prefix, in_face, packet, choice, reason);
     }
 
-    /// No shaper of the chosen faces let the Interest pass: the other next hops, cheapest first, then a NACK.
+    /// No shaper of the chosen faces let the Interest pass: those the strategy named for this, or else the other next hops,
+    /// cheapest first; then a NACK.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the context of one Interest")]
     fn try_others(
@@ -181,10 +188,12 @@ impl Node {
         choice: &Choice,
         mut reason: NackReason,
     ) {
-        for i in 0..self.fib.hops(prefix).len() {
-            let face = self.fib.hops(prefix)[i].face;
-            let tried = choice.copies().iter().any(|copy| copy.face == face);
-            let asked = self.pit.sent(slot).iter().any(|record| record.face == face);
+        let named = choice.alternatives();
+        let count = if named.is_empty() { self.fib.hops(prefix).len() } else { named.len() };
+        for i in 0..count {
+            let face = named.get(i).copied().unwrap_or_else(|| self.fib.hops(prefix)[i].face);
+            let tried = choice.copies().iter().any(|copy| copy.face == face && !copy.new_nonce);
+            let asked = named.is_empty() && self.pit.sent(slot).iter().any(|record| record.face == face);
             if tried || asked || face == in_face {
                 continue;
             }

@@ -39,7 +39,7 @@ use crate::pit::Pit;
 use crate::streams::{self, stream};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
-use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
@@ -99,6 +99,8 @@ pub struct Node {
     /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
+    /// Whether the run carries routes found by discovery.
+    discovering: bool,
     /// Interests the strategy said it holds and has not released.
     strategy_holds: u64,
     held_limit: u64,
@@ -146,6 +148,7 @@ impl Node {
             dead: DeadNonces::default(),
             metering: plan.metering,
             shaping: plan.shaping,
+            discovering: config.layout.find(Field::Discovery).is_some(),
             strategy,
             strategy_rng: plan.stream(streams::STRATEGY, 0),
             meter,
@@ -183,6 +186,7 @@ impl Node {
         let built = self.build_face(face, config)?;
         self.faces.push(built);
         self.due.push(Time::NEVER);
+        self.tell_face(face);
         Ok(face)
     }
 
@@ -197,6 +201,7 @@ impl Node {
         }
         self.faces[face.index()] = self.build_face(face, config)?;
         self.due[face.index()] = Time::NEVER;
+        self.tell_face(face);
         Ok(())
     }
 
@@ -221,6 +226,22 @@ impl Node {
         })
     }
 
+    /// Tells the strategy about a face.
+    fn tell_face(&mut self, face: FaceId) {
+        let egress = &self.faces[face.index()].egress;
+        self.strategy.on_face(face, egress.is_local(), egress.is_up());
+    }
+
+    /// Tells the strategy about all faces and next hops: it has just been put in.
+    fn introduce(&mut self, now: Time) {
+        for face in 0..self.faces.len() {
+            self.tell_face(FaceId(face as u16));
+        }
+        for prefix in 0..self.fib.prefixes() {
+            self.tell_next_hops(now, PrefixId(prefix as u32));
+        }
+    }
+
     /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
     /// unknown. Prefixes count up to the number that have had routes.
     pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Span)]) {
@@ -235,8 +256,16 @@ impl Node {
     /// over faces that do not exist are left out.
     pub fn set_route(&mut self, now: Time, prefix: PrefixId, hops: &[NextHop]) {
         let faces = self.faces.len();
+        let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
         if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
             self.tell_next_hops(now, prefix);
+            if self.strategy.sends_pending_to_new_hops() {
+                let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
+                let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
+                for face in new {
+                    self.send_pending(now, prefix, face);
+                }
+            }
         }
         self.release_held(now);
     }

@@ -86,7 +86,7 @@ fn an_empty_queue_lowers_the_count() {
 fn an_overflow_raises_blue_at_most_once_per_target_and_starts_an_incident() {
     let mut bench = Bench::<Cobalt>::new(&json!({}));
     for (t, blue) in [(3, 0.0), (6, 1.0), (8, 1.0), (12, 2.0), (18, 3.0)] {
-        bench.overflow(ms(t));
+        bench.overflow(ms(t), 100_000);
         assert_eq!(bench.marker.blue * 256.0, blue);
         assert_eq!((bench.marker.count, bench.marker.next, bench.marker.picking), (1, ms(t), true));
     }
@@ -111,7 +111,7 @@ fn very_long_waits_raise_blue_and_empty_queues_lower_it() {
 #[test]
 fn what_blue_picks_is_dropped_even_when_codel_marks() {
     let mut bench = Bench::<Cobalt>::new(&json!({ "increment": 0.25 }));
-    bench.overflow(ms(10));
+    bench.overflow(ms(10), 100_000);
     let drops = (0..4000).filter(|_| bench.dequeue(ms(11), Span::ZERO, 10_000) == Verdict::Drop).count();
     // A quarter of 4000, give or take four standard deviations (27.4).
     assert!((890..=1110).contains(&drops), "{drops}");

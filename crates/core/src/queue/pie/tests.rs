@@ -135,7 +135,7 @@ fn an_overflow_starts_the_sum_again() {
     let mut bench = bench(Span::from_millis(40), &json!({ "burst": "0ms" }));
     bench.enqueue(ms(30), 0);
     (bench.marker.probability, bench.marker.sum) = (0.05, 9.0);
-    bench.overflow(ms(31));
+    bench.overflow(ms(31), 100_000);
     assert_eq!(bench.enqueue(ms(31), 10_000), Verdict::Pass);
 }
 
