@@ -87,6 +87,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Raaqm = consumer::raaqm::Raaqm;
     RateAimd = consumer::rate_aimd::RateAimd;
     Relentless = consumer::relentless::Relentless;
+    NdnSieve = consumer::ndnsieve::NdnSieve;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -95,6 +96,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     CodelPcon = queue::codel_pcon::CodelPcon;
     CwndCodel = queue::cwnd_codel::CwndCodel;
     Nfd = queue::nfd::Nfd;
+    NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -125,10 +127,12 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
+    NdnSieve = meter::ndnsieve::NdnSieve;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {
     None = planner::none::None;
+    NdnSieve = planner::ndnsieve::NdnSieve;
 });
 
 impl Family {

@@ -3,7 +3,7 @@
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FaceId, PrefixId};
-use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter};
+use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::registry::AnyMeter;
@@ -41,11 +41,21 @@ fn pass(desk: &mut Desk<AnyMeter>, until: Time, calm: bool) {
         desk.with(|meter, ctx| meter.on_period(&views, &mut reports, ctx));
         assert!(desk.component.next_wake() > desk.now, "the next period lies ahead");
         for report in reports {
-            assert!(report.utilization.is_finite() && report.utilization >= 0.0, "{report:?}");
-            assert!((0.0..=1.0).contains(&report.occupancy), "{report:?}");
-            assert!(views.iter().any(|view| view.face == report.face), "{report:?}");
-            let numbers = [report.utilization.to_bits(), report.occupancy.to_bits(), u64::from(report.signal)];
-            desk.record.extend(numbers);
+            let face = match report {
+                Report::Interface { face, utilization, occupancy } => {
+                    assert!(utilization.is_finite() && utilization >= 0.0, "{report:?}");
+                    assert!((0.0..=1.0).contains(&occupancy), "{report:?}");
+                    desk.record.extend([utilization.to_bits(), occupancy.to_bits()]);
+                    face
+                }
+                Report::Signal { face } => face,
+                Report::PrefixRate { prefix, face, rate } => {
+                    desk.record.extend([u64::from(prefix.0), rate.bps()]);
+                    face
+                }
+            };
+            assert!(views.iter().any(|view| view.face == face), "{report:?}");
+            desk.record.push(u64::from(face.0));
         }
     }
     desk.now = until;
