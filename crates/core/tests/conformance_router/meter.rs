@@ -22,11 +22,18 @@ fn faces(desk: &mut Desk<AnyMeter>, calm: bool) -> Vec<FaceView> {
         };
         let (limit, bytes) = (Limit::Packets(100), Bytes::new(u64::from(packets) * 1250));
         let queue = QueueView { packets, bytes, limit, rate };
-        let offered_bits = sent_bits + u64::from(packets);
+        let offered_bits = offered(desk.now);
         let (face, local) = (FaceId(face), face == 0);
         views.push(FaceView { face, local, rate, return_rate: rate, queue, sent_bits, offered_bits });
     }
     views
+}
+
+/// Bits offered to a face: 9 and 8.2 Mbit/s in turn, 400 ms each.
+fn offered(now: Time) -> u64 {
+    let (turn, rounds) = (400_000_000, now.nanos() / 800_000_000);
+    let busy = rounds * turn + (now.nanos() % (2 * turn)).min(turn);
+    (now.nanos() / 10_000 * 82) + busy / 10_000 * 8
 }
 
 /// Lets time pass up to `until` with every period on the way.
