@@ -244,7 +244,8 @@ fn candidates(root: &Value, schema: &Value, default: &Value) -> Vec<Value> {
         }
         Value::String(text) => found.extend(scaled(text)),
         Value::Array(_) => found.extend([json!([1]), json!([0, 1])]),
-        _ => found.extend(["20ms", "3Mbps", "3000B"].map(|text| json!(text)).into_iter().chain([json!(3), json!(0.5)])),
+        _ => found
+            .extend(["20ms", "2s", "3Mbps", "3000B"].map(|text| json!(text)).into_iter().chain([json!(3), json!(0.5)])),
     }
     found.retain(|value| value != default);
     found
