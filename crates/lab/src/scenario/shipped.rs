@@ -46,7 +46,8 @@ const SCENARIOS: &[Shipped] = scenarios![
     "abilene",
     "geant",
     "star-100",
-    "controller-failure"
+    "controller-failure",
+    "geant-failure",
 ];
 
 const TOPOLOGIES: &[(&str, &str)] =
