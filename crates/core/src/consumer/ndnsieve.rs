@@ -165,7 +165,7 @@ mod tests {
     fn per_window_steps_grow_by_slow_start_until_the_first_mark() {
         let params = Params { step: Step::PerWindow, ..Params::default() };
         let windows = trace::<NdnSieve>(&params, &script("D9 M1 D1 M1"));
-        assert_close(&windows, &[(8, 10.0), (9, 9.9), (10, 10.001010101010101), (11, 9.901020201)]);
+        assert_close(&windows, &[(8, 10.0), (9, 9.9), (10, 10.001_010_101_01), (11, 9.901_020_201)]);
     }
 
     #[test]

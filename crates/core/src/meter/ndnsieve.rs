@@ -1,7 +1,7 @@
 //! `ndnsieve`: link utilisation and queue occupancy per interface, reports by period, signals above a threshold.
 //!
-//! Once per detection period, for each interface of known capacity: β = arriving bits / capacity (equation 1; may exceed
-//! 1) and ε = queue length / limit (equation 2) as it stands. A signal goes to the planner whenever β > th1, whatever ε:
+//! Once per detection period, for each interface of known capacity: β = arriving bits / capacity (equation 1; it may
+//! exceed 1) and ε = queue length / limit (equation 2) as it stands. A signal goes to the planner whenever β > th1, whatever ε:
 //! sieving is the planner's task. Each T_p all interfaces are reported.
 //!
 //! Source: Ma et al., Discover Applied Sciences 2024, §4.1, tables 2 and 3.
