@@ -6,7 +6,7 @@ use crate::fields::Fields;
 use crate::ids::{FaceId, FlowId, PrefixId};
 use crate::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use crate::packet::Packet;
-use crate::planner::{Message, Order, Planner};
+use crate::planner::{Message, Order, Planner, Tally};
 use crate::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, Queued, Verdict};
 use crate::registry::*;
 use crate::shaper::{Admission, Answer, FaceView, ReleaseEvent, ShapeEvent, Shaper};
@@ -109,7 +109,9 @@ forward!(Meter for AnyMeter by each_meter {
 
 forward!(Planner for AnyPlanner by each_planner {
     fn is_none(&self) -> bool [];
+    fn elect(&mut self, election: u64) [election];
     fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [message, orders, ctx];
     fn next_wake(&self) -> Time [];
     fn on_wake(&mut self, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [orders, ctx];
+    fn tally(&self) -> Tally [];
 });

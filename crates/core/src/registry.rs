@@ -88,6 +88,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     RateAimd = consumer::rate_aimd::RateAimd;
     Relentless = consumer::relentless::Relentless;
     AimdHis = consumer::aimd_his::AimdHis;
+    NdnSieve = consumer::ndnsieve::NdnSieve;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -99,6 +100,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     NdnDpdk = queue::ndn_dpdk::NdnDpdk;
     Nfd = queue::nfd::Nfd;
     Pie = queue::pie::Pie;
+    NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -135,10 +137,12 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
+    NdnSieve = meter::ndnsieve::NdnSieve;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {
     None = planner::none::None;
+    NdnSieve = planner::ndnsieve::NdnSieve;
 });
 
 impl Family {

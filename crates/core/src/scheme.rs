@@ -191,6 +191,16 @@ const NAMED: &[Named] = &[
         summary: "stands in for Kato and Bandai's hop-by-hop windows: a window per face and flow at its share of the link",
         composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "kato-window" }),
     },
+    Named {
+        name: "ndnsieve",
+        summary: "ndnSieve as printed: a controller leads prefixes around busy links, consumers add and take one per Data",
+        composition: || sieve(json!({}), json!({})),
+    },
+    Named {
+        name: "ndnsieve-calibrated",
+        summary: "ndnSieve as a what-if: slow start, then one segment per round trip, marks above 9 packets of queue",
+        composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
+    },
 ];
 
 /// ICP's timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
@@ -201,6 +211,13 @@ fn absorbing_route() -> Value {
 /// Request forwarding as the simulator of Ye et al. does it.
 fn greedy_rfa() -> Value {
     json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
+
+/// ndnSieve with these parameters of its consumer and marker.
+fn sieve(mut consumer: Value, mut marker: Value) -> Value {
+    consumer["name"] = json!("ndnsieve");
+    marker["name"] = json!("ndnsieve");
+    json!({ "consumer": consumer, "marker": marker, "meter": "ndnsieve", "planner": "ndnsieve" })
 }
 
 /// Stateful Forwarding's limits with its consumer.

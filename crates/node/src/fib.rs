@@ -43,15 +43,25 @@ impl Fib {
         true
     }
 
-    /// Changes the costs of next hops that exist, and their order where it no longer ascends.
-    pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) {
-        let Some(entry) = self.hops.get_mut(prefix.index()) else { return };
-        for hop in entry.iter_mut() {
-            if let Some(new) = costs.iter().find(|new| new.face == hop.face) {
-                hop.cost = new.cost;
-            }
+    /// How many prefixes have next hops.
+    pub(crate) fn entries(&self) -> usize {
+        self.hops.iter().filter(|hops| !hops.is_empty()).count()
+    }
+
+    /// Changes all costs of a prefix, or none if `costs` are not for exactly its next hops. Of equal costs the previous best
+    /// comes first, then the lower face. Whether they were changed.
+    pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) -> bool {
+        let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
+        let new = |hop: &NextHop| costs.iter().find(|new| new.face == hop.face).map(|new| new.cost);
+        let Some(best) = entry.first().map(|hop| hop.face) else { return false };
+        if costs.len() != entry.len() || !entry.iter().all(|hop| new(hop).is_some()) {
+            return false;
         }
-        entry.sort_by_key(|hop| hop.cost);
+        for hop in entry.iter_mut() {
+            hop.cost = new(hop).unwrap_or(hop.cost);
+        }
+        entry.sort_by_key(|hop| (hop.cost, hop.face != best, hop.face));
+        true
     }
 
     /// The prefix of a flow.
@@ -89,9 +99,23 @@ mod tests {
         let mut fib = Fib::new(1);
         assert!(fib.set(PrefixId(0), [hop(3, 5), hop(1, 2), hop(2, 5)].into_iter()));
         assert_eq!(fib.hops(PrefixId(0)), [hop(1, 2), hop(3, 5), hop(2, 5)]);
-        fib.set_costs(PrefixId(0), &[hop(1, 5), hop(9, 0)]);
-        assert_eq!(fib.hops(PrefixId(0)), [hop(1, 5), hop(3, 5), hop(2, 5)], "the previous best stays ahead in a tie");
         assert!(!fib.set(PrefixId(1), std::iter::empty()));
+        assert_eq!(fib.entries(), 1);
+    }
+
+    #[test]
+    fn costs_change_together_or_not_at_all_and_ties_go_to_the_previous_best() {
+        let mut fib = Fib::new(1);
+        fib.set(PrefixId(0), [hop(3, 2), hop(1, 5), hop(2, 6)].into_iter());
+        let costs = [hop(1, 7), hop(2, 5), hop(3, 7)];
+        for wrong in [&costs[..2], &[hop(1, 7), hop(2, 5), hop(9, 0)], &[hop(1, 0), hop(1, 1), hop(2, 2)], &[]] {
+            assert!(!fib.set_costs(PrefixId(0), wrong));
+            assert_eq!(fib.hops(PrefixId(0)), [hop(3, 2), hop(1, 5), hop(2, 6)]);
+        }
+        assert!(fib.set_costs(PrefixId(0), &costs));
+        assert_eq!(fib.hops(PrefixId(0)), [hop(2, 5), hop(3, 7), hop(1, 7)], "3 was the best before");
+        assert!(fib.set_costs(PrefixId(0), &[hop(1, 4), hop(2, 4), hop(3, 9)]));
+        assert_eq!(fib.hops(PrefixId(0)), [hop(2, 4), hop(1, 4), hop(3, 9)], "the previous best stays ahead in a tie");
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl Meter for Watch {
     fn on_period(&mut self, faces: &[FaceView], reports: &mut Vec<Report>, _: &mut Ctx<'_>) {
         self.1 = Time::NEVER;
         let utilization = faces[0].sent_bits as f64;
-        reports.push(Report { face: faces[0].face, utilization, occupancy: 0.0, signal: false });
+        reports.push(Report::Interface { face: faces[0].face, utilization, occupancy: 0.0 });
     }
 }
 
@@ -247,14 +247,16 @@ fn a_meter_sees_every_hook_and_how_many_flows_wait_behind_a_face() {
     ];
     assert_eq!(take(&log), expected);
     wake(&mut node, ms(40));
-    assert_eq!(node.drain_reports().map(|r| r.utilization).collect::<Vec<_>>(), [20_000.0]);
+    let expected = Report::Interface { face: FaceId(0), utilization: 20_000.0, occupancy: 0.0 };
+    assert_eq!(node.drain_reports().collect::<Vec<_>>(), [expected]);
 }
 
 #[test]
 fn an_order_of_the_planner_changes_the_costs_for_the_next_new_interest() {
     let mut node = router(&Setup::default());
     give(&mut node, ms(0), 0, interest(1, 1));
-    let order = Order { router: RouterId(0), prefix: PrefixId(0), hops: vec![hop(1, 9), hop(3, 0)], election: 1 };
-    node.apply_order(ms(1), &order);
+    let order = Order { router: RouterId(0), prefix: PrefixId(0), hops: vec![hop(1, 9), hop(2, 2)], election: 1 };
+    assert!(node.apply_order(ms(1), &order));
+    assert_eq!((node.next_hops(PrefixId(0)), node.fib_entries()), (&[hop(2, 2), hop(1, 9)][..], 1));
     assert_eq!(summary(&give(&mut node, ms(2), 0, interest(2, 2))), [(2, I)]);
 }

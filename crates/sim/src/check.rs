@@ -1,6 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
-use crate::network::{Change, Direction, Link, Metric, Network, NetworkError, NodeKind, Routes, Traffic};
+use crate::network::{Change, Control, Direction, Link, Metric, Network, NetworkError, NodeKind, Routes, Traffic};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span};
 
@@ -42,9 +42,10 @@ impl Network {
         if self.duration == Span::ZERO || self.duration > LONGEST {
             return fail(format!("duration {}: give more than zero and at most {LONGEST}", self.duration));
         }
-        if self.start_jitter > LONGEST || self.control_delay > LONGEST {
+        if self.start_jitter > LONGEST || self.control.delay > LONGEST {
             return fail(format!("start jitter and control delay must be at most {LONGEST}"));
         }
+        self.check_control()?;
         if self.pit_limit == 0 {
             return fail("a PIT limit of zero forwards nothing: give at least 1".into());
         }
@@ -58,6 +59,19 @@ impl Network {
         self.check_faces()?;
         self.check_instant()?;
         self.changes.iter().enumerate().try_for_each(|(i, (_, change))| self.check_change(i, change))
+    }
+
+    fn check_control(&self) -> Result<(), NetworkError> {
+        let Control { loss, fails, stand_by, returns, .. } = self.control;
+        if !(0.0..=1.0).contains(&loss) {
+            return fail(format!("control loss {loss} is no probability"));
+        }
+        for (what, at) in [("stand-by takes over", stand_by), ("planner returns", returns)] {
+            if at.is_some_and(|at| fails.is_none_or(|fails| at <= fails)) {
+                return fail(format!("the {what} before the planner has failed"));
+            }
+        }
+        Ok(())
     }
 
     fn check_links(&self) -> Result<(), NetworkError> {

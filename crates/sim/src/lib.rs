@@ -29,7 +29,7 @@
 //! - A new rate holds for the bits not sent yet; a new delay or loss probability for packets not sent completely.
 //! - Switches forward frames along the cheapest way and learn nothing; their queues are drop-tail and know no NDN. An
 //!   interface that several NDN faces share has one such queue, and those faces' own queues are empty.
-//! - The planner's messages take [`Network::control_delay`], are never lost and use no capacity.
+//! - The planner's messages take a constant delay, may be lost (see [`network::Control`]) and use no capacity.
 //! - One thread per run; the lab runs seeds and sweep points in parallel.
 
 pub mod bench;

@@ -274,6 +274,29 @@ pub enum Change {
     },
 }
 
+/// The channel between nodes and the planner, and what becomes of the planner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// One-way delay between a node and the planner.
+    pub delay: Span,
+    /// Probability that a message is lost, in [0, 1]: reports, signals, rates, orders and their answers. What a node
+    /// announces about its links and routes is repeated until it arrives; that takes no extra time here.
+    pub loss: f64,
+    /// When the planner stops and loses its state.
+    pub fails: Option<Time>,
+    /// When a stand-by planner takes over, with a higher election.
+    pub stand_by: Option<Time>,
+    /// When the planner that stopped works again, without its state and with its old election.
+    pub returns: Option<Time>,
+}
+
+impl Default for Control {
+    /// 10 ms (ours), nothing lost, nothing fails.
+    fn default() -> Control {
+        Control { delay: Span::from_millis(10), loss: 0.0, fails: None, stand_by: None, returns: None }
+    }
+}
+
 /// Everything about a run but the scheme and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -302,8 +325,8 @@ pub struct Network {
     pub duration: Span,
     /// Time between samples; zero takes one at the end only.
     pub sampling: Span,
-    /// One-way delay between a node and the planner.
-    pub control_delay: Span,
+    /// The channel between nodes and the planner, and what becomes of the planner.
+    pub control: Control,
 }
 
 impl Default for Network {
@@ -322,7 +345,7 @@ impl Default for Network {
             start_jitter: Span::ZERO,
             duration: Span::from_millis(1000),
             sampling: Span::from_millis(100),
-            control_delay: Span::from_millis(10),
+            control: Control::default(),
         }
     }
 }

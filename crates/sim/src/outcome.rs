@@ -2,6 +2,7 @@
 
 use crate::observer::{ConsumerCounters, DropCause, LinkCounters};
 use ndnweir_core::packet::Packet;
+use ndnweir_core::planner::Tally;
 use ndnweir_core::units::Time;
 use ndnweir_link::LinkTotals;
 use ndnweir_node::NodeCounters;
@@ -108,6 +109,27 @@ pub struct Outcome {
     pub dead: Vec<u64>,
     /// Frames a switch could not forward, by node.
     pub unswitched: Vec<u64>,
+    /// What passed between nodes and planners; none without a planner.
+    pub control: Option<ControlCounters>,
+}
+
+/// What passed between nodes and planners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlCounters {
+    /// Messages to planners.
+    pub messages: u64,
+    /// Of these, lost.
+    pub messages_lost: u64,
+    /// Signals sent by nodes, lost ones included.
+    pub signals: u64,
+    /// Orders given.
+    pub orders: u64,
+    /// Of these, lost.
+    pub orders_lost: u64,
+    /// Orders that a node did not carry out, as another planner had been elected or its next hops were not those.
+    pub orders_refused: u64,
+    /// What the planners did, all together.
+    pub tally: Tally,
 }
 
 impl Outcome {

@@ -11,6 +11,7 @@ pub mod bic;
 pub mod cubic;
 pub mod fixed;
 pub mod icp;
+pub mod ndnsieve;
 pub mod pcon;
 mod preset;
 pub mod raaqm;

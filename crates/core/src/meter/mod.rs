@@ -5,6 +5,7 @@
 pub mod hbhcm;
 pub mod hbhcm_base;
 pub mod hbhcm_pair;
+pub mod ndnsieve;
 pub mod none;
 pub mod paqm;
 pub mod path_label;
@@ -14,7 +15,7 @@ use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::Packet;
 use crate::shaper::FaceView;
-use crate::units::{Span, Time};
+use crate::units::{Rate, Span, Time};
 
 /// An Interest that is about to join the egress queue of `face`.
 pub struct InterestOut<'a> {
@@ -62,17 +63,32 @@ pub struct DataOut<'a> {
     pub flows: u32,
 }
 
-/// What a router tells the planner: state of one interface, periodically or as a signal.
+/// What a router tells the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Report {
-    /// The interface.
-    pub face: FaceId,
-    /// Arriving bits over capacity; may exceed 1 (ndnSieve, equation 1).
-    pub utilization: f64,
-    /// Queue length over its limit (ndnSieve, equation 2).
-    pub occupancy: f64,
-    /// Whether this is sent because a threshold was crossed rather than by period.
-    pub signal: bool,
+pub enum Report {
+    /// State of one interface, by period.
+    Interface {
+        /// The interface.
+        face: FaceId,
+        /// Arriving bits over capacity; may exceed 1 (ndnSieve, equation 1).
+        utilization: f64,
+        /// Queue length over its limit (ndnSieve, equation 2).
+        occupancy: f64,
+    },
+    /// The utilisation of an interface is above its threshold.
+    Signal {
+        /// The interface.
+        face: FaceId,
+    },
+    /// How much Data of a prefix comes from an interface.
+    PrefixRate {
+        /// The prefix.
+        prefix: PrefixId,
+        /// The interface the Data comes from.
+        face: FaceId,
+        /// Over the last reporting period.
+        rate: Rate,
+    },
 }
 
 /// Measures at a node's hooks.

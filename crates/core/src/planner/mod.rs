@@ -3,6 +3,7 @@
 //! A planner sees messages and gives orders; the channel between it and the routers (a simulated delay, or a network
 //! protocol) belongs to the driver. All costs of one order take effect together or not at all.
 
+pub mod ndnsieve;
 pub mod none;
 
 use crate::ctx::Ctx;
@@ -31,7 +32,9 @@ pub enum Message {
         /// Whether it is up.
         up: bool,
     },
-    /// A router can forward a prefix to these next hops at these costs.
+    /// Routing lets a router forward a prefix to these next hops at these costs, which are in force until an
+    /// [`Message::Answer`] says otherwise. A next hop over a face that no [`Message::Link`] announced before leads to an
+    /// application of the router.
     Routes {
         /// The router.
         router: RouterId,
@@ -40,16 +43,31 @@ pub enum Message {
         /// Its next hops.
         hops: Vec<NextHop>,
     },
-    /// A router's meter reports.
+    /// State of one interface, by period.
     Report {
         /// The router.
         router: RouterId,
         /// When it was measured.
         measured: Time,
-        /// One interface.
-        report: Report,
+        /// The interface.
+        face: FaceId,
+        /// Arriving bits over capacity; may exceed 1.
+        utilization: f64,
+        /// Queue length over its limit.
+        occupancy: f64,
     },
-    /// How much of a prefix passes an interface, for planners that pick the largest.
+    /// The utilisation of an interface is above its threshold.
+    Signal {
+        /// The router.
+        router: RouterId,
+        /// When it was measured.
+        measured: Time,
+        /// The interface.
+        face: FaceId,
+        /// FIB entries of the router that have next hops.
+        fib_entries: u32,
+    },
+    /// How much of a prefix passes an interface.
     PrefixRate {
         /// The router.
         router: RouterId,
@@ -60,9 +78,34 @@ pub enum Message {
         /// Data rate over the last period.
         rate: Rate,
     },
+    /// What a router says to an order: what is in force now.
+    Answer {
+        /// The router.
+        router: RouterId,
+        /// The prefix.
+        prefix: PrefixId,
+        /// The highest election the router has seen.
+        election: u64,
+        /// All next hops with the costs in force, cheapest first; those of the order if it was carried out.
+        hops: Vec<NextHop>,
+    },
 }
 
-/// New costs for one (router, prefix), applied as a whole.
+impl Message {
+    /// What a router's meter reports, as its planner hears it; `fib_entries` are those of the router.
+    pub fn from_report(router: RouterId, measured: Time, report: Report, fib_entries: u32) -> Message {
+        match report {
+            Report::Interface { face, utilization, occupancy } => {
+                Message::Report { router, measured, face, utilization, occupancy }
+            }
+            Report::Signal { face } => Message::Signal { router, measured, face, fib_entries },
+            Report::PrefixRate { prefix, face, rate } => Message::PrefixRate { router, prefix, face, rate },
+        }
+    }
+}
+
+/// New costs for one (router, prefix), applied as a whole or not at all: a router whose next hops are not exactly these
+/// refuses it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// Who.
@@ -75,12 +118,72 @@ pub struct Order {
     pub election: u64,
 }
 
+/// What a planner did with the signals it heard, and how much work that was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Signals heard.
+    pub signals: u64,
+    /// Of these, left to marks and consumers, as congestion is severe.
+    pub sieved: u64,
+    /// Of these, from interfaces whose state is not known or too old.
+    pub unknown: u64,
+    /// Of these, without a selected prefix for which a shunt router exists.
+    pub without_shunt: u64,
+    /// Of these, without a path that is better by the margin.
+    pub not_better: u64,
+    /// Of these, held back by the least time between switches, a change of the topology or the danger of a loop.
+    pub held: u64,
+    /// Of these, answered with at least one switch.
+    pub acted: u64,
+    /// Orders that change the best next hop.
+    pub switches: u64,
+    /// All orders, repeated ones included.
+    pub orders: u64,
+    /// Basic operations: signals filtered, costs calculated, routers looked at in the search for shunts, and next hops
+    /// given a cost (the terms of ndnSieve's equations 7 and 8).
+    pub operations: Operations,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.signals += other.signals;
+        self.sieved += other.sieved;
+        self.unknown += other.unknown;
+        self.without_shunt += other.without_shunt;
+        self.not_better += other.not_better;
+        self.held += other.held;
+        self.acted += other.acted;
+        self.switches += other.switches;
+        self.orders += other.orders;
+        self.operations.filter += other.operations.filter;
+        self.operations.calculate += other.operations.calculate;
+        self.operations.search += other.operations.search;
+        self.operations.switch += other.operations.switch;
+    }
+}
+
+/// Basic operations of a planner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Operations {
+    /// Signals filtered: equation 7.
+    pub filter: u64,
+    /// Calculations after a mild signal: N_mc of equation 8.
+    pub calculate: u64,
+    /// Routers and links looked at in the search for shunt routers: O_FSN of equation 8.
+    pub search: u64,
+    /// Next hops given a cost: O_switch of equation 8.
+    pub switch: u64,
+}
+
 /// Decides costs for the network.
 pub trait Planner {
     /// Whether this is the null planner, which drivers skip.
     fn is_none(&self) -> bool {
         false
     }
+
+    /// Under which election its orders are given from now on; 1 unless it is told.
+    fn elect(&mut self, _election: u64) {}
 
     /// A message arrived.
     fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>);
@@ -92,4 +195,9 @@ pub trait Planner {
 
     /// The time asked for has come.
     fn on_wake(&mut self, _orders: &mut Vec<Order>, _ctx: &mut Ctx<'_>) {}
+
+    /// What it did so far.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
 }

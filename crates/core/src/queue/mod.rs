@@ -12,6 +12,7 @@ pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod ndn_dpdk;
+pub mod ndnsieve;
 pub mod nfd;
 pub mod pie;
 
@@ -61,6 +62,15 @@ impl QueueView {
             Limit::Packets(limit) => self.packets < limit,
             Limit::Bytes(limit) => self.bytes + size <= limit,
         }
+    }
+
+    /// How much of the limit is used, from 0 to 1; a queue that holds nothing counts as full.
+    pub fn occupancy(&self) -> f64 {
+        let (held, limit) = match self.limit {
+            Limit::Packets(limit) => (u64::from(self.packets), u64::from(limit)),
+            Limit::Bytes(limit) => (self.bytes.get(), limit.get()),
+        };
+        if held >= limit { 1.0 } else { held as f64 / limit as f64 }
     }
 }
 

@@ -162,7 +162,7 @@ pub fn assert_parameters_are_sound(infos: &[Info], check: fn(&str, &Value) -> Re
         assert!(!info.summary.is_empty() && !info.source.is_empty(), "{} says what it is and whose", info.name);
         let mut tables = vec![vec![]];
         for (path, _) in leaves(&schema, &schema, &defaults, &mut Vec::new()) {
-            for wrong in [json!([1]), json!("no such thing"), json!(-1.0)] {
+            for wrong in [json!([{}]), json!("no such thing"), json!(-1.0)] {
                 let params = replaced(&defaults, &path, &wrong);
                 let refusal = check(info.name, &params).err();
                 let free_text = wrong.is_string() && property(&schema, &path).get("format").is_none();
@@ -244,8 +244,12 @@ fn candidates(root: &Value, schema: &Value, default: &Value) -> Vec<Value> {
             found.extend([n * 2.0, n / 2.0, n + 0.1, n + 1.0, 1.0 - n].map(|n| json!(n)));
         }
         Value::String(text) => found.extend(scaled(text)),
-        Value::Array(list) => found.push(json!([list.clone(), vec![json!(3.0), json!(1.0)]].concat())),
-        _ => found.extend(["20ms", "3Mbps", "3000B"].map(|text| json!(text)).into_iter().chain([json!(3), json!(0.5)])),
+        Value::Array(list) => {
+            found.push(json!([list.clone(), vec![json!(3.0), json!(1.0)]].concat()));
+            found.extend([json!([1]), json!([0, 1])]);
+        }
+        _ => found
+            .extend(["20ms", "2s", "3Mbps", "3000B"].map(|text| json!(text)).into_iter().chain([json!(3), json!(0.5)])),
     }
     found.retain(|value| value != default);
     found

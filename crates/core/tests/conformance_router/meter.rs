@@ -3,7 +3,7 @@
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FaceId, PrefixId};
-use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter};
+use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::registry::AnyMeter;
@@ -22,11 +22,18 @@ fn faces(desk: &mut Desk<AnyMeter>, calm: bool) -> Vec<FaceView> {
         };
         let (limit, bytes) = (Limit::Packets(100), Bytes::new(u64::from(packets) * 1250));
         let queue = QueueView { packets, bytes, limit, rate };
-        let offered_bits = sent_bits + u64::from(packets);
+        let offered_bits = offered(desk.now);
         let (face, local) = (FaceId(face), face == 0);
         views.push(FaceView { face, local, rate, return_rate: rate, queue, sent_bits, offered_bits });
     }
     views
+}
+
+/// Bits offered to a face: 9 and 8.2 Mbit/s in turn, 400 ms each.
+fn offered(now: Time) -> u64 {
+    let (turn, rounds) = (400_000_000, now.nanos() / 800_000_000);
+    let busy = rounds * turn + (now.nanos() % (2 * turn)).min(turn);
+    (now.nanos() / 10_000 * 82) + busy / 10_000 * 8
 }
 
 /// Lets time pass up to `until` with every period on the way.
@@ -41,11 +48,21 @@ fn pass(desk: &mut Desk<AnyMeter>, until: Time, calm: bool) {
         desk.with(|meter, ctx| meter.on_period(&views, &mut reports, ctx));
         assert!(desk.component.next_wake() > desk.now, "the next period lies ahead");
         for report in reports {
-            assert!(report.utilization.is_finite() && report.utilization >= 0.0, "{report:?}");
-            assert!((0.0..=1.0).contains(&report.occupancy), "{report:?}");
-            assert!(views.iter().any(|view| view.face == report.face), "{report:?}");
-            let numbers = [report.utilization.to_bits(), report.occupancy.to_bits(), u64::from(report.signal)];
-            desk.record.extend(numbers);
+            let face = match report {
+                Report::Interface { face, utilization, occupancy } => {
+                    assert!(utilization.is_finite() && utilization >= 0.0, "{report:?}");
+                    assert!((0.0..=1.0).contains(&occupancy), "{report:?}");
+                    desk.record.extend([utilization.to_bits(), occupancy.to_bits()]);
+                    face
+                }
+                Report::Signal { face } => face,
+                Report::PrefixRate { prefix, face, rate } => {
+                    desk.record.extend([u64::from(prefix.0), rate.bps()]);
+                    face
+                }
+            };
+            assert!(views.iter().any(|view| view.face == face), "{report:?}");
+            desk.record.push(u64::from(face.0));
         }
     }
     desk.now = until;

@@ -7,12 +7,15 @@ use serde_json::Value;
 /// Run when neither the command line nor the scenario names a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
-/// Checks a composition of a scenario file; hand it to the scenario loader.
+/// Checks a scheme that a scenario file names (`composition` is null) or composes; hand it to the scenario loader.
 ///
 /// # Errors
 /// A sentence that names the remedy.
 pub fn scheme_check(name: &str, composition: &Value) -> Result<(), String> {
-    Scheme::resolve(name, composition).map(|_| ())
+    match composition {
+        Value::Null => Scheme::named(name).map(drop),
+        _ => Scheme::resolve(name, composition).map(drop),
+    }
 }
 
 /// Every scheme a scenario can run: those that come with the product, then its own.

@@ -9,7 +9,7 @@ pub(crate) use network::{objects, prefixes};
 
 use crate::metrics::Collector;
 use crate::optimum::{Optimum, Problem};
-use crate::results::{Comparison, Repeat, Run, zero_spread};
+use crate::results::{Comparison, ControlRun, Repeat, Run, zero_spread};
 use crate::scenario::{Scenario, Traffic};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_sim::network::Network;
@@ -147,6 +147,7 @@ impl Experiment {
         outcome.check().map_err(|what| Error::Books { scheme: scheme.name.clone(), seed, what })?;
         let mut run = collector.finish(&scheme.name, seed);
         run.event_hash = format!("{:016x}", outcome.hash);
+        run.control = outcome.control.as_ref().map(ControlRun::from);
         Ok(Some(Finished { run, outcome }))
     }
 }

@@ -100,7 +100,13 @@ pub fn network(scenario: &Scenario) -> sim::Network {
         duration: scenario.run.duration,
         sampling: scenario.run.sample,
         pit_limit: usize::try_from(scenario.run.pit_limit).unwrap_or(usize::MAX),
-        control_delay: scenario.run.control_delay,
+        control: sim::Control {
+            delay: scenario.control.delay,
+            loss: scenario.control.loss,
+            fails: scenario.control.fails.map(at),
+            stand_by: scenario.control.stand_by.map(at),
+            returns: scenario.control.returns.map(at),
+        },
     }
 }
 

@@ -106,6 +106,9 @@ impl Run {
             all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);
             all.counts(&format!("{at}drops."), &drops(&l.drops));
         }
+        if let Some(control) = &self.control {
+            all.counts("control.", &control.counts());
+        }
         for s in &self.shares {
             all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
         }

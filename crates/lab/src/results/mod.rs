@@ -4,6 +4,7 @@
 //! fairness are fractions of one. A value that is undefined (no packet arrived, one seed only) is `null`, never zero.
 
 mod aggregate;
+mod control;
 mod csv;
 mod folder;
 mod json;
@@ -16,6 +17,7 @@ mod table;
 
 pub(crate) use aggregate::drops;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
+pub use control::ControlRun;
 pub use folder::{File, Keep, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
 pub use number::significant;
@@ -258,6 +260,9 @@ pub struct Run {
     pub links: Vec<LinkRun>,
     /// Of every strategy that splits traffic.
     pub shares: Vec<ShareRun>,
+    /// What passed between nodes and a planner; none without a planner.
+    #[serde(default)]
+    pub control: Option<ControlRun>,
     /// Values over time; empty when not kept.
     #[serde(skip)]
     pub series: Series,

@@ -35,6 +35,8 @@ pub struct Scenario {
     pub routing: Routing,
     /// Durations, sizes and switches of the run.
     pub run: Run,
+    /// The channel to a planner.
+    pub control: Control,
     /// Schemes to run when the command line names none; may be empty.
     pub schemes: Vec<SchemeName>,
     /// Schemes composed in the file itself.
@@ -319,8 +321,21 @@ pub struct Run {
     pub cached_marks: Option<CachedMarks>,
     /// Pending Interests per node at most.
     pub pit_limit: u64,
-    /// One-way delay between a node and a planner.
-    pub control_delay: Span,
+}
+
+/// The channel between nodes and a planner, and what becomes of the planner.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Control {
+    /// One-way delay of a message.
+    pub delay: Span,
+    /// Probability that a message is lost, 0 to 1.
+    pub loss: f64,
+    /// When the planner fails; `None`: never.
+    pub fails: Option<Span>,
+    /// When a stand-by planner takes over; after `fails`.
+    pub stand_by: Option<Span>,
+    /// When the planner that failed works again; after `fails`.
+    pub returns: Option<Span>,
 }
 
 impl Run {

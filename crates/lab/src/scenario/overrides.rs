@@ -5,7 +5,7 @@ use super::schemes::is_key;
 use super::tree::{self, Item, Table, Value};
 
 /// Sections that are one table.
-const SETTINGS: [&str; 5] = ["run", "routing", "topology", "demand", "link-defaults"];
+const SETTINGS: [&str; 6] = ["run", "routing", "control", "topology", "demand", "link-defaults"];
 /// Sections that are lists of named things.
 const LISTS: [&str; 4] = ["node", "link", "producer", "consumer"];
 

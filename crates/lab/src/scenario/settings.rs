@@ -3,14 +3,15 @@
 use ndnweir_core::units::{Bytes, Span};
 
 use super::diag::{Findings, Place};
-use super::fields::{Fields, Packets};
-use super::model::{CachedMarks, CostModel, InterestMarks, RouteMode, Routing, Run};
+use super::fields::{Fields, Packets, Probability};
+use super::model::{CachedMarks, Control, CostModel, InterestMarks, RouteMode, Routing, Run};
 use super::tree::Table;
 
-/// `[run]` and `[routing]`.
+/// `[run]`, `[routing]` and `[control]`.
 pub(super) struct Settings {
     pub run: Run,
     pub routing: Routing,
+    pub control: Control,
     /// Content of each Data of producers that give none.
     pub payload: Bytes,
     /// Content store of nodes that give none.
@@ -95,9 +96,6 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
             if (1..=1_000_000_000).contains(&n) { Ok(()) } else { Err(format!("{n} pending Interests make no sense")) }
         })
         .map_or(1 << 20, |Packets(n)| n);
-    let control_delay = f
-        .checked("control-delay", "write a time up to \"60min\"", within(Span::ZERO, HOUR))
-        .unwrap_or(Span::from_millis(10));
     f.item("schemes");
     f.finish();
 
@@ -135,7 +133,43 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
         interest_marks,
         cached_marks,
         pit_limit,
-        control_delay,
     };
-    Settings { run, routing: Routing { mode, cost, reaction }, payload, cache: cache.map_or(0, |Packets(n)| n) }
+    let control = control(root, whole, duration, found);
+    Settings {
+        run,
+        control,
+        routing: Routing { mode, cost, reaction },
+        payload,
+        cache: cache.map_or(0, |Packets(n)| n),
+    }
+}
+
+fn control(root: &Table, whole: &Place, duration: Span, found: &Findings) -> Control {
+    let empty = Table::default();
+    let (table, at) = match root.get("control") {
+        Some(item) => (item.as_table().unwrap_or(&empty), item.at.clone()),
+        None => (&empty, whole.clone()),
+    };
+    let f = Fields::new(table, "[control]", &at, found);
+    let delay =
+        f.checked("delay", "write a time up to \"60min\"", within(Span::ZERO, HOUR)).unwrap_or(Span::from_millis(10));
+    let loss = f.get::<Probability>("loss").map_or(0.0, |Probability(loss)| loss);
+    let before_the_end =
+        |&t: &Span| if t < duration { Ok(()) } else { Err(format!("{t} is not before the end of the run")) };
+    let help = "write a time before the end of the run such as \"10s\"";
+    let fails = f.checked("fails", help, before_the_end);
+    let later = |key: &'static str| {
+        let at: Option<Span> = f.checked(key, help, before_the_end);
+        if at.is_some_and(|at| fails.is_none_or(|fails| at <= fails)) {
+            f.error(
+                key,
+                format!("{key}: only a planner that has failed is followed by another"),
+                "give fails, and a later time here",
+            );
+        }
+        at
+    };
+    let (stand_by, returns) = (later("stand-by"), later("returns"));
+    f.finish();
+    Control { delay, loss, fails, stand_by, returns }
 }

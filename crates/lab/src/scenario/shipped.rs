@@ -37,8 +37,18 @@ macro_rules! topologies {
     };
 }
 
-const SCENARIOS: &[Shipped] =
-    scenarios!["dumbbell", "two-paths", "three-paths", "parking-lot", "linear", "abilene", "geant", "star-100",];
+const SCENARIOS: &[Shipped] = scenarios![
+    "dumbbell",
+    "two-paths",
+    "three-paths",
+    "parking-lot",
+    "linear",
+    "abilene",
+    "geant",
+    "star-100",
+    "controller-failure",
+    "geant-failure",
+];
 
 const TOPOLOGIES: &[(&str, &str)] =
     topologies!["topologies/abilene.graphml", "topologies/geant.graphml", "topologies/example-ndnsim.txt",];

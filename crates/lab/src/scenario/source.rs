@@ -150,6 +150,7 @@ impl Source {
             consumers: traffic.consumers,
             events: traffic.events,
             routing: settings.routing,
+            control: settings.control,
             run: settings.run,
             schemes: names,
             compositions,
@@ -167,7 +168,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
     }
     fields.get::<String>("about");
     fields.item("overlay");
-    for key in ["run", "routing", "topology", "demand", "link-defaults", "scheme"] {
+    for key in ["run", "routing", "control", "topology", "demand", "link-defaults", "scheme"] {
         if let Some(item) = fields.item(key)
             && item.as_table().is_none()
         {

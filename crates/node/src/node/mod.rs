@@ -431,13 +431,25 @@ impl Node {
         self.reports.drain(..)
     }
 
-    /// Carries out an order of the planner to this node: new costs of next hops that exist. Whose orders count (the
-    /// election) is for the driver to say.
-    pub fn apply_order(&mut self, now: Time, order: &Order) {
-        self.fib.set_costs(order.prefix, &order.hops);
-        if order.prefix.index() < self.fib.prefixes() {
+    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order that is not for
+    /// exactly those there are changes nothing. Whose orders count (the election) is for the driver to say. Whether it
+    /// was carried out.
+    pub fn apply_order(&mut self, now: Time, order: &Order) -> bool {
+        let applied = self.fib.set_costs(order.prefix, &order.hops);
+        if applied {
             self.tell_next_hops(now, order.prefix);
         }
         self.release_held(now);
+        applied
+    }
+
+    /// The next hops of a prefix, cheapest first; none for one that does not exist.
+    pub fn next_hops(&self, prefix: PrefixId) -> &[NextHop] {
+        self.fib.hops(prefix)
+    }
+
+    /// How many prefixes have next hops.
+    pub fn fib_entries(&self) -> usize {
+        self.fib.entries()
     }
 }

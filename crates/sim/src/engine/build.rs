@@ -120,7 +120,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             sources: Vec::new(),
             faults: Faults::new(network, producers),
             sampler: Sampler::new(network),
-            control: Control::new(network, scheme, seed, &mut layout).map_err(error)?,
+            control: Control::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
             observer,
             hash: options.hash.then(EventHash::new),
             trace: options.trace,

@@ -1,7 +1,6 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
 use super::build::base_rtts;
-use super::build::direction;
 use super::{Engine, Local};
 use crate::network::{Change, Network};
 use crate::observer::Observer;
@@ -10,7 +9,7 @@ use crate::schedule::Schedule;
 use crate::topology::{NONE, Topology};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Rate, Time};
 
 /// The changes to come and the state of the network they led to.
 pub(super) struct Faults {
@@ -20,6 +19,8 @@ pub(super) struct Faults {
     /// When routing reacts to what happened so far.
     reactions: std::collections::VecDeque<Time>,
     link_up: Vec<bool>,
+    /// By directed link: the rate it was given last, if it was given one.
+    rates: Vec<Option<Rate>>,
     working: Option<Working>,
     /// By prefix: the nodes that serve it.
     producers: Vec<Vec<u32>>,
@@ -38,6 +39,7 @@ impl Faults {
             next: 0,
             reactions: Default::default(),
             link_up: vec![true; network.links.len()],
+            rates: vec![None; 2 * network.links.len()],
             working: None,
             fib: vec![vec![Vec::new(); network.nodes.len()]; producers.len()],
             producers,
@@ -48,6 +50,16 @@ impl Faults {
     /// A node serves a prefix through a local face.
     pub(super) fn serve(&mut self, node: u32, prefix: u32, face: u16) {
         self.served.push((node, prefix, face));
+    }
+
+    /// Whether a directed link works.
+    pub(super) fn is_up(&self, wire: u32) -> bool {
+        self.link_up[wire as usize / 2]
+    }
+
+    /// The rate a directed link was given last; none if it has the one it started with.
+    pub(super) fn rate(&self, wire: u32) -> Option<Rate> {
+        self.rates[wire as usize]
     }
 
     fn due(&self) -> Time {
@@ -182,6 +194,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         for wire in [wire(link, true), wire(link, false)] {
             self.pump(self.net.topology.wires[wire as usize].from);
         }
+        self.control_link(link);
         self.react_later();
     }
 
@@ -201,6 +214,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.net.ways[wire as usize].reschedule(&departures);
         self.departures = departures;
         self.reschedule(wire);
+        self.faults.rates[wire as usize] = Some(rate);
+        self.control_link(wire as usize / 2);
         self.pump(from);
     }
 
@@ -249,6 +264,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
         }
         self.working().nodes[number as usize] = true;
+        self.control_announce(number, None);
         self.react_later();
         self.pump(number);
     }
@@ -282,6 +298,9 @@ impl<O: Observer> Engine<'_, '_, O> {
                 node.set_base_rtts(PrefixId(prefix as u32), &rtts);
             }
         }
+        for &(number, prefix) in &changed {
+            self.control_route(number as u32, PrefixId(prefix as u32));
+        }
         let mut nodes: Vec<usize> = changed.into_iter().map(|(number, _)| number).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -293,16 +312,6 @@ impl<O: Observer> Engine<'_, '_, O> {
                 .into_iter()
                 .for_each(|n| self.pump(n as u32));
         }
-    }
-
-    /// Transmission rate of a directed link at the start.
-    pub(super) fn start_rate(&self, wire: u32) -> Option<Rate> {
-        direction(self.network, wire).rate
-    }
-
-    /// How long messages to and from the planner take.
-    pub(super) fn control_delay(&self) -> Span {
-        self.network.control_delay
     }
 }
 

@@ -1,8 +1,10 @@
-//! The control channel: reports of nodes reach the planner, and its orders reach the nodes, after a delay.
+//! The control channel: reports of nodes reach the planner, and its orders reach the nodes, after a delay; and the
+//! planner's failure, return and stand-by.
 
 use super::Engine;
-use crate::network::Network;
-use crate::observer::Observer;
+use crate::network::{self, Network};
+use crate::observer::{NodeId, Observer};
+use crate::outcome::ControlCounters;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
@@ -11,25 +13,55 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::planner::{Message, Order, Planner, RouterId};
 use ndnweir_core::registry::AnyPlanner;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::strategy::NextHop;
+use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::Node;
 use std::collections::VecDeque;
 
-/// The planner and what is on the way to and from it. As every message takes equally long, they arrive as sent.
-pub(super) struct Control {
-    pub(super) source: u32,
-    planner: AnyPlanner,
-    on: bool,
-    delay: Span,
-    messages: VecDeque<(Time, Message)>,
-    orders: VecDeque<(Time, Order)>,
-    given: Vec<Order>,
+/// Labels of the planners' random streams (see [`Rng::derive`]); the first planner's has this label only.
+const STREAM: u64 = 0x706c_616e;
+/// Label of the random stream of losses.
+const LOSSES: u64 = 0x6c6f_7373;
+
+/// The election of the planner that is there from the start, and of the one that stands by.
+const ELECTIONS: [u64; 2] = [1, 2];
+
+/// A place for a planner.
+struct Seat {
+    planner: Option<AnyPlanner>,
     rng: Rng,
-    trace: Trace,
 }
 
-/// Labels of the planner's random stream (see [`Rng::derive`]).
-const STREAM: u64 = 0x706c_616e;
+/// What becomes of the planners.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// The first one loses its state.
+    Fails,
+    /// A new one takes this seat; the nodes hear of it after the channel's delay.
+    Takes(usize),
+    /// The nodes hear that this seat is taken, and tell it all.
+    Announce(usize),
+}
+
+/// The planners and what is on the way to and from them. As every message takes equally long, they arrive as sent.
+pub(super) struct Control {
+    pub(super) source: u32,
+    on: bool,
+    settings: network::Control,
+    scheme: Scheme,
+    layout: FieldLayout,
+    seats: [Seat; 2],
+    turns: Vec<(Time, Turn)>,
+    /// With the seat they are for; none is for whoever is there.
+    messages: VecDeque<(Time, Option<usize>, Message)>,
+    orders: VecDeque<(Time, Order)>,
+    given: Vec<Order>,
+    /// By node: the highest election it has seen.
+    elections: Vec<u64>,
+    losses: Rng,
+    trace: Trace,
+    counters: ControlCounters,
+}
 
 impl Control {
     pub(super) fn new(
@@ -37,18 +69,37 @@ impl Control {
         scheme: &Scheme,
         seed: u64,
         layout: &mut FieldLayout,
+        trace: bool,
     ) -> Result<Control, String> {
         let planner = scheme.planner(layout)?;
+        let settings = network.control;
+        let turn = |at: Option<Time>, turn| at.map(|at| (at, turn));
+        let turns = [
+            turn(settings.fails, Turn::Fails),
+            turn(settings.stand_by, Turn::Takes(1)),
+            turn(settings.returns, Turn::Takes(0)),
+        ];
+        let on = !planner.is_none();
+        let mut turns: Vec<(Time, Turn)> = turns.into_iter().flatten().filter(|_| on).collect();
+        turns.sort_by_key(|&(at, _)| at);
         Ok(Control {
             source: 0,
-            on: !planner.is_none(),
-            planner,
-            delay: network.control_delay,
+            on,
+            settings,
+            scheme: scheme.clone(),
+            layout: layout.clone(),
+            seats: [
+                Seat { planner: Some(planner), rng: Rng::derive(seed, &[STREAM]) },
+                Seat { planner: None, rng: Rng::derive(seed, &[STREAM, ELECTIONS[1]]) },
+            ],
+            turns,
             messages: VecDeque::new(),
             orders: VecDeque::new(),
             given: Vec::new(),
-            rng: Rng::derive(seed, &[STREAM]),
-            trace: Trace::new(false),
+            elections: vec![ELECTIONS[0]; network.nodes.len()],
+            losses: Rng::derive(seed, &[STREAM, LOSSES]),
+            trace: Trace::new(trace),
+            counters: ControlCounters::default(),
         })
     }
 
@@ -63,79 +114,219 @@ impl Control {
         }
         let message = self.messages.front().map_or(Time::NEVER, |m| m.0);
         let order = self.orders.front().map_or(Time::NEVER, |o| o.0);
-        message.min(order).min(self.planner.next_wake().max(now + Span::from_nanos(1)))
+        let turn = self.turns.first().map_or(Time::NEVER, |turn| turn.0);
+        let wake = self.seats.iter().flat_map(|seat| &seat.planner).map(Planner::next_wake).min();
+        message.min(order).min(turn).min(wake.unwrap_or(Time::NEVER).max(now + Span::from_nanos(1)))
+    }
+
+    /// Sends a message that may get lost.
+    fn send(&mut self, now: Time, message: Message) {
+        self.counters.messages += 1;
+        self.counters.signals += u64::from(matches!(message, Message::Signal { .. }));
+        if self.is_lost() {
+            self.counters.messages_lost += 1;
+        } else {
+            self.messages.push_back((now + self.settings.delay, None, message));
+        }
+    }
+
+    /// Sends a message that is repeated until it arrives.
+    fn tell(&mut self, now: Time, seat: Option<usize>, message: Message) {
+        self.counters.messages += 1;
+        self.messages.push_back((now + self.settings.delay, seat, message));
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.settings.loss > 0.0 && self.losses.unit() < self.settings.loss
     }
 
     /// Takes the reports of a node's meter.
     pub(super) fn collect(&mut self, now: Time, number: u32, node: &mut Node, schedule: &mut Tournament) {
-        let at = now + self.delay;
+        let entries = u32::try_from(node.fib_entries()).unwrap_or(u32::MAX);
         for report in node.drain_reports() {
-            self.messages.push_back((at, Message::Report { router: RouterId(number), measured: now, report }));
+            self.send(now, Message::from_report(RouterId(number), now, report, entries));
         }
         schedule.set(self.source, self.due(now));
     }
 
-    /// Lets the planner hear what has arrived and act; its orders go on their way.
+    /// Lets the planners hear what has arrived and act; their orders go on their way.
     fn think(&mut self, now: Time) {
-        let Control { planner, rng, trace, given, messages, .. } = self;
-        let mut ctx = Ctx { now, rng, trace };
-        while messages.front().is_some_and(|&(at, _)| at <= now) {
-            if let Some((_, message)) = messages.pop_front() {
-                planner.on_message(&message, given, &mut ctx);
+        let Control { seats, trace, given, messages, .. } = self;
+        while messages.front().is_some_and(|&(at, _, _)| at <= now) {
+            let Some((_, to, message)) = messages.pop_front() else { break };
+            for (number, Seat { planner, rng }) in seats.iter_mut().enumerate() {
+                if let Some(planner) = planner.as_mut().filter(|_| to.is_none_or(|to| to == number)) {
+                    planner.on_message(&message, given, &mut Ctx { now, rng, trace });
+                }
             }
         }
-        if planner.next_wake() <= now {
-            planner.on_wake(given, &mut ctx);
+        for Seat { planner, rng } in seats {
+            if let Some(planner) = planner.as_mut().filter(|planner| planner.next_wake() <= now) {
+                planner.on_wake(given, &mut Ctx { now, rng, trace });
+            }
         }
-        let at = now + self.delay;
-        self.orders.extend(self.given.drain(..).map(|order| (at, order)));
+        for order in std::mem::take(&mut self.given) {
+            self.counters.orders += 1;
+            if self.is_lost() {
+                self.counters.orders_lost += 1;
+            } else {
+                self.orders.push_back((now + self.settings.delay, order));
+            }
+        }
+    }
+
+    /// What happened so far.
+    pub(super) fn counters(&self) -> ControlCounters {
+        let tallies = self.seats.iter().flat_map(|seat| &seat.planner).map(Planner::tally);
+        let mut counters = self.counters;
+        tallies.for_each(|tally| counters.tally += tally);
+        counters
     }
 }
 
 impl<O: Observer> Engine<'_, '_, O> {
     /// Tells the planner the network at the start.
     pub(super) fn control_start(&mut self) {
-        if !self.control.is_on() {
+        if self.control.is_on() {
+            self.announce_all(0);
+        }
+    }
+
+    fn announce_all(&mut self, seat: usize) {
+        for number in 0..self.places.len() {
+            self.control_announce(number as u32, Some(seat));
+        }
+    }
+
+    /// A node tells its links and next hops, those routing gave and those in force.
+    pub(super) fn control_announce(&mut self, number: u32, seat: Option<usize>) {
+        if !self.control.is_on() || !self.places[number as usize].up {
             return;
         }
-        let at = self.now + self.control_delay();
-        for channel in &self.net.topology.channels {
-            let message = Message::Link {
-                router: RouterId(channel.from),
-                face: FaceId(channel.out_face),
-                neighbour: Some(RouterId(channel.to)),
-                rate: self.start_rate(channel.wire),
-                up: true,
-            };
-            self.control.messages.push_back((at, message));
+        for i in 0..self.net.topology.faces[number as usize].len() {
+            let message = self.link_message(self.net.topology.faces[number as usize][i]);
+            self.control.tell(self.now, seat, message);
         }
-        for (prefix, by_node) in self.faults.fib.iter().enumerate() {
-            for (number, hops) in by_node.iter().enumerate().filter(|(_, hops)| !hops.is_empty()) {
-                let message = Message::Routes {
-                    router: RouterId(number as u32),
-                    prefix: PrefixId(prefix as u32),
-                    hops: hops.clone(),
-                };
-                self.control.messages.push_back((at, message));
+        let router = RouterId(number);
+        for prefix in 0..self.faults.fib.len() {
+            let hops = self.faults.fib[prefix][number as usize].clone();
+            if hops.is_empty() {
+                continue;
+            }
+            let prefix = PrefixId(prefix as u32);
+            let in_force = self.in_force(number, prefix);
+            self.control.tell(self.now, seat, Message::Routes { router, prefix, hops: hops.clone() });
+            if in_force != hops && self.now > Time::ZERO {
+                let election = self.control.elections[number as usize];
+                self.control.tell(self.now, seat, Message::Answer { router, prefix, election, hops: in_force });
             }
         }
         self.net.schedule.set(self.control.source, self.control.due(self.now));
     }
 
-    /// A message has reached the planner, or an order a node.
-    pub(super) fn control_due(&mut self, source: u32) {
-        self.control.think(self.now);
-        while self.control.orders.front().is_some_and(|&(at, _)| at <= self.now) {
-            let Some((_, order)) = self.control.orders.pop_front() else { break };
-            let number = order.router.0;
-            let Some(place) = self.places.get_mut(number as usize) else { continue };
-            if let Some(node) = &mut place.node
-                && place.up
-            {
-                node.apply_order(self.now, &order);
-                self.pump(number);
+    fn in_force(&self, number: u32, prefix: PrefixId) -> Vec<NextHop> {
+        let node = self.places.get(number as usize).and_then(|place| place.node.as_ref());
+        node.map_or(Vec::new(), |node| node.next_hops(prefix).to_vec())
+    }
+
+    fn link_message(&self, channel: u32) -> Message {
+        let channel = self.net.topology.channels[channel as usize];
+        let rate = self.faults.rate(channel.wire).or_else(|| self.start_rate(channel.wire));
+        Message::Link {
+            router: RouterId(channel.from),
+            face: FaceId(channel.out_face),
+            neighbour: Some(RouterId(channel.to)),
+            rate,
+            up: self.faults.is_up(channel.wire),
+        }
+    }
+
+    /// A link has failed, returned or changed its rate: both ends say so.
+    pub(super) fn control_link(&mut self, link: usize) {
+        if !self.control.is_on() {
+            return;
+        }
+        for channel in 0..self.net.topology.channels.len() {
+            let at = self.net.topology.channels[channel];
+            if at.wire as usize / 2 == link && self.places[at.from as usize].up {
+                let message = self.link_message(channel as u32);
+                self.control.tell(self.now, None, message);
             }
         }
+        self.net.schedule.set(self.control.source, self.control.due(self.now));
+    }
+
+    /// Routing has changed the next hops of a node.
+    pub(super) fn control_route(&mut self, number: u32, prefix: PrefixId) {
+        if !self.control.is_on() || self.now == Time::ZERO || !self.places[number as usize].up {
+            return;
+        }
+        let hops = self.faults.fib[prefix.index()][number as usize].clone();
+        self.control.tell(self.now, None, Message::Routes { router: RouterId(number), prefix, hops });
+        self.net.schedule.set(self.control.source, self.control.due(self.now));
+    }
+
+    /// A planner fails, a message has reached one, or an order a node.
+    pub(super) fn control_due(&mut self, source: u32) {
+        while self.control.turns.first().is_some_and(|&(at, _)| at <= self.now) {
+            let (_, turn) = self.control.turns.remove(0);
+            self.turn(turn);
+        }
+        loop {
+            self.control.think(self.now);
+            let Some((_, order)) = self.control.orders.front().filter(|&&(at, _)| at <= self.now) else { break };
+            let order = order.clone();
+            self.control.orders.pop_front();
+            self.obey(&order);
+        }
+        for event in self.control.trace.drain() {
+            self.observer.scheme_event(event.at, NodeId(event.id as u32), event.key, event.id, event.value);
+        }
         self.net.schedule.set(source, self.control.due(self.now));
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        match turn {
+            Turn::Fails => {
+                if let Some(planner) = self.control.seats[0].planner.take() {
+                    self.control.counters.tally += planner.tally();
+                }
+            }
+            Turn::Takes(seat) => {
+                let mut layout = self.control.layout.clone();
+                let built = self.control.scheme.planner(&mut layout);
+                debug_assert!(built.is_ok(), "what was built once builds again");
+                let Ok(mut planner) = built else { return };
+                planner.elect(ELECTIONS[seat]);
+                self.control.seats[seat].planner = Some(planner);
+                let turns = &mut self.control.turns;
+                turns.push((self.now + self.control.settings.delay, Turn::Announce(seat)));
+                turns.sort_by_key(|&(at, _)| at);
+            }
+            Turn::Announce(seat) => {
+                self.control.elections.iter_mut().for_each(|highest| *highest = (*highest).max(ELECTIONS[seat]));
+                self.announce_all(seat);
+            }
+        }
+    }
+
+    /// An order reaches its node, which says what is in force afterwards.
+    fn obey(&mut self, order: &Order) {
+        let number = order.router.0;
+        let Some(place) = self.places.get_mut(number as usize).filter(|place| place.up) else { return };
+        let (Some(node), highest) = (&mut place.node, &mut self.control.elections[number as usize]) else { return };
+        let entitled = order.election >= *highest;
+        *highest = order.election.max(*highest);
+        let obeyed = entitled && node.apply_order(self.now, order);
+        self.control.counters.orders_refused += u64::from(!obeyed);
+        let (router, prefix, election) = (order.router, order.prefix, self.control.elections[number as usize]);
+        let hops = self.in_force(number, prefix);
+        self.control.send(self.now, Message::Answer { router, prefix, election, hops });
+        self.pump(number);
+    }
+
+    /// Transmission rate of a directed link at the start.
+    fn start_rate(&self, wire: u32) -> Option<Rate> {
+        super::build::direction(self.network, wire).rate
     }
 }

@@ -129,6 +129,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             nodes: nodes.collect(),
             dead: self.dead,
             unswitched: self.unswitched,
+            control: self.control.is_on().then(|| self.control.counters()),
         }
     }
 }

@@ -1,0 +1,85 @@
+//! Global Information Cache: what routers last measured, and which routers are silent.
+
+use super::topology::{DataLink, MAX_ROUTERS};
+use crate::ids::{FaceId, PrefixId};
+use crate::planner::RouterId;
+use crate::units::{Rate, Span, Time};
+use std::collections::BTreeMap;
+
+/// Interfaces, and rates, kept at most.
+const MAX_ENTRIES: usize = 1 << 20;
+
+/// β and ε of one interface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct State {
+    /// Equation 1.
+    pub(super) utilization: f64,
+    /// Equation 2.
+    pub(super) occupancy: f64,
+    measured: Time,
+    heard: Time,
+}
+
+/// What routers last measured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cache {
+    states: BTreeMap<(RouterId, FaceId), State>,
+    rates: BTreeMap<(RouterId, PrefixId, FaceId), Rate>,
+    /// By router: when it last reported an interface.
+    heard: BTreeMap<RouterId, Time>,
+    /// How long silence makes a router stale.
+    patience: Span,
+}
+
+impl Cache {
+    /// An empty cache for which `patience` of silence makes a router stale.
+    pub(super) fn new(patience: Span) -> Cache {
+        Cache { patience, ..Cache::default() }
+    }
+
+    /// A report has arrived. Nonsense and what is older than what is known is ignored.
+    pub(super) fn report(&mut self, link: DataLink, measured: Time, utilization: f64, occupancy: f64, now: Time) {
+        let known = self.states.get(&link);
+        let sane = utilization.is_finite() && utilization >= 0.0 && (0.0..=1.0).contains(&occupancy);
+        let full = self.states.len() >= MAX_ENTRIES && known.is_none();
+        if !sane || full || link.0.0 as usize >= MAX_ROUTERS || known.is_some_and(|known| known.measured > measured) {
+            return;
+        }
+        self.states.insert(link, State { utilization, occupancy, measured, heard: now });
+        self.heard.insert(link.0, now);
+    }
+
+    /// A rate has arrived.
+    pub(super) fn rate(&mut self, router: RouterId, prefix: PrefixId, face: FaceId, rate: Rate) {
+        let key = (router, prefix, face);
+        if self.rates.len() < MAX_ENTRIES || self.rates.contains_key(&key) {
+            self.rates.insert(key, rate);
+        }
+    }
+
+    /// The state of an interface; none if it is unknown or its router has been silent about it for too long.
+    pub(super) fn state(&self, link: DataLink, now: Time) -> Option<State> {
+        self.states.get(&link).copied().filter(|state| now.since(state.heard) <= self.patience)
+    }
+
+    /// Whether a router reports.
+    pub(super) fn is_fresh(&self, router: RouterId, now: Time) -> bool {
+        self.heard.get(&router).is_some_and(|&heard| now.since(heard) <= self.patience)
+    }
+
+    /// How much Data of a prefix comes to a router by a face; none if the router never said anything about it.
+    pub(super) fn rate_of(&self, router: RouterId, prefix: PrefixId, face: FaceId) -> Option<Rate> {
+        self.rates.get(&(router, prefix, face)).copied()
+    }
+
+    /// Whether a router measures rates at all.
+    pub(super) fn has_rates(&self, router: RouterId) -> bool {
+        let (first, last) = ((router, PrefixId(0), FaceId(0)), (router, PrefixId(u32::MAX), FaceId(u16::MAX)));
+        self.rates.range(first..=last).next().is_some()
+    }
+
+    /// Whether Data of a prefix comes to a router by a face, as far as it measures that.
+    pub(super) fn carries(&self, router: RouterId, prefix: PrefixId, face: FaceId) -> bool {
+        !self.has_rates(router) || self.rate_of(router, prefix, face).is_some_and(|rate| rate > Rate::ZERO)
+    }
+}

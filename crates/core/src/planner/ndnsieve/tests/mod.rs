@@ -1,0 +1,4 @@
+mod decisions;
+mod graph;
+mod oracle;
+mod scale;
