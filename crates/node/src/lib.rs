@@ -36,7 +36,7 @@ mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, FaceCounters, NodeCounters};
-pub use forwarder::{Forwarder, ForwarderConfig};
 pub use fetcher::{Fetcher, FetcherConfig, FetcherCounters};
+pub use forwarder::{Forwarder, ForwarderConfig};
 pub use node::{Custom, Node};
 pub use server::{Server, ServerConfig};

@@ -200,8 +200,7 @@ mod tests {
     #[test]
     fn datagrams_of_any_sizes_to_two_places_arrive_as_they_were_sent() {
         let mut near = UdpPort::open("127.0.0.1:0".parse().unwrap()).unwrap();
-        let mut far: Vec<UdpPort> =
-            (0..2).map(|_| UdpPort::open("127.0.0.1:0".parse().unwrap()).unwrap()).collect();
+        let mut far: Vec<UdpPort> = (0..2).map(|_| UdpPort::open("127.0.0.1:0".parse().unwrap()).unwrap()).collect();
         let mut expected = [Vec::new(), Vec::new()];
         for (i, len) in [1200, 1200, 700, 1200, 1300, 9, 9, 9, 8800, 1200].into_iter().cycle().take(60).enumerate() {
             let datagram = vec![i as u8; len];

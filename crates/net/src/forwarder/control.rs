@@ -175,9 +175,8 @@ impl Control for Daemon {
 
     fn fib(&self) -> Vec<FibEntry> {
         let number = |id: FaceId| self.links.get(id.index()).and_then(|link| Some(link.as_ref()?.id));
-        let hop = |hop: &ndnweir_core::strategy::NextHop| {
-            Some(NextHop { face_id: number(hop.face)?, cost: hop.cost.into() })
-        };
+        let hop =
+            |hop: &ndnweir_core::strategy::NextHop| Some(NextHop { face_id: number(hop.face)?, cost: hop.cost.into() });
         let entry = |route: ndnweir_node::forwarder::Route<'_>| FibEntry {
             name: route.prefix.to_owned(),
             next_hops: route.hops.iter().filter_map(hop).collect(),

@@ -2,11 +2,11 @@
 
 use super::config::{FaceSpec, RouteSpec};
 use super::{ConfigError, Daemon, RunError, key};
-use crate::face::stream::{Stream, StreamLink};
 use crate::face::sockets;
+use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::{FaceUri, IpFamily};
-use crate::mgmt::dataset::FaceEventKind;
 use crate::mgmt::ControlParameters;
+use crate::mgmt::dataset::FaceEventKind;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Time};
@@ -134,7 +134,8 @@ impl Daemon {
     /// The port from which a peer is reached: one of its family that we listen on, so that the peer knows us by it.
     fn port_for(&mut self, peer: SocketAddr) -> io::Result<usize> {
         let reaches = |local: SocketAddr| {
-            local.is_ipv4() == peer.is_ipv4() && (local.ip().is_loopback() == peer.ip().is_loopback() || local.ip().is_unspecified())
+            local.is_ipv4() == peer.is_ipv4()
+                && (local.ip().is_loopback() == peer.ip().is_loopback() || local.ip().is_unspecified())
         };
         if let Some(port) = self.udp.iter().position(|port| reaches(port.local())) {
             return Ok(port);

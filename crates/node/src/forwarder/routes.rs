@@ -93,13 +93,7 @@ impl Forwarder {
     ///
     /// # Errors
     /// [`RouteError`].
-    pub fn add_next_hop(
-        &mut self,
-        now: Time,
-        prefix: NameView<'_>,
-        face: FaceId,
-        cost: u32,
-    ) -> Result<(), RouteError> {
+    pub fn add_next_hop(&mut self, now: Time, prefix: NameView<'_>, face: FaceId, cost: u32) -> Result<(), RouteError> {
         let Some(found) = self.faces.get(face.index()).filter(|face| face.up) else { return Err(RouteError::NoFace) };
         if is_localhost(prefix) && !found.local {
             return Err(RouteError::Scope);
