@@ -251,6 +251,11 @@ impl Strategy for BIcp {
         let (now, beta) = (ctx.now, self.params.loss_beta);
         for prefix in self.prefixes.iter_mut().filter(|prefix| !prefix.queue.is_empty()) {
             prefix.expire(beta, now);
+            if prefix.hops.is_empty() {
+                // The last route is gone: the node finds that it can send it nowhere.
+                let Some(held) = prefix.queue.pop_front() else { continue };
+                return Some(Released { packet: held.packet, face: FaceId::NONE });
+            }
             let found = prefix.queue.iter().map(|held| prefix.roomiest(held.in_face)).enumerate();
             let Some((place, Some(face))) = found.into_iter().find(|(_, face)| face.is_some()) else { continue };
             let Some(held) = prefix.queue.remove(place) else { continue };

@@ -235,8 +235,6 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
     #[test]
     fn whatever_comes_in_the_bytes_that_leave_are_right_and_nothing_is_left_over(
         ops in prop::collection::vec(op(), 1..120),
