@@ -90,6 +90,8 @@ struct Run {
     data: BTreeSet<Vec<u8>>,
     /// What each face has asked for.
     wanted: Vec<(u16, Vec<u8>)>,
+    /// Of the next fragment.
+    sequence: u64,
 }
 
 impl Run {
@@ -106,7 +108,7 @@ impl Run {
         bench.route("/a", 3);
         bench.route("/", 2);
         let (interests, data) = (BTreeSet::new(), BTreeSet::new());
-        Run { bench, faces: [0, 1, 2, 3], options, interests, data, wanted: Vec::new() }
+        Run { bench, faces: [0, 1, 2, 3], options, interests, data, wanted: Vec::new(), sequence: 0 }
     }
 
     fn give(&mut self, face: usize, frame: &[u8]) {
@@ -164,7 +166,8 @@ impl Run {
             Op::Fragments { face, name, skip } => {
                 let packet = answer(name, 1, 0);
                 self.came(face, &packet, false);
-                let mut fragmenter = ndnweir_wire::lp::Fragmenter::new(600, 77);
+                let mut fragmenter = ndnweir_wire::lp::Fragmenter::new(600, self.sequence);
+                self.sequence += 100;
                 for (i, part) in fragmenter.fragment(&LpHeader::default(), &packet).unwrap().iter().enumerate() {
                     if i != skip {
                         self.give(face, part);
