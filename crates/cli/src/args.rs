@@ -52,6 +52,8 @@ pub enum Command {
     Strategy(StrategyArgs),
     /// Show and erase a forwarder's content store
     Cs(CsArgs),
+    /// Run a forwarder on this machine's network
+    Fwd(FwdArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -284,6 +286,50 @@ pub struct BenchArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir fwd --unix /run/nfd/nfd.sock --udp 0.0.0.0:6363
+      applications here, peers over UDP
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --route /=udp4://192.0.2.1:6363
+      everything unknown goes to a neighbour
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --scheme pcon \\
+      --route /example=udp4://192.0.2.1:6363 --rate udp4://192.0.2.1:6363=100Mbps
+      sent at 100 Mbit/s, with the queue and the marks of a scheme
+  ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
+
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces and routes of the configuration again.
+NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
+pub struct FwdArgs {
+    /// A configuration file (TOML); flags add to it or replace what it says
+    #[arg(long, short, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Unix socket for applications; /run/nfd/nfd.sock is where they look first
+    #[arg(long, value_name = "PATH")]
+    pub unix: Option<PathBuf>,
+    /// UDP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub udp: Vec<String>,
+    /// TCP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub tcp: Vec<String>,
+    /// The scheme in force (see `ndnweir list`), or "plain"
+    #[arg(long, short, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
+    #[arg(long, value_name = "PREFIX=FACEURI")]
+    pub route: Vec<String>,
+    /// The rate at which a face sends, such as udp4://192.0.2.1:6363=100Mbps; may be repeated
+    #[arg(long, value_name = "FACEURI=RATE")]
+    pub rate: Vec<String>,
+    /// Packets in the content store; 0 is none [default: 65536]
+    #[arg(long, value_name = "PACKETS")]
+    pub cs: Option<usize>,
+    /// Serve Prometheus metrics at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<String>,
 }
 
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! The process's clock, in the units of the sans-IO crates.
 
 use ndnweir_core::units::{Span, Time};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Time since the process made its clock; it never goes back.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,11 @@ impl Clock {
     pub fn now(&self) -> Time {
         let elapsed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX - 1_000_000_000);
         Time::ZERO + Span::from_nanos(elapsed.saturating_add(1_000_000_000))
+    }
+
+    /// The time of day: since the Unix epoch.
+    pub fn unix(&self) -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
     /// How long to wait from now until `time`: zero when it has passed, none when it never comes.

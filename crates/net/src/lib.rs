@@ -7,6 +7,10 @@
 //! - [`clock`]: the only reader of the time.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
+//! - [`face`]: the sockets under faces.
+//! - [`forwarder`]: the forwarder's process.
+//! - [`log`]: messages on standard error.
+//! - [`poll`]: waiting for sockets and the time.
 //! - [`mgmt`]: the NFD management protocol.
 //! - [`object`]: segmented objects, published and fetched.
 //! - [`remote`]: a forwarder managed from outside.
@@ -17,9 +21,13 @@
 
 pub mod client;
 pub mod clock;
+pub mod face;
 pub mod face_uri;
+pub mod forwarder;
 pub mod framing;
+pub mod log;
 pub mod mgmt;
 pub mod object;
+pub mod poll;
 pub mod remote;
 pub mod transfer;

@@ -29,6 +29,8 @@ struct Stored {
 #[derive(Clone, Debug)]
 pub(crate) struct ContentStore {
     slots: Vec<Stored>,
+    /// Slots that [`ContentStore::evict`] emptied.
+    free: Vec<u32>,
     index: Index,
     newest: u32,
     oldest: u32,
@@ -39,7 +41,7 @@ impl ContentStore {
     /// A store of at most `limit` packets.
     pub(crate) fn new(limit: usize) -> ContentStore {
         let limit = limit.min(NIL as usize - 1);
-        ContentStore { slots: Vec::new(), index: Index::new(), newest: NIL, oldest: NIL, limit }
+        ContentStore { slots: Vec::new(), free: Vec::new(), index: Index::new(), newest: NIL, oldest: NIL, limit }
     }
 
     /// Whether it can hold anything.
@@ -50,7 +52,7 @@ impl ContentStore {
 
     /// Packets stored.
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.slots.len() - self.free.len()
     }
 
     /// The Data of a name, if it is there (and fresh, if `must_be_fresh`).
@@ -66,11 +68,19 @@ impl ContentStore {
         Some(packet)
     }
 
-    /// Stores a Data, in place of an older copy or of the packet not used for the longest time.
-    pub(crate) fn insert(&mut self, data: &Packet, now: Time) {
+    /// Whether the Data of a name is there (and fresh, if `must_be_fresh`), without counting as use; with its tag.
+    pub(crate) fn peek(&self, name: NameId, must_be_fresh: bool, now: Time) -> Option<u32> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        let stored = &self.slots[slot as usize];
+        (!must_be_fresh || stored.stale > now).then_some(stored.packet.tag)
+    }
+
+    /// Stores a Data, in place of an older copy or of the packet not used for the longest time, which it gives back.
+    pub(crate) fn insert(&mut self, data: &Packet, now: Time) -> Option<(NameId, u32)> {
         if self.limit == 0 {
-            return;
+            return None;
         }
+        let mut replaced = None;
         let mut packet = *data;
         packet.mark = 0;
         packet.fields = Fields::default();
@@ -82,19 +92,19 @@ impl ContentStore {
         };
         let slot = match find(self) {
             Ok(slot) => {
+                replaced = Some((packet.name, self.slots[slot as usize].packet.tag));
                 self.unlink(slot);
                 slot
             }
             Err(_) => {
-                let slot = if self.slots.len() < self.limit {
+                let slot = if self.slots.len() < self.limit && self.free.is_empty() {
                     self.slots.push(stored);
                     (self.slots.len() - 1) as u32
                 } else {
-                    let slot = self.oldest;
-                    let evicted = self.slots[slot as usize].packet.name;
-                    self.unlink(slot);
-                    self.index.remove(evicted, slot);
-                    slot
+                    if self.free.is_empty() {
+                        replaced = self.evict();
+                    }
+                    self.free.pop()?
                 };
                 self.index.reserve();
                 // Eviction and growth move buckets, so the vacancy is looked up again.
@@ -106,11 +116,32 @@ impl ContentStore {
         };
         self.slots[slot as usize] = stored;
         self.link_newest(slot);
+        replaced
+    }
+
+    /// Lets the packet not used for the longest time go: its name and tag.
+    pub(crate) fn evict(&mut self) -> Option<(NameId, u32)> {
+        self.take(self.oldest)
+    }
+
+    /// Lets the Data of a name go.
+    pub(crate) fn remove(&mut self, name: NameId) -> Option<(NameId, u32)> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        self.take(slot)
+    }
+
+    fn take(&mut self, slot: u32) -> Option<(NameId, u32)> {
+        let Packet { name, tag, .. } = self.slots.get(slot as usize)?.packet;
+        self.unlink(slot);
+        self.index.remove(name, slot);
+        self.free.push(slot);
+        Some((name, tag))
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
+        self.free.clear();
         self.index.clear();
         (self.newest, self.oldest) = (NIL, NIL);
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod explain;
+mod fwd;
 mod get;
 mod list;
 mod manage;
@@ -34,6 +35,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Status(args) => manage::status::run(&args),
         Command::Strategy(args) => manage::strategy::run(&args),
         Command::Cs(args) => manage::cs::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -303,6 +303,13 @@ impl Management {
     }
 }
 
+impl Management {
+    /// Removes a route that [`Self::register`] added; nothing happens when there is none.
+    pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl Control) {
+        apply(self.rib.unregister(prefix, face_id, origin), control);
+    }
+}
+
 /// Tells the forwarder what follows from a change of the RIB. Failures to add cannot be answered to anybody here; the
 /// commands that can be are checked by [`verbs`].
 pub(super) fn apply(changes: Vec<FibChange>, control: &mut impl Control) -> Option<super::control::Failure> {

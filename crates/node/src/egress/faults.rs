@@ -65,7 +65,8 @@ impl Egress {
         self.data = 0;
         if !self.settled {
             let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
-            while self.parts.discipline.dequeue(&mut ctx).is_some() {
+            while let Some(queued) = self.parts.discipline.dequeue(&mut ctx) {
+                out.released(queued.packet.tag);
                 waiting += 1;
             }
         }

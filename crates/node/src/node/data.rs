@@ -54,8 +54,8 @@ impl Node {
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
-        if self.cs.is_on() {
-            self.cs.insert(packet, now);
+        if self.cs.is_on() && !packet.has(flags::NO_CACHE) {
+            self.keep(now, packet);
         }
         let mark = self.pit.mark(slot);
         for i in 0..self.pit.ins(slot) {

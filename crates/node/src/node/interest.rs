@@ -50,6 +50,7 @@ impl Node {
                     self.send_nack(now, face, packet.nack(NackReason::Congestion));
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     let slot = self.pit.insert(vacant, packet, face, now);
+                    self.out.pending(packet.name);
                     self.counters.pending += 1;
                     self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
                     if self.metering {
@@ -134,6 +135,7 @@ impl Node {
         let mut rejection: Option<NackReason> = None;
         if choice.is_held() {
             self.strategy_holds += 1;
+            self.out.kept(packet.tag);
         }
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);

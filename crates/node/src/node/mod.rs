@@ -20,6 +20,7 @@ mod faults;
 mod interest;
 mod nack;
 mod send;
+mod store;
 
 pub use faults::Custom;
 
@@ -177,6 +178,27 @@ impl Node {
             Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
             _ => return Err("a node has at most 65535 faces".into()),
         };
+        let built = self.build_face(face, config)?;
+        self.faces.push(built);
+        self.due.push(Time::NEVER);
+        Ok(face)
+    }
+
+    /// Puts a new face in the place of one that is down (see [`Node::set_up`]). What is still pending from or to the
+    /// former face then concerns the new one, so a driver waits for longer than Interests live.
+    ///
+    /// # Errors
+    /// If there is no such face, it is up, or the marker cannot be built.
+    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), String> {
+        if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
+            return Err(format!("face {} cannot be replaced: it does not exist or is up", face.0));
+        }
+        self.faces[face.index()] = self.build_face(face, config)?;
+        self.due[face.index()] = Time::NEVER;
+        Ok(())
+    }
+
+    fn build_face(&self, face: FaceId, config: FaceConfig) -> Result<Face, String> {
         let plan = &self.plan;
         let instance = u64::from(face.0);
         let mut layout = plan.layout.clone();
@@ -186,7 +208,7 @@ impl Node {
             discipline: plan.scheme.discipline(&mut layout)?,
             discipline_rng: plan.stream(streams::DISCIPLINE, instance),
         };
-        self.faces.push(Face {
+        Ok(Face {
             egress: Egress::new(face, &config, parts, plan.force_events),
             shaper: plan.scheme.shaper(&mut layout)?,
             shaper_rng: plan.stream(streams::SHAPER, instance),
@@ -194,9 +216,7 @@ impl Node {
             interests_in: Default::default(),
             flows: FlowCounter::default(),
             marker: config.marker,
-        });
-        self.due.push(Time::NEVER);
-        Ok(face)
+        })
     }
 
     /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are

@@ -51,7 +51,10 @@ impl Node {
         if self.shaping {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
-                Admission::Hold => return Sent::Away,
+                Admission::Hold => {
+                    self.out.kept(packet.tag);
+                    return Sent::Away;
+                }
                 Admission::Reject(reason) => return Sent::Rejected(reason),
             }
         }
@@ -189,6 +192,7 @@ impl Node {
     /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
     #[inline(always)]
     pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+        self.out.settled(self.pit.name(slot));
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping {
             let name = self.pit.name(slot);
@@ -244,6 +248,7 @@ impl Node {
                             self.faces[downstream.index()].egress.charge(flow, bytes);
                         }
                         self.let_go(now, face, packet, false);
+                        self.out.released(packet.tag);
                     }
                     None => {
                         self.shaper_wake = self.shaper_wake.min(out.shaper.next_wake());
@@ -259,6 +264,7 @@ impl Node {
             let Some(released) = self.strategy.release(&mut ctx) else { break };
             self.strategy_holds = self.strategy_holds.saturating_sub(1);
             self.let_go(now, released.face, released.packet, true);
+            self.out.released(released.packet.tag);
         }
         self.touched.clear();
     }
