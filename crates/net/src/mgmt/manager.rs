@@ -339,12 +339,15 @@ fn query(control: &impl Control, name: NameView<'_>) -> Result<Vec<u8>, ControlR
     Ok(encode_all(&faces))
 }
 
-/// The answer as Data; without its body, or not at all, when the name leaves no room for it.
+/// The answer as Data; without its body, or not at all, when the name leaves no room for it. A refusal has an empty body:
+/// some clients do not show the text of an answer that has none.
 fn respond(name: NameView<'_>, response: &ControlResponse) -> Option<Vec<u8>> {
     let data = |response: &ControlResponse| {
         let content = response.encode();
         let data = DataBuilder::new(name).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok();
         data.filter(|data| data.len() <= MAX_PACKET_SIZE)
     };
-    data(response).or_else(|| data(&ControlResponse { body: None, ..response.clone() }))
+    let body = response.body.clone().or_else(|| Some(Box::default()));
+    data(&ControlResponse { body, ..response.clone() })
+        .or_else(|| data(&ControlResponse { body: None, ..response.clone() }))
 }

@@ -117,6 +117,24 @@ fn a_face_is_created_once_changed_and_destroyed() {
 }
 
 #[test]
+fn a_scheme_without_a_family_gets_that_of_the_address() {
+    for (uri, canonical) in [
+        ("udp://192.0.2.9", "udp4://192.0.2.9:6363"),
+        ("tcp://192.0.2.9:1", "tcp4://192.0.2.9:1"),
+        ("udp://[2001:db8::1]", "udp6://[2001:db8::1]:6363"),
+    ] {
+        let (code, body) = rig().command("faces/create", &of_uri(uri));
+        assert_eq!((code, body.unwrap().uri.as_deref()), (200, Some(canonical)));
+    }
+}
+
+#[test]
+fn a_refusal_has_an_empty_body() {
+    let (code, body) = rig().command("faces/destroy", &ControlParameters::of_face(0));
+    assert_eq!((code, body), (400, Some(params())));
+}
+
+#[test]
 fn a_face_update_without_a_face_means_the_one_on_which_it_came() {
     let mut rig = rig();
     let p = ControlParameters { flags: Some(1), mask: Some(face_flags::LOCAL_FIELDS), ..params() };
@@ -173,7 +191,8 @@ fn what_cannot_be_done_is_answered_with_the_code_that_nfd_uses() {
         ("faces/create", params(), 400),
         ("faces/create", of_uri("udp4://"), 400),
         ("faces/create", of_uri("udp4://router.example.net:6363"), 400),
-        ("faces/create", of_uri("udp://192.0.2.1:6363"), 400),
+        ("faces/create", of_uri("udp://router.example.net"), 400),
+        ("faces/create", of_uri("udp4:192.0.2.1"), 400),
         ("faces/create", of_uri("udp4://[2001:db8::1]:6363"), 400),
         ("faces/create", of_uri("ether://[02:00:00:00:00:01]"), 406),
         ("faces/create", on_demand, 406),
