@@ -9,7 +9,7 @@ use common::{ndnweir, stderr, stdout};
 use fake::{Fake, NOW, OWNER, STRANGER};
 use ndnweir_net::framing::Deframer;
 use ndnweir_net::mgmt::{Config, Management, Moment, Requester};
-use ndnweir_wire::{InterestView, Name};
+use ndnweir_wire::InterestView;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -18,10 +18,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
-
-fn name(text: &str) -> Name {
-    text.parse().expect("a name")
-}
 
 fn moment() -> Moment {
     Moment { unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap(), ..NOW }
