@@ -77,6 +77,10 @@ fn a_registration_that_the_fib_does_not_take_leaves_nothing_behind() {
     rig.forwarder.fib_capacity = 1;
     assert_eq!(rig.command("rib/register", &of_name("/a")).0, 200);
     assert_eq!(rig.command("rib/register", &of_name("/b")).0, 500);
+    // /a has room for what it would inherit, / itself has none.
+    let inherited = ControlParameters { face_id: Some(300), ..of_name("/") };
+    assert_eq!(rig.command("rib/register", &inherited).0, 500);
+    assert_eq!(rig.forwarder.hops("/a"), [(7, 0)]);
     assert_eq!((rig.management.rib().len(), rig.forwarder.fib.len()), (1, 1));
     let full = Config { max_routes: 0, ..Config::default() };
     assert_eq!(Rig::new(full).command("rib/register", &of_name("/a")).0, 500);
