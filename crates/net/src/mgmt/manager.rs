@@ -301,9 +301,7 @@ impl Management {
         let response = verbs::execute(("rib", "register"), parameters, 0, now, &mut self.rib, control);
         if response.is_ok() { Ok(()) } else { Err(response) }
     }
-}
 
-impl Management {
     /// Removes a route that [`Self::register`] added; nothing happens when there is none.
     pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl Control) {
         apply(self.rib.unregister(prefix, face_id, origin), control);
