@@ -1,5 +1,6 @@
 //! What the command line accepts.
 
+use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -12,6 +13,8 @@ Examples:
   ndnweir sim abilene --scheme pcon,cubic --seeds 10
   ndnweir explain pcon                       what a scheme does and where it comes from
   ndnweir list                               schemes, components and scenarios that exist
+  ndnweir put video.mp4 /example/video       publish a file through this machine's forwarder
+  ndnweir get /example/video -o video.mp4    fetch it elsewhere
 
 Exit status: 0 success, 1 failed work, 2 bad input.")]
 pub struct Cli {
@@ -33,8 +36,22 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Redraw the report of a result folder, or compare two
     Report(ReportArgs),
-    /// Measure the speed of the simulator on this machine
+    /// Publish a file as a named object
+    Put(PutArgs),
+    /// Fetch a named object
+    Get(GetArgs),
+    /// Measure the speed of the simulator on this machine, or of a network with `bench get`
     Bench(BenchArgs),
+    /// Show, add and remove a forwarder's routes
+    Route(RouteArgs),
+    /// Show, create and destroy a forwarder's faces
+    Face(FaceArgs),
+    /// Show a forwarder's counters and table sizes
+    Status(StatusArgs),
+    /// Show, set and unset a forwarder's strategies
+    Strategy(StrategyArgs),
+    /// Show and erase a forwarder's content store
+    Cs(CsArgs),
     /// Run a forwarder on this machine's network
     Fwd(FwdArgs),
     /// Print a completion script for a shell
@@ -151,6 +168,107 @@ pub struct ReportArgs {
     /// Where to write the comparison of two [default: comparison.html]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct ClientArgs {
+    /// Where the forwarder is: unix:///PATH, tcp://HOST:PORT or udp://HOST:PORT
+    /// [default: NDN_CLIENT_TRANSPORT, client.conf, or unix:///run/nfd/nfd.sock]
+    #[arg(long, value_name = "URI")]
+    pub transport: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir put video.mp4 /example/video
+  ndnweir put data.bin /example/data --sign ed25519:key.pem
+  ndnweir put data.bin /example/data/v=7 --once
+
+Serves until Ctrl-C. The version is the file's time of change unless the name ends in one.")]
+pub struct PutArgs {
+    /// The file
+    pub file: PathBuf,
+    /// The object's name
+    pub name: String,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    /// How segments are signed: digest, ed25519:KEYFILE or ecdsa:KEYFILE (private keys in PKCS#8 PEM)
+    #[arg(long, default_value = "digest", value_name = "HOW")]
+    pub sign: String,
+    /// Bytes of content in each segment
+    #[arg(long, default_value_t = 8000, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(1..=8800))]
+    pub chunk: u16,
+    /// How long segments count as fresh
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub freshness: String,
+    /// Most signed segments kept in memory
+    #[arg(long, default_value_t = 2048, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub cache: u32,
+    /// End once every segment was asked for and nothing more for a second
+    #[arg(long)]
+    pub once: bool,
+    /// End once no Interest came for so long
+    #[arg(long, value_name = "TIME")]
+    pub idle: Option<String>,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+pub struct FetchArgs {
+    /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
+    #[arg(long, short, default_value = "cubic", value_name = "NAME")]
+    pub scheme: String,
+    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
+    #[arg(long, default_value = "any", value_name = "WHOSE")]
+    pub trust: String,
+    /// InterestLifetime
+    #[arg(long, default_value = "4s", value_name = "TIME")]
+    pub lifetime: String,
+    /// Give up after so long without any answer
+    #[arg(long, default_value = "15s", value_name = "TIME")]
+    pub timeout: String,
+    /// Wait for timeouts even when later Interests were answered: for several paths of different length
+    #[arg(long)]
+    pub no_loss_detection: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir get /example/video -o video.mp4
+  ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
+  ndnweir get /example/data | sha256sum
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=10ms --trace trace.csv
+
+An interrupted fetch to a file goes on where it ended when the same command is given again.")]
+pub struct GetArgs {
+    /// The object's name; the newest version unless the name ends in one
+    pub name: String,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub fetch: FetchArgs,
+    /// Begin anew even if an earlier fetch left a part
+    #[arg(long, requires = "output")]
+    pub restart: bool,
+    /// Print statistics as one JSON document on standard output
+    #[arg(long, requires = "output")]
+    pub json: bool,
+    /// Write window, round-trip time and Interests in flight over time; draw with `ndnweir report FILE`
+    #[arg(long, value_name = "FILE.csv")]
+    pub trace: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod failure;
+mod manage_args;
 mod progress;
 
 use clap::Parser;

@@ -3,6 +3,7 @@
 //! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes
 //! `ndnweir-core`'s, the same code as in the simulator. This crate adds what they must not know:
 //!
+//! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
@@ -11,10 +12,14 @@
 //! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and the time.
 //! - [`mgmt`]: the NFD management protocol.
+//! - [`object`]: segmented objects, published and fetched.
+//! - [`remote`]: a forwarder managed from outside.
+//! - [`transfer`]: the producer and the consumer as programs around a client connection.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
 
+pub mod client;
 pub mod clock;
 pub mod face;
 pub mod face_uri;
@@ -22,4 +27,7 @@ pub mod forwarder;
 pub mod framing;
 pub mod log;
 pub mod mgmt;
+pub mod object;
 pub mod poll;
+pub mod remote;
+pub mod transfer;

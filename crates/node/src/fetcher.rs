@@ -214,6 +214,14 @@ impl Fetcher {
         self.clock = now;
     }
 
+    /// The object has no more than `total` segments: what is beyond is given up. Data that says it is the last does
+    /// the same.
+    pub fn limit(&mut self, total: u64) {
+        self.end = self.end.min(total);
+        let dropped = self.segments.truncate(self.end);
+        self.in_flight = self.in_flight.saturating_sub(dropped);
+    }
+
     /// Whether all segments have arrived.
     pub fn is_complete(&self) -> bool {
         self.segments.base() >= self.end
@@ -278,9 +286,7 @@ impl Fetcher {
         let in_order = segment == self.segments.base();
         self.segments.set_state(segment, State::Received);
         if packet.has(flags::FINAL) {
-            self.end = self.end.min(segment + 1);
-            let dropped = self.segments.truncate(self.end);
-            self.in_flight = self.in_flight.saturating_sub(dropped);
+            self.limit(segment + 1);
         }
         if once {
             self.answered = self.answered.max(Some((slot.sent, slot.order)));

@@ -16,6 +16,7 @@ pub mod codec;
 pub mod command;
 mod control;
 pub mod dataset;
+pub mod fetch;
 mod fields;
 mod manager;
 pub mod parameters;

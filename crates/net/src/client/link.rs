@@ -1,0 +1,233 @@
+//! One connection to a forwarder: packets with their link headers, in both directions.
+
+use super::waiter::{Waiter, Watched};
+use crate::face_uri::{FaceUri, IpFamily};
+use crate::framing::Deframer;
+use ndnweir_core::units::Time;
+use ndnweir_wire::LpHeader;
+use ndnweir_wire::lp::{Fragmenter, LpPacketView, Reassembler};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// The largest UDP payload sent: an Ethernet frame of 1500 bytes less IPv6 and UDP headers, as NFD has it less its
+/// reserve for tunnels.
+const DATAGRAM: usize = 1400;
+/// Socket buffers of a datagram link, in bytes: some bandwidth × delay, for nothing else holds a burst back.
+const SOCKET_BUFFER: usize = 4 << 20;
+/// How long a connection over TCP may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Bytes taken from the socket at once.
+const READ: usize = 256 << 10;
+/// Output waiting for the socket beyond which [`Link::is_congested`], in bytes.
+const BACKLOG: usize = 1 << 20;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no forwarder listens at {uri} ({problem}); start one with `ndnweir fwd`, or say where it is with --transport or \
+     NDN_CLIENT_TRANSPORT"
+)]
+pub struct ConnectError {
+    uri: FaceUri,
+    problem: io::Error,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Link {
+    socket: Watched,
+    io: Io,
+    reassembler: Reassembler,
+    buffer: Box<[u8]>,
+    reading: bool,
+}
+
+#[derive(Debug)]
+enum Io {
+    Stream { deframer: Deframer, out: Vec<u8>, sent: usize },
+    Datagrams { fragmenter: Fragmenter, out: VecDeque<Vec<u8>>, bytes: usize },
+}
+
+impl Link {
+    /// Connects to `uri`; `key` is what the waiter will call this link, `first_sequence` a random number.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn connect(uri: &FaceUri, waiter: &Waiter, key: usize, first_sequence: u64) -> Result<Link, ConnectError> {
+        let fail = |problem| ConnectError { uri: uri.clone(), problem };
+        let (socket, datagrams) = open(uri).map_err(fail)?;
+        socket.set_nonblocking(true).map_err(fail)?;
+        let io = match datagrams {
+            true => {
+                Io::Datagrams { fragmenter: Fragmenter::new(DATAGRAM, first_sequence), out: VecDeque::new(), bytes: 0 }
+            }
+            false => Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0 },
+        };
+        let socket = waiter.watch(socket, key).map_err(fail)?;
+        Ok(Link { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
+    }
+
+    /// Queues a packet; [`Link::flush`] sends it. A packet too large for the link is dropped, as a network would.
+    pub fn send(&mut self, header: &LpHeader, packet: &[u8]) {
+        match &mut self.io {
+            Io::Stream { out, .. } if header.is_empty() => out.extend_from_slice(packet),
+            Io::Stream { out, .. } => header.encode_into(Some(packet), out),
+            Io::Datagrams { fragmenter, out, bytes } => {
+                for fragment in fragmenter.fragment(header, packet).unwrap_or_default() {
+                    *bytes += fragment.len();
+                    out.push_back(fragment);
+                }
+            }
+        }
+    }
+
+    /// Whether so much output waits for the socket that nothing should be added.
+    pub fn is_congested(&self) -> bool {
+        match &self.io {
+            Io::Stream { out, sent, .. } => out.len() - sent > BACKLOG,
+            Io::Datagrams { bytes, .. } => *bytes > BACKLOG,
+        }
+    }
+
+    /// Whether input wakes the waiter, from the next [`Link::flush`] on.
+    pub fn set_reading(&mut self, reading: bool) {
+        self.reading = reading;
+    }
+
+    /// Gives the socket what it takes now.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut blocked = false;
+        match &mut self.io {
+            Io::Stream { out, sent, .. } => {
+                while *sent < out.len() && !blocked {
+                    match (&*self.socket).write(&out[*sent..]) {
+                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                        Ok(n) => *sent += n,
+                        Err(error) => blocked = would_block(error)?,
+                    }
+                }
+                if *sent == out.len() {
+                    out.clear();
+                    *sent = 0;
+                } else if *sent > BACKLOG {
+                    out.drain(..*sent);
+                    *sent = 0;
+                }
+            }
+            Io::Datagrams { out, bytes, .. } => {
+                while let Some(datagram) = out.front().filter(|_| !blocked) {
+                    match self.socket.send(datagram) {
+                        Ok(_) => {
+                            *bytes -= datagram.len();
+                            out.pop_front();
+                        }
+                        Err(error) => blocked = would_block(error)?,
+                    }
+                }
+            }
+        }
+        self.socket.want(self.reading, blocked)
+    }
+
+    /// Reads what has arrived, up to a bound, and hands every whole packet to `take`. What is malformed is dropped.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub fn receive(&mut self, now: Time, mut take: impl FnMut(&LpHeader, &[u8])) -> io::Result<()> {
+        let now = Duration::from_nanos(now.nanos());
+        let reassembler = &mut self.reassembler;
+        let mut frame = |frame: &[u8]| {
+            let Ok(view) = LpPacketView::decode(frame) else { return };
+            if let Ok(Some(whole)) = reassembler.push(now, 0, &view) {
+                take(&whole.header, &whole.packet);
+            }
+        };
+        match &mut self.io {
+            Io::Stream { deframer, .. } => {
+                let n = match (&*self.socket).read(&mut self.buffer) {
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Ok(n) => n,
+                    Err(error) => return would_block(error).map(|_| ()),
+                };
+                deframer.push(&self.buffer[..n]);
+                let broken = |error| io::Error::new(ErrorKind::InvalidData, error);
+                while let Some(bytes) = deframer.next_frame().map_err(broken)? {
+                    frame(bytes);
+                }
+            }
+            Io::Datagrams { .. } => {
+                for _ in 0..DATAGRAMS_AT_ONCE {
+                    match (&*self.socket).read(&mut self.buffer) {
+                        Ok(n) => frame(&self.buffer[..n]),
+                        Err(error) => return would_block(error).map(|_| ()),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Datagrams read before others get a turn.
+const DATAGRAMS_AT_ONCE: usize = 64;
+
+/// True if the socket can take or give no more now; errors that mean more than that are passed on.
+fn would_block(error: io::Error) -> io::Result<bool> {
+    match error.kind() {
+        ErrorKind::WouldBlock => Ok(true),
+        ErrorKind::Interrupted => Ok(false),
+        _ => Err(error),
+    }
+}
+
+fn open(uri: &FaceUri) -> io::Result<(Socket, bool)> {
+    match uri {
+        FaceUri::Unix(path) => {
+            let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+            socket.connect(&SockAddr::unix(path)?)?;
+            Ok((socket, false))
+        }
+        FaceUri::Tcp(family, host, port) => each_address(*family, host, *port, |address| {
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+            socket.set_tcp_nodelay(true)?;
+            socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;
+            Ok((socket, false))
+        }),
+        FaceUri::Udp(family, host, port) => each_address(*family, host, *port, |address| {
+            let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
+            // The system may grant less; that is no reason to fail.
+            let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
+            let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
+            socket.connect(&address.into())?;
+            Ok((socket, true))
+        }),
+    }
+}
+
+/// The first address of the host that works; else the last error.
+fn each_address<T>(
+    family: IpFamily,
+    host: &str,
+    port: u16,
+    mut connect: impl FnMut(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    let fits = |address: &SocketAddr| match family {
+        IpFamily::Any => true,
+        IpFamily::V4 => address.is_ipv4(),
+        IpFamily::V6 => address.is_ipv6(),
+    };
+    let mut failure = io::Error::new(ErrorKind::NotFound, "the host has no address of this family");
+    for address in (host, port).to_socket_addrs()?.filter(fits) {
+        match connect(address) {
+            Ok(connected) => return Ok(connected),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
