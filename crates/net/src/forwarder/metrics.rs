@@ -28,6 +28,7 @@ impl Exporter {
     /// If the address cannot be bound.
     pub fn open(address: SocketAddr) -> Result<Exporter, String> {
         let server = tiny_http::Server::http(address).map_err(|e| format!("{address}: {e}"))?;
+        let address = server.server_addr().to_ip().unwrap_or(address);
         tracing::info!(%address, "serving metrics");
         let text = Arc::new(Mutex::new(String::new()));
         let served = Arc::clone(&text);
