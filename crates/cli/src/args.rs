@@ -223,7 +223,7 @@ pub struct PutArgs {
 #[derive(Args)]
 pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
-    #[arg(long, short, default_value = "cubic", value_name = "NAME")]
+    #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
     /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -71,7 +71,7 @@ fn fetch(
                 }
             }
         };
-        while let Some((_, interest)) = fetch.poll_transmit(now).unwrap() {
+        while let Some((_, interest)) = fetch.poll_transmit(now) {
             put(&mut air, now, true, &interest);
         }
         let next = air.first_key_value().map_or(Time::NEVER, |(at, _)| at.0);
@@ -79,7 +79,7 @@ fn fetch(
         now = now.max(next.min(timer));
         assert_ne!(now, Time::NEVER, "the fetch waits for nothing");
         if timer <= now {
-            fetch.handle_timeout(now);
+            fetch.handle_timeout(now).unwrap();
         }
         while let Some(entry) = air.first_entry().filter(|entry| entry.key().0 <= now) {
             match entry.remove() {

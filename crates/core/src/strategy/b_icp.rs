@@ -265,7 +265,7 @@ impl Strategy for BIcp {
                     Some(oldest) if oldest.end() <= now => {}
                     _ => continue,
                 }
-                let released = |held: Held| Released { packet: held.packet, face: FaceId::NONE };
+                let released = |held: Held| Released { packet: held.packet, face: FaceId::NONE, held: true };
                 return prefix.queue.pop_front().map(released);
             };
             let Some(held) = prefix.queue.remove(place) else { continue };

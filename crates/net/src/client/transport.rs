@@ -47,11 +47,11 @@ fn choose(given: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> R
 /// The transport that a file names; none if it cannot be read or names none.
 fn read_file(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
-    let value = text.lines().filter_map(|line| {
+    let mut values = text.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "transport").then(|| value.trim().to_owned())
     });
-    value.last().filter(|value| !value.is_empty())
+    values.next_back().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]

@@ -191,15 +191,8 @@ impl SegmentFetch {
     }
 
     /// The next Interest to send now, with its link header.
-    ///
-    /// # Errors
-    /// [`FetchError::Unanswered`] when patience has come to its end.
-    pub fn poll_transmit(&mut self, now: Time) -> Result<Option<(LpHeader, Vec<u8>)>, FetchError> {
-        if now >= self.progressed + self.config.patience {
-            let (name, waited) = (self.config.object.clone(), self.config.patience);
-            return Err(FetchError::Unanswered { name, waited, refused: self.refused });
-        }
-        let Some(packet) = self.fetcher.poll_transmit(now) else { return Ok(None) };
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(LpHeader, Vec<u8>)> {
+        let packet = self.fetcher.poll_transmit(now)?;
         let header = header::write(&packet, &self.layout);
         let segment = self.wanted.segment(u64::from(packet.name.segment));
         let name = self.config.object.clone().with(Component::segment(segment));
@@ -207,7 +200,7 @@ impl SegmentFetch {
             .nonce(packet.nonce.to_be_bytes())
             .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)));
         // A name with a segment is not empty, so this always encodes.
-        Ok(interest.encode().ok().map(|bytes| (header, bytes)))
+        interest.encode().ok().map(|bytes| (header, bytes))
     }
 
     /// When [`SegmentFetch::handle_timeout`] wants to be called; may be early, never late.
@@ -216,7 +209,15 @@ impl SegmentFetch {
     }
 
     /// Time has come for what [`SegmentFetch::poll_timeout`] named. Poll for transmissions afterwards.
-    pub fn handle_timeout(&mut self, now: Time) {
+    ///
+    /// # Errors
+    /// [`FetchError::Unanswered`] when patience has come to its end.
+    pub fn handle_timeout(&mut self, now: Time) -> Result<(), FetchError> {
+        if now >= self.progressed + self.config.patience {
+            let (name, waited) = (self.config.object.clone(), self.config.patience);
+            return Err(FetchError::Unanswered { name, waited, refused: self.refused });
+        }
         self.fetcher.handle_timeout(now);
+        Ok(())
     }
 }

@@ -141,10 +141,17 @@ impl Kept {
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".new");
-        let mut file = File::create(&beside)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
+        let fill = |mut file: File| {
+            file.write_all(&serde_json::to_vec(self)?)?;
+            file.sync_all()?;
+            fs::rename(&beside, path)
+        };
+        let written = File::create(&beside).and_then(fill);
+        if written.is_err() {
+            // The one that was there stays, and says less than is true.
+            let _ = fs::remove_file(&beside);
+        }
+        written
     }
 }
 

@@ -104,7 +104,7 @@ pub struct Finished {
 }
 
 enum Stage {
-    Searching(Discovery, Opener),
+    Searching(Box<Discovery>, Opener),
     Fetching(Box<SegmentFetch>, Box<dyn Sink>),
     Over,
 }
@@ -124,7 +124,7 @@ impl Download {
     pub fn new(session: Session, config: DownloadConfig, opener: Opener) -> Download {
         let discovery = Discovery::new(config.name.clone(), config.trust.clone(), config.patience);
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
-        let stage = Stage::Searching(discovery, opener);
+        let stage = Stage::Searching(Box::new(discovery), opener);
         Download { session, config, stage, nonces, finished: Finished::default(), lost: None }
     }
 
@@ -224,17 +224,20 @@ impl Download {
     }
 
     fn transmit(&mut self, now: Time) -> Result<(), DownloadError> {
+        if !self.session.is_connected() {
+            return Ok(());
+        }
         if let Stage::Fetching(fetch, _) = &mut self.stage
             && fetch.poll_timeout() <= now
         {
-            fetch.handle_timeout(now);
+            fetch.handle_timeout(now)?;
         }
         while !self.session.is_congested() {
             let next = match &mut self.stage {
                 Stage::Searching(discovery, _) => {
                     discovery.poll_transmit(now, self.nonces.bits())?.map(|bytes| (LpHeader::default(), bytes))
                 }
-                Stage::Fetching(fetch, _) => fetch.poll_transmit(now)?,
+                Stage::Fetching(fetch, _) => fetch.poll_transmit(now),
                 Stage::Over => None,
             };
             let Some((header, interest)) = next else { break };
@@ -245,6 +248,9 @@ impl Download {
 
     /// When [`Download::turn`] wants to be called, if nothing arrives before.
     pub fn poll_timeout(&self) -> Time {
+        if let Some(lost) = self.lost {
+            return self.session.poll_timeout().min(lost + self.config.patience);
+        }
         let stage = match &self.stage {
             Stage::Searching(discovery, _) => discovery.poll_timeout(),
             Stage::Fetching(fetch, _) => fetch.poll_timeout(),
