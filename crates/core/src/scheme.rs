@@ -41,7 +41,7 @@ pub enum CachedMarks {
 }
 
 /// A named composition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scheme {
     /// Its name.
     pub name: String,

@@ -15,6 +15,7 @@
 //! - [`mgmt`]: the NFD management protocol.
 //! - [`object`]: segmented objects, published and fetched.
 //! - [`remote`]: a forwarder managed from outside.
+//! - [`roles`]: the processes of an emulated scenario.
 //! - [`transfer`]: the producer and the consumer as programs around a client connection.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
@@ -32,4 +33,5 @@ pub mod mgmt;
 pub mod object;
 pub mod poll;
 pub mod remote;
+pub mod roles;
 pub mod transfer;

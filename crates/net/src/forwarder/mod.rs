@@ -17,6 +17,7 @@ pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 
 use crate::clock::Clock;
 use crate::face::udp::UdpPort;
+use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus};
 use crate::mgmt::{self, Management, Moment};
 use crate::poll::{Poll, Ready};
@@ -24,7 +25,8 @@ use links::Link;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_node::forwarder::Frames;
-use ndnweir_node::{Forwarder, ForwarderConfig};
+use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig};
+use ndnweir_wire::NameView;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -229,13 +231,44 @@ impl Daemon {
         self.udp.iter().map(UdpPort::local)
     }
 
+    /// Another clock, which must not be behind the one so far.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
+    /// The counters of what leaves by the face that leads to `uri`, if there is one.
+    pub fn egress_counters(&mut self, uri: &FaceUri) -> Option<FaceCounters> {
+        let id = self.face_of(uri)?;
+        Some(self.forwarder.face_counters(self.clock.now(), id).1)
+    }
+
+    /// The shares of a prefix's Interests that the strategy sends to each face, if it splits them.
+    pub fn shares(&self, prefix: NameView<'_>) -> Vec<(FaceUri, f64)> {
+        let mut shares = Vec::new();
+        self.forwarder.shares(prefix, &mut shares);
+        let uri = |id: FaceId| Some(self.links.get(id.index())?.as_ref()?.uri.clone());
+        shares.into_iter().filter_map(|(id, share)| Some((uri(id)?, share))).collect()
+    }
+
     /// Runs until somebody wishes something.
     ///
     /// # Errors
     /// If the kernel fails.
     pub fn run(&mut self) -> Result<Wish, RunError> {
         loop {
-            let due = self.forwarder.poll_timeout().min(self.next_housekeeping);
+            if let Some(wish) = self.run_until(Time::NEVER)? {
+                return Ok(wish);
+            }
+        }
+    }
+
+    /// Runs until somebody wishes something, or until an instant.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    pub fn run_until(&mut self, end: Time) -> Result<Option<Wish>, RunError> {
+        loop {
+            let due = self.forwarder.poll_timeout().min(self.next_housekeeping).min(end);
             self.poll.wait(self.clock.until(due), &mut self.ready)?;
             let ready = std::mem::take(&mut self.ready);
             let wish = ready.iter().find_map(|&event| self.on_event(event));
@@ -250,7 +283,7 @@ impl Daemon {
             }
             self.send_all(now);
             self.manage(now);
-            if let Some(wish) = wish {
+            if wish.is_some() || end <= now {
                 return Ok(wish);
             }
         }

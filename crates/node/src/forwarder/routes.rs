@@ -77,6 +77,15 @@ fn is_under(name: NameView<'_>, first: &[u8]) -> bool {
     name.components().next().is_some_and(|component| component.is_generic() && component.value() == first)
 }
 
+impl Forwarder {
+    /// Appends the shares of a prefix's Interests that the strategy sends to each face, if it splits them.
+    pub fn shares(&self, prefix: NameView<'_>, out: &mut Vec<(FaceId, f64)>) {
+        if let Some((id, _)) = self.routes.table.get(&prefix.to_owned()) {
+            self.node.shares(*id, out);
+        }
+    }
+}
+
 /// The components of a name as whole elements.
 fn elements(name: NameView<'_>) -> Vec<&[u8]> {
     let mut rest = name.as_bytes();
