@@ -24,11 +24,33 @@ pub struct Law {
     pub floor: f64,
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
+    /// Slow growth near the rate that congested last; none is the source. Ours: the source leaves a congestion avoidance
+    /// to future work.
+    pub avoid: Option<Avoid>,
+}
+
+/// Congestion avoidance by memory, ours.
+///
+/// The rate before a cut is remembered. From `within` below it to `within` above it a Data adds `increase` only; elsewhere the
+/// law's own increase holds, so that the way back from a cut is fast and the way past an outdated memory as well.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Avoid {
+    /// How near the remembered rate growth is slow, as a fraction of that rate.
+    pub within: f64,
+    /// Added per Data there, in packets/s.
+    pub increase: f64,
+}
+
+impl Default for Avoid {
+    fn default() -> Avoid {
+        Avoid { within: 0.1, increase: 0.02 }
+    }
 }
 
 impl Default for Law {
     fn default() -> Law {
-        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false }
+        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false, avoid: None }
     }
 }
 
@@ -40,6 +62,10 @@ impl Law {
     pub fn check(&self) -> Result<(), String> {
         check_number("law.increase", self.increase, 1e-6, 1e6)?;
         check_factor("law.decrease", self.decrease)?;
+        if let Some(avoid) = &self.avoid {
+            check_number("law.avoid.within", avoid.within, 0.01, 0.99)?;
+            check_number("law.avoid.increase", avoid.increase, 1e-6, 1e6)?;
+        }
         check_number("law.floor", self.floor, 1e-3, 1e6)
     }
 }
@@ -49,12 +75,14 @@ impl Law {
 pub struct Rated {
     rate: f64,
     once: Once,
+    /// The rate before the last cut.
+    congested: f64,
 }
 
 impl Rated {
     /// Starts at `limit` packets/s, as the source does.
     pub fn new(limit: f64) -> Rated {
-        Rated { rate: sane(limit), once: Once::new() }
+        Rated { rate: sane(limit), once: Once::new(), congested: f64::INFINITY }
     }
 
     /// In packets/s.
@@ -81,7 +109,7 @@ impl Rated {
     pub fn on_data(&mut self, law: &Law, sent: Time, limit: f64) -> bool {
         let counts = !law.once || self.once.admits_data(sent);
         if counts {
-            self.rate = sane((self.rate + law.increase).min(limit.max(law.floor)));
+            self.rate = sane((self.rate + self.growth(law)).min(limit.max(law.floor)));
         }
         counts
     }
@@ -90,9 +118,17 @@ impl Rated {
     pub fn on_nack(&mut self, law: &Law, sent: Time) -> bool {
         let counts = !law.once || self.once.admits_nack(sent);
         if counts {
+            self.congested = self.rate;
             self.rate = sane((self.rate * law.decrease).max(law.floor));
         }
         counts
+    }
+
+    /// What a Data adds now.
+    fn growth(&self, law: &Law) -> f64 {
+        let near = |avoid: &Avoid| (self.rate - self.congested).abs() < avoid.within * self.congested;
+        // Before the first cut the memory is infinite, and nothing is near it.
+        law.avoid.filter(|avoid| self.congested.is_finite() && near(avoid)).map_or(law.increase, |avoid| avoid.increase)
     }
 }
 
@@ -138,6 +174,31 @@ mod tests {
             rates.push(rated.rate());
         }
         assert_eq!(rates, [500.0, 250.0, 125.0, 62.5]);
+    }
+
+    #[test]
+    fn growth_is_slow_only_near_the_rate_that_congested_last() {
+        let avoid = Some(Avoid { within: 0.25, increase: 0.5 });
+        let (law, mut rated) = (Law { avoid, ..Law::default() }, Rated::new(400.0));
+        rated.on_nack(&law, ms(0));
+        // From 200 one by one to 300, a quarter below 400; then by halves to 500, a quarter above; then one by one again.
+        let data_until = |rated: &mut Rated, rate: f64| {
+            (1..10_000).find(|_| {
+                rated.on_data(&law, ms(0), 1000.0);
+                rated.rate() >= rate
+            })
+        };
+        assert_eq!(data_until(&mut rated, 300.0), Some(100));
+        assert_eq!(data_until(&mut rated, 400.0), Some(199), "at 300 exactly the first step is still a whole one");
+        assert_eq!(data_until(&mut rated, 500.0), Some(200));
+        assert_eq!(data_until(&mut rated, 600.0), Some(100));
+        // A burst of NACKs leaves the last rate that still congested.
+        for _ in 0..2 {
+            rated.on_nack(&law, ms(0));
+        }
+        assert_eq!(rated.rate(), 150.0);
+        assert_eq!(data_until(&mut rated, 225.0), Some(75));
+        assert_eq!(data_until(&mut rated, 300.0), Some(149));
     }
 
     #[test]

@@ -7,12 +7,14 @@ use serde_json::Value;
 /// Run when neither the command line nor the scenario names a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
-/// Checks a composition of a scenario file; hand it to the scenario loader.
+/// Checks a composition of a scenario file, or with null the name of a scheme that comes with the product; hand it to the
+/// scenario loader.
 ///
 /// # Errors
 /// A sentence that names the remedy.
 pub fn scheme_check(name: &str, composition: &Value) -> Result<(), String> {
-    Scheme::resolve(name, composition).map(|_| ())
+    let found = if composition.is_null() { Scheme::named(name) } else { Scheme::resolve(name, composition) };
+    found.map(|_| ())
 }
 
 /// Every scheme a scenario can run: those that come with the product, then its own.
@@ -57,4 +59,15 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
     }
     Scheme::named(name)
         .map_err(|_| format!("there is no scheme called {name:?}; there are: {}", available(scenario).join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenarios_list_may_name_schemes_that_come_with_the_product() {
+        assert_eq!(scheme_check("cubic", &Value::Null), Ok(()));
+        assert!(scheme_check("cubid", &Value::Null).unwrap_err().contains("cubid"));
+    }
 }
