@@ -132,10 +132,10 @@ fn data_come_again_after_the_producer_had_vanished_whether_or_not_routing_notice
 /// Data per second of consumer 0 beside the flood, and the outcome.
 fn beside_a_flood(scheme: &str, reaction: Option<Span>) -> (f64, Outcome) {
     let mut network = dumbbell(flood(), &[(0, Change::Crash { node: 5 })]);
-    network.duration = Span::from_millis(15_000);
+    network.duration = Span::from_millis(10_000);
     network.routing.reaction = reaction;
     let (log, outcome) = survives(&network, scheme);
-    (log.rate(5.0, 15.0), outcome)
+    (log.rate(4.0, 10.0), outcome)
 }
 
 /// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood asks for and never gets
