@@ -193,6 +193,20 @@ fn hr_icp_shares_a_link_max_min_fairly() {
 }
 
 #[test]
+fn hr_icp_shares_a_link_evenly_without_a_discipline_that_gives_credit() {
+    let consumer = json!({ "name": "fixed", "window": 200.0 });
+    let scheme = json!({ "base": "hr-icp", "consumer": consumer, "discipline": "fifo", "shaper": { "fluid": true } });
+    // Both contents come by one face: a shaper counts the flows of its own face only.
+    let mut one_source = dumbbell(10.0, 20.0);
+    one_source.producers = vec![serve(4, 0), serve(4, 1)];
+    let shares = rates(&simulate(&one_source, &scheme, 5.0).0);
+    assert!(near(shares[0], 500.0, 0.05) && near(shares[1], 500.0, 0.05), "{shares:?}");
+    let unlimited = json!({ "base": "hr-icp", "discipline": "fifo", "consumer": { "name": "fixed", "window": 200.0 } });
+    let shares = rates(&simulate(&one_source, &unlimited, 5.0).0);
+    assert!(shares[0] > 1.2 * shares[1], "without credit the phase decides: {shares:?}");
+}
+
+#[test]
 fn windows_per_flow_share_a_link_evenly() {
     let shares = rates(&simulate(&dumbbell(10.0, 20.0), &json!({ "base": "kato-window" }), 5.0).0);
     assert!(near(shares[0], 500.0, 0.05) && near(shares[1], 500.0, 0.05), "{shares:?}");
