@@ -24,33 +24,18 @@ pub struct Law {
     pub floor: f64,
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
-    /// Slow growth near the rate that congested last; none is the source. Ours: the source leaves a congestion avoidance
-    /// to future work.
-    pub avoid: Option<Avoid>,
+    /// Added per Data instead, in packets/s, within a tenth of the rate before the last cut; none is the source, which
+    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the way on
+    /// once the remembered rate is left behind.
+    pub slow: Option<f64>,
 }
 
-/// Congestion avoidance by memory, ours.
-///
-/// The rate before a cut is remembered. From `within` below it to `within` above it a Data adds `increase` only; elsewhere the
-/// law's own increase holds, so that the way back from a cut is fast and the way past an outdated memory as well.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Avoid {
-    /// How near the remembered rate growth is slow, as a fraction of that rate.
-    pub within: f64,
-    /// Added per Data there, in packets/s.
-    pub increase: f64,
-}
-
-impl Default for Avoid {
-    fn default() -> Avoid {
-        Avoid { within: 0.1, increase: 0.02 }
-    }
-}
+/// How near the rate before the last cut growth is slow, as a fraction of that rate (ours).
+const NEAR: f64 = 0.1;
 
 impl Default for Law {
     fn default() -> Law {
-        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false, avoid: None }
+        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false, slow: None }
     }
 }
 
@@ -62,9 +47,8 @@ impl Law {
     pub fn check(&self) -> Result<(), String> {
         check_number("law.increase", self.increase, 1e-6, 1e6)?;
         check_factor("law.decrease", self.decrease)?;
-        if let Some(avoid) = &self.avoid {
-            check_number("law.avoid.within", avoid.within, 0.01, 0.99)?;
-            check_number("law.avoid.increase", avoid.increase, 1e-6, 1e6)?;
+        if let Some(slow) = self.slow {
+            check_number("law.slow", slow, 1e-6, 1e6)?;
         }
         check_number("law.floor", self.floor, 1e-3, 1e6)
     }
@@ -126,9 +110,9 @@ impl Rated {
 
     /// What a Data adds now.
     fn growth(&self, law: &Law) -> f64 {
-        let near = |avoid: &Avoid| (self.rate - self.congested).abs() < avoid.within * self.congested;
         // Before the first cut the memory is infinite, and nothing is near it.
-        law.avoid.filter(|avoid| self.congested.is_finite() && near(avoid)).map_or(law.increase, |avoid| avoid.increase)
+        let near = self.congested.is_finite() && (self.rate - self.congested).abs() < NEAR * self.congested;
+        law.slow.filter(|_| near).unwrap_or(law.increase)
     }
 }
 
@@ -178,27 +162,26 @@ mod tests {
 
     #[test]
     fn growth_is_slow_only_near_the_rate_that_congested_last() {
-        let avoid = Some(Avoid { within: 0.25, increase: 0.5 });
-        let (law, mut rated) = (Law { avoid, ..Law::default() }, Rated::new(400.0));
+        let (law, mut rated) = (Law { slow: Some(0.5), ..Law::default() }, Rated::new(400.0));
         rated.on_nack(&law, ms(0));
-        // From 200 one by one to 300, a quarter below 400; then by halves to 500, a quarter above; then one by one again.
+        // From 200 one by one to 361, inside a tenth below 400; then by halves to 440, a tenth above; then one by one again.
         let data_until = |rated: &mut Rated, rate: f64| {
             (1..10_000).find(|_| {
                 rated.on_data(&law, ms(0), 1000.0);
                 rated.rate() >= rate
             })
         };
-        assert_eq!(data_until(&mut rated, 300.0), Some(100));
-        assert_eq!(data_until(&mut rated, 400.0), Some(199), "at 300 exactly the first step is still a whole one");
-        assert_eq!(data_until(&mut rated, 500.0), Some(200));
-        assert_eq!(data_until(&mut rated, 600.0), Some(100));
+        assert_eq!(data_until(&mut rated, 361.0), Some(161));
+        assert_eq!(data_until(&mut rated, 440.0), Some(158));
+        assert_eq!(data_until(&mut rated, 600.0), Some(160));
         // A burst of NACKs leaves the last rate that still congested.
         for _ in 0..2 {
             rated.on_nack(&law, ms(0));
         }
         assert_eq!(rated.rate(), 150.0);
-        assert_eq!(data_until(&mut rated, 225.0), Some(75));
-        assert_eq!(data_until(&mut rated, 300.0), Some(149));
+        // 300 congested last: by one to 271, then by halves.
+        assert_eq!(data_until(&mut rated, 271.0), Some(121));
+        assert_eq!(data_until(&mut rated, 290.0), Some(38));
     }
 
     #[test]
