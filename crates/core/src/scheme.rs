@@ -139,7 +139,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "stateful",
         summary: "Stateful Forwarding with rates adjusted at consumers and routers, and room kept for flows within their share",
-        composition: || reserved(limited("everywhere", false), true),
+        composition: || reserved(limited("everywhere", false)),
     },
     Named {
         name: "nack-once-consumer",
@@ -149,7 +149,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "nack-once",
         summary: "one rate reduction per congestion, at consumers and routers, and room kept for flows within their share",
-        composition: || reserved(limited("everywhere", true), false),
+        composition: || reserved(limited("everywhere", true)),
     },
     Named {
         name: "hobhis",
@@ -197,11 +197,9 @@ fn limited(adjust: &str, once: bool) -> Value {
     })
 }
 
-/// With half of each face's bucket kept for flows within their share (ours): without it a flood leaves others nothing. A consumer
-/// that reduces for every NACK must be spared their bursts to keep its share.
-fn reserved(mut scheme: Value, sparing: bool) -> Value {
+/// With half of each face's bucket kept for flows within their share (ours): without it a flood leaves others nothing.
+fn reserved(mut scheme: Value) -> Value {
     scheme["shaper"]["reserve"] = json!(0.5);
-    scheme["shaper"]["sparing"] = json!(sparing);
     scheme
 }
 

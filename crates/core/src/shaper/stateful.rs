@@ -9,8 +9,8 @@
 //! Where the source is open (ours): who adjusts r is `adjust` (its numbers need the consumers only, its text allows
 //! routers); the round trip is the smallest measured where neither given nor known; a depth below one packet counts as one;
 //! flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option: part of the
-//! face's bucket is closed to flows beyond their share L / N. With `sparing` such a flow is refused once per round trip, so
-//! that a consumer that halves for every NACK halves once; only beyond twice its share is each Interest refused.
+//! face's bucket is closed to flows beyond their share L / N. Where every NACK counts (no `law.once`) it is refused once
+//! per round trip, so that its consumer halves once; only beyond twice its share is each Interest refused.
 
 use super::{Admission, Answer, Outcome, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -53,11 +53,8 @@ pub struct Params {
     /// S before the first Data, in bytes on the wire; 1250 in JIP 26.
     pub data_size: Bytes,
     /// Part of the face's bucket kept free of flows that take more than their fair share of L; 0 is the source (no
-    /// such rule), ours.
+    /// such rule), ours. Without `law.once` such a flow is refused once per round trip, and each time at twice its share.
     pub reserve: f64,
-    /// Whether a flow beyond its share is refused there only once per round trip, unless it is at twice its share; for
-    /// consumers that reduce for every NACK, ours.
-    pub sparing: bool,
 }
 
 impl Default for Params {
@@ -69,7 +66,6 @@ impl Default for Params {
             initial_rtt: Span::from_millis(100),
             data_size: Bytes::new(1250),
             reserve: 0.0,
-            sparing: false,
         }
     }
 }
@@ -216,7 +212,7 @@ impl Shaper for Stateful {
         let reserved = self.bucket.depth() - self.bucket.level(now) < self.params.reserve * self.bucket.depth();
         if reserved && !flow.share.has_room(now) {
             let twice = flow.share.level(now) + 1.0 > 2.0 * flow.share.depth();
-            if twice || !self.params.sparing || now >= flow.told_until {
+            if twice || self.params.law.once || now >= flow.told_until {
                 flow.told_until = now + Span::from_secs_f64(flow_rtt);
                 return Admission::Reject(NackReason::Congestion);
             }
@@ -349,11 +345,12 @@ mod tests {
     }
 
     #[test]
-    fn with_sparing_a_flow_beyond_its_share_is_refused_once_per_round_trip_and_always_beyond_twice_its_share() {
+    fn where_every_nack_counts_a_flow_beyond_its_share_is_refused_once_per_round_trip_and_always_beyond_twice_its_share()
+     {
         // L = 1000/s, round trip 100 ms: two flows have a share of 500/s and 50 packets each. Flow 1 asks as often, flow 2
         // 1000 times per second. A Python loop over the three buckets, one step per ms, refuses flow 2 at 100 ms, when its
         // bucket is full, then nothing until 200 ms, when its level is twice that, then every other Interest; flow 1 never.
-        let mut bench = Bench::<Stateful>::new(&json!({ "rtt": "100ms", "reserve": 0.5, "sparing": true })).link(10.0);
+        let mut bench = Bench::<Stateful>::new(&json!({ "rtt": "100ms", "reserve": 0.5 })).link(10.0);
         let mut refused = Vec::new();
         for milli in 0..400u64 {
             if milli % 2 == 0 {
