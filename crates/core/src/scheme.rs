@@ -153,8 +153,8 @@ const NAMED: &[Named] = &[
     },
     Named {
         name: "stateful",
-        summary: "Stateful Forwarding with rates adjusted at consumers and routers, as the text of the NACK paper has it",
-        composition: || limited("everywhere", false),
+        summary: "Stateful Forwarding with rates adjusted at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", false)),
     },
     Named {
         name: "nack-once-consumer",
@@ -163,8 +163,8 @@ const NAMED: &[Named] = &[
     },
     Named {
         name: "nack-once",
-        summary: "one rate reduction per congestion, at consumers and routers, as the text of the NACK paper has it",
-        composition: || limited("everywhere", true),
+        summary: "one rate reduction per congestion, at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", true)),
     },
     Named {
         name: "hobhis",
@@ -227,6 +227,12 @@ fn limited(adjust: &str, once: bool) -> Value {
         "consumer": { "name": "rate-aimd", "law": law },
         "shaper": { "name": "stateful", "adjust": adjust, "law": law },
     })
+}
+
+/// With half of each face's bucket kept for flows within their share (ours): without it a flood leaves others nothing.
+fn reserved(mut scheme: Value) -> Value {
+    scheme["shaper"]["reserve"] = json!(0.5);
+    scheme
 }
 
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.

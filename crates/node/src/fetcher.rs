@@ -149,6 +149,8 @@ pub struct FetcherCounters {
     pub in_flight: u32,
     /// Smoothed round-trip time now; zero before the first sample.
     pub srtt: Span,
+    /// Interests per second that the consumer paces to now; none if it does not pace.
+    pub rate: Option<f64>,
 }
 
 /// Fetches one object.
@@ -446,6 +448,7 @@ impl Fetcher {
             window: self.consumer.window(),
             in_flight: self.segments.outstanding(),
             srtt: self.rtt.srtt(),
+            rate: self.consumer.pacing(&self.flight()).map(|gap| 1.0 / gap.secs().max(1e-9)),
             ..self.counters
         }
     }

@@ -74,6 +74,8 @@ pub struct ConsumerCounters {
     pub in_flight: u32,
     /// Smoothed round-trip time now; zero before the first sample.
     pub srtt: Span,
+    /// Interests per second that the consumer paces to now; none if it does not pace.
+    pub rate: Option<f64>,
 }
 
 /// The share of a prefix's Interests that a node's strategy sends to one next hop.

@@ -12,10 +12,8 @@ const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 /// # Errors
 /// A sentence that names the remedy.
 pub fn scheme_check(name: &str, composition: &Value) -> Result<(), String> {
-    match composition {
-        Value::Null => Scheme::named(name).map(drop),
-        _ => Scheme::resolve(name, composition).map(drop),
-    }
+    let found = if composition.is_null() { Scheme::named(name) } else { Scheme::resolve(name, composition) };
+    found.map(|_| ())
 }
 
 /// Every scheme a scenario can run: those that come with the product, then its own.
@@ -106,5 +104,11 @@ mod tests {
         assert_eq!(marks(""), (InterestMarks::Own, CachedMarks::Replay));
         let run = "[run]\ninterest-marks = \"ignore\"\ncached-marks = \"strip\"";
         assert_eq!(marks(run), (InterestMarks::Ignore, CachedMarks::Strip));
+    }
+
+    #[test]
+    fn a_scenarios_list_may_name_schemes_that_come_with_the_product() {
+        assert_eq!(scheme_check("cubic", &Value::Null), Ok(()));
+        assert!(scheme_check("cubid", &Value::Null).unwrap_err().contains("cubid"));
     }
 }

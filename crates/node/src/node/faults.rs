@@ -20,10 +20,14 @@ impl Node {
         self.note_due(face, due);
     }
 
-    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at.
+    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at. The face's shaper lets out what
+    /// it holds by the new rate at the node's next hook.
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Some(found) = self.faces.get_mut(face.index()) {
             found.return_rate = rate;
+            if self.shaping {
+                self.touched.push(face);
+            }
         }
     }
 
