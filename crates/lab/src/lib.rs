@@ -1,5 +1,6 @@
 //! The laboratory: scenarios, metrics, the computed optimum, results and reports.
 
+pub mod emulate;
 pub mod experiment;
 pub mod fetch_trace;
 pub mod metrics;

@@ -37,6 +37,7 @@ pub struct Emulator {
 /// An emulator at work; dropping it stops it.
 pub struct Running {
     addresses: Vec<SocketAddr>,
+    processes: Vec<Option<SocketAddr>>,
     stop: Arc<AtomicBool>,
     published: Arc<Mutex<Vec<DirectionCounters>>>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -79,18 +80,32 @@ impl Emulator {
         Ok(Emulator { stations, events, clock: Clock::new() })
     }
 
+    /// Where a process at an end of a link is to send its datagrams.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self, link: usize, end: End) -> io::Result<SocketAddr> {
+        self.stations[2 * link + usize::from(end == End::B)].socket.local_addr()
+    }
+
+    /// Says where the process at an end of a link is.
+    pub fn set_process(&mut self, link: usize, end: End, process: SocketAddr) {
+        self.stations[2 * link + usize::from(end == End::B)].process = Some(process);
+    }
+
     /// Starts the thread.
     ///
     /// # Errors
     /// The system's.
     pub fn start(self) -> io::Result<Running> {
         let addresses = self.stations.iter().map(|s| s.socket.local_addr()).collect::<io::Result<Vec<_>>>()?;
+        let processes = self.stations.iter().map(|s| s.process).collect();
         let stop = Arc::new(AtomicBool::new(false));
         let published = Arc::new(Mutex::new(vec![DirectionCounters::default(); self.stations.len()]));
         let (stopping, publishing) = (stop.clone(), published.clone());
         let thread =
             std::thread::Builder::new().name("links".into()).spawn(move || self.work(&stopping, &publishing))?;
-        Ok(Running { addresses, stop, published, thread: Some(thread) })
+        Ok(Running { addresses, processes, stop, published, thread: Some(thread) })
     }
 
     fn work(mut self, stop: &AtomicBool, published: &Mutex<Vec<DirectionCounters>>) -> io::Result<()> {
@@ -207,6 +222,11 @@ impl Running {
     /// Where a process at an end of a link sends its datagrams, and from where it gets those of the other end.
     pub fn address(&self, link: usize, end: End) -> SocketAddr {
         self.addresses[2 * link + usize::from(end == End::B)]
+    }
+
+    /// Where the process at an end of a link was said to be.
+    pub fn process(&self, link: usize, end: End) -> Option<SocketAddr> {
+        self.processes[2 * link + usize::from(end == End::B)]
     }
 
     /// What the direction that starts at an end has done up to a few milliseconds ago.
