@@ -32,9 +32,8 @@ fn an_object_crosses_a_tcp_link_and_a_paced_one() {
     let tcp = Fwd::start(&format!("--cs 0 --route /test=tcp4://{}", far.tcp()));
     assert!(App::connect(&tcp).fetch("/test/object", bytes.len()) == bytes);
     let udp = far.udp();
-    let paced = Fwd::start(&format!(
-        "--udp 127.0.0.1:0 --scheme pcon --route /test=udp4://{udp} --rate udp4://{udp}=1Mbps"
-    ));
+    let paced =
+        Fwd::start(&format!("--udp 127.0.0.1:0 --scheme pcon --route /test=udp4://{udp} --rate udp4://{udp}=1Mbps"));
     assert!(App::connect(&paced).fetch("/test/object", bytes.len()) == bytes);
 }
 
