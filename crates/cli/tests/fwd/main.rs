@@ -113,6 +113,27 @@ fn a_signal_ends_it_cleanly_and_another_reads_the_configuration_again() {
     assert!(!near.socket().exists());
 }
 
+/// A link of 10 Mbit/s, whose queue a window of 32 packets fills: 32 · 8 kB take 200 ms.
+#[test]
+fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
+    for (far_scheme, measured) in [("hbhcm", true), ("plain", false)] {
+        let near = Fwd::start("--udp 127.0.0.1:0 --scheme hbhcm --metrics 127.0.0.1:0");
+        let rate = format!("--rate udp4://{}=10Mbps", near.udp());
+        let far = Fwd::start(&format!("--udp 127.0.0.1:0 --scheme {far_scheme} {rate}"));
+        let bytes = object(1_000_000);
+        let _producer = producer(&far, "/test/object", &bytes);
+        near.add_route("/test", &format!("udp4://{}", far.udp()));
+        assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
+        let marked = || {
+            let text = near.metrics();
+            let rest = text.split("ndnweir_marked_total{direction=\"out\"} ").nth(1);
+            rest.and_then(|rest| rest.lines().next()?.parse::<u64>().ok())
+        };
+        wait_for("the metrics", || near.metrics().contains("type=\"data\"} 125\n"));
+        assert_eq!(marked() > Some(0), measured, "{far_scheme}: {:?}", marked());
+    }
+}
+
 #[test]
 fn metrics_count_what_passed() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --metrics 127.0.0.1:0");

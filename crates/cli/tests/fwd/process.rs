@@ -55,6 +55,14 @@ impl Fwd {
         self.dir.path().join("s")
     }
 
+    /// Adds a route with the tools.
+    pub fn add_route(&self, prefix: &str, uri: &str) {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", self.socket().display()));
+        let output = command.args(["route", "add", prefix, uri]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     pub fn wait_for_line(&self, text: &str) {
         wait_for(text, || self.log.lock().unwrap().contains(text));
     }
