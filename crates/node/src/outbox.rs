@@ -26,8 +26,15 @@ impl Outbox {
     #[inline(always)]
     pub(crate) fn log(&mut self, entry: impl FnOnce() -> Use) {
         if self.log_uses {
-            self.uses.push(entry());
+            self.write(entry());
         }
+    }
+
+    /// Apart, so that the pipelines of a simulator stay small.
+    #[cold]
+    #[inline(never)]
+    fn write(&mut self, entry: Use) {
+        self.uses.push(entry);
     }
 
     /// One more place keeps the payload of this tag.
