@@ -18,7 +18,7 @@ pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 use crate::clock::Clock;
 use crate::face::udp::UdpPort;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus};
-use crate::mgmt::{self, Management, Moment};
+use crate::mgmt::{Management, Moment};
 use crate::poll::Poll;
 use links::Link;
 use ndnweir_core::ids::FaceId;
@@ -167,7 +167,7 @@ impl Daemon {
             by_peer: HashMap::new(),
             next_id: FIRST_ID,
             peers: 0,
-            management: Some(Management::new(mgmt::Config::default(), Moment { now, unix: clock.unix() })),
+            management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
             inside: FaceId::NONE,
             requests: VecDeque::new(),
             face_events: VecDeque::new(),
