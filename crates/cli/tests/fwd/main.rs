@@ -121,7 +121,7 @@ fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
         let far = Fwd::start(&format!("--udp 127.0.0.1:0 --scheme {far_scheme} {rate}"));
         let bytes = object(1_000_000);
         let _producer = producer(&far, "/test/object", &bytes);
-        near.add_route("/test", &format!("udp4://{}", far.udp()));
+        near.tool(&["route", "add", "/test", &format!("udp4://{}", far.udp())]);
         assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
         let marked = || {
             let text = near.metrics();
@@ -131,6 +131,18 @@ fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
         wait_for("the metrics", || near.metrics().contains("type=\"data\"} 125\n"));
         assert_eq!(marked() > Some(0), measured, "{far_scheme}: {:?}", marked());
     }
+}
+
+#[test]
+fn a_peer_that_came_by_itself_stays_when_somebody_names_it() {
+    let far = Fwd::start("--udp 127.0.0.1:0");
+    let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", far.udp()));
+    assert_eq!(App::connect(&near).ask("/test/x"), Err(Some(NackReason::NoRoute)));
+    let peer = format!("udp4://{}", near.udp());
+    let line = || far.tool(&["face", "list"]).lines().find(|line| line.contains(&peer)).map(str::to_owned);
+    assert!(line().is_some_and(|line| line.contains("on-demand")), "{:?}", line());
+    far.tool(&["face", "create", &peer]);
+    assert!(line().is_some_and(|line| line.contains("persistent")), "{:?}", line());
 }
 
 #[test]

@@ -55,12 +55,12 @@ impl Fwd {
         self.dir.path().join("s")
     }
 
-    /// Adds a route with the tools.
-    pub fn add_route(&self, prefix: &str, uri: &str) {
+    /// What a tool of ours, given these words, says about this forwarder.
+    pub fn tool(&self, words: &[&str]) -> String {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", self.socket().display()));
-        let output = command.args(["route", "add", prefix, uri]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = command.args(words).output().unwrap();
+        (String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr)).into_owned()
     }
 
     pub fn wait_for_line(&self, text: &str) {

@@ -99,10 +99,10 @@ impl Control for Daemon {
         if matches!(request.remote, FaceUri::Unix(_)) {
             return Err(Failure::new(406, "faces to Unix sockets are made by who listens there"));
         }
-        if let Some(id) = self.face_of(&request.remote)
-            && let Some(link) = &self.links[id.index()]
-        {
-            return Ok(FaceCreated::Existing(link.id));
+        if let Some(id) = self.face_of(&request.remote) {
+            // Who may give commands vouches for the neighbour.
+            self.adopt(id);
+            return Ok(FaceCreated::Existing(self.links[id.index()].as_ref().map_or(0, |link| link.id)));
         }
         if request.settings.reliability == Some(true) {
             return Err(Failure::new(409, "link reliability is not supported"));
@@ -112,7 +112,6 @@ impl Control for Daemon {
             Some(mtu) => mtu.clamp(MIN_MTU, 8800) as usize,
             None => self.config.mtu,
         };
-        // Who may give commands vouches for the neighbour.
         let id = self.create(&spec, false).map_err(|e| Failure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {

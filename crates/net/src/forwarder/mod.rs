@@ -296,8 +296,9 @@ impl Daemon {
         }
         self.config = Config { faces: config.faces.clone(), routes: config.routes.clone(), ..old };
         for face in &config.faces {
-            if self.face_of(&face.uri).is_none() {
-                self.add_configured(face)?;
+            match self.face_of(&face.uri) {
+                Some(id) => self.adopt(id),
+                None => drop(self.add_configured(face)?),
             }
         }
         for route in &config.routes {

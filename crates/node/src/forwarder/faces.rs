@@ -168,6 +168,13 @@ impl Forwarder {
         }
     }
 
+    /// Says whose congestion fields count on a face from now on.
+    pub fn set_trust(&mut self, id: FaceId, trust: Trust) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.trust = trust;
+        }
+    }
+
     /// Says whether packets to a local face tell by which face they came.
     pub fn set_tell_incoming(&mut self, id: FaceId, tell: bool) {
         if let Some(face) = self.faces.get_mut(id.index()) {
