@@ -26,13 +26,20 @@ impl Outbox {
     #[inline(always)]
     pub(crate) fn log(&mut self, entry: impl FnOnce() -> Use) {
         if self.log_uses {
-            self.uses.push(entry());
+            self.write(entry());
         }
     }
 
     /// The tag of an Interest that the node makes itself, of one that is long gone and had `tag`.
     pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
         if self.log_uses { NO_PAYLOAD } else { tag }
+    }
+
+    /// Apart, so that the pipelines of a simulator stay small.
+    #[cold]
+    #[inline(never)]
+    fn write(&mut self, entry: Use) {
+        self.uses.push(entry);
     }
 
     /// One more place keeps the payload of this tag.

@@ -59,7 +59,7 @@ fn bytes_that_are_no_packets_harm_nobody() {
     let bytes = object(100_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
     let mut app = App::connect(&fwd);
-    let garbage: Vec<u8> = (0..5000_u32).map(|i| (i * i >> 3) as u8).collect();
+    let garbage: Vec<u8> = (0..5000_u32).map(|i| ((i * i) >> 3) as u8).collect();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for len in [0, 1, 2, 7, 100, 1000, 5000] {
         socket.send_to(&garbage[..len], fwd.udp()).unwrap();
@@ -68,12 +68,11 @@ fn bytes_that_are_no_packets_harm_nobody() {
         let lp = [vec![100, 253, 3, 232 + 4, 80, 253, 3, 232], garbage[..1000].to_vec()].concat();
         socket.send_to(&lp, fwd.udp()).unwrap();
     }
-    for mut stream in [TcpStream::connect(fwd.tcp()).unwrap()] {
-        // A type above what TLV allows ends the stream; the forwarder closes it.
-        stream.write_all(&[255; 64]).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        assert!(matches!(stream.read(&mut [0; 64]), Ok(0) | Err(_)));
-    }
+    // A type above what TLV allows ends the stream; the forwarder closes it.
+    let mut stream = TcpStream::connect(fwd.tcp()).unwrap();
+    stream.write_all(&[255; 64]).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert!(matches!(stream.read(&mut [0; 64]), Ok(0) | Err(_)));
     let mut local = UnixStream::connect(fwd.socket()).unwrap();
     local.write_all(&garbage).unwrap();
     drop(local);
@@ -111,6 +110,39 @@ fn a_signal_ends_it_cleanly_and_another_reads_the_configuration_again() {
     near.signal("TERM");
     assert_eq!(near.end(), Some(0));
     assert!(!near.socket().exists());
+}
+
+/// A link of 10 Mbit/s, whose queue a window of 32 packets fills: 32 · 8 kB take 200 ms.
+#[test]
+fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
+    for (far_scheme, measured) in [("hbhcm", true), ("plain", false)] {
+        let near = Fwd::start("--udp 127.0.0.1:0 --scheme hbhcm --metrics 127.0.0.1:0");
+        let rate = format!("--rate udp4://{}=10Mbps", near.udp());
+        let far = Fwd::start(&format!("--udp 127.0.0.1:0 --scheme {far_scheme} {rate}"));
+        let bytes = object(1_000_000);
+        let _producer = producer(&far, "/test/object", &bytes);
+        near.tool(&["route", "add", "/test", &format!("udp4://{}", far.udp())]);
+        assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
+        let marked = || {
+            let text = near.metrics();
+            let rest = text.split("ndnweir_marked_total{direction=\"out\"} ").nth(1);
+            rest.and_then(|rest| rest.lines().next()?.parse::<u64>().ok())
+        };
+        wait_for("the metrics", || near.metrics().contains("type=\"data\"} 125\n"));
+        assert_eq!(marked() > Some(0), measured, "{far_scheme}: {:?}", marked());
+    }
+}
+
+#[test]
+fn a_peer_that_came_by_itself_stays_when_somebody_names_it() {
+    let far = Fwd::start("--udp 127.0.0.1:0");
+    let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", far.udp()));
+    assert_eq!(App::connect(&near).ask("/test/x"), Err(Some(NackReason::NoRoute)));
+    let peer = format!("udp4://{}", near.udp());
+    let line = || far.tool(&["face", "list"]).lines().find(|line| line.contains(&peer)).map(str::to_owned);
+    assert!(line().is_some_and(|line| line.contains("on-demand")), "{:?}", line());
+    far.tool(&["face", "create", &peer]);
+    assert!(line().is_some_and(|line| line.contains("persistent")), "{:?}", line());
 }
 
 #[test]

@@ -55,6 +55,14 @@ impl Fwd {
         self.dir.path().join("s")
     }
 
+    /// What a tool of ours, given these words, says about this forwarder.
+    pub fn tool(&self, words: &[&str]) -> String {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", self.socket().display()));
+        let output = command.args(words).output().unwrap();
+        (String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr)).into_owned()
+    }
+
     pub fn wait_for_line(&self, text: &str) {
         wait_for(text, || self.log.lock().unwrap().contains(text));
     }

@@ -54,6 +54,9 @@ struct Hop {
     last_cut: Option<Time>,
 }
 
+/// What Interests that ask again may add to the life of a held one; ours: two default lifetimes.
+const RENEWALS: Span = Span::from_millis(8000);
+
 #[derive(Clone, Debug)]
 struct Held {
     packet: Packet,
@@ -62,9 +65,9 @@ struct Held {
 }
 
 impl Held {
-    /// When who asked for it first has lost patience.
+    /// When nobody can be taken to wait for it: who asks again is waiting for longer than the first Interest said.
     fn end(&self) -> Time {
-        self.joined + Span::from_millis(u64::from(self.packet.lifetime_ms))
+        self.joined + Span::from_millis(u64::from(self.packet.lifetime_ms)) + RENEWALS
     }
 }
 

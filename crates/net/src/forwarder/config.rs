@@ -1,6 +1,7 @@
 //! The configuration of a forwarder: a TOML file, flags, or both.
 
 use crate::face_uri::FaceUri;
+use crate::mgmt::{self, TrustAnchor};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
@@ -92,6 +93,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Whether applications may manage the forwarder (NFD's management protocol).
     pub management: bool,
+    /// Whose commands are accepted on any face, and whether neighbours may register prefixes.
+    pub authority: mgmt::Config,
     /// Faces.
     pub faces: Vec<FaceSpec>,
     /// Routes.
@@ -115,6 +118,7 @@ impl Default for Config {
             idle: Span::from_millis(600_000),
             metrics: None,
             management: true,
+            authority: mgmt::Config::default(),
             faces: Vec::new(),
             routes: Vec::new(),
         }
@@ -150,6 +154,10 @@ struct File {
     max_lifetime: Option<Span>,
     metrics: Option<Spanned<String>>,
     management: Option<bool>,
+    #[serde(default)]
+    localhop: bool,
+    #[serde(default)]
+    trust_anchor: Vec<Anchor>,
     #[serde(default)]
     listen: Listen,
     #[serde(default)]
@@ -190,6 +198,13 @@ struct Route {
     cost: Option<u32>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Anchor {
+    key: Spanned<PathBuf>,
+    name: Option<Spanned<String>>,
+}
+
 /// Knows where in the file a value is.
 struct Reader<'a> {
     file: &'a str,
@@ -197,6 +212,15 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// A public key in a file of its own.
+    fn anchor(&self, anchor: &Anchor) -> Result<TrustAnchor, ConfigError> {
+        let (at, path) = (anchor.key.span().start, anchor.key.get_ref());
+        let fail = |why: String| self.error(at, format!("{}: {why}", path.display()));
+        let pem = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+        let name = anchor.name.as_ref().map(|text| self.parse(text, name)).transpose()?;
+        TrustAnchor::from_pem(&pem, name).map_err(|e| fail(format!("{e}; give a public key in PEM")))
+    }
+
     fn error(&self, at: usize, message: impl Display) -> ConfigError {
         let line = 1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&b| b == b'\n').count();
         ConfigError(format!("{}:{line}: {message}", self.file))
@@ -308,6 +332,10 @@ impl Config {
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
         config.management = found.management.unwrap_or(config.management);
+        config.authority.localhop = found.localhop;
+        for anchor in &found.trust_anchor {
+            config.authority.trust_anchors.push(reader.anchor(anchor)?);
+        }
         config.metrics = found.metrics.map(|text| reader.parse(&text, address)).transpose()?;
         let listen = found.listen;
         config.unix = listen.unix;
@@ -412,6 +440,8 @@ cost = 10
             ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
             ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
             ("[[face]]", "[[face", "fwd.toml:7: ", ""),
+            ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
+            ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
         ];
         for (good, bad, place, remedy) in cases {
             let error = Config::read("fwd.toml", &GOOD.replacen(good, bad, 1)).unwrap_err().to_string();
@@ -424,6 +454,14 @@ cost = 10
         let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain_ends"].clone();
         assert_eq!(plain_ends(serde_json::json!("hbhcm")), false);
         assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain_ends": true } })), true);
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_right() {
+        let page = include_str!("../../../../docs/forwarder.md");
+        let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let config = Config::read("docs/forwarder.md", example).unwrap();
+        assert_eq!((config.udp.len(), config.faces.len(), config.routes.len()), (2, 1, 1));
     }
 
     #[test]

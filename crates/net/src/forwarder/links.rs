@@ -153,11 +153,23 @@ impl Daemon {
         on_demand: bool,
     ) -> io::Result<FaceId> {
         if let Some(&id) = self.by_peer.get(&(port, peer)) {
+            if !on_demand {
+                self.adopt(id);
+            }
             return Ok(id);
         }
         let id = self.add(now, spec, Transport::Udp { port, peer }, false, on_demand)?;
         self.by_peer.insert((port, peer), id);
         Ok(id)
+    }
+
+    /// A peer that came by itself is now one that was named: its face stays, and its congestion fields count.
+    pub(super) fn adopt(&mut self, id: FaceId) {
+        let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
+        let Some(link) = link.filter(|link| link.on_demand && link.is_datagram()) else { return };
+        link.on_demand = false;
+        self.peers -= 1;
+        self.forwarder.set_trust(id, Trust::Neighbour);
     }
 
     /// Takes in a stream that somebody opened.
@@ -240,6 +252,7 @@ impl Daemon {
         }
         self.by_id.remove(&link.id);
         self.peers -= usize::from(link.on_demand);
+        self.totals.gone = self.totals.gone.plus(self.forwarder.link_counters(id));
         self.forwarder.remove_face(now, id);
     }
 

@@ -8,7 +8,7 @@ use crate::mgmt::dataset::FaceEventKind;
 use crate::mgmt::{Management, Moment, Requester};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
-use ndnweir_wire::{InterestView, LpPacketView};
+use ndnweir_wire::{DataView, InterestView, LpPacketView};
 
 /// Requests and notifications taken at a time, before packets have their turn.
 const MAX_TURNS: usize = 64;
@@ -65,7 +65,11 @@ impl Daemon {
         for _ in 0..MAX_TURNS {
             if let Some((kind, face)) = self.face_events.pop_front() {
                 let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
-                self.inject(now, told.flatten());
+                // Those who ask later get it from the management.
+                let waited_for =
+                    |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.is_waited_for(&data));
+                let told = told.flatten().filter(waited_for);
+                self.inject(now, told);
             } else if let Some(frame) = self.requests.pop_front() {
                 let answer = self.answer(&frame, at);
                 self.inject(now, answer);

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus};
-use crate::mgmt::{self, Management, Moment};
+use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
 use links::Link;
 use ndnweir_core::ids::FaceId;
@@ -28,8 +28,10 @@ use ndnweir_node::forwarder::Frames;
 use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig};
 use ndnweir_wire::NameView;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs::Permissions;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -167,7 +169,7 @@ impl Daemon {
             by_peer: HashMap::new(),
             next_id: FIRST_ID,
             peers: 0,
-            management: Some(Management::new(mgmt::Config::default(), Moment { now, unix: clock.unix() })),
+            management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
             inside: FaceId::NONE,
             requests: VecDeque::new(),
             face_events: VecDeque::new(),
@@ -326,8 +328,9 @@ impl Daemon {
         }
         self.config = Config { faces: config.faces.clone(), routes: config.routes.clone(), ..old };
         for face in &config.faces {
-            if self.face_of(&face.uri).is_none() {
-                self.add_configured(face)?;
+            match self.face_of(&face.uri) {
+                Some(id) => self.adopt(id),
+                None => drop(self.add_configured(face)?),
             }
         }
         for route in &config.routes {
@@ -374,11 +377,14 @@ fn open_unix(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }
-    match UnixListener::bind(path) {
+    let listener = match UnixListener::bind(path) {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
             std::fs::remove_file(path)?;
-            UnixListener::bind(path)
+            UnixListener::bind(path)?
         }
-        other => other,
-    }
+        other => other?,
+    };
+    // Applications of every user may use it, as with NFD; who may give commands is for the management to say.
+    std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok(listener)
 }

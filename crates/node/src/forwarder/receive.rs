@@ -165,6 +165,13 @@ impl Forwarder {
         self.release(tag);
     }
 
+    /// Whether an Interest that this Data answers is pending.
+    pub fn is_waited_for(&self, data: &DataView<'_>) -> bool {
+        let mut names: Vec<NameId> = self.names.find(split(data.name())).into_iter().collect();
+        self.names.others_answered_by(data, &mut names);
+        names.iter().any(|name| self.node.is_pending(*name))
+    }
+
     fn data(&mut self, now: Time, id: FaceId, data: &DataView<'_>, beside: &Beside) {
         let own = split(data.name());
         let known = self.names.find(own).filter(|name| self.node.is_pending(*name));

@@ -12,7 +12,7 @@ use ndnweir_core::strategy::{Arrival, Choice, InterestArrival, Strategy};
 use ndnweir_core::units::Time;
 
 impl Node {
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.interests += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {

@@ -67,7 +67,7 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
     bench.take();
     for t in 0..20 {
         bench.receive(1, &data(&format!("/a/seg={t}"), &[0; 920], 0));
-        bench.now = bench.now + ndnweir_core::units::Span::from_micros(500);
+        bench.now += ndnweir_core::units::Span::from_micros(500);
     }
     let early = bench.take().len();
     // About 1000 bytes take 1 ms at 8 Mbit/s, and 10 ms have passed.
