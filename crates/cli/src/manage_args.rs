@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Which forwarder, and how to speak with it.
 #[derive(Args, Clone)]
 pub struct RemoteArgs {
-    /// Where the forwarder is: unix:///PATH or tcp4://ADDRESS:PORT
-    /// [default: NDN_CLIENT_TRANSPORT, else the transport in client.conf, else unix:///run/nfd/nfd.sock]
+    /// Where the forwarder is: unix:///PATH or tcp://HOST:PORT
+    /// [default: NDN_CLIENT_TRANSPORT, client.conf, or unix:///run/nfd/nfd.sock]
     #[arg(long, value_name = "URI", global = true)]
     pub transport: Option<String>,
     /// Sign commands with this private key (PKCS#8 PEM, Ed25519 or P-256) instead of a digest
@@ -28,8 +28,8 @@ pub struct RemoteArgs {
     after_help = "\
 Examples:
   ndnweir route list
-  ndnweir route add /example udp4://192.0.2.7          over the face to there, which is created when there is none
-  ndnweir route add /example 261 --cost 10             over face 261
+  ndnweir route add /example udp4://192.0.2.7     over the face to there, a new one if need be
+  ndnweir route add /example 261 --cost 10        over face 261
   ndnweir route remove /example 261"
 )]
 pub struct RouteArgs {

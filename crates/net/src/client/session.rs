@@ -22,7 +22,6 @@ pub enum SessionEvent {
 }
 
 /// A connection to a forwarder and what is needed to make it again.
-#[derive(Debug)]
 pub struct Session {
     uri: FaceUri,
     key: usize,

@@ -68,7 +68,8 @@ impl Daemon {
 impl Control for Daemon {
     fn status(&self) -> ForwarderStatus {
         let (here, node) = (self.forwarder.counters(), self.forwarder.node().counters());
-        let mut status = ForwarderStatus {
+        let passed = self.passed();
+        ForwarderStatus {
             version: concat!("ndnweir ", env!("CARGO_PKG_VERSION")).into(),
             name_tree_entries: here.names,
             fib_entries: self.forwarder.routes().count() as u64,
@@ -76,18 +77,14 @@ impl Control for Daemon {
             cs_entries: node.cache,
             satisfied_interests: node.answered + node.hits,
             unsatisfied_interests: node.expired + node.refused,
+            in_interests: passed.interests_in,
+            in_data: passed.data_in,
+            in_nacks: passed.nacks_in,
+            out_interests: passed.interests_out,
+            out_data: passed.data_out,
+            out_nacks: passed.nacks_out,
             ..ForwarderStatus::default()
-        };
-        for (id, _) in self.present() {
-            let count = self.forwarder.link_counters(id);
-            status.in_interests += count.interests_in;
-            status.in_data += count.data_in;
-            status.in_nacks += count.nacks_in;
-            status.out_interests += count.interests_out;
-            status.out_data += count.data_out;
-            status.out_nacks += count.nacks_out;
         }
-        status
     }
 
     fn faces(&self) -> Vec<FaceStatus> {

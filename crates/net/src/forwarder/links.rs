@@ -240,6 +240,7 @@ impl Daemon {
         }
         self.by_id.remove(&link.id);
         self.peers -= usize::from(link.on_demand);
+        self.totals.gone = self.totals.gone.plus(self.forwarder.link_counters(id));
         self.forwarder.remove_face(now, id);
     }
 

@@ -3,6 +3,7 @@
 use super::Daemon;
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
+use ndnweir_node::forwarder::LinkCounters;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Totals {
     /// Datagrams from peers that got no face.
     pub(super) strangers: u64,
+    /// What passed faces that are gone.
+    pub(super) gone: LinkCounters,
     /// Packets for streams that were not connected.
     pub(super) unconnected: u64,
 }
@@ -28,6 +31,7 @@ impl Exporter {
     /// If the address cannot be bound.
     pub fn open(address: SocketAddr) -> Result<Exporter, String> {
         let server = tiny_http::Server::http(address).map_err(|e| format!("{address}: {e}"))?;
+        let address = server.server_addr().to_ip().unwrap_or(address);
         tracing::info!(%address, "serving metrics");
         let text = Arc::new(Mutex::new(String::new()));
         let served = Arc::clone(&text);
@@ -58,6 +62,18 @@ fn label(cause: DropCause) -> &'static str {
         DropCause::Bound => "bound",
         DropCause::Shaper => "shaper",
     }
+}
+
+/// Packets by direction and type, with their labels.
+fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
+    [
+        ("direction=\"in\",type=\"interest\"", link.interests_in),
+        ("direction=\"in\",type=\"data\"", link.data_in),
+        ("direction=\"in\",type=\"nack\"", link.nacks_in),
+        ("direction=\"out\",type=\"interest\"", link.interests_out),
+        ("direction=\"out\",type=\"data\"", link.data_out),
+        ("direction=\"out\",type=\"nack\"", link.nacks_out),
+    ]
 }
 
 struct Page(String);
@@ -93,6 +109,7 @@ impl Daemon {
         page.one("loops_total", "counter", "Interests whose nonce had been seen.", node.loops);
         page.one("expired_total", "counter", "Pending Interests whose lifetime ended.", node.expired);
         page.one("held_interests", "gauge", "Interests that a shaper holds.", node.held);
+        self.total_lines(&mut page);
         page.head("dropped_total", "counter", "Packets dropped before a face's queue, by reason.");
         for (reason, value) in [
             ("malformed", here.malformed),
@@ -116,6 +133,23 @@ impl Daemon {
         page.0
     }
 
+    /// What passed all faces since the start.
+    pub(super) fn passed(&self) -> LinkCounters {
+        let present = self.present().map(|(id, _)| self.forwarder.link_counters(id));
+        present.fold(self.totals.gone, LinkCounters::plus)
+    }
+
+    fn total_lines(&self, page: &mut Page) {
+        let passed = self.passed();
+        page.head("packets_total", "counter", "Packets of all faces, of those that are gone too.");
+        for (labels, value) in packets(&passed) {
+            page.line("packets_total", labels, value);
+        }
+        page.head("marked_total", "counter", "Of those, packets with a CongestionMark.");
+        page.line("marked_total", "direction=\"in\"", passed.marked_in);
+        page.line("marked_total", "direction=\"out\"", passed.marked_out);
+    }
+
     fn face_lines(&mut self, now: Time, page: &mut Page) {
         let faces: Vec<_> = self.present().map(|(id, link)| (id, link.id, link.uri.to_string())).collect();
         let rows: Vec<_> = faces
@@ -127,15 +161,8 @@ impl Daemon {
             .collect();
         page.head("face_packets_total", "counter", "Packets by face, direction and type.");
         for (labels, (link, _)) in &rows {
-            for (direction, kind, value) in [
-                ("in", "interest", link.interests_in),
-                ("in", "data", link.data_in),
-                ("in", "nack", link.nacks_in),
-                ("out", "interest", link.interests_out),
-                ("out", "data", link.data_out),
-                ("out", "nack", link.nacks_out),
-            ] {
-                page.line("face_packets_total", &format!("{labels},direction=\"{direction}\",type=\"{kind}\""), value);
+            for (more, value) in packets(link) {
+                page.line("face_packets_total", &format!("{labels},{more}"), value);
             }
         }
         page.head("face_bytes_total", "counter", "Bytes of frames by face and direction.");

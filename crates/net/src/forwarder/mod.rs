@@ -26,8 +26,10 @@ use ndnweir_core::units::{Span, Time};
 use ndnweir_node::forwarder::Frames;
 use ndnweir_node::{Forwarder, ForwarderConfig};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs::Permissions;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -342,11 +344,14 @@ fn open_unix(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }
-    match UnixListener::bind(path) {
+    let listener = match UnixListener::bind(path) {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
             std::fs::remove_file(path)?;
-            UnixListener::bind(path)
+            UnixListener::bind(path)?
         }
-        other => other,
-    }
+        other => other?,
+    };
+    // Applications of every user may use it, as with NFD; who may give commands is for the management to say.
+    std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok(listener)
 }

@@ -26,7 +26,7 @@ pub const GRACE: Duration = Duration::from_secs(120);
 const MAX_SEEN: usize = 1024;
 
 /// For how many faces commands are remembered.
-const MAX_FACES: usize = 1024;
+const MAX_FACES: usize = 256;
 
 /// From where a command came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -301,9 +301,7 @@ impl Management {
         let response = verbs::execute(("rib", "register"), parameters, 0, now, &mut self.rib, control);
         if response.is_ok() { Ok(()) } else { Err(response) }
     }
-}
 
-impl Management {
     /// Removes a route that [`Self::register`] added; nothing happens when there is none.
     pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl Control) {
         apply(self.rib.unregister(prefix, face_id, origin), control);
@@ -339,12 +337,15 @@ fn query(control: &impl Control, name: NameView<'_>) -> Result<Vec<u8>, ControlR
     Ok(encode_all(&faces))
 }
 
-/// The answer as Data; without its body, or not at all, when the name leaves no room for it.
+/// The answer as Data; without its body, or not at all, when the name leaves no room for it. A refusal has an empty body:
+/// some clients do not show the text of an answer that has none.
 fn respond(name: NameView<'_>, response: &ControlResponse) -> Option<Vec<u8>> {
     let data = |response: &ControlResponse| {
         let content = response.encode();
         let data = DataBuilder::new(name).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok();
         data.filter(|data| data.len() <= MAX_PACKET_SIZE)
     };
-    data(response).or_else(|| data(&ControlResponse { body: None, ..response.clone() }))
+    let body = response.body.clone().or_else(|| Some(Box::default()));
+    data(&ControlResponse { body, ..response.clone() })
+        .or_else(|| data(&ControlResponse { body: None, ..response.clone() }))
 }

@@ -140,7 +140,7 @@ impl Rib {
         if known.is_none() && self.routes >= self.max_routes {
             return Err(RibFull(self.routes));
         }
-        Ok(self.change(prefix, |rib, entry| {
+        Ok(self.change(&[prefix.to_owned()], |rib, _, entry| {
             if let Some(known) = known {
                 entry.routes.retain(|r| *r != known);
                 rib.forget(prefix, &known);
@@ -157,47 +157,23 @@ impl Rib {
     /// Takes a route out; no change when there is none.
     pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64) -> Vec<FibChange> {
         let Some(known) = self.route(prefix, face_id, origin) else { return Vec::new() };
-        self.change(prefix, |rib, entry| {
-            entry.routes.retain(|r| *r != known);
-            rib.forget(prefix, &known);
-            if entry.routes.iter().any(|r| r.face_id == face_id) {
-                rib.by_face.insert((face_id, prefix.to_owned()));
-            }
-        })
+        self.change(&[prefix.to_owned()], |rib, prefix, entry| rib.take_out(prefix, entry, |route| *route == known))
     }
 
     /// Takes out all routes over a face that is gone.
     pub fn remove_face(&mut self, face_id: u64) -> Vec<FibChange> {
-        let of_face = (face_id, Name::new())..;
-        let prefixes: Vec<Name> = self
-            .by_face
-            .range(of_face)
-            .take_while(|(face, _)| *face == face_id)
-            .map(|(_, name)| name.clone())
-            .collect();
-        let mut changes = Vec::new();
-        for prefix in prefixes {
-            changes.extend(self.change(prefix.as_view(), |rib, entry| {
-                let (gone, kept) = entry.routes.iter().partition(|r| r.face_id == face_id);
-                entry.routes = kept;
-                let gone: Vec<Route> = gone;
-                for route in &gone {
-                    rib.forget(prefix.as_view(), route);
-                }
-            }));
-        }
-        changes
+        let of_face = self.by_face.range((face_id, Name::new())..);
+        let prefixes: Vec<Name> =
+            of_face.take_while(|(face, _)| *face == face_id).map(|(_, name)| name.clone()).collect();
+        self.change(&prefixes, |rib, prefix, entry| rib.take_out(prefix, entry, |route| route.face_id == face_id))
     }
 
     /// Takes out the routes that end now or have ended.
     pub fn expire(&mut self, now: Time) -> Vec<FibChange> {
-        let mut changes = Vec::new();
-        while let Some((at, prefix, face_id, origin)) = self.ends.first().cloned()
-            && at <= now
-        {
-            changes.extend(self.unregister(prefix.as_view(), face_id, origin));
-        }
-        changes
+        let ended = self.ends.iter().take_while(|(at, ..)| *at <= now);
+        let prefixes: BTreeSet<Name> = ended.map(|(_, prefix, ..)| prefix.clone()).collect();
+        let prefixes: Vec<Name> = prefixes.into_iter().collect();
+        self.change(&prefixes, |rib, prefix, entry| rib.take_out(prefix, entry, |route| route.expires <= now))
     }
 
     /// When the next route ends; [`Time::NEVER`] when none does.
@@ -233,29 +209,44 @@ impl Rib {
         }
     }
 
-    /// Changes one entry, and works out what follows for it and for longer prefixes.
-    fn change(&mut self, prefix: NameView<'_>, change: impl FnOnce(&mut Rib, &mut Entry)) -> Vec<FibChange> {
-        let mut entry = self.entries.remove(prefix.as_bytes()).unwrap_or_default();
-        let before = entry.passed_on();
-        change(self, &mut entry);
-        let passes_on_another = entry.passed_on() != before;
-        let mut changes = Vec::new();
-        if entry.routes.is_empty() {
-            settle(prefix, &mut entry.installed, Hops::new(), &mut changes);
-        } else {
-            self.entries.insert(prefix.to_owned(), entry);
-            self.resettle(prefix, &mut changes);
+    /// Takes the routes of which this is true out of an entry and of all indices.
+    fn take_out(&mut self, prefix: &Name, entry: &mut Entry, is_out: impl Fn(&Route) -> bool) {
+        let (out, kept): (Vec<Route>, Vec<Route>) = entry.routes.iter().partition(|route| is_out(route));
+        entry.routes = kept;
+        for route in &out {
+            self.forget(prefix.as_view(), route);
         }
-        if passes_on_another {
-            let longer = self.entries.range(prefix.to_owned()..).map(|(name, _)| name);
-            let longer: Vec<Name> = longer
-                .take_while(|n| prefix.is_prefix_of(n.as_view()))
-                .filter(|n| n.as_view() != prefix)
-                .cloned()
-                .collect();
-            for name in longer {
-                self.resettle(name.as_view(), &mut changes);
+        for route in &entry.routes {
+            self.by_face.insert((route.face_id, prefix.clone()));
+        }
+    }
+
+    /// Changes the entries of these prefixes, which are in order, and works out what follows for them and for longer
+    /// prefixes, once for each however many of the shorter ones have changed.
+    fn change(&mut self, prefixes: &[Name], mut change: impl FnMut(&mut Rib, &Name, &mut Entry)) -> Vec<FibChange> {
+        let (mut changes, mut affected) = (Vec::new(), BTreeSet::new());
+        let mut roots: Vec<&Name> = Vec::new();
+        for prefix in prefixes {
+            let mut entry = self.entries.remove(prefix.as_bytes()).unwrap_or_default();
+            let before = entry.passed_on();
+            change(self, prefix, &mut entry);
+            let within = roots.last().is_some_and(|root| root.as_view().is_prefix_of(prefix.as_view()));
+            if !within && entry.passed_on() != before {
+                roots.push(prefix);
             }
+            if entry.routes.is_empty() {
+                settle(prefix.as_view(), &mut entry.installed, Hops::new(), &mut changes);
+            } else {
+                self.entries.insert(prefix.clone(), entry);
+                affected.insert(prefix.clone());
+            }
+        }
+        for root in roots {
+            let longer = self.entries.range(root.clone()..).map(|(name, _)| name);
+            affected.extend(longer.take_while(|name| root.as_view().is_prefix_of(name.as_view())).cloned());
+        }
+        for prefix in affected {
+            self.resettle(prefix.as_view(), &mut changes);
         }
         changes
     }

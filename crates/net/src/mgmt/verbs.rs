@@ -11,7 +11,7 @@ use super::rib::{Rib, Route};
 use crate::face_uri::{FaceUri, IpFamily};
 use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::{Name, NameView};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// How many packets one command erases from the content store (as in NFD).
@@ -131,32 +131,25 @@ fn body_of(face: FaceStatus) -> ControlParameters {
     }
 }
 
-/// Reads a face URI that has an address, not a name, for its host.
+/// Reads a face URI that has an address, not a name, for its host; `udp` and `tcp` get the family of the address.
 fn canonical(uri: &str) -> Result<FaceUri, ControlResponse> {
-    const SCHEMES: [&str; 5] = ["udp4", "udp6", "tcp4", "tcp6", "unix"];
-    let scheme = uri.split_once("://").map(|(scheme, _)| scheme);
-    let parsed = uri.parse::<FaceUri>();
-    match (&parsed, scheme) {
-        (Err(_), Some(scheme)) if !SCHEMES.contains(&scheme) => {
-            return Err(no(406, format!("faces of scheme {scheme} are not supported")));
-        }
-        (Err(error), _) => return Err(no(400, error.to_string())),
-        (Ok(FaceUri::Udp(family, host, _) | FaceUri::Tcp(family, host, _)), _) => {
-            let is_address = match family {
-                IpFamily::V4 => host.parse::<Ipv4Addr>().is_ok(),
-                IpFamily::V6 => host.parse::<Ipv6Addr>().is_ok(),
-                IpFamily::Any => false,
-            };
-            if !is_address {
-                return Err(no(
-                    400,
-                    format!("{uri} is not canonical: it needs udp4, udp6, tcp4 or tcp6 and an address"),
-                ));
-            }
-        }
-        (Ok(FaceUri::Unix(_)), _) => {}
+    const SCHEMES: [&str; 7] = ["udp", "udp4", "udp6", "tcp", "tcp4", "tcp6", "unix"];
+    if let Some((scheme, _)) = uri.split_once("://")
+        && !SCHEMES.contains(&scheme)
+    {
+        return Err(no(406, format!("faces of scheme {scheme} are not supported")));
     }
-    parsed.map_err(|error| no(400, error.to_string()))
+    let parsed = uri.parse::<FaceUri>().map_err(|error| no(400, error.to_string()))?;
+    let family_of = |family, host: &str| match (family, host.parse::<IpAddr>()) {
+        (IpFamily::Any | IpFamily::V4, Ok(IpAddr::V4(_))) => Ok(IpFamily::V4),
+        (IpFamily::Any | IpFamily::V6, Ok(IpAddr::V6(_))) => Ok(IpFamily::V6),
+        _ => Err(no(400, format!("{uri} is not canonical: its host must be an address of its family"))),
+    };
+    Ok(match parsed {
+        FaceUri::Udp(family, host, port) => FaceUri::Udp(family_of(family, &host)?, host, port),
+        FaceUri::Tcp(family, host, port) => FaceUri::Tcp(family_of(family, &host)?, host, port),
+        unix => unix,
+    })
 }
 
 fn create_face(p: &ControlParameters, control: &mut impl Control) -> Outcome {

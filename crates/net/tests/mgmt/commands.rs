@@ -77,6 +77,10 @@ fn a_registration_that_the_fib_does_not_take_leaves_nothing_behind() {
     rig.forwarder.fib_capacity = 1;
     assert_eq!(rig.command("rib/register", &of_name("/a")).0, 200);
     assert_eq!(rig.command("rib/register", &of_name("/b")).0, 500);
+    // /a has room for what it would inherit, / itself has none.
+    let inherited = ControlParameters { face_id: Some(300), ..of_name("/") };
+    assert_eq!(rig.command("rib/register", &inherited).0, 500);
+    assert_eq!(rig.forwarder.hops("/a"), [(7, 0)]);
     assert_eq!((rig.management.rib().len(), rig.forwarder.fib.len()), (1, 1));
     let full = Config { max_routes: 0, ..Config::default() };
     assert_eq!(Rig::new(full).command("rib/register", &of_name("/a")).0, 500);
@@ -114,6 +118,24 @@ fn a_face_is_created_once_changed_and_destroyed() {
     assert_eq!(rig.command("faces/destroy", &ControlParameters::of_face(301)).0, 200);
     assert!(!rig.forwarder.faces.contains_key(&301));
     assert_eq!(rig.command("faces/destroy", &ControlParameters::of_face(301)).0, 200);
+}
+
+#[test]
+fn a_scheme_without_a_family_gets_that_of_the_address() {
+    for (uri, canonical) in [
+        ("udp://192.0.2.9", "udp4://192.0.2.9:6363"),
+        ("tcp://192.0.2.9:1", "tcp4://192.0.2.9:1"),
+        ("udp://[2001:db8::1]", "udp6://[2001:db8::1]:6363"),
+    ] {
+        let (code, body) = rig().command("faces/create", &of_uri(uri));
+        assert_eq!((code, body.unwrap().uri.as_deref()), (200, Some(canonical)));
+    }
+}
+
+#[test]
+fn a_refusal_has_an_empty_body() {
+    let (code, body) = rig().command("faces/destroy", &ControlParameters::of_face(0));
+    assert_eq!((code, body), (400, Some(params())));
 }
 
 #[test]
@@ -173,7 +195,8 @@ fn what_cannot_be_done_is_answered_with_the_code_that_nfd_uses() {
         ("faces/create", params(), 400),
         ("faces/create", of_uri("udp4://"), 400),
         ("faces/create", of_uri("udp4://router.example.net:6363"), 400),
-        ("faces/create", of_uri("udp://192.0.2.1:6363"), 400),
+        ("faces/create", of_uri("udp://router.example.net"), 400),
+        ("faces/create", of_uri("udp4:192.0.2.1"), 400),
         ("faces/create", of_uri("udp4://[2001:db8::1]:6363"), 400),
         ("faces/create", of_uri("ether://[02:00:00:00:00:01]"), 406),
         ("faces/create", on_demand, 406),

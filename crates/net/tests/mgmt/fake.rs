@@ -1,6 +1,5 @@
 //! A forwarder that only remembers what management told it.
 
-use crate::name;
 use ndnweir_core::units::Time;
 use ndnweir_net::mgmt::dataset::{
     CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope, StrategyChoice,
@@ -13,6 +12,10 @@ use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, Name, NameView};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+fn name(text: &str) -> Name {
+    text.parse().expect("a name")
+}
 
 #[derive(Debug)]
 pub struct Fake {

@@ -5,6 +5,7 @@ mod codec;
 mod commands;
 mod datasets;
 mod fake;
+mod fuzz_entries;
 mod random;
 mod replay;
 mod rib;

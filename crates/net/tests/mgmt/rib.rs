@@ -133,6 +133,23 @@ fn a_full_rib_takes_no_new_route_but_changes_those_it_has() {
     assert_eq!(rib.len(), 1);
 }
 
+#[test]
+fn when_a_face_goes_each_prefix_is_settled_once_however_deep_it_lies() {
+    let mut rib = Rib::new(1000);
+    let mut deep = Name::new();
+    for _ in 0..30 {
+        deep = deep.with(ndnweir_wire::Component::generic("a"));
+        rib.register(deep.as_view(), route(1, 1, INHERIT)).unwrap();
+    }
+    for i in 0..100 {
+        let leaf = deep.clone().with(ndnweir_wire::Component::segment(i));
+        rib.register(leaf.as_view(), route(2, 1, 0)).unwrap();
+    }
+    let changes = rib.remove_face(1);
+    assert!(changes.iter().all(|change| matches!(change, FibChange::Remove { face_id: 1, .. })));
+    assert_eq!((changes.len(), rib.len()), (130, 100));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Add { prefix: String, face: u64, origin: u64, cost: u64, flags: u64, expires: Option<u64> },

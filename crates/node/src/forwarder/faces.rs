@@ -56,6 +56,25 @@ pub struct LinkCounters {
     pub kernel_marks: u64,
 }
 
+impl LinkCounters {
+    /// These and others together.
+    pub fn plus(self, other: LinkCounters) -> LinkCounters {
+        LinkCounters {
+            interests_in: self.interests_in + other.interests_in,
+            data_in: self.data_in + other.data_in,
+            nacks_in: self.nacks_in + other.nacks_in,
+            interests_out: self.interests_out + other.interests_out,
+            data_out: self.data_out + other.data_out,
+            nacks_out: self.nacks_out + other.nacks_out,
+            bytes_in: self.bytes_in + other.bytes_in,
+            bytes_out: self.bytes_out + other.bytes_out,
+            marked_in: self.marked_in + other.marked_in,
+            marked_out: self.marked_out + other.marked_out,
+            kernel_marks: self.kernel_marks + other.kernel_marks,
+        }
+    }
+}
+
 pub(super) struct Face {
     pub(super) up: bool,
     pub(super) local: bool,

@@ -10,6 +10,8 @@
 //! - `/localhost` neither comes from nor goes to faces that are not local; `/localhop` from such a face reaches
 //!   applications on this node only.
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
+//! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
+//!   MustBeFresh and lifetime may be another's.
 //! - A ForwardingHint is carried but not followed.
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).

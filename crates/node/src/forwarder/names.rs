@@ -42,6 +42,13 @@ struct Flow {
     stored: BTreeSet<u32>,
 }
 
+impl Flow {
+    /// Its place among the stored ones: an object and a whole name may be the same bytes.
+    fn place(&self) -> Box<[u8]> {
+        self.name.iter().copied().chain([self.form as u8]).collect()
+    }
+}
+
 /// A name taken apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Split<'a> {
@@ -58,7 +65,7 @@ pub(super) struct Names {
     index: HashTable<u32>,
     limit: usize,
     bytes: usize,
-    /// Flows with Data in the content store, in canonical order of their names.
+    /// Flows with Data in the content store, by name and form, which is in canonical order of their names.
     stored: BTreeMap<Box<[u8]>, FlowId>,
     /// Pending Interests with CanBePrefix, by number of components.
     prefixes: [u32; DEPTHS + 1],
@@ -78,7 +85,7 @@ fn depth(name: &[u8]) -> usize {
 }
 
 /// The name without the digest that it ends in.
-fn before_digest<'a>(form: Form, name: &'a [u8]) -> Option<&'a [u8]> {
+fn before_digest(form: Form, name: &[u8]) -> Option<&[u8]> {
     if form != Form::Whole {
         return None;
     }
@@ -263,7 +270,7 @@ impl Names {
     pub(super) fn store(&mut self, name: NameId) {
         let flow = &mut self.flows[name.flow.0 as usize];
         if flow.stored.is_empty() {
-            self.stored.insert(flow.name.clone(), name.flow);
+            self.stored.insert(flow.place(), name.flow);
             self.bytes += flow.name.len() + OVERHEAD;
         }
         flow.stored.insert(name.segment);
@@ -272,9 +279,8 @@ impl Names {
     /// The content store has it no longer.
     pub(super) fn evict(&mut self, name: NameId) {
         let flow = &mut self.flows[name.flow.0 as usize];
-        flow.stored.remove(&name.segment);
-        if flow.stored.is_empty() && self.stored.get(&flow.name) == Some(&name.flow) {
-            self.stored.remove(&flow.name);
+        if flow.stored.remove(&name.segment) && flow.stored.is_empty() {
+            self.stored.remove(&flow.place());
             self.bytes -= flow.name.len() + OVERHEAD;
         }
     }

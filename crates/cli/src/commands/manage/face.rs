@@ -106,7 +106,7 @@ fn show(face: &FaceStatus) -> String {
         ("mtu", or_dash(face.mtu.map(|mtu| format!("{mtu} B")))),
         ("marking interval", or_dash(face.base_congestion_marking_interval.map(|time| format!("{time:?}")))),
         ("marking threshold", or_dash(face.default_congestion_threshold.map(|bytes| format!("{bytes} B")))),
-        ("flags", flags(face.flags).join(", ")),
+        ("flags", or_dash(Some(flags(face.flags).join(", ")).filter(|text| !text.is_empty()))),
         ("in", format!("{} Interests, {} Data, {} Nacks, {} B", c.in_interests, c.in_data, c.in_nacks, c.in_bytes)),
         (
             "out",

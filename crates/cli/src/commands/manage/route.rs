@@ -94,7 +94,8 @@ fn tell(done: &ControlParameters, what: &str, as_json: bool) -> Result<(), Failu
 }
 
 fn list(forwarder: &mut Remote, as_json: bool) -> Result<(), Failure> {
-    let entries: Vec<RibEntry> = forwarder.list("rib", "list")?;
+    let mut entries: Vec<RibEntry> = forwarder.list("rib", "list")?;
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
     let faces: Vec<FaceStatus> = forwarder.list("faces", "list")?;
     let places: BTreeMap<u64, String> = faces.into_iter().map(|face| (face.face_id, face.remote_uri)).collect();
     let place = |face_id: u64| places.get(&face_id).cloned().unwrap_or_default();
