@@ -59,7 +59,11 @@ fn interrupt(running: &Running) {
 fn forwarder(dir: &Path) -> Running {
     // A socket file left by a forwarder that was killed says nothing about this one.
     let _ = fs::remove_file(dir.join("fwd.sock"));
-    let running = start(dir, &["fwd", "--unix", "fwd.sock", "--cs", "0"]);
+    forwarder_at(dir, &[])
+}
+
+fn forwarder_at(dir: &Path, more: &[&str]) -> Running {
+    let running = start(dir, &[&["fwd", "--unix", "fwd.sock", "--cs", "0"], more].concat());
     until("the forwarder does not listen", || dir.join("fwd.sock").exists());
     running
 }
@@ -128,6 +132,21 @@ fn a_file_comes_through_a_forwarder_as_it_was_and_is_counted() {
     assert_eq!(status, 0, "{stderr}");
     let statistics: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((&statistics["complete"], &statistics["bytes"]), (&5.into(), &5_000_015.into()));
+}
+
+#[test]
+fn a_file_comes_over_udp_in_fragments_and_over_tcp() {
+    let mut place = Place::new(1_000_003, &[]);
+    assert_eq!(place.run("get /t -q -o unix").0, 0);
+    // Free at this moment; the forwarder takes it at once.
+    let address = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    place.fwd = None;
+    place.fwd = Some(forwarder_at(place.dir.path(), &["--udp", &address, "--tcp", &address]));
+    for transport in ["udp4", "tcp4"] {
+        let (status, _, stderr) = place.run(&format!("get /t -q -o {transport} --transport {transport}://{address}"));
+        assert_eq!(status, 0, "{transport}: {stderr}");
+        assert!(place.is_same(transport));
+    }
 }
 
 #[test]

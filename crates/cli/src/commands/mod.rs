@@ -33,12 +33,12 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Put(args) => put::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Fwd(args) => fwd::run(&args),
         Command::Route(args) => manage::route::run(&args),
         Command::Face(args) => manage::face::run(&args),
         Command::Status(args) => manage::status::run(&args),
         Command::Strategy(args) => manage::strategy::run(&args),
         Command::Cs(args) => manage::cs::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

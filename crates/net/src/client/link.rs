@@ -1,22 +1,20 @@
 //! One connection to a forwarder: packets with their link headers, in both directions.
 
 use super::waiter::{Waiter, Watched};
+use crate::face::udp::UdpPort;
 use crate::face_uri::{FaceUri, IpFamily};
 use crate::framing::Deframer;
 use ndnweir_core::units::Time;
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::{Fragmenter, LpPacketView, Reassembler};
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// The largest UDP payload sent: an Ethernet frame of 1500 bytes less IPv6 and UDP headers, as NFD has it less its
 /// reserve for tunnels.
 const DATAGRAM: usize = 1400;
-/// Socket buffers of a datagram link, in bytes: some bandwidth × delay, for nothing else holds a burst back.
-const SOCKET_BUFFER: usize = 4 << 20;
 /// How long a connection over TCP may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Bytes taken from the socket at once.
@@ -36,7 +34,6 @@ pub struct ConnectError {
 }
 
 /// A connection.
-#[derive(Debug)]
 pub struct Link {
     socket: Watched,
     io: Io,
@@ -45,10 +42,9 @@ pub struct Link {
     reading: bool,
 }
 
-#[derive(Debug)]
 enum Io {
     Stream { deframer: Deframer, out: Vec<u8>, sent: usize },
-    Datagrams { fragmenter: Fragmenter, out: VecDeque<Vec<u8>>, bytes: usize },
+    Datagrams { fragmenter: Fragmenter, port: Box<UdpPort>, peer: SocketAddr, blocked: bool },
 }
 
 impl Link {
@@ -58,14 +54,8 @@ impl Link {
     /// [`ConnectError`].
     pub fn connect(uri: &FaceUri, waiter: &Waiter, key: usize, first_sequence: u64) -> Result<Link, ConnectError> {
         let fail = |problem| ConnectError { uri: uri.clone(), problem };
-        let (socket, datagrams) = open(uri).map_err(fail)?;
+        let (socket, io) = open(uri, first_sequence).map_err(fail)?;
         socket.set_nonblocking(true).map_err(fail)?;
-        let io = match datagrams {
-            true => {
-                Io::Datagrams { fragmenter: Fragmenter::new(DATAGRAM, first_sequence), out: VecDeque::new(), bytes: 0 }
-            }
-            false => Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0 },
-        };
         let socket = waiter.watch(socket, key).map_err(fail)?;
         Ok(Link { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
     }
@@ -75,10 +65,9 @@ impl Link {
         match &mut self.io {
             Io::Stream { out, .. } if header.is_empty() => out.extend_from_slice(packet),
             Io::Stream { out, .. } => header.encode_into(Some(packet), out),
-            Io::Datagrams { fragmenter, out, bytes } => {
+            Io::Datagrams { fragmenter, port, peer, .. } => {
                 for fragment in fragmenter.fragment(header, packet).unwrap_or_default() {
-                    *bytes += fragment.len();
-                    out.push_back(fragment);
+                    port.send(*peer, &fragment);
                 }
             }
         }
@@ -88,7 +77,7 @@ impl Link {
     pub fn is_congested(&self) -> bool {
         match &self.io {
             Io::Stream { out, sent, .. } => out.len() - sent > BACKLOG,
-            Io::Datagrams { bytes, .. } => *bytes > BACKLOG,
+            Io::Datagrams { blocked, .. } => *blocked,
         }
     }
 
@@ -120,16 +109,9 @@ impl Link {
                     *sent = 0;
                 }
             }
-            Io::Datagrams { out, bytes, .. } => {
-                while let Some(datagram) = out.front().filter(|_| !blocked) {
-                    match self.socket.send(datagram) {
-                        Ok(_) => {
-                            *bytes -= datagram.len();
-                            out.pop_front();
-                        }
-                        Err(error) => blocked = would_block(error)?,
-                    }
-                }
+            Io::Datagrams { port, blocked: waits, .. } => {
+                *waits = port.flush().unwrap_or(*waits);
+                blocked = *waits;
             }
         }
         self.socket.want(self.reading, blocked)
@@ -161,21 +143,13 @@ impl Link {
                     frame(bytes);
                 }
             }
-            Io::Datagrams { .. } => {
-                for _ in 0..DATAGRAMS_AT_ONCE {
-                    match (&*self.socket).read(&mut self.buffer) {
-                        Ok(n) => frame(&self.buffer[..n]),
-                        Err(error) => return would_block(error).map(|_| ()),
-                    }
-                }
+            Io::Datagrams { port, .. } => {
+                port.receive(|_, datagram| frame(datagram))?;
             }
         }
         Ok(())
     }
 }
-
-/// Datagrams read before others get a turn.
-const DATAGRAMS_AT_ONCE: usize = 64;
 
 /// True if the socket can take or give no more now; errors that mean more than that are passed on.
 fn would_block(error: io::Error) -> io::Result<bool> {
@@ -186,26 +160,28 @@ fn would_block(error: io::Error) -> io::Result<bool> {
     }
 }
 
-fn open(uri: &FaceUri) -> io::Result<(Socket, bool)> {
+fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<(Socket, Io)> {
+    let stream = || Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0 };
     match uri {
         FaceUri::Unix(path) => {
             let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
             socket.connect(&SockAddr::unix(path)?)?;
-            Ok((socket, false))
+            Ok((socket, stream()))
         }
         FaceUri::Tcp(family, host, port) => each_address(*family, host, *port, |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_tcp_nodelay(true)?;
             socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;
-            Ok((socket, false))
+            Ok((socket, stream()))
         }),
-        FaceUri::Udp(family, host, port) => each_address(*family, host, *port, |address| {
-            let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
-            // The system may grant less; that is no reason to fail.
-            let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
-            let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
-            socket.connect(&address.into())?;
-            Ok((socket, true))
+        FaceUri::Udp(family, host, port) => each_address(*family, host, *port, |peer| {
+            let any = if peer.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+            let port = Box::new(UdpPort::open(SocketAddr::new(any, 0))?);
+            // So that the kernel tells when nobody listens there.
+            port.socket().connect(peer)?;
+            let socket = port.socket().try_clone()?.into();
+            let fragmenter = Fragmenter::new(DATAGRAM, first_sequence);
+            Ok((socket, Io::Datagrams { fragmenter, port, peer, blocked: false }))
         }),
     }
 }

@@ -22,7 +22,6 @@ pub enum SessionEvent {
 }
 
 /// A connection to a forwarder and what is needed to make it again.
-#[derive(Debug)]
 pub struct Session {
     uri: FaceUri,
     key: usize,
@@ -30,7 +29,8 @@ pub struct Session {
     pause: Span,
     retry: Time,
     rng: Rng,
-    event: Option<SessionEvent>,
+    /// Why the connection was lost, until that is told.
+    lost: Option<io::Error>,
 }
 
 impl Session {
@@ -42,7 +42,7 @@ impl Session {
         let mut rng = Rng::derive(seed, &[key as u64]);
         let link = Link::connect(&uri, waiter, key, u64::from(rng.bits()))?;
         let (pause, retry) = (FIRST_PAUSE, Time::NEVER);
-        Ok(Session { uri, key, link: Some(link), pause, retry, rng, event: None })
+        Ok(Session { uri, key, link: Some(link), pause, retry, rng, lost: None })
     }
 
     /// Where it leads.
@@ -57,25 +57,27 @@ impl Session {
 
     /// When [`Session::poll`] wants to be called.
     pub fn poll_timeout(&self) -> Time {
-        self.retry
+        if self.lost.is_some() { Time::ZERO } else { self.retry }
     }
 
     /// Tries a lost connection again if it is time, and says what became of the connection since the last call.
     pub fn poll(&mut self, now: Time, waiter: &Waiter) -> Option<SessionEvent> {
-        if self.link.is_none() && self.retry <= now {
-            match Link::connect(&self.uri, waiter, self.key, u64::from(self.rng.bits())) {
-                Ok(link) => {
-                    self.link = Some(link);
-                    (self.pause, self.retry) = (FIRST_PAUSE, Time::NEVER);
-                    self.event = Some(SessionEvent::Reconnected);
-                }
-                Err(_) => {
-                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                    self.retry = now + self.pause;
-                }
+        let lost = self.lost.take();
+        if lost.is_some() || self.link.is_some() || now < self.retry {
+            return lost.map(SessionEvent::Lost);
+        }
+        match Link::connect(&self.uri, waiter, self.key, u64::from(self.rng.bits())) {
+            Ok(link) => {
+                self.link = Some(link);
+                (self.pause, self.retry) = (FIRST_PAUSE, Time::NEVER);
+                Some(SessionEvent::Reconnected)
+            }
+            Err(_) => {
+                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                self.retry = now + self.pause;
+                None
             }
         }
-        self.event.take()
     }
 
     /// Queues a packet; without a connection it is lost.
@@ -113,7 +115,7 @@ impl Session {
         if let Err(error) = result {
             self.link = None;
             self.retry = now + self.pause;
-            self.event = Some(SessionEvent::Lost(error));
+            self.lost = Some(error);
         }
     }
 }
