@@ -1,5 +1,6 @@
 //! What the command line accepts.
 
+use crate::commands::emulate::EmulateArgs;
 use crate::commands::link::LinkArgs;
 use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
@@ -37,6 +38,11 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
+    /// Run a scenario with real processes over emulated links, beside its simulation
+    Emulate(EmulateArgs),
+    /// Play one process of an emulation; told what to do on standard input
+    #[command(hide = true)]
+    EmulationRole,
     /// Emulate a link between processes on this machine: rate, delay, queue and loss over UDP
     Link(LinkArgs),
     /// Publish a file as a named object

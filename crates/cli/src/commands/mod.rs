@@ -3,6 +3,7 @@
 mod bench;
 mod bench_get;
 mod completions;
+pub mod emulate;
 mod explain;
 mod fwd;
 mod get;
@@ -25,6 +26,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
         Command::Papers(args) => papers::run(&args),
+        Command::Emulate(args) => emulate::run(&args),
+        Command::EmulationRole => ndnweir_net::roles::run().map_err(Failure::work),
         Command::Link(args) => link::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -97,7 +97,7 @@ fn repeat(args: &SimArgs, schemes: &[Scheme]) -> Repeat {
 }
 
 /// A word as a shell reads it.
-fn quote(word: &str) -> String {
+pub(super) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.into(),

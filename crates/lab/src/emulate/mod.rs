@@ -5,10 +5,12 @@
 //! failures. All processes record what they see with times of one clock, and the records are then replayed into the
 //! same collector that observes simulations.
 
+mod agreement;
 mod plan;
 mod processes;
 mod replay;
 
+pub use agreement::{Agreement, Pair, agreement, table};
 pub use plan::{check, comparable};
 
 use crate::experiment::describe;

@@ -1,0 +1,147 @@
+//! `ndnweir emulate`.
+
+use super::sim::{load, quote};
+use super::{print, print_json};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Bar;
+use clap::Args;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_lab::emulate::{self, Emulation, agreement, table};
+use ndnweir_lab::experiment::{self, Experiment, Progress};
+use ndnweir_lab::report;
+use ndnweir_lab::results::{self, Keep, Repeat, Run};
+use ndnweir_lab::scenario::Scenario;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir emulate dumbbell --scheme pcon --set run.duration=20s
+  ndnweir emulate two-paths --scheme pcon,bic --seeds 3 --json
+  ndnweir emulate my-scenario.toml --out results/mine-emulated
+
+Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
+this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
+sizes that the real packets have.")]
+pub struct EmulateArgs {
+    /// A scenario's name (see `ndnweir list`), or a scenario or topology file
+    scenario: String,
+    /// Schemes to run, separated by commas, or "all"; the default is the scenario's own list
+    #[arg(long, short, value_delimiter = ',', value_name = "NAME")]
+    scheme: Vec<String>,
+    /// How many seeds to run, one after the other
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// The first seed
+    #[arg(long, default_value_t = 1, value_name = "SEED")]
+    seed: u64,
+    /// Change the scenario, e.g. run.duration=20s; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Folder for the report, summary and series [default: results/SCENARIO-emulated]
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document on standard output instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What an emulated run is called beside the simulated one.
+fn emulated(scheme: &str) -> String {
+    format!("{scheme} emulated")
+}
+
+pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
+    let scenario = load(&args.scenario, &args.overrides)?;
+    let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
+    emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.scenario)))?;
+    let scenario = emulate::comparable(&scenario);
+    experiment::network(&scenario).check().map_err(Failure::input)?;
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => Path::new("results").join(format!("{}-emulated", scenario.name)),
+    };
+    results::may_write(&out).map_err(Failure::input)?;
+    let stop = interrupt::watch()?;
+    let seeds: Vec<u64> = (0..u64::from(args.seeds)).map(|i| args.seed.wrapping_add(i)).collect();
+    let bar = Bar::new(schemes.len() * seeds.len());
+    let runs = emulate_all(&scenario, &schemes, &seeds, &bar, stop);
+    bar.done();
+    let runs = runs?;
+    if runs.is_empty() {
+        return Err(Failure::Work("interrupted before any run was complete".into()));
+    }
+    let partial = runs.len() < schemes.len() * seeds.len();
+    let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
+    let simulated = experiment.run(&experiment::Silent, &AtomicBool::new(false)).map_err(Failure::work)?;
+    let rows = agreement(&simulated.runs, &runs);
+    let mut comparison = simulated;
+    comparison.runs.extend(runs.into_iter().map(|run| Run { scheme: emulated(&run.scheme), ..run }));
+    comparison.partial |= partial;
+    comparison.repeat = repeat(args, &experiment.schemes);
+    report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
+    if args.json {
+        let document = comparison.to_json();
+        let document: serde_json::Value = serde_json::from_str(&document).map_err(Failure::work)?;
+        print_json(&json!({ "agreement": rows, "comparison": document }))?;
+    } else {
+        print(&format!(
+            "{}\n{}\nreport: {}\n",
+            results::table(&comparison),
+            table(&rows),
+            out.join("report.html").display()
+        ))?;
+    }
+    match partial {
+        true => Err(Failure::Work(format!("interrupted; {} holds the runs that were complete", out.display()))),
+        false => Ok(()),
+    }
+}
+
+fn emulate_all(
+    scenario: &Scenario,
+    schemes: &[Scheme],
+    seeds: &[u64],
+    bar: &Bar,
+    stop: &AtomicBool,
+) -> Result<Vec<Run>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::work)?;
+    let mut runs = Vec::new();
+    for scheme in schemes {
+        for seed in seeds {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(runs);
+            }
+            let folder = tempfile::Builder::new().prefix("ndnweir-").tempdir().map_err(Failure::work)?;
+            let emulation = Emulation {
+                scenario: scenario.clone(),
+                program: (program.clone(), vec!["emulation-role".into()]),
+                folder: folder.path().to_owned(),
+            };
+            let number = runs.len();
+            let mut progress = |fraction| bar.advanced(number, fraction);
+            match emulation.run(scheme, *seed, stop, &mut progress).map_err(Failure::work)? {
+                Some(run) => runs.push(run),
+                None => return Ok(runs),
+            }
+            bar.advanced(number, 1.0);
+        }
+    }
+    Ok(runs)
+}
+
+/// The command that does the same again.
+fn repeat(args: &EmulateArgs, schemes: &[Scheme]) -> Repeat {
+    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
+    let mut words = vec!["ndnweir".to_string(), "emulate".into(), quote(&args.scenario)];
+    words.extend(["--scheme".into(), quote(&names.join(","))]);
+    words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
+    for change in &args.overrides {
+        words.extend(["--set".into(), quote(change)]);
+    }
+    let notes = vec!["Emulated runs depend on this machine: they come out alike, not the same".into()];
+    Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes }
+}
