@@ -43,7 +43,7 @@ pub enum Command {
     /// Play one process of an emulation; told what to do on standard input
     #[command(hide = true)]
     EmulationRole,
-    /// Emulate a link between processes on this machine: rate, delay, queue and loss over UDP
+    /// Emulate a link between processes on this machine
     Link(LinkArgs),
     /// Publish a file as a named object
     Put(PutArgs),
