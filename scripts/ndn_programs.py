@@ -129,19 +129,18 @@ class Lab:
             raise Failed(f"ndnweir {words}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def forwarder(self, kind, cache=True):
-        """Starts ours (`ndnweir`) or ndnd's (`ndnd`)."""
+    def forwarder(self, kind, routes=()):
+        """Starts ours (`ndnweir`), with routes such as /a=unix:///b.sock, or ndnd's (`ndnd`)."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
             words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}"]
-            words += [] if cache else ["--cs", "0"]
+            words += [word for route in routes for word in ("--route", route)]
         else:
             config = self.folder / f"{self.made}.yml"
             config.write_text(
                 f"faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {udp} }}\n"
                 f"  tcp: {{ enabled: true, port_unicast: {tcp} }}\n  websocket: {{ enabled: false }}\n"
                 f"  unix: {{ enabled: true, socket_path: {unix} }}\n"
-                f"tables:\n  content_store: {{ admit: {str(cache).lower()}, serve: {str(cache).lower()} }}\n"
             )
             words = [self.peers / "ndnd", "fw", "run", config]
         program = self.start(f"{kind}-fwd", words)
