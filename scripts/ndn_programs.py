@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 30.0  # seconds for a server to be ready
 
 
@@ -177,7 +178,7 @@ class Lab:
             "ndnweir": [self.ndnweir, "get", name, "-o", file, "--json"],
             "ndnd": [self.peers / "ndnd", "cat", name],
             "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix],
-            "python-ndn": [self.peers / "python/bin/python", Path(__file__).resolve().parent.parent / "tests/interop/python-ndn/get.py", name, file],
+            "python-ndn": [self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/get.py", name, file],
         }[kind]
         file.unlink(missing_ok=True)
         program = self.start(f"{kind}-get", words, env=env)
@@ -229,8 +230,9 @@ def fetched(program, seconds, original, copy):
 
 def peers_folder(given):
     """Where the peers are, after scripts/peers has seen to it that they are there."""
-    folder = given or Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "peers"
-    subprocess.run([Path(__file__).resolve().parent / "peers", folder.resolve()], check=True)
+    folder = given or ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "peers"
+    if subprocess.run([ROOT / "scripts/peers", folder.resolve()]).returncode:
+        raise Failed("the other implementations cannot be had")
     return folder
 
 
