@@ -130,12 +130,11 @@ class Lab:
             raise Failed(f"ndnweir {words}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def forwarder(self, kind, routes=()):
-        """Starts ours (`ndnweir`), with routes such as /a=unix:///b.sock, or ndnd's (`ndnd`)."""
+    def forwarder(self, kind, flags=()):
+        """Starts ours (`ndnweir`), which takes flags, or ndnd's (`ndnd`)."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
-            words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}"]
-            words += [word for route in routes for word in ("--route", route)]
+            words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}", *flags]
         else:
             config = self.folder / f"{self.made}.yml"
             config.write_text(
