@@ -326,7 +326,7 @@ pub struct FwdArgs {
     /// TCP address to listen on; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     pub tcp: Vec<String>,
-    /// The scheme in force (see `ndnweir list`), or "plain"
+    /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
     /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
