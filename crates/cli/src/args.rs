@@ -240,6 +240,10 @@ pub struct FetchArgs {
     /// Spread the window over the round trip, so many times as fast; 0 sends all it allows at once
     #[arg(long, default_value_t = 1.25, value_name = "GAIN")]
     pub pace: f64,
+    /// Largest share of lost segments that a window law takes for noise while round trips show no queue; 0 takes every
+    /// loss for congestion, as published
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    pub noise: f64,
     /// Wait for timeouts even when later Interests were answered: for several paths of different length
     #[arg(long)]
     pub no_loss_detection: bool,

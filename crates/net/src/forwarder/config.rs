@@ -133,10 +133,10 @@ fn plain() -> Scheme {
 
 /// The default: best-route, and every Data marked that met more than 5 ms of queue on its hop, wherever that queue is.
 ///
-/// HbHCM's measurement with its `target` also as `immediate`: chosen by measurement, see docs/default-scheme.md. That
-/// the least delay counts for a minute only is ours; a path that becomes longer would be marked for ever.
+/// HbHCM's measurement with its `target` also as `immediate`: chosen by measurement, see docs/default-scheme.md. The least
+/// delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
 fn measured() -> Scheme {
-    let meter = serde_json::json!({ "name": "hbhcm", "immediate": "5ms", "base_window": "60s", "plain_ends": false });
+    let meter = serde_json::json!({ "name": "hbhcm", "immediate": "5ms", "base_window": "10s", "plain_ends": false });
     // The test below resolves it.
     Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
         .unwrap_or_else(|_| unreachable!("the default composition resolves"))
