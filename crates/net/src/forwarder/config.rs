@@ -131,12 +131,12 @@ fn plain() -> Scheme {
     Scheme::resolve("plain", &serde_json::json!({})).unwrap_or_else(|_| unreachable!("the empty composition resolves"))
 }
 
-/// The default: best-route, and every Data marked that met more than 5 ms of queue on its hop, wherever that queue is.
+/// The default: best-route, and Data marked once 5 ms or more of queue last on their hop, wherever that queue is.
 ///
-/// HbHCM's measurement with its `target` also as `immediate`: chosen by measurement, see docs/default-scheme.md. The least
-/// delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
+/// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
+/// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
 fn measured() -> Scheme {
-    let meter = serde_json::json!({ "name": "hbhcm", "immediate": "5ms", "base_window": "10s", "plain_ends": false });
+    let meter = serde_json::json!({ "name": "hbhcm", "interval": "10ms", "base_window": "10s", "plain_ends": false });
     // The test below resolves it.
     Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
         .unwrap_or_else(|_| unreachable!("the default composition resolves"))
