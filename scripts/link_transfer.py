@@ -166,11 +166,12 @@ HEAD = (
 def check(binary, options):
     """One short run of each case with the defaults: whole, identical and without a flood of repeated Interests.
 
-    Nothing here depends on how fast the machine is. A lost fragment loses its Data: of six, about 6 % at 1 % loss."""
+    Nothing here depends on how fast the machine is."""
     wrong = 0
     for name, case in CASES.items():
         result = run(binary, case | {"bytes": 4_000_000}, ("default", "default"), options, 1)
-        most = 0.4 if "loss" in case or "queue" in case else 0.25
+        # A short fetch is mostly slow start, worse where two begin at once; a flood is 80 % and more.
+        most = 0.5 if case.keys() & {"loss", "queue", "flows"} else 0.25
         wrong += result["retransmissions"] > most
         print(f"{name}: {100 * result['retransmissions']:.1f} % retransmitted, at most {100 * most:.0f} % wanted", flush=True)
     sys.exit(1 if wrong else 0)
