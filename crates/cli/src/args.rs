@@ -246,6 +246,10 @@ pub struct FetchArgs {
     /// Spread the window over the round trip, so many times as fast; 0 sends all it allows at once
     #[arg(long, default_value_t = 1.25, value_name = "GAIN")]
     pub pace: f64,
+    /// Largest share of lost segments that a window law takes for noise while round trips show no queue; 0 takes every
+    /// loss for congestion, as published
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    pub noise: f64,
     /// Wait for timeouts even when later Interests were answered: for several paths of different length
     #[arg(long)]
     pub no_loss_detection: bool,
@@ -332,7 +336,7 @@ pub struct FwdArgs {
     /// TCP address to listen on; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     pub tcp: Vec<String>,
-    /// The scheme in force (see `ndnweir list`), or "plain"
+    /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
     /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated

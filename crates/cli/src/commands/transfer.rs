@@ -61,6 +61,9 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     if !(args.pace == 0.0 || (0.1..=100.0).contains(&args.pace)) {
         return Err(Failure::Input(format!("--pace {}: give a factor from 0.1 to 100, or 0 for no pacing", args.pace)));
     }
+    if !(0.0..=1.0).contains(&args.noise) {
+        return Err(Failure::Input(format!("--noise {}: give a share from 0 to 1", args.noise)));
+    }
     let fetcher = FetcherConfig {
         seed: seed(),
         lifetime: span("--lifetime", &args.lifetime)?,
@@ -70,7 +73,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     };
     Ok(DownloadConfig {
         name,
-        scheme: scheme(&args.scheme, &args.overrides)?,
+        scheme: scheme(&args.scheme, args.noise, &args.overrides)?,
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
         patience: span("--timeout", &args.timeout)?,
         fetcher,
@@ -84,13 +87,19 @@ fn timer() -> Value {
 }
 
 /// The scheme called `name`, with parameters of its consumer changed.
-fn scheme(name: &str, overrides: &[String]) -> Result<Scheme, Failure> {
+fn scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, Failure> {
     let base = Scheme::named(name).map_err(Failure::input)?;
     let mut consumer = json!({});
     let part = base.part(Family::Consumer);
     let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
-    if info.is_some_and(|info| (info.defaults)().get("timer").is_some()) {
+    let defaults = info.map_or(Value::Null, |info| (info.defaults)());
+    if defaults.get("timer").is_some() {
         consumer["timer"] = timer();
+    }
+    if let Some(reaction) = defaults.get("reaction") {
+        // A table that is given in part takes the rest from ndnSIM's law, not from this one's.
+        consumer["reaction"] = part.params.get("reaction").unwrap_or(reaction).clone();
+        consumer["reaction"]["noise"] = json!(noise);
     }
     for text in overrides {
         let form =

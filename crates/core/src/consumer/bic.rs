@@ -288,5 +288,7 @@ mod tests {
         assert!(check(Params { ssthresh: 1e9, ..Params::default() }).contains("ssthresh"));
         let reaction = Reaction { recovery: -1.0, ..Reaction::default() };
         assert!(check(Params { reaction, ..Params::default() }).contains("recovery"));
+        let reaction = Reaction { noise: 1.5, ..Reaction::default() };
+        assert!(check(Params { reaction, ..Params::default() }).contains("noise"));
     }
 }

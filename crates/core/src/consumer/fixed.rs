@@ -65,6 +65,7 @@ impl Component for Fixed {
             nacks: React::Never,
             recovery: 0.0,
             gate: Gate::Below,
+            noise: 0.0,
         };
         Windowed::new(Law(params.window), reaction, params.timer).announcing(env)
     }

@@ -138,7 +138,14 @@ impl Component for NdnSieve {
             Timeouts::Retransmit => React::Never,
             Timeouts::Decrement | Timeouts::Halve => React::OncePerWindow,
         };
-        let reaction = Reaction { marks: React::Always, losses, nacks: React::Never, recovery: 0.0, gate: Gate::Below };
+        let reaction = Reaction {
+            marks: React::Always,
+            losses,
+            nacks: React::Never,
+            recovery: 0.0,
+            gate: Gate::Below,
+            noise: 0.0,
+        };
         Windowed::new(law, reaction, params.timer)
     }
 }

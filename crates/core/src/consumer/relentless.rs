@@ -81,7 +81,8 @@ impl Component for Relentless {
         let window = Window::new(params.initial_window, params.floor);
         let law = Law { window, ssthresh: MAX_WINDOW, step: params.step };
         let always = React::Always;
-        let reaction = Reaction { marks: always, losses: always, nacks: always, recovery: 0.0, gate: Gate::Below };
+        let reaction =
+            Reaction { marks: always, losses: always, nacks: always, recovery: 0.0, gate: Gate::Below, noise: 0.0 };
         Windowed::new(law, reaction, params.timer)
     }
 }

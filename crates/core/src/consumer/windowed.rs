@@ -9,6 +9,7 @@ use crate::ctx::Ctx;
 use crate::fields::{Field, Fields, Slot, window_to_field};
 use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
+use crate::shared::noise::Noise;
 use crate::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,9 @@ pub struct Reaction {
     pub recovery: f64,
     /// When one more Interest may go out.
     pub gate: Gate,
+    /// The largest share of lost segments that is taken for noise of the path while round trips show no queue, and then
+    /// not reacted to; 0, as in every source, takes every loss for congestion. Ours, see [`Noise`].
+    pub noise: f64,
 }
 
 impl Default for Reaction {
@@ -122,6 +126,7 @@ impl Default for Reaction {
             nacks: React::Never,
             recovery: 0.5,
             gate: Gate::Below,
+            noise: 0.0,
         }
     }
 }
@@ -132,7 +137,8 @@ impl Reaction {
     /// # Errors
     /// As [`check_window`].
     pub fn check(&self) -> Result<(), String> {
-        check_number("reaction.recovery", self.recovery, 0.0, 1e6)
+        check_number("reaction.recovery", self.recovery, 0.0, 1e6)?;
+        check_number("reaction.noise", self.noise, 0.0, 1.0)
     }
 
     /// The PCON authors' 2016 consumer: every mark, other signals once per window.
@@ -143,6 +149,7 @@ impl Reaction {
             nacks: React::OncePerWindow,
             recovery: 0.0,
             gate: Gate::UpTo,
+            noise: 0.0,
         }
     }
 }
@@ -158,6 +165,7 @@ pub struct Windowed<L> {
     reaction: Reaction,
     timer: Timer,
     guard: WindowGuard,
+    noise: Noise,
     decreases: u64,
     startup: Option<Pairing>,
     announced: Option<Slot>,
@@ -167,7 +175,8 @@ impl<L: WindowLaw> Windowed<L> {
     /// Combines the parts.
     pub fn new(law: L, reaction: Reaction, timer: Timer) -> Windowed<L> {
         let guard = WindowGuard::new(reaction.recovery);
-        Windowed { law, reaction, timer, guard, decreases: 0, startup: None, announced: None }
+        let noise = Noise::new(reaction.noise);
+        Windowed { law, reaction, timer, guard, noise, decreases: 0, startup: None, announced: None }
     }
 
     /// Announces the window if the run carries it.
@@ -204,6 +213,7 @@ impl<L: WindowLaw> Windowed<L> {
 
 impl<L: WindowLaw> Consumer for Windowed<L> {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.noise.on_data(event.rtt);
         if event.mark > 0 {
             self.react(self.reaction.marks, Cause::Mark, &event.flight, ctx);
         } else {
@@ -217,6 +227,7 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         let (how, cause) = match event.kind {
+            Congestion::Loss if self.noise.on_loss() => return,
             Congestion::Timeout | Congestion::Loss => (self.reaction.losses, Cause::Loss),
             Congestion::Nack { reason, .. } if reason != NackReason::Congestion => return,
             Congestion::Nack { marked: true, .. } => (self.reaction.nacks, Cause::Mark),

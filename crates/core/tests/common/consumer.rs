@@ -201,6 +201,9 @@ pub fn standard_workload() -> Vec<Op> {
     data(&mut ops, 100, ms(1), ms(40));
     // A burst of NACKs takes a rate to its floor.
     ops.extend([Op::Fail(Congestion::Nack { reason: NackReason::Congestion, marked: false }); 20]);
+    data(&mut ops, 200, ms(1), ms(40));
+    // A loss without a queue.
+    ops.push(Op::Fail(Congestion::Loss));
     data(&mut ops, 20, ms(1), ms(40));
     ops
 }

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""NDN transfers over `ndnweir link`: put - forwarder - link - forwarder - get, on one machine.
+
+The link's queue is drop-tail and below NDN: faces have no rate, so only a measured hop delay or losses tell of it.
+
+    scripts/link_transfer.py target/release/ndnweir --runs 5 --schemes plain/bic,hbhcm/aimd-ye --cases 100,20,100-loss
+    scripts/link_transfer.py target/release/ndnweir --check
+"""
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FAST = {"rate": "100Mbps", "delay": "10ms", "bytes": 30_000_000}
+SLOW = {"rate": "20Mbps", "delay": "20ms", "bytes": 10_000_000}
+CASES = {
+    "100": FAST,
+    "20": SLOW,
+    "100-loss": FAST | {"loss": 0.01},
+    "20-loss": SLOW | {"loss": 0.01},
+    "100-two": FAST | {"flows": 2},
+    "20-two": SLOW | {"flows": 2},
+    "100-shallow": FAST | {"queue": "20 packets"},
+}
+FIELDS = ("payload_share", "wire_share", "retransmissions", "queue_ms", "dropped", "jain", "marks", "rtt_ms", "load")
+
+
+def bits_per_second(text):
+    number, unit = re.fullmatch(r"([\d.]+)([kMG]?)bps", text).groups()
+    return float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[unit]
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        return udp.getsockname()[1]
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
+
+
+class Bench:
+    """The processes of one run, ended in the order opposite to that of their start."""
+
+    def __init__(self, binary, folder, stack):
+        self.binary, self.folder, self.stack = binary, pathlib.Path(folder), stack
+
+    def start(self, *command, **options):
+        process = subprocess.Popen([self.binary, *command], **options)
+        self.stack.callback(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def forwarder(self, side, scheme, port, link_port, prefixes, options):
+        """A forwarder whose face to the link is configured, so that its neighbour's congestion fields count."""
+        path = self.folder / f"{side}.toml"
+        uri = f"udp4://127.0.0.1:{link_port}"
+        routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for prefix in prefixes)
+        path.write_text(
+            f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["127.0.0.1:{port}"]\n'
+            f'[[face]]\nuri = "{uri}"\n{options}\n{routes}'
+        )
+        log = open(self.folder / f"{side}.log", "w")
+        self.stack.callback(log.close)
+        self.start("fwd", "--config", str(path), stderr=log)
+        deadline = time.monotonic() + 30
+        while not (self.folder / f"{side}.sock").exists():
+            if time.monotonic() > deadline:
+                sys.exit((self.folder / f"{side}.log").read_text() or "the forwarder did not start")
+            time.sleep(0.02)
+
+    def client(self, side):
+        return os.environ | {"NDN_CLIENT_TRANSPORT": f"unix://{self.folder}/{side}.sock"}
+
+
+def run(binary, case, scheme, options, seed):
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        bench = Bench(binary, folder, stack)
+        ports = (free_port(), free_port())
+        command = ["link", "--json", "--rate", case["rate"], "--delay", case["delay"], "--queue", case.get("queue", "1BDP")]
+        command += ["--loss", str(case.get("loss", 0)), "--seed", str(seed)]
+        command += ["--a", f"127.0.0.1:{ports[0]}", "--b", f"127.0.0.1:{ports[1]}"]
+        link = bench.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        link_ports = re.findall(r"127\.0\.0\.1:(\d+)", link.stderr.readline())
+        toml = options.fwd.get(scheme[0], "" if scheme[0] == "default" else f'scheme = "{scheme[0]}"')
+        bench.forwarder("a", toml, ports[0], link_ports[0], [], options.face)
+        bench.forwarder("b", toml, ports[1], link_ports[1], ["/data"], options.face)
+        flows = case.get("flows", 1)
+        names, digests = [], []
+        for flow in range(flows):
+            content = random.Random(seed * 100 + flow).randbytes(case["bytes"])
+            (bench.folder / f"in{flow}").write_bytes(content)
+            digests.append(hashlib.sha256(content).digest())
+            names.append(f"/data/{flow}/v=1")
+            bench.start("put", str(bench.folder / f"in{flow}"), names[-1], "--quiet", *options.put, env=bench.client("a"))
+        time.sleep(options.settle)
+        consumer = [] if scheme[1] == "default" else ["--scheme", scheme[1]]
+        fetches = []
+        for flow, name in enumerate(names):
+            command = ["get", name, "-o", str(bench.folder / f"out{flow}"), "--json", "--quiet", "--timeout", "30s"]
+            command += consumer + options.get.get(scheme[1], []) + options.all_get
+            fetches.append(bench.start(*command, stdout=subprocess.PIPE, text=True, env=bench.client("b")))
+        load = os.getloadavg()[0]
+        results = [json.loads(fetch.communicate(timeout=600)[0]) for fetch in fetches]
+        link.send_signal(signal.SIGINT)
+        forth = json.loads(link.communicate(timeout=30)[0])["directions"][0]
+        for flow, digest in enumerate(digests):
+            if hashlib.sha256((bench.folder / f"out{flow}").read_bytes()).digest() != digest:
+                sys.exit(f"{scheme}: the file of flow {flow} is not what was put")
+    rate = bits_per_second(case["rate"])
+    seconds = max(result["duration_s"] for result in results)
+    interests = sum(result["interests"] for result in results)
+    return {
+        "payload_share": sum(result["bytes"] for result in results) * 8 / seconds / rate,
+        "wire_share": forth["bits"] / seconds / rate,
+        "retransmissions": sum(result["retransmissions"] for result in results) / interests,
+        "queue_ms": forth["mean_queue_ms"],
+        "dropped": forth["dropped"],
+        "lost": forth["lost"],
+        "jain": jain([result["goodput_mbps"] for result in results]),
+        "marks": sum(result["marks"] for result in results),
+        "decreases": sum(result["decreases"] for result in results),
+        "rtt_ms": statistics.mean(result["rtt_ms"]["p50"] for result in results),
+        "false_losses": sum(result["false_losses"] for result in results),
+        "timeouts": sum(result["timeouts"] for result in results),
+        "load": load,
+    }
+
+
+def row(case, scheme, runs):
+    middle = {key: statistics.median(each[key] for each in runs) for key in runs[0]}
+    spread = "-".join(f"{100 * limit(each['payload_share'] for each in runs):.1f}" for limit in (min, max))
+    return (
+        f"| {case} | {scheme} | {100 * middle['payload_share']:.1f} ({spread}) | {100 * middle['wire_share']:.1f} |"
+        f" {100 * middle['retransmissions']:.2f} | {middle['queue_ms']:.1f} | {middle['dropped']:.0f} |"
+        f" {middle['jain']:.3f} | {middle['marks']:.0f} | {middle['decreases']:.0f} | {middle['load']:.0f} |"
+    )
+
+
+HEAD = (
+    "| case | fwd/get | payload % (least-most) | wire % | retransmitted % | queue ms | dropped | Jain | marks | cuts | load |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def check(binary, options):
+    """One short run of each case with the defaults: whole, identical and without a flood of repeated Interests.
+
+    Nothing here depends on how fast the machine is."""
+    wrong = 0
+    for name, case in CASES.items():
+        result = run(binary, case | {"bytes": 4_000_000}, ("default", "default"), options, 1)
+        # A short fetch is mostly slow start, worse where two begin at once; a flood is 80 % and more.
+        most = 0.5 if case.keys() & {"loss", "queue", "flows"} else 0.25
+        wrong += result["retransmissions"] > most
+        print(f"{name}: {100 * result['retransmissions']:.1f} % retransmitted, at most {100 * most:.0f} % wanted", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+def pairs(texts, what):
+    """NAME=TEXT options as a dictionary."""
+    found = {}
+    for text in texts:
+        name, sign, rest = text.partition("=")
+        if not sign:
+            sys.exit(f"{what} {text}: write NAME=…")
+        found[name] = rest
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ndnweir", help="the binary")
+    parser.add_argument("--cases", default=",".join(CASES), help="which of " + ", ".join(CASES))
+    parser.add_argument("--schemes", default="default/default", help="pairs FWD/GET, e.g. plain/bic,hbhcm/hbhcm")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--fwd", action="append", default=[], help="NAME=TOML line that FWD stands for")
+    parser.add_argument("--get", action="append", default=[], help="NAME=options of get beside --scheme NAME")
+    parser.add_argument("--all-get", default="", help="options of every get")
+    parser.add_argument("--put", default="", help="options of put, e.g. '--chunk 1200'")
+    parser.add_argument("--face", default="", help="TOML lines of the face to the link, e.g. 'mtu = 9000'")
+    parser.add_argument("--bytes", type=int, help="size of each file instead of the case's")
+    parser.add_argument("--settle", type=float, default=0.5, help="seconds between put and get")
+    parser.add_argument("--check", action="store_true", help="one short run of each case; fails if something is wrong")
+    parser.add_argument("--out", help="where the JSON goes")
+    options = parser.parse_args()
+    options.fwd = pairs(options.fwd, "--fwd")
+    options.get = {name: text.split() for name, text in pairs(options.get, "--get").items()}
+    options.put, options.all_get = options.put.split(), options.all_get.split()
+    if options.check:
+        check(options.ndnweir, options)
+    document = []
+    print(HEAD, flush=True)
+    for name in options.cases.split(","):
+        case = CASES[name] | ({"bytes": options.bytes} if options.bytes else {})
+        for scheme in options.schemes.split(","):
+            runs = [run(options.ndnweir, case, scheme.split("/"), options, seed + 1) for seed in range(options.runs)]
+            document += [{"case": name, "scheme": scheme, "seed": seed + 1, **each} for seed, each in enumerate(runs)]
+            print(row(name, scheme, runs), flush=True)
+    if options.out:
+        pathlib.Path(options.out).write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
