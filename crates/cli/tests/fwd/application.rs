@@ -91,6 +91,12 @@ impl App {
         }
     }
 
+    /// Sends a command as it is: the code of the answer.
+    pub fn command(&mut self, interest: &[u8]) -> u32 {
+        self.stream.write_all(interest).unwrap();
+        ControlResponse::decode(&self.answer().unwrap()).unwrap().code
+    }
+
     /// Fetches an object of known length.
     pub fn fetch(&mut self, name: &str, len: usize) -> Vec<u8> {
         let count = len.div_ceil(SEGMENT);

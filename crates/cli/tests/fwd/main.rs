@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 mod application;
+mod faults;
+mod interruptions;
 mod process;
 
 use application::{App, object, producer};

@@ -464,6 +464,33 @@ cost = 10
         assert_eq!((config.udp.len(), config.faces.len(), config.routes.len()), (2, 1, 1));
     }
 
+    /// Lines such as `#rate = ...` are settings that are commented out, `# Text` is text.
+    #[test]
+    fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() {
+        let example = include_str!("../../../../packaging/fwd.toml");
+        let mut config = Config::read("fwd.toml", example).unwrap();
+        config.complete().unwrap();
+        let usual = Config::default();
+        assert_eq!((config.cache, config.pit, config.memory), (usual.cache, usual.pit, usual.memory));
+        assert_eq!((config.udp.len(), config.faces.len(), config.metrics), (2, 0, None));
+        let key = tempfile::NamedTempFile::new().unwrap();
+        let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
+        std::fs::write(key.path(), pem).unwrap();
+        let all = example
+            .replace("scheme = \"plain\"\n", "")
+            .replace("/etc/ndnweir/operator.pub", key.path().to_str().unwrap());
+        let uncommented = |line: &str| match line.strip_prefix('#') {
+            Some(setting) if !setting.starts_with(' ') => setting.to_owned(),
+            _ => line.to_owned(),
+        };
+        let all: Vec<String> = all.lines().map(uncommented).collect();
+        let mut config = Config::read("fwd.toml", &all.join("\n")).unwrap();
+        config.complete().unwrap();
+        assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
+        assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
+        assert_eq!((config.max_peers, config.idle), (usual.max_peers, usual.idle));
+    }
+
     #[test]
     fn a_forwarder_that_listens_nowhere_is_refused() {
         let error = Config::default().complete().unwrap_err().to_string();

@@ -108,6 +108,8 @@ pub struct ForwarderCounters {
     pub payloads: u64,
     /// Bytes that packets and names take now, of [`ForwarderConfig::memory`].
     pub held_bytes: u64,
+    /// Bytes that packets of which fragments are missing take now.
+    pub fragment_bytes: u64,
 }
 
 /// The forwarder.
@@ -194,6 +196,7 @@ impl Forwarder {
             names: self.names.len() as u64,
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
+            fragment_bytes: self.fragment_bytes(),
             ..self.counters
         }
     }
