@@ -91,6 +91,18 @@ impl App {
         }
     }
 
+    /// Waits for an Interest.
+    pub fn asked(&mut self) {
+        crate::process::wait_for("an Interest", || self.next().is_some());
+    }
+
+    /// Sends a Data, asked for or not.
+    pub fn answer_with(&mut self, name: &str, content: &[u8]) {
+        let name: Name = name.parse().unwrap();
+        let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();
+        self.stream.write_all(&data).unwrap();
+    }
+
     /// Sends a command as it is: the code of the answer.
     pub fn command(&mut self, interest: &[u8]) -> u32 {
         self.stream.write_all(interest).unwrap();
@@ -124,7 +136,7 @@ impl App {
         found.into_values().flatten().collect()
     }
 
-    fn register(&mut self, name: &str) {
+    pub fn register(&mut self, name: &str) {
         let parameters = ControlParameters::of_name(name.parse().unwrap());
         let top: Name = "/localhost/nfd".parse().unwrap();
         let command = command_name(top.as_view(), "rib", "register", &parameters);
