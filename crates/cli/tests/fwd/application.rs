@@ -83,12 +83,17 @@ impl App {
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Vec<u8>, Option<NackReason>> {
+    pub fn answer(&mut self) -> Result<Vec<u8>, Option<NackReason>> {
         match self.next() {
             Some((packet, None)) => Ok(DataView::decode(&packet).unwrap().content().to_vec()),
             Some((_, reason)) => Err(reason),
             None => Err(None),
         }
+    }
+
+    /// Sends these bytes.
+    pub fn send(&mut self, packet: &[u8]) {
+        self.stream.write_all(packet).unwrap();
     }
 
     /// Waits for an Interest.
@@ -100,12 +105,12 @@ impl App {
     pub fn answer_with(&mut self, name: &str, content: &[u8]) {
         let name: Name = name.parse().unwrap();
         let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();
-        self.stream.write_all(&data).unwrap();
+        self.send(&data);
     }
 
     /// Sends a command as it is: the code of the answer.
     pub fn command(&mut self, interest: &[u8]) -> u32 {
-        self.stream.write_all(interest).unwrap();
+        self.send(interest);
         ControlResponse::decode(&self.answer().unwrap()).unwrap().code
     }
 

@@ -116,7 +116,7 @@ impl Daemon {
         page.one("expired_total", "counter", "Pending Interests whose lifetime ended.", node.expired);
         page.one("held_interests", "gauge", "Interests that a shaper holds.", node.held);
         self.total_lines(&mut page);
-        page.head("dropped_total", "counter", "Packets dropped before a face's queue, by reason.");
+        page.head("dropped_total", "counter", "Packets dropped outside a face's own queue, by reason.");
         for (reason, value) in [
             ("malformed", here.malformed),
             ("fragment", here.fragments),
