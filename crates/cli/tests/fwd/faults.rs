@@ -143,6 +143,24 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
     wait_for("the PIT to be empty", || App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
 }
 
+/// 24 MB for somebody who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
+#[test]
+fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_good() {
+    let fwd = Fwd::start("--cs 0 --metrics 127.0.0.1:0");
+    let bytes = object(24_000_000);
+    let _producer = producer(&fwd, "/test/object", &bytes);
+    let mut app = App::connect(&fwd);
+    for i in 0..3000 {
+        app.send(&interest(&format!("/test/object/seg={i}"), i + 1));
+    }
+    let dropped = || metric(&fwd, "dropped_total{reason=\"backlog\"}");
+    wait_for("drops", || dropped() > 0);
+    drop(app);
+    wait_for("the face to go", || !fwd.metrics().contains("face=\"258\""));
+    assert!(dropped() > 0, "what ended faces dropped is not forgotten");
+    assert!(App::connect(&fwd).fetch("/test/object", 80_000) == bytes[..80_000]);
+}
+
 /// The same nonce for the same name looks like a loop. Who asks again with another nonce is answered.
 #[test]
 fn an_interest_with_the_nonce_of_somebody_else_s_is_refused_and_another_nonce_is_answered() {

@@ -148,6 +148,17 @@ fn a_peer_that_came_by_itself_stays_when_somebody_names_it() {
 }
 
 #[test]
+fn faces_are_as_permanent_as_they_were_made() {
+    let fwd = Fwd::start("--udp 127.0.0.1:0 --route /a=udp4://127.0.0.1:9");
+    fwd.tool(&["face", "create", "udp4://127.0.0.1:10"]);
+    fwd.tool(&["face", "create", "udp4://127.0.0.1:11", "--persistency", "permanent"]);
+    for (port, expected) in [(9, "permanent"), (10, "persistent"), (11, "permanent")] {
+        let shown = fwd.tool(&["face", "show", &format!("udp4://127.0.0.1:{port}")]);
+        assert!(shown.lines().any(|line| line == format!("persistency        {expected}")), "{port}: {shown}");
+    }
+}
+
+#[test]
 fn metrics_count_what_passed() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(80_000);

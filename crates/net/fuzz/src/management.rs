@@ -1,6 +1,6 @@
 //! What the target of the management does with its input.
 
-#[allow(dead_code, reason = "shared with the tests of the protocol, which use all of it")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "shared with the tests of the protocol, which use all of it")]
 #[path = "../../tests/mgmt/fake.rs"]
 mod fake;
 
