@@ -90,9 +90,23 @@ pub(crate) enum Seen {
     Loop,
 }
 
+/// Who takes the room: each entry counts for the face that it was made for.
+#[derive(Clone, Debug, Default)]
+struct Shares {
+    /// By slot.
+    owners: Vec<FaceId>,
+    /// By face.
+    held: Vec<usize>,
+}
+
+/// A face may hold so many times what is free: alone 7/8 of the table, and there is always room for others. The rule is
+/// the dynamic threshold of Choudhury and Hahne (1998); that it is used for a PIT, and the factor, are ours.
+const SHARE: usize = 7;
+
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Pit {
+    shares: Option<Box<Shares>>,
     entries: Vec<Entry>,
     index: Index,
     wheel: Wheel,
@@ -106,9 +120,24 @@ pub(crate) struct Pit {
     limit: usize,
 }
 
+impl Shares {
+    fn take(&mut self, slot: u32, face: FaceId) {
+        let slot = slot as usize;
+        self.owners.resize(self.owners.len().max(slot + 1), FaceId::NONE);
+        self.held.resize(self.held.len().max(face.index() + 1), 0);
+        self.owners[slot] = face;
+        self.held[face.index()] += 1;
+    }
+
+    fn give_back(&mut self, slot: u32) {
+        self.held[self.owners[slot as usize].index()] -= 1;
+    }
+}
+
 impl Pit {
     pub(crate) fn new(limit: usize, with_fields: bool) -> Pit {
         Pit {
+            shares: None,
             entries: Vec::new(),
             index: Index::new(),
             wheel: Wheel::new(),
@@ -127,9 +156,16 @@ impl Pit {
         self.len
     }
 
-    /// Whether the bound is reached.
-    pub(crate) fn is_full(&self) -> bool {
-        self.len >= self.limit
+    /// From now on no face may take all the room.
+    pub(crate) fn share(&mut self) {
+        self.shares = Some(Box::default());
+    }
+
+    /// Whether there is no room for an Interest from `face`.
+    pub(crate) fn is_full(&self, face: FaceId) -> bool {
+        let Some(free) = self.limit.checked_sub(self.len).filter(|free| *free > 0) else { return true };
+        let Some(shares) = &self.shares else { return false };
+        shares.held.get(face.index()).is_some_and(|held| *held >= free.saturating_mul(SHARE))
     }
 
     /// Makes room in the index so that a vacancy found next can be filled.
@@ -172,6 +208,9 @@ impl Pit {
             }
             self.fields[slot as usize] = packet.fields;
         }
+        if let Some(shares) = &mut self.shares {
+            shares.take(slot, face);
+        }
         self.index.fill(vacant, packet.name, slot);
         self.wheel.set(slot, now + Span::from_millis(u64::from(packet.lifetime_ms)), now);
         self.len += 1;
@@ -184,6 +223,9 @@ impl Pit {
         let Entry { name, spill, .. } = self.entries[slot as usize];
         self.wheel.cancel(slot);
         self.index.remove(name, slot);
+        if let Some(shares) = &mut self.shares {
+            shares.give_back(slot);
+        }
         if spill != NIL {
             let row = &mut self.spills[spill as usize];
             row.ins.clear();
@@ -202,6 +244,9 @@ impl Pit {
         self.wheel.clear();
         self.spills.clear();
         self.free_spills.clear();
+        if let Some(shares) = &mut self.shares {
+            shares.held.clear();
+        }
         self.free = NIL;
         self.len = 0;
     }

@@ -83,12 +83,35 @@ impl App {
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Vec<u8>, Option<NackReason>> {
+    pub fn answer(&mut self) -> Result<Vec<u8>, Option<NackReason>> {
         match self.next() {
             Some((packet, None)) => Ok(DataView::decode(&packet).unwrap().content().to_vec()),
             Some((_, reason)) => Err(reason),
             None => Err(None),
         }
+    }
+
+    /// Sends these bytes.
+    pub fn send(&mut self, packet: &[u8]) {
+        self.stream.write_all(packet).unwrap();
+    }
+
+    /// Waits for an Interest.
+    pub fn asked(&mut self) {
+        crate::process::wait_for("an Interest", || self.next().is_some());
+    }
+
+    /// Sends a Data, asked for or not.
+    pub fn answer_with(&mut self, name: &str, content: &[u8]) {
+        let name: Name = name.parse().unwrap();
+        let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();
+        self.send(&data);
+    }
+
+    /// Sends a command as it is: the code of the answer.
+    pub fn command(&mut self, interest: &[u8]) -> u32 {
+        self.send(interest);
+        ControlResponse::decode(&self.answer().unwrap()).unwrap().code
     }
 
     /// Fetches an object of known length.
@@ -118,7 +141,7 @@ impl App {
         found.into_values().flatten().collect()
     }
 
-    fn register(&mut self, name: &str) {
+    pub fn register(&mut self, name: &str) {
         let parameters = ControlParameters::of_name(name.parse().unwrap());
         let top: Name = "/localhost/nfd".parse().unwrap();
         let command = command_name(top.as_view(), "rib", "register", &parameters);

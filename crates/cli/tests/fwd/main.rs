@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 mod application;
+mod faults;
+mod interruptions;
 mod process;
 
 use application::{App, object, producer};
@@ -143,6 +145,17 @@ fn a_peer_that_came_by_itself_stays_when_somebody_names_it() {
     assert!(line().is_some_and(|line| line.contains("on-demand")), "{:?}", line());
     far.tool(&["face", "create", &peer]);
     assert!(line().is_some_and(|line| line.contains("persistent")), "{:?}", line());
+}
+
+#[test]
+fn faces_are_as_permanent_as_they_were_made() {
+    let fwd = Fwd::start("--udp 127.0.0.1:0 --route /a=udp4://127.0.0.1:9");
+    fwd.tool(&["face", "create", "udp4://127.0.0.1:10"]);
+    fwd.tool(&["face", "create", "udp4://127.0.0.1:11", "--persistency", "permanent"]);
+    for (port, expected) in [(9, "permanent"), (10, "persistent"), (11, "permanent")] {
+        let shown = fwd.tool(&["face", "show", &format!("udp4://127.0.0.1:{port}")]);
+        assert!(shown.lines().any(|line| line == format!("persistency        {expected}")), "{port}: {shown}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -51,6 +51,23 @@ impl Fwd {
         std::fs::write(self.dir.path().join("fwd.toml"), text).unwrap();
     }
 
+    pub fn folder(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The most memory that it had so far, in bytes.
+    pub fn memory(&self) -> u64 {
+        peak_memory(&self.child)
+    }
+
+    /// Ended, and started again in its folder with this configuration.
+    pub fn again_with_config(mut self, text: &str) -> Fwd {
+        self.write_config(text);
+        self.kill();
+        self.restart("--config fwd.toml");
+        self
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.dir.path().join("s")
     }
@@ -59,7 +76,7 @@ impl Fwd {
     pub fn tool(&self, words: &[&str]) -> String {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", self.socket().display()));
-        let output = command.args(words).output().unwrap();
+        let output = command.current_dir(self.folder()).args(words).output().unwrap();
         (String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr)).into_owned()
     }
 
@@ -161,6 +178,46 @@ pub fn refuses(line: &str, words: &[&str]) {
     assert!(text.starts_with("error: "), "{line}: {text}");
     for word in words {
         assert!(text.contains(word), "{line} does not say {word:?}: {text}");
+    }
+}
+
+/// The most memory that a process had so far, in bytes.
+pub fn peak_memory(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// A tool of ours that runs for a while in a forwarder's folder; killed when dropped.
+pub struct Tool(Child);
+
+impl Tool {
+    pub fn start(fwd: &Fwd, line: &str) -> Tool {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", fwd.socket().display()));
+        command.current_dir(fwd.folder()).args(line.split_whitespace());
+        Tool(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Waits for its end: the exit status and what it said.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let mut text = String::new();
+        // It may say more than a pipe holds.
+        self.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        (self.0.wait().unwrap().code(), text)
+    }
+}
+
+impl Drop for Tool {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

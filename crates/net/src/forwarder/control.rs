@@ -29,7 +29,7 @@ impl Daemon {
             local_uri,
             expiration_period: None,
             scope: if link.local { Scope::Local } else { Scope::NonLocal },
-            persistency: if link.on_demand { Persistency::OnDemand } else { Persistency::Persistent },
+            persistency: link.persistency,
             link_type: LinkType::PointToPoint,
             base_congestion_marking_interval: None,
             default_congestion_threshold: None,
@@ -53,7 +53,7 @@ impl Daemon {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
-            (_, FaceUri::Unix(_)) if link.on_demand => (format!("fd://{}", link.id), link.uri.to_string()),
+            (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
     }
@@ -99,9 +99,10 @@ impl Control for Daemon {
         if matches!(request.remote, FaceUri::Unix(_)) {
             return Err(Failure::new(406, "faces to Unix sockets are made by who listens there"));
         }
+        let persistency = request.settings.persistency.unwrap_or(Persistency::Persistent);
         if let Some(id) = self.face_of(&request.remote) {
             // Who may give commands vouches for the neighbour.
-            self.adopt(id);
+            self.adopt(id, persistency);
             return Ok(FaceCreated::Existing(self.links[id.index()].as_ref().map_or(0, |link| link.id)));
         }
         if request.settings.reliability == Some(true) {
@@ -112,7 +113,7 @@ impl Control for Daemon {
             Some(mtu) => mtu.clamp(MIN_MTU, 8800) as usize,
             None => self.config.mtu,
         };
-        let id = self.create(&spec, false).map_err(|e| Failure::new(504, e.to_string()))?;
+        let id = self.create(&spec, persistency).map_err(|e| Failure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {
             self.forwarder.set_mark_kernel_queue(id, false).map_err(|e| Failure::new(500, e))?;
@@ -136,8 +137,8 @@ impl Control for Daemon {
         }
         if let Some(persistency) = settings.persistency {
             let on_demand = persistency == Persistency::OnDemand;
-            self.peers = self.peers + usize::from(on_demand) - usize::from(link.on_demand);
-            link.on_demand = on_demand;
+            self.peers = self.peers + usize::from(on_demand) - usize::from(link.is_on_demand());
+            link.persistency = persistency;
         }
         if let Some(tell) = settings.local_fields {
             self.forwarder.set_tell_incoming(id, tell);

@@ -87,7 +87,7 @@ impl Daemon {
     /// A stream has ended: a face that was configured waits for the next attempt, another one goes.
     pub(super) fn lost(&mut self, now: Time, id: FaceId, why: &dyn std::fmt::Display) {
         let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
-        if link.on_demand {
+        if link.is_on_demand() {
             self.close(now, id, &why.to_string());
             return;
         }

@@ -5,6 +5,7 @@ use super::links::{Link, Transport, uri_of};
 use super::{Daemon, Listener, key};
 use crate::face::stream::Stream;
 use crate::face_uri::FaceUri;
+use crate::mgmt::dataset::Persistency;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Bytes, Time};
 use std::io;
@@ -12,6 +13,8 @@ use std::net::SocketAddr;
 
 /// Batches taken from one socket before the others have their turn.
 const MAX_BATCHES: usize = 4;
+/// Requests that wait for the management.
+const MAX_REQUESTS: usize = 1024;
 
 impl Daemon {
     /// A listener has connections.
@@ -129,7 +132,7 @@ impl Daemon {
         }
         let mut spec = FaceSpec::new(uri_of(true, peer));
         (spec.trust, spec.mtu) = (false, self.config.mtu);
-        match self.add_peer(now, port, peer, &spec, true) {
+        match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
             Ok(id) => self.forwarder.receive(now, id, datagram),
             Err(_) => self.totals.strangers += 1,
         }
@@ -156,7 +159,13 @@ impl Daemon {
                     }
                 }
                 Transport::Management => {
-                    self.requests.extend(self.frames.iter().map(<[u8]>::to_vec));
+                    for frame in self.frames.iter() {
+                        if self.requests.len() < MAX_REQUESTS {
+                            self.requests.push_back(frame.to_vec());
+                        } else {
+                            self.totals.requests += 1;
+                        }
+                    }
                     continue;
                 }
                 Transport::Dialing(_) | Transport::Down { .. } => self.totals.unconnected += 1,

@@ -6,7 +6,7 @@ use crate::face::sockets;
 use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::{FaceUri, IpFamily};
 use crate::mgmt::ControlParameters;
-use crate::mgmt::dataset::FaceEventKind;
+use crate::mgmt::dataset::{FaceEventKind, Persistency};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Time};
@@ -45,8 +45,8 @@ pub(super) struct Link {
     pub(super) id: u64,
     pub(super) uri: FaceUri,
     pub(super) transport: Transport,
-    /// It came by itself and goes when its peer does.
-    pub(super) on_demand: bool,
+    /// One on demand came by itself and goes when its peer does.
+    pub(super) persistency: Persistency,
     pub(super) local: bool,
     /// Whether its peer is known to be this forwarder's owner.
     pub(super) owner: bool,
@@ -57,6 +57,10 @@ pub(super) struct Link {
 }
 
 impl Link {
+    pub(super) fn is_on_demand(&self) -> bool {
+        self.persistency == Persistency::OnDemand
+    }
+
     pub(super) fn is_datagram(&self) -> bool {
         matches!(self.transport, Transport::Udp { .. })
     }
@@ -91,7 +95,7 @@ impl Daemon {
 
     pub(super) fn add_configured(&mut self, spec: &FaceSpec) -> Result<FaceId, RunError> {
         let failed = |error| RunError::Socket { what: format!("face {}", spec.uri), error, remedy: "" };
-        self.create(spec, false).map_err(failed)
+        self.create(spec, Persistency::Permanent).map_err(failed)
     }
 
     pub(super) fn add_configured_route(&mut self, route: &RouteSpec) -> Result<(), ConfigError> {
@@ -109,22 +113,22 @@ impl Daemon {
     }
 
     /// Makes a face to a place that was named.
-    pub(super) fn create(&mut self, spec: &FaceSpec, on_demand: bool) -> io::Result<FaceId> {
+    pub(super) fn create(&mut self, spec: &FaceSpec, persistency: Persistency) -> io::Result<FaceId> {
         let now = self.clock.now();
         match &spec.uri {
             FaceUri::Udp(family, host, port) => {
                 let peer = resolve(*family, host, *port)?;
                 let port = self.port_for(peer)?;
-                self.add_peer(now, port, peer, spec, on_demand)
+                self.add_peer(now, port, peer, spec, persistency)
             }
             FaceUri::Tcp(family, host, port) => {
                 let peer = resolve(*family, host, *port)?;
-                let id = self.add(now, spec, Transport::Down { retry: now }, peer.ip().is_loopback(), on_demand)?;
+                let id = self.add(now, spec, Transport::Down { retry: now }, peer.ip().is_loopback(), persistency)?;
                 self.dial(now, id);
                 Ok(id)
             }
             FaceUri::Unix(_) => {
-                let id = self.add(now, spec, Transport::Down { retry: now }, true, on_demand)?;
+                let id = self.add(now, spec, Transport::Down { retry: now }, true, persistency)?;
                 self.dial(now, id);
                 Ok(id)
             }
@@ -150,24 +154,24 @@ impl Daemon {
         port: usize,
         peer: SocketAddr,
         spec: &FaceSpec,
-        on_demand: bool,
+        persistency: Persistency,
     ) -> io::Result<FaceId> {
         if let Some(&id) = self.by_peer.get(&(port, peer)) {
-            if !on_demand {
-                self.adopt(id);
+            if persistency != Persistency::OnDemand {
+                self.adopt(id, persistency);
             }
             return Ok(id);
         }
-        let id = self.add(now, spec, Transport::Udp { port, peer }, false, on_demand)?;
+        let id = self.add(now, spec, Transport::Udp { port, peer }, false, persistency)?;
         self.by_peer.insert((port, peer), id);
         Ok(id)
     }
 
     /// A peer that came by itself is now one that was named: its face stays, and its congestion fields count.
-    pub(super) fn adopt(&mut self, id: FaceId) {
+    pub(super) fn adopt(&mut self, id: FaceId, persistency: Persistency) {
         let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
-        let Some(link) = link.filter(|link| link.on_demand && link.is_datagram()) else { return };
-        link.on_demand = false;
+        let Some(link) = link.filter(|link| link.is_on_demand() && link.is_datagram()) else { return };
+        link.persistency = persistency;
         self.peers -= 1;
         self.forwarder.set_trust(id, Trust::Neighbour);
     }
@@ -175,7 +179,7 @@ impl Daemon {
     /// Takes in a stream that somebody opened.
     pub(super) fn add_stream(&mut self, now: Time, stream: Stream, uri: FaceUri, local: bool) -> io::Result<FaceId> {
         let spec = FaceSpec { trust: local, ..FaceSpec::new(uri) };
-        let id = self.add(now, &spec, Transport::Stream(StreamLink::new(stream)), local, true)?;
+        let id = self.add(now, &spec, Transport::Stream(StreamLink::new(stream)), local, Persistency::OnDemand)?;
         if let Some(Link { transport: Transport::Stream(stream), .. }) = &self.links[id.index()]
             && let Err(error) = self.poll.sources().add(stream, key::STREAM + id.index())
         {
@@ -191,8 +195,9 @@ impl Daemon {
         spec: &FaceSpec,
         transport: Transport,
         local: bool,
-        on_demand: bool,
+        persistency: Persistency,
     ) -> io::Result<FaceId> {
+        let on_demand = persistency == Persistency::OnDemand;
         if on_demand && self.peers >= self.config.max_peers {
             return Err(io::Error::other("there are as many faces as there may be"));
         }
@@ -229,7 +234,7 @@ impl Daemon {
             id: number,
             uri: spec.uri.clone(),
             transport,
-            on_demand,
+            persistency,
             local,
             owner,
             mtu: datagram.then_some(spec.mtu),
@@ -251,13 +256,16 @@ impl Daemon {
             self.by_peer.remove(&(port, peer));
         }
         self.by_id.remove(&link.id);
-        self.peers -= usize::from(link.on_demand);
+        self.peers -= usize::from(link.is_on_demand());
         self.totals.gone = self.totals.gone.plus(self.forwarder.link_counters(id));
         self.forwarder.remove_face(now, id);
     }
 
     /// Stops waiting for the socket of a stream, before it is closed.
-    pub(super) fn hang_up(&self, transport: &Transport) {
+    pub(super) fn hang_up(&mut self, transport: &Transport) {
+        if let Transport::Stream(stream) = transport {
+            self.totals.backlog += stream.dropped();
+        }
         let removed = match transport {
             Transport::Stream(stream) => self.poll.sources().remove(stream),
             Transport::Dialing(socket) => self.poll.sources().remove(socket),

@@ -4,7 +4,7 @@ use super::config::{ConfigError, FaceSpec, RouteSpec};
 use super::links::{Link, STATIC, Transport};
 use super::{Daemon, RunError};
 use crate::face_uri::FaceUri;
-use crate::mgmt::dataset::FaceEventKind;
+use crate::mgmt::dataset::{FaceEventKind, Persistency};
 use crate::mgmt::{Management, Moment, Requester};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
@@ -12,7 +12,7 @@ use ndnweir_wire::{DataView, InterestView, LpPacketView};
 
 /// Requests and notifications taken at a time, before packets have their turn.
 const MAX_TURNS: usize = 64;
-/// Notifications kept for the management.
+/// What happened to faces is told at once beyond so many: none is lost, for routes end with their faces.
 const MAX_EVENTS: usize = 1024;
 
 impl Daemon {
@@ -22,7 +22,7 @@ impl Daemon {
             return Ok(());
         }
         let spec = FaceSpec::new(FaceUri::Unix("/internal".into()));
-        self.inside = self.add(now, &spec, Transport::Management, true, false)?;
+        self.inside = self.add(now, &spec, Transport::Management, true, Persistency::Permanent)?;
         let prefixes = self.management.as_ref().map(Management::prefixes).unwrap_or_default();
         for prefix in prefixes {
             self.forwarder.add_next_hop(now, prefix.as_view(), self.inside, 0).map_err(ConfigError::new)?;
@@ -62,7 +62,7 @@ impl Daemon {
                 management.handle_timeout(now, daemon);
             }
         });
-        for _ in 0..MAX_TURNS {
+        for _ in 0..MAX_TURNS.max(self.face_events.len().saturating_sub(MAX_EVENTS)) {
             if let Some((kind, face)) = self.face_events.pop_front() {
                 let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
                 // Those who ask later get it from the management.
@@ -79,7 +79,6 @@ impl Daemon {
             self.send_all(now);
         }
         // What is left has its turn after the next packets.
-        self.face_events.truncate(MAX_EVENTS);
         self.next_housekeeping = now;
     }
 
@@ -96,5 +95,81 @@ impl Daemon {
         let from = Requester { face_id: *id, local: *local, owner: *owner };
         let interest = InterestView::decode(packet.fragment.filter(|_| packet.nack.is_none())?).ok()?;
         self.with_management(|management, daemon| management.interest(&interest, from, at, daemon))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forwarder::Config;
+    use crate::mgmt::Control;
+
+    fn daemon(faces: &[&str]) -> (Daemon, tempfile::TempDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config { unix: Some(dir.path().join("s")), ..Config::default() };
+        for uri in faces {
+            let uri: FaceUri = uri.parse().unwrap();
+            config.routes.push(RouteSpec { prefix: "/a".parse().unwrap(), to: uri.clone(), cost: 0 });
+            config.face(uri);
+        }
+        (Daemon::new(config).unwrap(), dir)
+    }
+
+    #[test]
+    fn the_routes_of_a_face_go_with_it_however_much_else_happens_to_faces() {
+        let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9", "udp4://127.0.0.1:10"]);
+        let now = daemon.clock.now();
+        daemon.manage(now);
+        assert_eq!(daemon.management.as_ref().unwrap().rib().len(), 2);
+        let id = daemon.face_of(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
+        for _ in 0..3 * MAX_EVENTS {
+            daemon.note_event(FaceEventKind::Up, id);
+        }
+        daemon.close(now, id, "test");
+        for _ in 0..3 * MAX_EVENTS / MAX_TURNS {
+            daemon.manage(now);
+            assert!(daemon.face_events.len() <= MAX_EVENTS, "{}", daemon.face_events.len());
+        }
+        assert_eq!((daemon.face_events.len(), daemon.management.as_ref().unwrap().rib().len()), (0, 1));
+    }
+
+    #[test]
+    fn what_passed_a_face_is_counted_when_it_is_gone() {
+        let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
+        let now = daemon.clock.now();
+        let id = daemon.face_of(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
+        let interest = ndnweir_wire::InterestBuilder::new("/b".parse::<ndnweir_wire::Name>().unwrap().as_view())
+            .nonce([1, 2, 3, 4])
+            .encode()
+            .unwrap();
+        daemon.forwarder.receive(now, id, &interest);
+        daemon.send_all(now);
+        let before = daemon.status();
+        // It came, and a NACK for want of a route went back.
+        assert_eq!((before.in_interests, before.out_nacks), (1, 1));
+        daemon.close(now, id, "test");
+        assert_eq!(daemon.status(), before_without_face(before));
+    }
+
+    /// Only the tables are smaller.
+    fn before_without_face(before: crate::mgmt::dataset::ForwarderStatus) -> crate::mgmt::dataset::ForwarderStatus {
+        crate::mgmt::dataset::ForwarderStatus { fib_entries: before.fib_entries - 1, ..before }
+    }
+
+    #[test]
+    fn requests_that_the_management_has_no_time_for_are_bounded_and_counted() {
+        let (mut daemon, _dir) = daemon(&[]);
+        let (near, _far) = std::os::unix::net::UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let now = daemon.clock.now();
+        let stream = crate::face::stream::Stream::Unix(near);
+        let id = daemon.add_stream(now, stream, FaceUri::Unix("/x".into()), true).unwrap();
+        for i in 0..5000_u32 {
+            let name: ndnweir_wire::Name = format!("/localhost/nfd/x/y/{i}").parse().unwrap();
+            let interest = ndnweir_wire::InterestBuilder::new(name.as_view()).nonce(i.to_be_bytes()).encode().unwrap();
+            daemon.forwarder.receive(now, id, &interest);
+            daemon.send_all(now);
+        }
+        assert_eq!((daemon.requests.len(), daemon.totals.requests), (1024, 5000 - 1024));
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers for operators, in Prometheus' text format.
 
 use super::Daemon;
+use super::links::{Link, Transport};
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
@@ -17,6 +18,10 @@ pub(super) struct Totals {
     pub(super) gone: LinkCounters,
     /// Packets for streams that were not connected.
     pub(super) unconnected: u64,
+    /// Packets that streams which have ended did not take.
+    pub(super) backlog: u64,
+    /// Requests that the management had no room for.
+    pub(super) requests: u64,
 }
 
 /// Serves the newest text to whoever asks.
@@ -103,6 +108,7 @@ impl Daemon {
         page.one("cs_packets", "gauge", "Packets in the content store.", node.cache);
         page.one("cs_hits_total", "counter", "Interests answered from the content store.", node.hits);
         page.one("cs_misses_total", "counter", "Interests not found there.", node.misses);
+        page.one("fragment_bytes", "gauge", "Bytes of packets that are not complete yet.", here.fragment_bytes);
         page.one("names", "gauge", "Flows and names in use.", here.names);
         page.one("held_bytes", "gauge", "Bytes of packets and names held.", here.held_bytes);
         page.one("aggregated_total", "counter", "Interests that joined a pending one.", node.aggregated);
@@ -110,7 +116,7 @@ impl Daemon {
         page.one("expired_total", "counter", "Pending Interests whose lifetime ended.", node.expired);
         page.one("held_interests", "gauge", "Interests that a shaper holds.", node.held);
         self.total_lines(&mut page);
-        page.head("dropped_total", "counter", "Packets dropped before a face's queue, by reason.");
+        page.head("dropped_total", "counter", "Packets dropped outside a face's own queue, by reason.");
         for (reason, value) in [
             ("malformed", here.malformed),
             ("fragment", here.fragments),
@@ -125,12 +131,23 @@ impl Daemon {
             ("duplicate", node.duplicates),
             ("stranger", self.totals.strangers),
             ("unconnected", self.totals.unconnected),
+            ("backlog", self.backlog_drops()),
+            ("management", self.totals.requests),
             ("udp-send", self.udp.iter().map(|port| port.dropped()).sum()),
         ] {
             page.line("dropped_total", &format!("reason=\"{reason}\""), value);
         }
         self.face_lines(now, &mut page);
         page.0
+    }
+
+    /// Packets that were dropped because a stream's peer did not read.
+    fn backlog_drops(&self) -> u64 {
+        let of = |link: &Link| match &link.transport {
+            Transport::Stream(stream) => stream.dropped(),
+            _ => 0,
+        };
+        self.totals.backlog + self.present().map(|(_, link)| of(link)).sum::<u64>()
     }
 
     /// What passed all faces since the start.

@@ -18,7 +18,7 @@ pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 use crate::clock::Clock;
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
-use crate::mgmt::dataset::{FaceEventKind, FaceStatus};
+use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
 use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
 use links::Link;
@@ -329,7 +329,7 @@ impl Daemon {
         self.config = Config { faces: config.faces.clone(), routes: config.routes.clone(), ..old };
         for face in &config.faces {
             match self.face_of(&face.uri) {
-                Some(id) => self.adopt(id),
+                Some(id) => self.adopt(id, Persistency::Permanent),
                 None => drop(self.add_configured(face)?),
             }
         }
@@ -342,11 +342,12 @@ impl Daemon {
 
     fn keep_house(&mut self, now: Time) {
         let idle = self.config.idle;
-        let gone = |link: &Link| link.on_demand && link.is_datagram() && now.since(link.last_in) > idle;
+        let gone = |link: &Link| link.is_on_demand() && link.is_datagram() && now.since(link.last_in) > idle;
         let gone: Vec<FaceId> = self.present().filter(|(_, link)| gone(link)).map(|(id, _)| id).collect();
         for id in gone {
             self.close(now, id, "idle");
         }
+        self.forwarder.expire_fragments(now);
         self.redial(now);
         if self.metrics.is_some() {
             let text = self.metrics_text(now);

@@ -8,7 +8,7 @@ use super::trust::Trust;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::signature::VerifyError;
-use ndnweir_wire::{DataView, InterestBuilder, InterestView, Name, NameView};
+use ndnweir_wire::{DataView, InterestBuilder, InterestView, LpHeader, NackReason, Name, NameView};
 use std::time::Duration;
 
 /// From the first Interest to the second; it doubles, up to the longest.
@@ -161,8 +161,9 @@ impl Discovery {
     }
 
     /// Takes a returned Interest; the next attempt follows when it is due.
-    pub fn handle_nack(&mut self, interest: &InterestView<'_>) {
-        self.refused |= interest.name() == self.metadata.as_view();
+    pub fn handle_nack(&mut self, header: &LpHeader, interest: &InterestView<'_>) {
+        let no_route = header.nack == Some(NackReason::NoRoute);
+        self.refused |= no_route && interest.name() == self.metadata.as_view();
     }
 
     /// The connection is new: what was asked is forgotten there.

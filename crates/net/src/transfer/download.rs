@@ -293,7 +293,7 @@ fn take(
             Ok(None)
         }
         (Ok(PacketView::Interest(interest)), Stage::Searching(discovery, _)) if header.nack.is_some() => {
-            discovery.handle_nack(&interest);
+            discovery.handle_nack(header, &interest);
             Ok(None)
         }
         (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) if header.nack.is_some() => {

@@ -8,7 +8,9 @@ use crate::object::ranges::Ranges;
 use crate::object::source::Source;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::units::{Span, Time};
-use ndnweir_wire::{LpHeader, NackReason, Name, PacketView};
+use ndnweir_wire::lp::PitToken;
+use ndnweir_wire::{InterestView, LpHeader, NackReason, Name, PacketView};
+use std::collections::VecDeque;
 
 /// Why publishing ended.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +73,12 @@ pub fn publish<S: Source>(
     let mut registration = Registration::new(prefix.clone());
     let mut nonces = Rng::derive(clock_seed(), &[]);
     let (mut ever, mut told) = (false, Time::ZERO);
+    let mut waiting = VecDeque::new();
     while !waiter.stopped() && !served.is_done(quit, clock.now()) {
         let now = clock.now();
         if let Some(event) = session.poll(now, waiter) {
+            // Answers to what came over the old connection would have nobody to go to.
+            waiting.clear();
             if matches!(event, SessionEvent::Reconnected) {
                 registration.renew();
             }
@@ -88,7 +93,7 @@ pub fn publish<S: Source>(
                 Err(_) => watch(PublishEvent::Unanswered),
             }
         }
-        let registered = serve(session, &mut served, &mut registration, now);
+        let registered = serve(session, &mut served, &mut waiting, &mut registration, now);
         if let Some(result) = registered {
             result?;
             if !ever || registration.is_registered() {
@@ -102,7 +107,7 @@ pub fn publish<S: Source>(
         }
         session.flush(now);
         // Interests stay with the forwarder while it does not take the answers.
-        session.set_reading(!session.is_congested());
+        session.set_reading(!session.is_congested() && waiting.is_empty());
         session.flush(now);
         if now.since(told) >= LOOK {
             told = now;
@@ -110,7 +115,8 @@ pub fn publish<S: Source>(
         }
         let due =
             session.poll_timeout().min(if session.is_connected() { registration.poll_timeout() } else { Time::NEVER });
-        waiter.wait(clock.until(due.min(now + LOOK)))?;
+        let answers_wait = !waiting.is_empty() && !session.is_congested();
+        waiter.wait(clock.until(if answers_wait { now } else { due.min(now + LOOK) }))?;
     }
     session.flush(clock.now());
     watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
@@ -139,47 +145,56 @@ impl<S: Source> Served<'_, S> {
     }
 }
 
-/// Answers what has arrived; the result is the forwarder's answer to the registration, if it came.
+/// An Interest that waits for its turn, with what the forwarder attached.
+type Waiting = (Option<PitToken>, Vec<u8>);
+
+/// Takes what has arrived if nothing waits any more, and answers as long as the forwarder takes the answers: of one
+/// read, which may hold thousands of Interests, only Interests are kept. The result is the forwarder's answer to the
+/// registration, if it came.
 fn serve<S: Source>(
     session: &mut Session,
     served: &mut Served<'_, S>,
+    waiting: &mut VecDeque<Waiting>,
     registration: &mut Registration,
     now: Time,
 ) -> Option<Result<(), RegistrationError>> {
-    if session.is_congested() {
-        return None;
-    }
     let mut registered = None;
-    let mut answers: Vec<(LpHeader, Vec<u8>)> = Vec::new();
-    session.receive(now, |header, packet| match PacketView::decode(packet) {
-        Ok(PacketView::Data(data)) => registered = registration.handle_data(now, &data).or(registered.take()),
-        Ok(PacketView::Interest(interest)) if header.nack.is_some() => drop(registration.handle_nack(now, &interest)),
-        Ok(PacketView::Interest(interest)) if served.failure.is_none() => {
-            // What the forwarder attached comes back with the answer.
-            let mut reply = LpHeader { pit_token: header.pit_token, ..LpHeader::default() };
-            match served.publisher.answer(&interest) {
-                Ok(Answer::Data(data)) => answers.push((reply, data.to_vec())),
-                Ok(Answer::Beyond) => {
-                    reply.nack = Some(NackReason::NoRoute);
-                    answers.push((reply, packet.to_vec()));
-                    return;
-                }
-                Ok(Answer::Nothing) => return,
-                Err(error) => {
-                    served.failure = Some(error);
-                    return;
-                }
+    if waiting.is_empty() && !session.is_congested() {
+        session.receive(now, |header, packet| match PacketView::decode(packet) {
+            Ok(PacketView::Data(data)) => registered = registration.handle_data(now, &data).or(registered.take()),
+            Ok(PacketView::Interest(interest)) if header.nack.is_some() => {
+                registration.handle_nack(now, &interest);
             }
-            served.answered += 1;
-            served.latest = now;
-            if let Some(segment) = naming::segment_of(served.publisher.name().as_view(), interest.name()) {
-                served.asked.insert(segment);
+            Ok(PacketView::Interest(_)) => waiting.push_back((header.pit_token, packet.to_vec())),
+            Err(_) => {}
+        });
+    }
+    while !session.is_congested() && served.failure.is_none() {
+        let Some((pit_token, packet)) = waiting.pop_front() else { break };
+        let Ok(interest) = InterestView::decode(&packet) else { continue };
+        // What the forwarder attached comes back with the answer.
+        let mut reply = LpHeader { pit_token, ..LpHeader::default() };
+        match served.publisher.answer(&interest) {
+            Ok(Answer::Data(data)) => session.send(&reply, data),
+            Ok(Answer::Beyond) => {
+                reply.nack = Some(NackReason::NoRoute);
+                session.send(&reply, &packet);
+                continue;
+            }
+            Ok(Answer::Nothing) => continue,
+            Err(error) => {
+                served.failure = Some(error);
+                break;
             }
         }
-        _ => {}
-    });
-    for (header, packet) in answers {
-        session.send(&header, &packet);
+        served.answered += 1;
+        served.latest = now;
+        if let Some(segment) = naming::segment_of(served.publisher.name().as_view(), interest.name()) {
+            served.asked.insert(segment);
+        }
+        if session.is_congested() {
+            session.flush(now);
+        }
     }
     registered
 }

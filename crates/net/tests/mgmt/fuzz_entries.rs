@@ -1,7 +1,7 @@
 //! The fuzz target's function on requests from a seeded generator. A failure names its seed.
 
-#[path = "../../fuzz/src/lib.rs"]
-mod entries;
+#[path = "../../fuzz/src/management.rs"]
+mod entry;
 
 use ndnweir_core::ctx::Rng;
 use ndnweir_net::mgmt::ControlParameters;
@@ -46,7 +46,7 @@ fn the_management_target_survives_mutated_requests() {
             input.extend([below(256) as u8, below(256) as u8, bytes.len() as u8]);
             input.extend(bytes);
         }
-        let survived = std::panic::catch_unwind(|| entries::management(&input));
+        let survived = std::panic::catch_unwind(|| entry::management(&input));
         assert!(survived.is_ok(), "seed {seed}: {input:02x?}");
     }
 }

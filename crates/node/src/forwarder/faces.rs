@@ -10,6 +10,7 @@ use ndnweir_core::ids::FaceId;
 use ndnweir_core::registry::AnyMarker;
 use ndnweir_core::units::{Bytes, Span, Time};
 use ndnweir_wire::lp::{Fragmenter, Reassembler};
+use std::time::Duration;
 
 /// What a face of a forwarder is built from.
 #[derive(Clone, Debug)]
@@ -198,6 +199,23 @@ impl Forwarder {
     /// Whether the queue below a face is marked.
     pub fn marks_kernel_queue(&self, id: FaceId) -> bool {
         self.faces.get(id.index()).is_some_and(|face| face.marker.is_some())
+    }
+
+    /// Gives up packets whose fragments have not all come in time. What comes later does so too on its face; call it
+    /// now and then for faces on which nothing comes any more.
+    pub fn expire_fragments(&mut self, now: Time) {
+        for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
+            reassembler.expire(Duration::from_nanos(now.nanos()));
+        }
+    }
+
+    /// Bytes of packets that are not complete yet.
+    pub(super) fn fragment_bytes(&self) -> u64 {
+        self.faces
+            .iter()
+            .filter_map(|face| face.reassembler.as_ref())
+            .map(|reassembler| reassembler.bytes() as u64)
+            .sum()
     }
 
     /// What passed a face's link layer.

@@ -57,7 +57,7 @@ pub struct ForwarderConfig<'a> {
     pub seed: u64,
     /// The scheme in force.
     pub scheme: &'a Scheme,
-    /// The most PIT entries.
+    /// The most PIT entries. One face alone gets at most 7/8 of them, so that a flood leaves room for others.
     pub pit_limit: usize,
     /// The most packets in the content store; 0 is none.
     pub cache: usize,
@@ -108,6 +108,8 @@ pub struct ForwarderCounters {
     pub payloads: u64,
     /// Bytes that packets and names take now, of [`ForwarderConfig::memory`].
     pub held_bytes: u64,
+    /// Bytes that packets of which fragments are missing take now.
+    pub fragment_bytes: u64,
 }
 
 /// The forwarder.
@@ -151,6 +153,7 @@ impl Forwarder {
             force_events: true,
         })?;
         node.log_uses();
+        node.share_pit();
         let memory = usize::try_from(config.memory.get()).unwrap_or(usize::MAX);
         // A name is in use by a payload or a PIT entry.
         let names = memory / payloads::OVERHEAD + config.pit_limit;
@@ -194,6 +197,7 @@ impl Forwarder {
             names: self.names.len() as u64,
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
+            fragment_bytes: self.fragment_bytes(),
             ..self.counters
         }
     }

@@ -45,7 +45,7 @@ impl Node {
             Err(vacant) => {
                 if self.dead.contains(packet.name, packet.nonce) {
                     self.loops_back(now, face, packet);
-                } else if self.pit.is_full() {
+                } else if self.pit.is_full(face) {
                     self.counters.pit_full += 1;
                     self.drop(DropCause::Bound);
                     self.send_nack(now, face, packet.nack(NackReason::Congestion));

@@ -12,6 +12,11 @@ impl Node {
         self.out.log_uses();
     }
 
+    /// From now on no face may fill the PIT alone.
+    pub(crate) fn share_pit(&mut self) {
+        self.pit.share();
+    }
+
     /// What became of names and payloads since the last call, in order.
     pub fn drain_uses(&mut self) -> impl Iterator<Item = Use> + '_ {
         self.out.drain_uses()

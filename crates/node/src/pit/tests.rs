@@ -82,7 +82,7 @@ fn a_million_pending_interests_take_less_than_a_hundred_bytes_each() {
     for i in 0..1 << 20 {
         insert(&mut pit, &interest(i, i, 2000), 0, ms(0));
     }
-    assert!(pit.is_full());
+    assert!(pit.is_full(FaceId(0)));
     let each = pit.memory() as f64 / f64::from(1 << 20);
     assert!(each < 100.0, "{each}");
 }

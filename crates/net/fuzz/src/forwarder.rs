@@ -1,0 +1,165 @@
+//! What the target of the forwarder does with its input.
+
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_node::forwarder::{FaceOptions, Frames};
+use ndnweir_node::header::Trust;
+use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
+use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::{DataBuilder, InterestBuilder, LpHeader, LpPacketView, NackReason, Name, PacketView};
+
+const NAMES: [&str; 8] =
+    ["/", "/a", "/a/b", "/a/b/seg=0", "/a/b/seg=1", "/b", "/localhost/nfd/rib/list", "/localhop/nfd/x"];
+const SCHEMES: [&str; 4] = ["pcon", "hbhcm", "hr-icp", "b-icp"];
+const MEMORY: u64 = 30_000;
+const PIT: usize = 8;
+
+fn faces() -> [FaceOptions; 4] {
+    let local = FaceOptions {
+        node: FaceConfig::local(),
+        trust: Trust::Neighbour,
+        mtu: None,
+        mark_kernel_queue: true,
+        tell_incoming: true,
+        number: 256,
+    };
+    let remote = FaceConfig { local: false, ..FaceConfig::local() };
+    let paced = FaceConfig::link(Rate::from_mbps(1.0), Limit::Packets(5));
+    [
+        local.clone(),
+        local.clone(),
+        FaceOptions { node: remote, trust: Trust::Stranger, mtu: Some(300), ..local.clone() },
+        FaceOptions { node: paced, mtu: Some(1400), ..local },
+    ]
+}
+
+/// A packet of one of the names.
+fn packet(kind: u8, name: u8, bytes: &[u8]) -> Vec<u8> {
+    let name: Name = NAMES[usize::from(name) % NAMES.len()].parse().expect("a name");
+    let byte = |i: usize| bytes.get(i).copied().unwrap_or(0);
+    if kind & 1 == 0 {
+        let builder = InterestBuilder::new(name.as_view()).nonce([0, 0, 0, byte(0) & 7]);
+        let builder = builder.can_be_prefix(byte(1) & 1 != 0).must_be_fresh(byte(1) & 2 != 0);
+        let builder = builder.lifetime(core::time::Duration::from_millis(u64::from(byte(2)) * 10));
+        builder.encode().unwrap_or_default()
+    } else {
+        let content: Vec<u8> = bytes.iter().copied().cycle().take(bytes.len() * 20).collect();
+        DataBuilder::new(name.as_view()).content(&content).sign(&DigestSha256).unwrap_or_default()
+    }
+}
+
+struct World {
+    forwarder: Forwarder,
+    now: Time,
+    /// By the number of the face in the node.
+    mtus: Vec<Option<usize>>,
+    frames: Frames,
+}
+
+impl World {
+    fn add(&mut self, face: usize) -> FaceId {
+        let options = faces()[face].clone();
+        let mtu = options.mtu;
+        let id = self.forwarder.add_face(self.now, options).expect("there are numbers left");
+        self.mtus.resize(self.mtus.len().max(id.index() + 1), None);
+        self.mtus[id.index()] = mtu;
+        id
+    }
+
+    /// Takes what leaves, and checks it and the bounds.
+    fn leave(&mut self) {
+        self.frames.clear();
+        while let Some(face) = self.forwarder.poll_transmit(self.now, &mut self.frames) {
+            let mtu = self.mtus[face.index()];
+            for frame in self.frames.iter() {
+                assert!(mtu.is_none_or(|mtu| frame.len() <= mtu));
+                let view = LpPacketView::decode(frame).expect("what is sent decodes");
+                let packet = view.fragment.expect("no idle packets are sent");
+                assert!(view.is_fragmented() || PacketView::decode(packet).is_ok());
+            }
+            self.frames.clear();
+        }
+        let counters = self.forwarder.counters();
+        assert!(counters.held_bytes <= MEMORY);
+        assert!(self.forwarder.node().counters().pit <= PIT as u64);
+        // As much as the reassembly of each face may hold.
+        assert!(counters.fragment_bytes <= 4 << 20);
+    }
+
+    fn wait(&mut self, span: Span) {
+        let end = self.now + span;
+        while self.forwarder.poll_timeout() <= end {
+            self.now = self.now.max(self.forwarder.poll_timeout());
+            self.forwarder.handle_timeout(self.now);
+            self.leave();
+        }
+        self.now = end;
+        self.forwarder.expire_fragments(end);
+    }
+}
+
+/// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
+/// NACKs, packets within packets; in between time passes, and faces come and go. What leaves must be frames that others
+/// can read and that fit the link, the bounds must hold throughout, and nothing may be left in the end.
+pub fn forwarder(input: &[u8]) {
+    let [scheme, rest @ ..] = input else { return };
+    let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");
+    let config = ForwarderConfig {
+        memory: Bytes::new(MEMORY),
+        pit_limit: PIT,
+        cache: 4,
+        prefixes: 4,
+        max_lifetime: Span::from_millis(2000),
+        ..ForwarderConfig::new(&scheme)
+    };
+    let forwarder = Forwarder::new(config).expect("a forwarder");
+    let now = Time::ZERO + Span::from_millis(1000);
+    let mut world = World { forwarder, now, mtus: Vec::new(), frames: Frames::default() };
+    let mut ids: Vec<FaceId> = (0..4).map(|face| world.add(face)).collect();
+    for (prefix, face) in [("/a", 1), ("/a", 3), ("/", 2)] {
+        let prefix: Name = prefix.parse().expect("a name");
+        world.forwarder.add_next_hop(now, prefix.as_view(), ids[face], 1).expect("there is room");
+    }
+    let mut rest = rest;
+    while let [op, arg, len, tail @ ..] = rest {
+        let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
+        rest = tail;
+        let id = ids[usize::from(op >> 6)];
+        let byte = |i: usize| u64::from(bytes.get(i).copied().unwrap_or(0));
+        let marked = LpHeader { congestion_mark: Some(byte(3)), ..LpHeader::default() };
+        let frame = match op & 7 {
+            0 => bytes.to_vec(),
+            1 | 2 => packet(*op, *arg, bytes),
+            3 => {
+                // Bytes of the input may stand where a packet should.
+                let inside = if op & 8 == 0 { packet(op >> 4, *arg, bytes) } else { bytes.to_vec() };
+                let (sequence, index, count) = (Some(byte(0)), Some(byte(1) & 3), Some(byte(2) & 3));
+                LpHeader { sequence, frag_index: index, frag_count: count, ..marked }.encode(Some(&inside))
+            }
+            4 => {
+                let header = LpHeader { nack: Some(NackReason::Congestion), ..marked };
+                header.encode(Some(&packet(op >> 4, *arg, bytes)))
+            }
+            5 => marked.encode(Some(&marked.encode(Some(bytes)))),
+            6 => {
+                world.wait(Span::from_millis(u64::from(*arg) * 4));
+                continue;
+            }
+            _ => {
+                let face = usize::from(*arg) % ids.len();
+                world.forwarder.remove_face(world.now, ids[face]);
+                ids[face] = world.add(face);
+                continue;
+            }
+        };
+        world.forwarder.receive(world.now, id, &frame);
+        world.leave();
+    }
+    world.wait(Span::from_millis(200_000));
+    world.forwarder.evict(usize::MAX);
+    let left = world.forwarder.counters();
+    assert_eq!((left.names, left.payloads, left.held_bytes, left.fragment_bytes), (0, 0, 0, 0));
+    assert_eq!(world.forwarder.node().counters().check(), Ok(()));
+}

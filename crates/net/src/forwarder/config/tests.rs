@@ -1,0 +1,114 @@
+//! What a configuration says, and what is said about a wrong one.
+
+use super::*;
+
+const GOOD: &str = r#"
+scheme = { base = "pcon", marker = { target = "5ms" } }
+cache = 1000
+[listen]
+unix = "/tmp/a.sock"
+udp = ["0.0.0.0:6363"]
+[[face]]
+uri = "udp4://192.0.2.1:6363"
+rate = "100Mbps"
+queue = "500 packets"
+[[route]]
+prefix = "/example"
+to = "udp4://192.0.2.1:6363"
+cost = 10
+"#;
+
+#[test]
+fn a_file_says_what_it_says_and_the_rest_is_usual() {
+    let mut config = Config::read("fwd.toml", GOOD).unwrap();
+    config.complete().unwrap();
+    assert_eq!(config.scheme.part(Family::Strategy).name, "pcon");
+    assert_eq!((config.cache, config.pit), (1000, 65_536));
+    let face = &config.faces[0];
+    assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
+    assert_eq!(config.routes[0].cost, 10);
+    assert_eq!(config.faces.len(), 1);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
+    let cases = [
+        ("udp = [\"0.0.0.0:6363\"]", "udp = [\"6363\"]", "fwd.toml:6: ", "write one such as"),
+        ("192.0.2.1:6363\"\nrate", "192.0.2.1:x\"\nrate", "fwd.toml:8: ", "port"),
+        ("100Mbps", "100", "fwd.toml:9: ", "missing unit"),
+        ("100Mbps", "0Mbps", "fwd.toml:9: ", "leave it out"),
+        ("500 packets", "many packets", "fwd.toml:10: ", "\"1000 packets\""),
+        ("500 packets", "100B", "fwd.toml:10: ", "10kB"),
+        ("/example", "example", "fwd.toml:12: ", "/example/video"),
+        ("cost = 10", "price = 10", "fwd.toml:14: ", "unknown field `price`"),
+        ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
+        ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
+        ("[[face]]", "[[face", "fwd.toml:7: ", ""),
+        ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
+        ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
+    ];
+    for (good, bad, place, remedy) in cases {
+        let error = Config::read("fwd.toml", &GOOD.replacen(good, bad, 1)).unwrap_err().to_string();
+        assert!(error.starts_with(place) && error.contains(remedy), "{bad}: {error}");
+    }
+}
+
+#[test]
+fn a_neighbour_that_does_not_measure_is_no_producer() {
+    let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain_ends"].clone();
+    assert_eq!(plain_ends(serde_json::json!("hbhcm")), false);
+    assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain_ends": true } })), true);
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_right() {
+    for example in include_str!("../../../../../docs/deploy.md").split("```toml\n").skip(1) {
+        let example = example.split("```").next().unwrap();
+        assert!(!Config::read("docs/deploy.md", example).unwrap().routes.is_empty());
+    }
+    let page = include_str!("../../../../../docs/forwarder.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let config = Config::read("docs/forwarder.md", example).unwrap();
+    assert_eq!((config.udp.len(), config.faces.len(), config.routes.len()), (2, 1, 1));
+}
+
+/// Lines such as `#rate = ...` are settings that are commented out, `# Text` is text.
+#[test]
+fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() {
+    let example = include_str!("../../../../../packaging/fwd.toml");
+    let mut config = Config::read("fwd.toml", example).unwrap();
+    config.complete().unwrap();
+    let usual = Config::default();
+    assert_eq!((config.cache, config.pit, config.memory), (usual.cache, usual.pit, usual.memory));
+    assert_eq!((config.udp.len(), config.faces.len(), config.metrics), (2, 0, None));
+    let key = tempfile::NamedTempFile::new().unwrap();
+    let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
+    std::fs::write(key.path(), pem).unwrap();
+    let all =
+        example.replace("scheme = \"plain\"\n", "").replace("/etc/ndnweir/operator.pub", key.path().to_str().unwrap());
+    let uncommented = |line: &str| match line.strip_prefix('#') {
+        Some(setting) if !setting.starts_with(' ') => setting.to_owned(),
+        _ => line.to_owned(),
+    };
+    let all: Vec<String> = all.lines().map(uncommented).collect();
+    let mut config = Config::read("fwd.toml", &all.join("\n")).unwrap();
+    config.complete().unwrap();
+    assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
+    assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
+    assert_eq!((config.max_peers, config.idle), (usual.max_peers, usual.idle));
+}
+
+#[test]
+fn a_forwarder_that_listens_nowhere_is_refused() {
+    let error = Config::default().complete().unwrap_err().to_string();
+    assert!(error.contains("--unix PATH"), "{error}");
+}
+
+#[test]
+fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
+    let usual = Config::default().scheme;
+    assert_eq!(usual, scheme(&serde_json::json!("measured")).unwrap());
+    assert_eq!(usual.part(Family::Strategy).name, "best-route");
+    let meter = usual.part(Family::Meter);
+    assert_eq!((meter.name.as_str(), &meter.params["plain_ends"]), ("hbhcm", &Value::Bool(false)));
+}
