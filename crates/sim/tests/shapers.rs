@@ -15,6 +15,9 @@ struct Log {
     segments: Vec<u64>,
     links: Vec<LinkCounters>,
     queue: Vec<u32>,
+    /// Packets waiting from then on, on average over samples.
+    mean: Vec<f64>,
+    samples: u32,
 }
 
 impl Observer for Log {
@@ -29,6 +32,11 @@ impl Observer for Log {
         if snapshot.at.secs() >= self.from {
             let now = snapshot.links.iter().map(|link| link.queue_packets);
             self.queue = now.zip(self.queue.iter().chain(std::iter::repeat(&0))).map(|(a, b)| a.max(*b)).collect();
+            self.samples += 1;
+            self.mean.resize(snapshot.links.len(), 0.0);
+            for (mean, link) in self.mean.iter_mut().zip(snapshot.links) {
+                *mean += (f64::from(link.queue_packets) - *mean) / f64::from(self.samples);
+            }
         }
     }
 }
@@ -153,6 +161,71 @@ fn hobhis_flows_over_different_faces_that_share_the_way_back_keep_one_target_if_
         log.queue[3]
     };
     assert!((57..=66).contains(&queue(true)) && (83..=95).contains(&queue(false)));
+}
+
+/// Consumers 0 … n−1 and their producers on both sides of routers with `shared` Mbit/s between them; every content leaves the
+/// right router by a face of its own. The `i`-th producer's link has a propagation delay of 10 · (i + 1) ms.
+fn conversations(n: usize, shared: f64) -> Network {
+    let (left, right) = (2 * n, 2 * n + 1);
+    let far = |i: u64| Direction::new(Rate::from_mbps(20.0), Span::from_millis(10 * (i + 1)), Limit::Packets(200));
+    let mut links = vec![link(left, right, shared)];
+    links.extend((0..n).map(|i| link(i, left, 20.0)));
+    links.extend((0..n).map(|i| Link::symmetric(right, n + i, far(i as u64))));
+    let producers = (0..n).map(|i| serve(n + i, i as u32)).collect();
+    network(2 * n + 2, links, producers, (0..n).map(|i| fetch(i, i as u32)).collect())
+}
+
+/// One producer for all: every content leaves the right router by the same face.
+fn from_one_producer(mut network: Network) -> Network {
+    let first = network.producers[0].node;
+    network.producers.iter_mut().for_each(|producer| producer.node = first);
+    network
+}
+
+#[test]
+fn hobhis_2014_gives_conversations_equal_shares_and_keeps_one_target_of_data_over_one_face_or_several() {
+    let scheme = json!({ "base": "hobhis-2014" });
+    for n in [2, 3, 5] {
+        for network in [conversations(n, 10.0), from_one_producer(conversations(n, 10.0))] {
+            let (log, _) = simulate(&network, &scheme, 5.0);
+            let shares = rates(&log);
+            println!("H14 {n} {shares:?} queue {:?} drops {:?}", log.mean, log.links[1].drops);
+        }
+    }
+}
+
+#[test]
+fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capacity() {
+    for base in ["hobhis", "hobhis-2014"] {
+        let mut network = conversations(3, 10.0);
+        let gap = Span::from_micros(200);
+        network.consumers[2] = ask(2, 2, Traffic::Stream { gap, segments: None, retry: Retry::Never });
+        let (log, outcome) = simulate(&network, &json!({ "base": base }), 5.0);
+        println!(
+            "H14 greedy {base} {:?} {:?} {:?}",
+            rates(&log),
+            log.mean,
+            outcome.nodes.iter().map(|n| n.nacks_sent[0]).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn hobhis_2014_compare() {
+    for base in ["hobhis", "hobhis-2014"] {
+        for (shared, second) in [(10.0, 20.0), (10.0, 2.0), (1.0, 20.0)] {
+            let (log, outcome) = simulate(&dumbbell(shared, second), &json!({ "base": base }), 5.0);
+            println!(
+                "H14 dumbbell {base} {shared} {second} {:?} max {:?} mean {:?} {:?}",
+                rates(&log),
+                log.queue,
+                log.mean,
+                outcome.nodes.iter().map(|n| n.nacks_sent[0]).collect::<Vec<_>>()
+            );
+        }
+        let (log, _) = simulate(&slow_line(), &json!({ "base": base }), 5.0);
+        println!("H14 line {base} {:?} max {:?} mean {:?}", rates(&log), log.queue, log.mean);
+    }
 }
 
 #[test]

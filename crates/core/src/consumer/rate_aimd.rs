@@ -30,7 +30,8 @@ pub struct Params {
     pub data_size: Bytes,
     /// How the rate moves.
     pub law: Law,
-    /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs (ours).
+    /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs; a NACK
+    /// that brings one does not halve (ours).
     pub tolerance: bool,
     /// The retransmission timer.
     pub timer: Timer,
@@ -114,11 +115,11 @@ impl RateAimd {
         self.rated.rate()
     }
 
-    /// Takes in the tolerance rate of a Data or NACK, if it has one.
-    fn heed(&mut self, fields: &Fields) {
-        if let Some(rate) = self.slot.map(|slot| fields.get(slot)).filter(|rate| *rate > 0) {
-            self.tolerated = rate.into();
-        }
+    /// Takes in the tolerance rate of a Data or NACK. Whether it has one.
+    fn heed(&mut self, fields: &Fields) -> bool {
+        let told = self.slot.map(|slot| fields.get(slot)).filter(|rate| *rate > 0);
+        self.tolerated = told.map_or(self.tolerated, f64::from);
+        told.is_some()
     }
 
     fn record(&self, before: State, ctx: &mut Ctx<'_>) {
@@ -161,7 +162,10 @@ impl Consumer for RateAimd {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        self.heed(event.fields);
+        // A NACK that says how much is tolerated need not be guessed at by halving.
+        if self.heed(event.fields) {
+            return;
+        }
         let Congestion::Nack { reason: NackReason::Congestion, .. } = event.kind else { return };
         let before = self.rated.state();
         if self.rated.on_nack(&self.params.law, event.sent) {
@@ -302,11 +306,11 @@ mod tests {
         assert_eq!(gap_after(heeding(), &[250, 0]), Span::from_millis(4));
         assert_eq!(gap_after(heeding(), &[250, 5000]), Span::from_millis(1));
         assert_eq!(gap_after(json!({}), &[250]), Span::from_millis(1));
-        // A NACK tells as well: 100/s, below the half of 1000.
+        // A NACK tells as well, and then does not halve.
         let mut bench = Bench::new(heeding());
         let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
-        assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 500.0);
+        assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Span::from_millis(10)));
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! N counts the flows with pending Interests from the downstream face: what waits here or has left within its round trip.
 //! Before the first round trip γ = C/(N·S), so that Interests nobody answers get a share as well. A gap that is
-//! longer than the round trip is computed again after it, from the same start.
+//! longer than the round trip is computed again after it, from the same start. A FIFO holds no more than can leave within a
+//! part of an Interest's lifetime: otherwise all Interests would expire before their turn.
 
 use super::hobhis::{AGAIN, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
@@ -35,11 +36,14 @@ pub struct Params {
     pub target: f64,
     /// Interests of one flow held at most; 100, that library's bound for all flows (ours).
     pub queue: u32,
+    /// The part of its lifetime that an Interest may wait for its turn: a flow may hold what it lets out in that time, at least
+    /// one Interest and at most `queue` (ours).
+    pub patience: f64,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { design: 0.1, target: 50.0, queue: 100 }
+        Params { design: 0.1, target: 50.0, queue: 100, patience: 0.25 }
     }
 }
 
@@ -77,6 +81,8 @@ struct Flow {
     gamma: f64,
     /// The last tolerance rate from upstream, in packets/s.
     cap: f64,
+    /// Of its last Interest, in s.
+    lifetime: f64,
 }
 
 /// The shaper of one face.
@@ -104,6 +110,7 @@ impl Component for Hobhis2014 {
     fn check(params: &Params) -> Result<(), String> {
         check_number("design", params.design, 1e-6, 10.0)?;
         check_number("target", params.target, 1.0, 1e6)?;
+        check_number("patience", params.patience, 0.001, 1.0)?;
         check_number("queue", params.queue.into(), 1.0, f64::from(MOST_HELD))
     }
 
@@ -135,7 +142,7 @@ impl Hobhis2014 {
         let (now, flows) = (ctx.now, f64::from(downstream.flows.max(1)));
         let share = bps(downstream.view.rate) / (8.0 * self.data_size.bytes()) / flows;
         let fastest = bps(out.rate) / (8.0 * self.interest_size.bytes());
-        let flow = self.flows.entry(id, || Flow { rtt: None, gamma: 0.0, cap: f64::INFINITY });
+        let flow = self.flows.entry(id, || Flow { rtt: None, gamma: 0.0, cap: f64::INFINITY, lifetime: 0.0 });
         let correction = flow
             .rtt
             .map_or(0.0, |rtt| self.params.design * (self.params.target / flows - f64::from(downstream.backlog)) / rtt);
@@ -152,11 +159,20 @@ impl Hobhis2014 {
         if due.since(now) <= patience { Head::Due(due) } else { Head::Again(now + patience) }
     }
 
+    /// Interests of a flow that wait.
+    fn queue(&self, id: FlowId) -> f64 {
+        self.waiting.get(&id.0).map_or(0, |waiting| waiting.packets.len()) as f64
+    }
+
+    /// Interests of a flow that may wait.
+    fn places(&self, flow: &Flow) -> f64 {
+        (flow.gamma * flow.lifetime * self.params.patience).min(self.params.queue.into()).max(1.0).floor()
+    }
+
     /// The tolerance rate of a flow, in packets/s.
     fn tolerance(&self, id: FlowId) -> Option<f64> {
         let flow = self.flows.get(id)?;
-        let waiting = self.waiting.get(&id.0).map_or(0, |waiting| waiting.packets.len() as u32);
-        let room = f64::from(self.params.queue.saturating_sub(waiting));
+        let room = (self.places(flow) - self.queue(id)).max(0.0);
         Some(flow.gamma + flow.rtt.map_or(0.0, |rtt| room / rtt))
     }
 }
@@ -169,19 +185,20 @@ impl Shaper for Hobhis2014 {
         }
         self.interest_size.sample(event.packet.bytes());
         let (id, now) = (event.packet.name.flow, ctx.now);
-        let queue = self.waiting.get(&id.0).map_or(0, |waiting| waiting.packets.len());
-        if queue >= self.params.queue as usize || self.held >= MOST_HELD {
+        let places = self.flows.get(id).map_or(1.0, |flow| self.places(flow));
+        if self.queue(id) >= places || self.held >= MOST_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         let entry = (*event.packet, event.downstream.view.face);
-        if queue > 0 {
-            if let Some(waiting) = self.waiting.get_mut(&id.0) {
-                waiting.packets.push_back(entry);
-            }
+        if let Some(waiting) = self.waiting.get_mut(&id.0) {
+            waiting.packets.push_back(entry);
         } else {
             // As in 2012 the first Interest leaves at once; here that of each flow.
             let first = self.flows.get(id).is_none();
             let head = self.schedule(id, now, &event.downstream, &event.out, ctx);
+            if let Some(flow) = self.flows.get_mut(id) {
+                flow.lifetime = f64::from(event.packet.lifetime_ms) / 1000.0;
+            }
             if first || head == Head::Due(now) {
                 return Admission::Pass;
             }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// Two flows share the way back, 1 Mbit/s; flow 1 knows its round trip, 80 ms, and Data of 1250 B.
 fn warm() -> Bench<Hobhis2014> {
-    let mut bench = Bench::new(&json!({ "design": 0.7, "target": 60.0 })).link(10.0);
+    let mut bench = Bench::new(&json!({ "design": 0.7, "target": 60.0, "patience": 1.0 })).link(10.0);
     bench.downstream_rate = Some(Rate::from_mbps(1.0));
     bench.flows = 2;
     assert_eq!(bench.admit(ms(0), 1), Admission::Pass);
@@ -83,8 +83,18 @@ fn the_tolerance_rate_is_what_would_fill_the_fifo_in_a_round_trip_and_the_smalle
 fn a_flow_that_may_send_nothing_is_told_one_packet_per_second_since_nothing_would_mean_no_limit() {
     let mut bench = warm();
     bench.backlog = 40;
-    assert_eq!((0..101).filter(|_| bench.admit(ms(100), 1) == Admission::Hold).count(), 100);
+    assert_eq!((0..101).filter(|_| bench.admit(ms(100), 1) == Admission::Hold).count(), 1);
     assert_eq!(stamped(&bench, 1, 0), 1);
+}
+
+#[test]
+fn no_more_wait_than_can_leave_within_a_part_of_their_lifetime() {
+    // 50/s · 4 s · 0.1 = 20.
+    let mut bench = warm();
+    bench.shaper.params.patience = 0.1;
+    bench.backlog = 30;
+    assert_eq!((0..120).filter(|_| bench.admit(ms(100), 1) == Admission::Hold).count(), 20);
+    assert_eq!(stamped(&bench, 1, 0), 50);
 }
 
 #[test]
