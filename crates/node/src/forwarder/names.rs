@@ -87,7 +87,7 @@ fn depth(name: &[u8]) -> usize {
 }
 
 /// The name without the digest that it ends in.
-fn before_digest<'a>(form: Form, name: &'a [u8]) -> Option<&'a [u8]> {
+fn before_digest(form: Form, name: &[u8]) -> Option<&[u8]> {
     if form != Form::Whole {
         return None;
     }
