@@ -3,7 +3,7 @@
 mod common;
 
 use common::{contents, repository, run, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Stdio;
 use tempfile::tempdir;
 
@@ -57,6 +57,16 @@ fn every_scheme_and_component_is_explained_with_its_source() {
         serde_json::from_str::<Value>(&json).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
     assert!(without.is_empty(), "no source: {without:?}");
+}
+
+#[test]
+fn a_scheme_is_explained_with_what_it_does_with_marks() {
+    let dir = tempdir().unwrap();
+    let text = stdout(&run(dir.path(), "explain aimd").success());
+    assert!(text.contains("interest-marks ignore") && text.contains("cached-marks   strip"), "{text}");
+    let json = stdout(&run(dir.path(), "explain aimd --json").success());
+    let scheme = &serde_json::from_str::<Value>(&json).unwrap()["scheme"];
+    assert_eq!((&scheme["interest-marks"], &scheme["cached-marks"]), (&json!("ignore"), &json!("strip")));
 }
 
 #[test]

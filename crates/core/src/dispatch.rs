@@ -75,6 +75,7 @@ forward!(Shaper for AnyShaper by each_shaper {
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> [event, ctx];
     fn charge(&self) -> Bytes [];
     fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];
+    fn stamp(&self, flow: FlowId, fields: &mut Fields) [flow, fields];
     fn next_wake(&self) -> Time [];
     fn held(&self) -> u32 [];
 });

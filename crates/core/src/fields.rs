@@ -29,7 +29,7 @@ pub enum Field {
     ConsumerWindow,
     /// Flows that share the queue which set the mark (resource pooling, method C).
     FlowCount,
-    /// The rate a router grants (HoBHIS 2014, MIRCC, QSCCP).
+    /// The rate a router grants (MIRCC, QSCCP).
     ExplicitRate,
     /// How congested the worst queue of the path is (CoopCon-like, FleCom-like, ECP).
     CongestionLevel,
@@ -39,6 +39,8 @@ pub enum Field {
     MarksFiltered,
     /// Interest: no node on its way so far knew a route; Data: announces a route to its prefix (self-learning).
     Discovery,
+    /// The highest rate of Interests that the routers upstream can take of this flow (HoBHIS 2014).
+    ToleranceRate,
 }
 
 /// A row of the field table.
@@ -81,6 +83,7 @@ field_table! {
     MarkDistance    "mark-distance"    "hops"               928 NotOnInterests;
     MarksFiltered   "marks-filtered"   "flag"               932 Largest;
     Discovery       "discovery"        "flag"               936 Largest;
+    ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
 }
 
 impl Field {

@@ -113,6 +113,7 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
     None = shaper::none::None;
     Stateful = shaper::stateful::Stateful;
     Hobhis = shaper::hobhis::Hobhis;
+    Hobhis2014 = shaper::hobhis_2014::Hobhis2014;
     His = shaper::his::His;
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;

@@ -172,6 +172,14 @@ const NAMED: &[Named] = &[
         composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "hobhis" }),
     },
     Named {
+        name: "hobhis-2014",
+        summary: "HoBHIS with a queue and a share for each flow, and rates that consumers must not exceed",
+        composition: || {
+            let consumer = json!({ "name": "rate-aimd", "law": { "once": true }, "tolerance": true });
+            json!({ "consumer": consumer, "shaper": "hobhis-2014" })
+        },
+    },
+    Named {
         name: "his",
         summary: "Interest shaping by the load of both directions of a link, with the consumer of its authors",
         composition: || json!({ "consumer": "relentless", "shaper": "his" }),

@@ -15,7 +15,7 @@ pub(crate) struct Face {
     pub(crate) return_rate: Option<Rate>,
     /// Interests that arrived, link framing excluded; kept when the node has shapers.
     pub(crate) interests_in: Tally,
-    /// Flows with pending Interests from here; kept when the node has a meter.
+    /// Flows with pending Interests from here; kept when the node has a meter or shapers.
     pub(crate) flows: FlowCounter,
     /// The marker in place of the scheme's, to build it again after a crash.
     pub(crate) marker: Option<(String, serde_json::Value)>,

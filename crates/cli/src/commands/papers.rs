@@ -5,6 +5,7 @@ use crate::args::PapersArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use ndnweir_lab::papers::{self, Folder, Paper, library, text};
+use ndnweir_lab::results;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,15 +22,19 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         let rows = list.iter().map(|p| format!("  {:<18} {}\n", p.name, p.summary));
         print(&format!("Papers\n{}\n", rows.collect::<String>()))?;
     }
+    let folder = |paper: &Paper| match (&args.out, alone) {
+        (Some(out), true) => out.clone(),
+        (Some(out), false) => out.join(&paper.name),
+        (None, _) => Path::new("results/papers").join(&paper.name),
+    };
+    let outs: Vec<_> = list.iter().map(folder).collect();
+    for out in &outs {
+        results::may_write(out).map_err(Failure::input)?;
+    }
     let stop = crate::interrupt::watch()?;
     let mut documents = Vec::new();
-    for paper in &list {
-        let out = match (&args.out, alone) {
-            (Some(out), true) => out.clone(),
-            (Some(out), false) => out.join(&paper.name),
-            (None, _) => Path::new("results/papers").join(&paper.name),
-        };
-        documents.push(one(paper, args, &out, stop)?);
+    for (paper, out) in list.iter().zip(&outs) {
+        documents.push(one(paper, args, out, stop)?);
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Work(format!("interrupted; {} holds what was complete", out.display())));
         }

@@ -11,6 +11,7 @@
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::fields::{Field, Fields, Slot};
 use crate::packet::NackReason;
 use crate::shared::once::State;
 use crate::shared::rate::{Law, MAX_RATE, Rated};
@@ -29,13 +30,22 @@ pub struct Params {
     pub data_size: Bytes,
     /// How the rate moves.
     pub law: Law,
+    /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs; a NACK
+    /// that brings one does not halve (ours).
+    pub tolerance: bool,
     /// The retransmission timer.
     pub timer: Timer,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { link: None, data_size: Bytes::new(1250), law: Law::default(), timer: Timer::default() }
+        Params {
+            link: None,
+            data_size: Bytes::new(1250),
+            law: Law::default(),
+            tolerance: false,
+            timer: Timer::default(),
+        }
     }
 }
 
@@ -50,6 +60,10 @@ pub struct RateAimd {
     size: SizeEstimate,
     rated: Rated,
     cuts: u64,
+    /// Where packets carry the tolerance rate, if it is heeded.
+    slot: Option<Slot>,
+    /// The last one received, in packets/s.
+    tolerated: f64,
     /// Whether the next Interest got its instant before the last cut, so that it does not leave at the reduced rate.
     due_before_cut: bool,
 }
@@ -59,7 +73,12 @@ impl Component for RateAimd {
     const SUMMARY: &'static str = "sends at a rate: +1 packet/s per Data, halved by congestion NACKs";
     const SOURCE: &'static str = "Stateful Forwarding's consumer as JIP 26 (2018) §4.1.1 gives it, with its §3 as an option; \
          pacing between changes of rate: ours";
+    const FIELDS: &'static [Field] = &[Field::ToleranceRate];
     type Params = Params;
+
+    fn needs(params: &Params) -> Vec<Field> {
+        if params.tolerance { Self::FIELDS.to_vec() } else { Vec::new() }
+    }
 
     fn check(params: &Params) -> Result<(), String> {
         if params.link == Some(Rate::ZERO) {
@@ -72,11 +91,14 @@ impl Component for RateAimd {
         params.timer.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> RateAimd {
+    fn new(params: &Params, env: &mut Env<'_>) -> RateAimd {
         let link = params.link.unwrap_or(UNKNOWN_LINK);
         let size = SizeEstimate::new(params.data_size);
         let rated = Rated::new(0.0);
-        let mut consumer = RateAimd { params: params.clone(), link, size, rated, cuts: 0, due_before_cut: false };
+        let slot = params.tolerance.then(|| env.slot(Field::ToleranceRate));
+        let params = params.clone();
+        let (tolerated, due_before_cut) = (f64::INFINITY, false);
+        let mut consumer = RateAimd { params, link, size, rated, cuts: 0, slot, tolerated, due_before_cut };
         consumer.rated.follow(consumer.limit());
         consumer
     }
@@ -91,6 +113,13 @@ impl RateAimd {
     /// r, in packets/s.
     pub fn rate(&self) -> f64 {
         self.rated.rate()
+    }
+
+    /// Takes in the tolerance rate of a Data or NACK. Whether it has one.
+    fn heed(&mut self, fields: &Fields) -> bool {
+        let told = self.slot.map(|slot| fields.get(slot)).filter(|rate| *rate > 0);
+        self.tolerated = told.map_or(self.tolerated, f64::from);
+        told.is_some()
     }
 
     fn record(&self, before: State, ctx: &mut Ctx<'_>) {
@@ -124,6 +153,7 @@ impl Consumer for RateAimd {
     }
 
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.heed(event.fields);
         self.size.sample(event.size);
         let (limit, before) = (self.limit(), self.rated.state());
         if self.rated.on_data(&self.params.law, event.sent, limit) {
@@ -132,6 +162,10 @@ impl Consumer for RateAimd {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
+        // A NACK that says how much is tolerated need not be guessed at by halving.
+        if self.heed(event.fields) {
+            return;
+        }
         let Congestion::Nack { reason: NackReason::Congestion, .. } = event.kind else { return };
         let before = self.rated.state();
         if self.rated.on_nack(&self.params.law, event.sent) {
@@ -147,7 +181,7 @@ impl Consumer for RateAimd {
     }
 
     fn pacing(&self, _: &Flight) -> Option<Span> {
-        Some(Span::from_secs_f64(1.0 / self.rated.rate().min(MAX_RATE)))
+        Some(Span::from_secs_f64(1.0 / self.rated.rate().min(self.tolerated).min(MAX_RATE)))
     }
 
     fn timer(&self) -> Timer {
@@ -248,5 +282,35 @@ mod tests {
         // Normal → Congestion → Check → Normal is recorded.
         let states: Vec<f64> = bench.trace.drain().filter(|e| e.key == "state").map(|e| e.value).collect();
         assert_eq!(states, [1.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_consumer_that_heeds_tolerance_rates_keeps_to_the_last_one_without_forgetting_its_own_rate() {
+        let told = |rate: u32| {
+            let mut fields = Fields::default();
+            fields.set(FieldLayout::new().slot(Field::ToleranceRate).unwrap(), rate);
+            fields
+        };
+        let gap_after = |params: Value, rates: &[u32]| {
+            let mut bench = Bench::new(params);
+            for rate in rates {
+                let (fields, flight) = (told(*rate), Flight::default());
+                let (size, rtt) = (Bytes::new(1250), Some(Span::from_millis(1)));
+                let event = DataEvent { segment: 0, sent: ms(0), rtt, mark: 0, size, fields: &fields, flight };
+                bench.with(ms(1), |consumer, ctx| consumer.on_data(&event, ctx));
+            }
+            bench.consumer.pacing(&Flight::default()).unwrap()
+        };
+        // L = 1000/s. Data without a rate leave the last one in force.
+        let heeding = || json!({ "tolerance": true });
+        assert_eq!(gap_after(heeding(), &[250, 0]), Span::from_millis(4));
+        assert_eq!(gap_after(heeding(), &[250, 5000]), Span::from_millis(1));
+        assert_eq!(gap_after(json!({}), &[250]), Span::from_millis(1));
+        // A NACK tells as well, and then does not halve.
+        let mut bench = Bench::new(heeding());
+        let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
+        let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
+        assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Span::from_millis(10)));
     }
 }

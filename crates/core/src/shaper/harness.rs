@@ -24,9 +24,12 @@ pub(super) struct Bench<S> {
     pub(super) downstream_rate: Option<Rate>,
     pub(super) data: u32,
     pub(super) backlog: u32,
+    pub(super) flows: u32,
     pub(super) credit: Option<Bytes>,
     pub(super) reverse: Reverse,
     pub(super) base_rtt: Option<Span>,
+    /// Of Data and NACKs that come.
+    pub(super) fields: Fields,
     segment: u32,
     rng: Rng,
     pub(super) trace: Trace,
@@ -43,9 +46,11 @@ impl<S: Shaper + Component> Bench<S> {
             downstream_rate: rate,
             data: 0,
             backlog: 0,
+            flows: 1,
             credit: None,
             reverse: Reverse::default(),
             base_rtt: None,
+            fields: Fields::default(),
             segment: 0,
             rng: Rng::derive(0, &[]),
             trace: Trace::default(),
@@ -64,7 +69,7 @@ impl<S: Shaper + Component> Bench<S> {
 
     fn downstream(&self) -> Downstream {
         let view = self.view(2, self.downstream_rate, self.downstream_local);
-        Downstream { view, data: self.data, backlog: self.backlog, credit: self.credit }
+        Downstream { view, data: self.data, backlog: self.backlog, flows: self.flows, credit: self.credit }
     }
 
     fn name(&mut self, flow: u32) -> Packet {
@@ -92,7 +97,7 @@ impl<S: Shaper + Component> Bench<S> {
 
     /// An Interest of `flow` that left at `sent` is answered; Data has 1250 B.
     pub(super) fn answer(&mut self, now: Time, flow: u32, sent: Time, outcome: Outcome) {
-        let mut packet = self.name(flow);
+        let mut packet = Packet { fields: self.fields, ..self.name(flow) };
         if outcome == Outcome::Data {
             packet = Packet { kind: Kind::Data, size: 1250, ..packet };
         }

@@ -7,7 +7,7 @@
 //!
 //! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every
 //! 0.1 ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share
-//! the way back. Not here: the extension of 2014, whose law is not public.
+//! the way back. The extension of 2014 is [`super::hobhis_2014`].
 
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -44,7 +44,7 @@ impl Default for Params {
 }
 
 /// How soon a rate of nothing is looked at again (author's code).
-const AGAIN: Span = Span::from_micros(100);
+pub(super) const AGAIN: Span = Span::from_micros(100);
 /// Flows whose queues are added up at most.
 const MOST_SUMMED: usize = 64;
 
@@ -111,7 +111,8 @@ impl Component for Hobhis {
     }
 }
 
-fn bps(rate: Option<Rate>) -> f64 {
+/// In bit/s; infinite if unknown.
+pub(super) fn bps(rate: Option<Rate>) -> f64 {
     rate.map_or(f64::INFINITY, |rate| rate.bps() as f64)
 }
 

@@ -5,12 +5,14 @@
 
 pub mod his;
 pub mod hobhis;
+pub mod hobhis_2014;
 pub mod hr_icp;
 pub mod kato_window;
 pub mod none;
 pub mod stateful;
 
 use crate::ctx::Ctx;
+use crate::fields::Fields;
 use crate::ids::{FaceId, FlowId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::queue::QueueView;
@@ -62,6 +64,8 @@ pub struct Downstream {
     pub data: u32,
     /// Of these, packets of the Interest's flow.
     pub backlog: u32,
+    /// Flows with pending Interests from that face.
+    pub flows: u32,
     /// Credit of the Interest's flow at the discipline (see [`crate::queue::Discipline::credit`]); none if the flow is
     /// not backlogged there or the discipline gives no credit.
     pub credit: Option<Bytes>,
@@ -163,6 +167,10 @@ pub trait Shaper {
 
     /// An Interest that left was answered.
     fn on_answer(&mut self, _answer: &Answer<'_>, _ctx: &mut Ctx<'_>) {}
+
+    /// Writes header fields of a Data or NACK of `flow` that goes downstream: one that came by the shaper's face, or a
+    /// NACK for an Interest that might have left by it.
+    fn stamp(&self, _flow: FlowId, _fields: &mut Fields) {}
 
     /// When [`Shaper::release`] should be called next; [`Time::NEVER`] if not by time.
     fn next_wake(&self) -> Time {

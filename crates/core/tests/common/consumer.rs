@@ -50,6 +50,8 @@ pub struct Bench {
     segment: u64,
     /// When each Interest left that has not been answered.
     sent: BTreeMap<u64, Time>,
+    /// What every third Data and all failures carry in the fields the consumer declares.
+    told: Fields,
 }
 
 impl Bench {
@@ -57,8 +59,9 @@ impl Bench {
     pub fn new(name: &str, params: &Value) -> Bench {
         let mut layout = FieldLayout::new();
         let declared = AnyConsumer::ALL.iter().find(|info| info.name == name).map_or(&[][..], |info| info.fields);
-        for &field in declared {
-            layout.slot(field);
+        let mut told = Fields::default();
+        for slot in declared.iter().filter_map(|&field| layout.slot(field)) {
+            told.set(slot, 300);
         }
         let consumer = AnyConsumer::build(name, params, &mut Env { layout: &mut layout });
         Bench {
@@ -69,6 +72,7 @@ impl Bench {
             flight: Flight::default(),
             segment: 0,
             sent: BTreeMap::new(),
+            told,
         }
     }
 
@@ -88,7 +92,7 @@ impl Bench {
     }
 
     pub fn apply(&mut self, op: Op) {
-        let fields = Fields::default();
+        let told = self.told;
         let now = self.now;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         match op {
@@ -116,13 +120,14 @@ impl Bench {
                     self.flight.srtt = rtt;
                 }
                 let size = Bytes::new(1066);
+                let fields = if segment.is_multiple_of(3) { told } else { Fields::default() };
                 let flight = self.flight;
                 let sent = self.sent.remove(&segment).unwrap_or(now - rtt.unwrap_or_default());
                 self.consumer.on_data(&DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight }, &mut ctx);
                 self.flight.in_flight = self.flight.in_flight.saturating_sub(1);
             }
             Op::Fail(kind) => {
-                let (segment, flight, sent) = (self.segment, self.flight, now);
+                let (segment, flight, sent, fields) = (self.segment, self.flight, now, told);
                 self.consumer
                     .on_congestion(&CongestionEvent { kind, segment, sent, fields: &fields, flight }, &mut ctx);
                 self.flight.in_flight = self.flight.in_flight.saturating_sub(1);

@@ -62,7 +62,8 @@ impl Face {
         let backlog = self.desk.dice.below(30) as u32 * u32::from(!flow.0.is_multiple_of(3));
         let data = backlog + self.desk.dice.below(40) as u32;
         let credit = (backlog > 0).then(|| Bytes::new(self.desk.dice.below(3000)));
-        Downstream { view: FaceView { face: FaceId(2), local, ..self.view }, data, backlog, credit }
+        let flows = self.desk.dice.below(4) as u32;
+        Downstream { view: FaceView { face: FaceId(2), local, ..self.view }, data, backlog, flows, credit }
     }
 
     /// Traffic the other way over the face.

@@ -8,7 +8,7 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, Meter};
 use ndnweir_core::packet::{Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
-use ndnweir_core::shaper::Outcome;
+use ndnweir_core::shaper::{Outcome, Shaper};
 use ndnweir_core::strategy::{DataReturn, Strategy};
 use ndnweir_core::units::Time;
 
@@ -48,6 +48,7 @@ impl Node {
             }
             if self.shaping && record.nacked.is_none() {
                 self.tell_shaper(now, &record, Outcome::Data, packet);
+                self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
             }
         }
         let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));

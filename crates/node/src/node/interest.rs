@@ -54,7 +54,7 @@ impl Node {
                     self.out.pending(packet.name);
                     self.counters.pending += 1;
                     self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
-                    if self.metering {
+                    if self.counts_flows() {
                         self.faces[face.index()].flows.add(packet.name.flow);
                     }
                     self.consult(now, slot, prefix, face, packet, Arrival::New);
@@ -92,7 +92,7 @@ impl Node {
         } else {
             self.counters.aggregated += 1;
             self.counters.pending += 1;
-            if self.metering {
+            if self.counts_flows() {
                 self.faces[face.index()].flows.add(packet.name.flow);
             }
         }
@@ -204,7 +204,8 @@ impl Node {
         }
         // An upstream that still owes an answer keeps the entry alive.
         if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) {
-            self.refuse(now, slot, reason, packet);
+            let cause = self.stamped_by_hops(prefix, packet);
+            self.refuse(now, slot, reason, &cause);
         }
     }
 }

@@ -371,6 +371,12 @@ impl Node {
         }
     }
 
+    /// Whether a component may ask how many flows have pending Interests from a face.
+    #[inline]
+    fn counts_flows(&self) -> bool {
+        self.metering || self.shaping
+    }
+
     /// What components see of a face at `now`.
     fn view(&mut self, now: Time, face: FaceId) -> FaceView {
         self.advance(now, face);

@@ -5,12 +5,12 @@ use crate::counters::DropCause;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::shaper::Outcome;
+use ndnweir_core::shaper::{Outcome, Shaper};
 use ndnweir_core::strategy::{NackReturn, Strategy};
 use ndnweir_core::units::Time;
 
 impl Node {
-    pub(super) fn on_nack(&mut self, now: Time, face: FaceId, packet: Packet) {
+    pub(super) fn on_nack(&mut self, now: Time, face: FaceId, mut packet: Packet) {
         self.counters.nacks += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
             self.drop(DropCause::Down);
@@ -36,6 +36,7 @@ impl Node {
         };
         if self.shaping {
             self.tell_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
+            self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
         }
         let mut downstreams = std::mem::take(&mut self.downstreams);
         downstreams.clear();

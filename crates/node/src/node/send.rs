@@ -90,8 +90,15 @@ impl Node {
     /// Where the Data of `flow` waits for a downstream face; the face must exist.
     fn downstream(&mut self, now: Time, face: FaceId, flow: FlowId) -> Downstream {
         let view = self.view(now, face);
-        let egress = &self.faces[face.index()].egress;
-        Downstream { view, data: egress.data_waiting(), backlog: egress.backlog(flow), credit: egress.credit(flow) }
+        let face = &self.faces[face.index()];
+        let (egress, flows) = (&face.egress, face.flows.count());
+        Downstream {
+            view,
+            data: egress.data_waiting(),
+            backlog: egress.backlog(flow),
+            flows,
+            credit: egress.credit(flow),
+        }
     }
 
     fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Span> {
@@ -175,7 +182,7 @@ impl Node {
         }
         let Some(record) = self.pit.leave(slot, face, now) else { return };
         self.counters.pending -= 1;
-        if self.metering {
+        if self.counts_flows() {
             self.faces[face.index()].flows.remove(cause.name.flow);
         }
         self.nack_downstream(now, &record, reason, cause);
@@ -231,7 +238,7 @@ impl Node {
                 }
             }
         }
-        if self.metering {
+        if self.counts_flows() {
             let flow = self.pit.name(slot).flow;
             for i in 0..self.pit.ins(slot) {
                 let face = self.pit.downstream(slot, i).0.face;
@@ -250,6 +257,15 @@ impl Node {
         let face = &mut self.faces[record.face.index()];
         let mut ctx = Ctx { now, rng: &mut face.shaper_rng, trace: &mut self.trace };
         face.shaper.on_answer(&answer, &mut ctx);
+    }
+
+    /// The Interest as the cause of a NACK, with what the shapers of its next hops stamp on it.
+    pub(super) fn stamped_by_hops(&self, prefix: PrefixId, interest: &Packet) -> Packet {
+        let mut cause = *interest;
+        for hop in self.fib.hops(prefix) {
+            self.faces[hop.face.index()].shaper.stamp(interest.name.flow, &mut cause.fields);
+        }
+        cause
     }
 
     /// Sends what shapers and the strategy let go after a hook.
@@ -315,7 +331,8 @@ impl Node {
         if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, &packet)
             && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
         {
-            self.refuse(now, slot, reason, &packet);
+            let cause = self.stamped_by_hops(prefix, &packet);
+            self.refuse(now, slot, reason, &cause);
         }
     }
 }
