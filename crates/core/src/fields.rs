@@ -37,6 +37,8 @@ pub enum Field {
     MarkDistance,
     /// A router nearer the consumer already filters marks (resource pooling, method B).
     MarksFiltered,
+    /// How busy the busiest link of the path is (FleCom-like).
+    PathUse,
 }
 
 /// A row of the field table.
@@ -78,6 +80,7 @@ field_table! {
     CongestionLevel "congestion-level" "1/2³² of the range" 924 NotOnInterests;
     MarkDistance    "mark-distance"    "hops"               928 NotOnInterests;
     MarksFiltered   "marks-filtered"   "flag"               932 Largest;
+    PathUse         "path-use"         "1/2³² of the capacity" 936 NotOnInterests;
 }
 
 impl Field {

@@ -88,6 +88,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     RateAimd = consumer::rate_aimd::RateAimd;
     Relentless = consumer::relentless::Relentless;
     NdnSieve = consumer::ndnsieve::NdnSieve;
+    LevelAimd = consumer::level_aimd::LevelAimd;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -111,6 +112,7 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
     His = shaper::his::His;
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
+    FleCom = shaper::flecom::FleCom;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -120,6 +122,8 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
     Rfa = strategy::rfa::Rfa;
+    CoopCon = strategy::coopcon::CoopCon;
+    FleCom = strategy::flecom::FleCom;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
@@ -128,6 +132,8 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
     NdnSieve = meter::ndnsieve::NdnSieve;
+    CoopCon = meter::coopcon::CoopCon;
+    FleCom = meter::flecom::FleCom;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {

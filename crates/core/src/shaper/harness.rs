@@ -3,7 +3,7 @@
 use super::*;
 use crate::component::{Component, Env, parse_params};
 use crate::ctx::{Rng, Trace};
-use crate::fields::FieldLayout;
+use crate::fields::{FieldLayout, Fields};
 use crate::ids::NameId;
 use crate::packet::Kind;
 use crate::queue::Limit;
@@ -27,6 +27,8 @@ pub(super) struct Bench<S> {
     pub(super) credit: Option<Bytes>,
     pub(super) reverse: Reverse,
     pub(super) base_rtt: Option<Span>,
+    /// Of the Interests.
+    pub(super) fields: Fields,
     segment: u32,
     rng: Rng,
     pub(super) trace: Trace,
@@ -46,6 +48,7 @@ impl<S: Shaper + Component> Bench<S> {
             credit: None,
             reverse: Reverse::default(),
             base_rtt: None,
+            fields: Fields::default(),
             segment: 0,
             rng: Rng::derive(0, &[]),
             trace: Trace::default(),
@@ -70,7 +73,15 @@ impl<S: Shaper + Component> Bench<S> {
     fn name(&mut self, flow: u32) -> Packet {
         self.segment += 1;
         let name = NameId { flow: FlowId(flow), segment: self.segment };
-        Packet { name, kind: Kind::Interest, size: 40, tag: self.segment, lifetime_ms: 4000, ..Packet::default() }
+        Packet {
+            name,
+            kind: Kind::Interest,
+            size: 40,
+            tag: self.segment,
+            lifetime_ms: 4000,
+            fields: self.fields,
+            ..Packet::default()
+        }
     }
 
     /// An Interest of `flow` wants to leave.

@@ -4,6 +4,7 @@ pub mod bucket;
 pub mod flow_table;
 pub mod flows;
 pub mod guard;
+pub mod level;
 pub mod once;
 pub mod outstanding;
 pub mod pacer;

@@ -4,11 +4,14 @@
 
 pub mod b_icp;
 pub mod best_route;
+pub mod coopcon;
+pub mod flecom;
 pub mod multicast;
 pub mod pcon;
 pub mod random;
 pub mod rfa;
 pub mod selective;
+pub mod shares;
 
 use crate::ctx::Ctx;
 use crate::fields::{Fields, Slot};
