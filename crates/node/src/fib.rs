@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(fib.hops(PrefixId(0)), [hop(3, 2), hop(1, 5), hop(2, 6)]);
         }
         assert!(fib.set_costs(PrefixId(0), &costs));
-        assert_eq!(fib.hops(PrefixId(0)), [hop(2, 5), hop(1, 7), hop(3, 7)]);
+        assert_eq!(fib.hops(PrefixId(0)), [hop(2, 5), hop(3, 7), hop(1, 7)], "3 was the best before");
         assert!(fib.set_costs(PrefixId(0), &[hop(1, 4), hop(2, 4), hop(3, 9)]));
         assert_eq!(fib.hops(PrefixId(0)), [hop(2, 4), hop(1, 4), hop(3, 9)], "the previous best stays ahead in a tie");
     }

@@ -1,9 +1,9 @@
 //! `ndnsieve`: leads traffic around mildly congested links, one prefix at a time.
 //!
-//! A router's signal says that the utilisation β of a link is above th1. The Congestion Status Filter ([`filter`]) drops
-//! it if the queue occupancy ε in the Global Information Cache ([`cache`]) is above th2: that is left to marks and consumers.
-//! Otherwise Num prefixes of the link are selected ([`select`]), for each a shunt router is found ([`shunt`]), and its next
-//! hops get as cost the metric of the path behind them ([`cost`]). The costs of shunt routers are refreshed every T_p.
+//! A router's signal says that the utilisation β of a link is above th1. The Congestion Status Filter (`filter`) drops
+//! it if the queue occupancy ε in the Global Information Cache (`cache`) is above th2: that is left to marks and consumers.
+//! Otherwise Num prefixes of the link are selected (`select`), for each a shunt router is found (`shunt`), and its next
+//! hops get as cost the metric of the path behind them (`cost`). The costs of shunt routers are refreshed every T_p.
 //!
 //! Source: Ma et al., "A hybrid congestion control scheme for Named Data Networking via SDN", Discover Applied Sciences
 //! 2024, §4.2, algorithm 1, equation 3.
