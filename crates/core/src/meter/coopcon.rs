@@ -2,7 +2,7 @@
 //!
 //! Stands in for CoopCon's routers (Li et al., IEEE TNSM 2023), whose law is not public. The controller is PIE's, with the
 //! gains of RFC 8033, as an unattributed extension of PCON's queue has it: p += α·(s − target) + β·(s − s_prev), s in
-//! seconds, once s has been above the target for `interval`; the level is p. Ours: which scheme that is, the target, looks
+//! seconds, once s has been above the target for `interval`; the level is p. Ours: which scheme that is, the target and the interval, both tuned on the ndnSieve paper's dumbbell (see the page), looks
 //! every `period`, p halved at each look at or below the target, severe congestion (told by a CongestionMark) as a queue
 //! above `severe` of its limit, and all of [`super::levels`].
 
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The delay a queue may have (ours).
+    /// The delay a queue may have (ours, tuned).
     pub target: Span,
-    /// How long it must have been above the target before the level rises (CoDel: 100 ms).
+    /// How long it must have been above the target before the level rises (ours, tuned; CoDel: 100 ms).
     pub interval: Span,
     /// Time between two looks (ours).
     pub period: Span,
@@ -36,7 +36,7 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             target: Span::from_millis(15),
-            interval: Span::from_millis(100),
+            interval: Span::from_millis(30),
             period: Span::from_millis(10),
             alpha: 0.125,
             beta: 1.25,
@@ -110,13 +110,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Target 15 ms, looks every 50 ms; above since the look at 50. At 150 the interval of 100 ms is over:
+    // Target 15 ms, interval 100 ms, looks every 50 ms; above since the look at 50. At 150 the interval of 100 ms is over:
     // 0.125·(0.035 − 0.015) + 1.25·0 = 0.0025; at 200: + 0.125·0.025 + 1.25·0.005 = 0.009375 → 0.011875;
     // at 250 and 300 the delay is at the target: halved twice.
     #[test]
     fn the_level_rises_after_an_interval_above_the_target_and_halves_below_it() {
         let script = [(0, 0, 0), (50, 35, 0), (100, 35, 0), (150, 35, 0), (200, 40, 0), (250, 15, 0), (300, 15, 0)];
-        let levels = looks::<CoopCon>(&json!({}), &script);
+        let levels = looks::<CoopCon>(&json!({ "interval": "100ms" }), &script);
         for (look, expected) in levels.iter().zip([0.0, 0.0, 0.0, 0.0025, 0.011_875, 0.005_937_5, 0.002_968_75]) {
             assert!((look.0 - expected).abs() < 1e-8, "{levels:?}");
         }

@@ -3,7 +3,7 @@
 //! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from the ndnSieve
 //! paper: "congestion detection takes into account the trend of the sojourn time". All else is ours: at each look the
 //! delay is continued along its last slope for `horizon`, s' = s + horizon · Δs/Δt, and the level is
-//! (s' − target)/(`range` · target), cut to 0 … 1.
+//! (s' − target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
 
 use super::levels::{LevelLaw, Levels, check_period};
 use crate::component::{Component, Env};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The expected delay up to which there is no congestion.
+    /// The expected delay up to which there is no congestion; tuned.
     pub target: Span,
     /// How many targets above it the level reaches 1.
     pub range: f64,
@@ -29,7 +29,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        let (target, horizon, period) = (Span::from_millis(5), Span::from_millis(100), Span::from_millis(10));
+        let (target, horizon, period) = (Span::from_millis(30), Span::from_millis(100), Span::from_millis(10));
         Params { target, range: 4.0, horizon, period }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_rising_delay_counts_more_than_a_steady_one_and_a_falling_one_less() {
         let script = [(0, 0, 0), (100, 10, 0), (200, 10, 0), (300, 6, 0), (400, 40, 0)];
-        let levels = looks::<FleCom>(&json!({}), &script);
+        let levels = looks::<FleCom>(&json!({ "target": "5ms" }), &script);
         for (look, expected) in levels.iter().zip([0.0, 0.75, 0.25, 0.0, 1.0]) {
             assert!((look.0 - expected).abs() < 1e-8, "{levels:?}");
         }

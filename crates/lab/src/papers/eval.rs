@@ -88,10 +88,11 @@ impl Runs {
                 self.value(paper, there, other, inner)
             }
             Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
-                (Function::Event, [Expr::Name(key), id @ ..]) => {
+                (Function::Event | Function::When, [Expr::Name(key), id @ ..]) => {
                     let id = id.first().and_then(at).map(|x| x as u64);
                     let events = &measured.run.events;
-                    events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id)).map(|e| e.value)
+                    let first = events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id))?;
+                    Some(if *function == Function::When { first.at_s } else { first.value })
                 }
                 (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
                 (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),

@@ -26,6 +26,8 @@ pub enum Function {
     Convergence,
     /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
     Event,
+    /// `when(key)`, `when(key, id)`: when that was recorded, in s.
+    When,
     /// `ratio(a, b)`.
     Ratio,
     /// `difference(a, b)` = a − b.
@@ -53,7 +55,7 @@ pub enum Signature {
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 14] = [
+    pub const ALL: [(&'static str, Function); 15] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
@@ -62,6 +64,7 @@ impl Function {
         ("jain", Function::Jain),
         ("convergence", Function::Convergence),
         ("event", Function::Event),
+        ("when", Function::When),
         ("ratio", Function::Ratio),
         ("difference", Function::Difference),
         ("sum", Function::Sum),
@@ -80,7 +83,7 @@ impl Function {
             | Function::Variation
             | Function::Jain
             | Function::Convergence => Signature::Series,
-            Function::Event => Signature::Event,
+            Function::Event | Function::When => Signature::Event,
             Function::Ratio | Function::Difference => Signature::Values(2, 2),
             Function::Sum | Function::Product | Function::Largest | Function::Smallest => Signature::Values(1, 16),
         }
