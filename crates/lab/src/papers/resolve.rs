@@ -4,7 +4,7 @@ use super::eval::{QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
 use super::model::{Case, Experiment};
 use crate::experiment::describe;
-use crate::results::{ConsumerRun, Distribution, Kind, LinkRun, Run};
+use crate::results::{ConsumerRun, ControlRun, Distribution, Kind, LinkRun, Run};
 use crate::scenario::diag::suggest;
 use std::collections::BTreeSet;
 
@@ -70,6 +70,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         bottleneck_queue_ms: Some(1.0),
         consumers: scenario.consumers.iter().map(|c| consumer(&c.name)).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
+        control: Some(ControlRun::default()),
         ..Run::default()
     };
     run.scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()

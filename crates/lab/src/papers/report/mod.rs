@@ -1,6 +1,7 @@
 //! A paper's report: its figures from our runs, the verdicts, and what is to be said about them.
 
 mod bars;
+mod boxes;
 mod lines;
 mod references;
 
@@ -36,6 +37,7 @@ fn figures(paper: &Paper, results: &Results) -> Vec<Figure> {
     let draw = |figure: &super::model::Figure| match figure.kind {
         Drawing::Lines { to, bin } => lines::draw(figure, results, &schemes, to, bin),
         Drawing::Bars => bars::draw(paper, figure, results, &schemes),
+        Drawing::Boxes => boxes::draw(figure, results, &schemes),
     };
     paper.figures.iter().filter_map(draw).collect()
 }
