@@ -12,6 +12,7 @@ use super::verdict::{Judged, Verdict};
 use crate::report::html::{chips, document, with_caption};
 use crate::report::svg::{Figure, escape};
 use crate::results::{Error, write_folder};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -70,7 +71,7 @@ fn assemble(
             "<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>",
         );
     }
-    let stand_ins: Vec<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
+    let stand_ins: BTreeSet<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
         .filter(|s| s.is_stand_in())
         .map(|s| s.name.as_str())
         .collect();
@@ -78,7 +79,7 @@ fn assemble(
         let _ = write!(
             body,
             "<div class=\"warn\"><b>Stand-ins</b> (the original law is not public): {}.</div>",
-            escape(&stand_ins.join(", "))
+            escape(&stand_ins.into_iter().collect::<Vec<_>>().join(", "))
         );
     }
     body.push_str("</header><main>");
