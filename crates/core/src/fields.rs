@@ -80,7 +80,7 @@ field_table! {
     CongestionLevel "congestion-level" "1/2³² of the range" 924 NotOnInterests;
     MarkDistance    "mark-distance"    "hops"               928 NotOnInterests;
     MarksFiltered   "marks-filtered"   "flag"               932 Largest;
-    PathUse         "path-use"         "1/2³² of the capacity" 936 NotOnInterests;
+    PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
 }
 
 impl Field {
