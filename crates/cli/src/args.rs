@@ -1,5 +1,7 @@
 //! What the command line accepts.
 
+use crate::commands::link::LinkArgs;
+use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ Examples:
   ndnweir sim abilene --scheme pcon,cubic --seeds 10
   ndnweir explain pcon                       what a scheme does and where it comes from
   ndnweir list                               schemes, components and scenarios that exist
+  ndnweir put video.mp4 /example/video       publish a file through this machine's forwarder
+  ndnweir get /example/video -o video.mp4    fetch it elsewhere
 
 Exit status: 0 success, 1 failed work, 2 bad input.")]
 pub struct Cli {
@@ -31,10 +35,28 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Check a scenario or topology file without running it
     Validate(ValidateArgs),
-    /// Redraw the report of a result folder, or compare two
+    /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
-    /// Measure the speed of the simulator on this machine
+    /// Emulate a link between processes on this machine: rate, delay, queue and loss over UDP
+    Link(LinkArgs),
+    /// Publish a file as a named object
+    Put(PutArgs),
+    /// Fetch a named object
+    Get(GetArgs),
+    /// Measure the speed of the simulator on this machine, or of a network with `bench get`
     Bench(BenchArgs),
+    /// Run a forwarder on this machine's network
+    Fwd(FwdArgs),
+    /// Show, add and remove a forwarder's routes
+    Route(RouteArgs),
+    /// Show, create and destroy a forwarder's faces
+    Face(FaceArgs),
+    /// Show a forwarder's counters and table sizes
+    Status(StatusArgs),
+    /// Show, set and unset a forwarder's strategies
+    Strategy(StrategyArgs),
+    /// Show and erase a forwarder's content store
+    Cs(CsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -141,14 +163,119 @@ pub struct ValidateArgs {
 #[command(after_help = "\
 Examples:
   ndnweir report results/dumbbell                      draw report.html again
-  ndnweir report results/before results/after          what changed between two runs")]
+  ndnweir report results/before results/after          what changed between two runs
+  ndnweir report trace.csv                             draw what `ndnweir get --trace` recorded")]
 pub struct ReportArgs {
-    /// One result folder to redraw, or two to compare
+    /// One result folder to redraw, or two to compare; or one or two traces of fetches
     #[arg(required = true, num_args = 1..=2, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Where to write the comparison of two [default: comparison.html]
+    /// Where to write the comparison of two, or the page about traces [default: comparison.html, TRACE.html]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct ClientArgs {
+    /// Where the forwarder is: unix:///PATH, tcp://HOST:PORT or udp://HOST:PORT
+    /// [default: NDN_CLIENT_TRANSPORT, client.conf, or unix:///run/nfd/nfd.sock]
+    #[arg(long, value_name = "URI")]
+    pub transport: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir put video.mp4 /example/video
+  ndnweir put data.bin /example/data --sign ed25519:key.pem
+  ndnweir put data.bin /example/data/v=7 --once
+
+Serves until Ctrl-C. The version is the file's time of change unless the name ends in one.")]
+pub struct PutArgs {
+    /// The file
+    pub file: PathBuf,
+    /// The object's name
+    pub name: String,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    /// How segments are signed: digest, ed25519:KEYFILE or ecdsa:KEYFILE (private keys in PKCS#8 PEM)
+    #[arg(long, default_value = "digest", value_name = "HOW")]
+    pub sign: String,
+    /// Bytes of content in each segment
+    #[arg(long, default_value_t = 8000, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(1..=8800))]
+    pub chunk: u16,
+    /// How long segments count as fresh
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub freshness: String,
+    /// Most signed segments kept in memory
+    #[arg(long, default_value_t = 2048, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub cache: u32,
+    /// End once every segment was asked for and nothing more for a second
+    #[arg(long)]
+    pub once: bool,
+    /// End once no Interest came for so long
+    #[arg(long, value_name = "TIME")]
+    pub idle: Option<String>,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+pub struct FetchArgs {
+    /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
+    #[arg(long, short, default_value = "bic", value_name = "NAME")]
+    pub scheme: String,
+    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
+    #[arg(long, default_value = "any", value_name = "WHOSE")]
+    pub trust: String,
+    /// InterestLifetime
+    #[arg(long, default_value = "4s", value_name = "TIME")]
+    pub lifetime: String,
+    /// Give up after so long without any answer
+    #[arg(long, default_value = "15s", value_name = "TIME")]
+    pub timeout: String,
+    /// Spread the window over the round trip, so many times as fast; 0 sends all it allows at once
+    #[arg(long, default_value_t = 1.25, value_name = "GAIN")]
+    pub pace: f64,
+    /// Wait for timeouts even when later Interests were answered: for several paths of different length
+    #[arg(long)]
+    pub no_loss_detection: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir get /example/video -o video.mp4
+  ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
+  ndnweir get /example/data | sha256sum
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
+
+An interrupted fetch to a file goes on where it ended when the same command is given again.")]
+pub struct GetArgs {
+    /// The object's name; the newest version unless the name ends in one
+    pub name: String,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub fetch: FetchArgs,
+    /// Begin anew even if an earlier fetch left a part
+    #[arg(long, requires = "output")]
+    pub restart: bool,
+    /// Print statistics as one JSON document on standard output
+    #[arg(long, requires = "output")]
+    pub json: bool,
+    /// Write window, round-trip time and Interests in flight over time; draw with `ndnweir report FILE`
+    #[arg(long, value_name = "FILE.csv")]
+    pub trace: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args)]
@@ -156,13 +283,93 @@ pub struct ReportArgs {
 Examples:
   ndnweir bench
   ndnweir bench grid --json
-  ndnweir bench --quick          shorter runs, for a first impression")]
+  ndnweir bench --quick          shorter runs, for a first impression
+  ndnweir bench get /example/video --fetches 100 --at-once 20")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    pub command: Option<BenchCommand>,
     /// Only the cases whose name contains this
     pub filter: Option<String>,
     /// Shorter runs
     #[arg(long)]
     pub quick: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir fwd --unix /run/nfd/nfd.sock --udp 0.0.0.0:6363
+      applications here, peers over UDP
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --route /=udp4://192.0.2.1:6363
+      everything unknown goes to a neighbour
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --scheme pcon \\
+      --route /example=udp4://192.0.2.1:6363 --rate udp4://192.0.2.1:6363=100Mbps
+      sent at 100 Mbit/s, with the queue and the marks of a scheme
+  ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
+
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces and routes of the configuration again.
+NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
+pub struct FwdArgs {
+    /// A configuration file (TOML); flags add to it or replace what it says
+    #[arg(long, short, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Unix socket for applications; /run/nfd/nfd.sock is where they look first
+    #[arg(long, value_name = "PATH")]
+    pub unix: Option<PathBuf>,
+    /// UDP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub udp: Vec<String>,
+    /// TCP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub tcp: Vec<String>,
+    /// The scheme in force (see `ndnweir list`), or "plain"
+    #[arg(long, short, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
+    #[arg(long, value_name = "PREFIX=FACEURI")]
+    pub route: Vec<String>,
+    /// The rate at which a face sends, such as udp4://192.0.2.1:6363=100Mbps; may be repeated
+    #[arg(long, value_name = "FACEURI=RATE")]
+    pub rate: Vec<String>,
+    /// Packets in the content store; 0 is none [default: 65536]
+    #[arg(long, value_name = "PACKETS")]
+    pub cs: Option<usize>,
+    /// Serve Prometheus metrics at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// Fetch objects many times at once, and count
+    Get(BenchGetArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir bench get /example/video
+  ndnweir bench get /a /b /c --fetches 300 --at-once 50 --scheme bic --json
+
+Each fetch has a connection of its own, as a consumer of its own would; what arrives is checked and forgotten.")]
+pub struct BenchGetArgs {
+    /// The objects, fetched in turn
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    /// How many fetches in all
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub fetches: u32,
+    /// How many at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub at_once: u16,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub fetch: FetchArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod failure;
+mod interrupt;
+mod manage_args;
 mod progress;
 
 use clap::Parser;

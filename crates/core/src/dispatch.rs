@@ -54,12 +54,12 @@ forward!(Marker for AnyMarker by each_marker {
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
-    fn on_overflow(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) [packet, ctx];
+    fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
 });
 
 forward!(Discipline for AnyDiscipline by each_discipline {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) [packet, limit, dropped, ctx];
-    fn dequeue(&mut self, ctx: &mut Ctx<'_>) -> Option<Queued> [ctx];
+    fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued> [dropped, ctx];
     fn packets(&self) -> u32 [];
     fn bytes(&self) -> Bytes [];
     fn backlog(&self, flow: FlowId) -> (u32, Bytes) [flow];
@@ -85,6 +85,13 @@ forward!(Strategy for AnyStrategy by each_strategy {
     fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 [event, downstream, ctx];
     fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) [event, choice, ctx];
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn on_late(&mut self, packet: &Packet, face: FaceId, prefix: PrefixId, ctx: &mut Ctx<'_>) [packet, face, prefix, ctx];
+    fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) [packet, prefix, face, ctx];
+    fn on_face(&mut self, face: FaceId, local: bool, up: bool) [face, local, up];
+    fn stamp_data(&mut self, event: &DataReturn<'_>, downstream: FaceId, fields: &mut Fields) [event, downstream, fields];
+    fn sends_pending_to_new_hops(&self) -> bool [];
+    fn refuses_loops(&self) -> bool [];
+    fn finds_routes(&self) -> bool [];
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) [prefix, hops, ctx];
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) [prefix, hops, out];
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> [ctx];

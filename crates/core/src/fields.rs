@@ -37,6 +37,8 @@ pub enum Field {
     MarkDistance,
     /// A router nearer the consumer already filters marks (resource pooling, method B).
     MarksFiltered,
+    /// Interest: no node on its way so far knew a route; Data: announces a route to its prefix (self-learning).
+    Discovery,
     /// How busy the busiest link of the path is (FleCom-like).
     PathUse,
 }
@@ -80,6 +82,7 @@ field_table! {
     CongestionLevel "congestion-level" "1/2³² of the range" 924 NotOnInterests;
     MarkDistance    "mark-distance"    "hops"               928 NotOnInterests;
     MarksFiltered   "marks-filtered"   "flag"               932 Largest;
+    Discovery       "discovery"        "flag"               936 Largest;
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
 }
 

@@ -40,6 +40,8 @@ pub mod flags {
     pub const FROM_CACHE: u8 = 4;
     /// Data: the last segment of its object.
     pub const FINAL: u8 = 8;
+    /// Data: content stores leave it alone (NDNLPv2's cache policy; or the driver stores it itself).
+    pub const NO_CACHE: u8 = 16;
 }
 
 /// An Interest, Data or NACK.

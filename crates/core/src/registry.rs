@@ -87,22 +87,27 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Raaqm = consumer::raaqm::Raaqm;
     RateAimd = consumer::rate_aimd::RateAimd;
     Relentless = consumer::relentless::Relentless;
+    AimdHis = consumer::aimd_his::AimdHis;
     NdnSieve = consumer::ndnsieve::NdnSieve;
     LevelAimd = consumer::level_aimd::LevelAimd;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
+    Cobalt = queue::cobalt::Cobalt;
     Codel = queue::codel::Codel;
     CodelPcon = queue::codel_pcon::CodelPcon;
     CwndCodel = queue::cwnd_codel::CwndCodel;
+    NdnDpdk = queue::ndn_dpdk::NdnDpdk;
     Nfd = queue::nfd::Nfd;
+    Pie = queue::pie::Pie;
     NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
 family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
     Fifo = queue::fifo::Fifo;
     Drr = queue::drr::Drr;
+    FqCodel = queue::fq_codel::FqCodel;
 });
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
@@ -122,6 +127,11 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;
     Rfa = strategy::rfa::Rfa;
+    Asf = strategy::asf::Asf;
+    SelfLearning = strategy::self_learning::SelfLearning;
+    Weighted = strategy::weighted::Weighted;
+    StatefulForwarding = strategy::stateful_forwarding::StatefulForwarding;
+    CongestionAware = strategy::congestion_aware::CongestionAware;
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
 });

@@ -25,10 +25,23 @@ pub enum InterestMarks {
     /// A node records it in the PIT and ORs it into the Data.
     #[default]
     Copy,
+    /// A node records it with the downstream it came from, and ORs it into that downstream's Data alone (NDN-DPDK).
+    Own,
+}
+
+/// What content stores do with the mark of a Data they store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachedMarks {
+    /// It is taken off: the copy does not cross the congested link (NDN-DPDK; our default).
+    #[default]
+    Strip,
+    /// It stays, and every answer from the store carries it again (NFD).
+    Replay,
 }
 
 /// A named composition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scheme {
     /// Its name.
     pub name: String,
@@ -38,6 +51,8 @@ pub struct Scheme {
     pub parts: [Part; 7],
     /// Marks on Interests.
     pub interest_marks: InterestMarks,
+    /// Marks on stored Data.
+    pub cached_marks: CachedMarks,
 }
 
 /// A scheme that comes with the product: name, summary, composition.
@@ -138,8 +153,8 @@ const NAMED: &[Named] = &[
     },
     Named {
         name: "stateful",
-        summary: "Stateful Forwarding with rates adjusted at consumers and routers, as the text of the NACK paper has it",
-        composition: || limited("everywhere", false),
+        summary: "Stateful Forwarding with rates adjusted at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", false)),
     },
     Named {
         name: "nack-once-consumer",
@@ -148,8 +163,8 @@ const NAMED: &[Named] = &[
     },
     Named {
         name: "nack-once",
-        summary: "one rate reduction per congestion, at consumers and routers, as the text of the NACK paper has it",
-        composition: || limited("everywhere", true),
+        summary: "one rate reduction per congestion, at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", true)),
     },
     Named {
         name: "hobhis",
@@ -227,6 +242,12 @@ fn limited(adjust: &str, once: bool) -> Value {
     })
 }
 
+/// With half of each face's bucket kept for flows within their share (ours): without it a flood leaves others nothing.
+fn reserved(mut scheme: Value) -> Value {
+    scheme["shaper"]["reserve"] = json!(0.5);
+    scheme
+}
+
 /// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
 fn stock(consumer: &str) -> Value {
     json!({ "consumer": consumer, "marker": "nfd", "strategy": "best-route", "interest-marks": "ignore" })
@@ -285,7 +306,11 @@ impl Scheme {
                 "summary" => scheme.summary = value.as_str().unwrap_or_default().into(),
                 "interest-marks" => {
                     scheme.interest_marks = serde_json::from_value(value.clone())
-                        .map_err(|_| format!("scheme {name}: interest-marks is \"ignore\" or \"copy\""))?;
+                        .map_err(|_| format!("scheme {name}: interest-marks is \"ignore\", \"copy\" or \"own\""))?;
+                }
+                "cached-marks" => {
+                    scheme.cached_marks = serde_json::from_value(value.clone())
+                        .map_err(|_| format!("scheme {name}: cached-marks is \"strip\" or \"replay\""))?;
                 }
                 _ => scheme.set_part(key, value).map_err(|e| format!("scheme {name}: {e}"))?,
             }
@@ -302,6 +327,7 @@ impl Scheme {
             summary: String::new(),
             parts: Family::ALL.map(part),
             interest_marks: InterestMarks::default(),
+            cached_marks: CachedMarks::default(),
         }
     }
 
@@ -310,7 +336,7 @@ impl Scheme {
         let Some(family) = Family::ALL.into_iter().find(|family| family.key() == key) else {
             let known: Vec<_> = Family::ALL.iter().map(|family| family.key()).collect();
             return Err(format!(
-                "unknown key {key:?}; a scheme has: base, summary, interest-marks, {}",
+                "unknown key {key:?}; a scheme has: base, summary, interest-marks, cached-marks, {}",
                 known.join(", ")
             ));
         };
@@ -434,6 +460,8 @@ mod tests {
         assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
         assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
         assert!(error(json!({ "base": "nothing" })).contains("there are"));
+        assert!(error(json!({ "interest-marks": "keep" })).contains("\"own\""));
+        assert!(error(json!({ "cached-marks": "own" })).contains("\"replay\""));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The laboratory: scenarios, metrics, the computed optimum, results and reports.
 
+pub mod emulate;
 pub mod experiment;
+pub mod fetch_trace;
 pub mod metrics;
 pub mod optimum;
 pub mod pages;

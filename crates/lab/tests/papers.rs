@@ -16,7 +16,7 @@ fn shipped(name: &str) -> Paper {
 fn every_shipped_paper_is_valid_and_has_a_page_figures_and_entries() {
     let names = library::names();
     assert!(
-        ["hbhcm-paqm", "ndnsieve", "packet-pair", "resource-pooling"].iter().all(|n| names.contains(n)),
+        ["hbhcm-paqm", "nack-once", "ndnsieve", "packet-pair", "resource-pooling"].iter().all(|n| names.contains(n)),
         "{names:?}"
     );
     for name in names {
@@ -33,7 +33,7 @@ fn every_shipped_paper_is_valid_and_has_a_page_figures_and_entries() {
 
 /// Ids that must be there whatever their verdict: the targets of the plan, one line for each table, figure or section.
 #[test]
-fn every_published_figure_of_the_three_papers_is_an_entry() {
+fn every_published_figure_of_the_papers_is_an_entry() {
     let schemes = ["pcon-ndnsim", "rp-a", "rp-ab", "rp-abc"];
     let mut pooling: Vec<String> = Vec::new();
     for row in ["c1", "c2", "c3", "total", "jain"] {
@@ -78,7 +78,27 @@ fn every_published_figure_of_the_three_papers_is_an_entry() {
         ]
         .map(String::from),
     );
-    for (paper, wanted) in [("resource-pooling", pooling), ("packet-pair", pair), ("hbhcm-paqm", hop)] {
+    let mut nack: Vec<String> = Vec::new();
+    for (table, plain, once) in [("table1", 5, 11), ("table2", 10, 12)] {
+        for what in ["start", "nacks"] {
+            nack.extend(
+                (1..=4).flat_map(|n| [format!("{table}.plain.{what}.{n}"), format!("{table}.once.{what}.{n}")]),
+            );
+        }
+        nack.extend([format!("{table}.plain.start.{plain}"), format!("{table}.once.start.{once}")]);
+    }
+    for kind in ["plain", "once"] {
+        nack.extend((1..=9).map(|rate| format!("figure8.{kind}.{rate}")));
+    }
+    let both = ["rate.1", "rate.5", "used.1", "used.5", "two.rate", "two.used", "first.rate.1", "first.rate.5"];
+    let dumbbells = ["n1.total", "n1.used", "n1.con1", "n1.con2", "n2.total", "n2.used"];
+    let sides = ["mirrored.left", "mirrored.right", "turned.left", "turned.right"];
+    for scheme in ["stateful-consumer", "nack-once-consumer"] {
+        nack.extend(both.iter().chain(&dumbbells).chain(&sides).map(|id| format!("{id}.{scheme}")));
+    }
+    nack.extend(["hold", "n1.congestion.first", "n1.fair", "n2.fair", "n4.fair", "n4.order"].map(String::from));
+    let papers = [("resource-pooling", pooling), ("packet-pair", pair), ("hbhcm-paqm", hop), ("nack-once", nack)];
+    for (paper, wanted) in papers {
         let entries = shipped(paper).entries;
         let missing: Vec<_> = wanted.iter().filter(|id| !entries.iter().any(|e| e.id == **id)).collect();
         assert!(missing.is_empty(), "{paper}: no entry for {missing:?}");
@@ -106,6 +126,16 @@ fn published_numbers_are_those_the_papers_print() {
         assert_eq!(published(&pooling, &format!("table1.{row}.")), numbers);
     }
     assert_eq!(published(&pooling, "fig4."), [0.698, 0.727, 0.302, 0.273]);
+    let nack = shipped("nack-once");
+    assert_eq!(published(&nack, "table1.plain.nacks"), [11.0, 4.0, 4.0, 4.0, 4.0]);
+    assert_eq!(published(&nack, "table1.once.start"), [0.08, 1.35, 2.23, 3.09, 9.15]);
+    assert_eq!(published(&nack, "table2.once.nacks"), [35.0, 1.0, 1.0, 1.0]);
+    assert_eq!(published(&nack, "table2.plain.start"), [0.03, 4.05, 4.74, 5.42, 9.50]);
+    assert_eq!(published(&nack, "rate."), [274.0, 465.0, 73.0, 93.0]);
+    assert_eq!(published(&nack, "two.rate"), [102.0, 180.0]);
+    assert_eq!(published(&nack, "n1.total"), [669.0, 1116.0]);
+    assert_eq!(published(&nack, "n2.total"), [643.0, 1137.0]);
+    assert_eq!(published(&nack, "mirrored."), [60.2, 81.7, 67.1, 89.8]);
     let hop = shipped("hbhcm-paqm");
     assert_eq!(published(&hop, "s1.utilisation"), [96.4, 94.6, 92.5]);
     assert_eq!(published(&hop, "s1.queue"), [7.8, 4.5, 5.9]);

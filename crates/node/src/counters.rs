@@ -79,8 +79,9 @@ pub struct FaceCounters {
 }
 
 impl FaceCounters {
+    /// Counts a packet whose transmission has started.
     #[inline]
-    pub(crate) fn count_started(&mut self, kind: Kind, bits: u64) {
+    pub fn count_started(&mut self, kind: Kind, bits: u64) {
         let (total, packets) = match kind {
             Kind::Data => (&mut self.data_bits, &mut self.data_packets),
             Kind::Interest => (&mut self.interest_bits, &mut self.interest_packets),

@@ -1,7 +1,7 @@
 //! The content store: least recently used goes first.
 //!
-//! It keeps Data as they would leave a producer: without mark, header fields and [`flags::FROM_CACHE`]. A cached copy
-//! does not cross the congested link, so replaying its mark would be a false signal.
+//! It keeps Data as they would leave a producer: without header fields and [`flags::FROM_CACHE`], and without the mark
+//! unless the scheme says to replay it. A cached copy does not cross the congested link, so its mark is a false signal.
 //!
 //! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
 //! interns: it keeps its own ordered name tree, picks the stored name that the Interest's name is a prefix of, and
@@ -12,6 +12,7 @@ use crate::index::Index;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::scheme::CachedMarks;
 use ndnweir_core::units::{Span, Time};
 
 const NIL: u32 = u32::MAX;
@@ -29,17 +30,28 @@ struct Stored {
 #[derive(Clone, Debug)]
 pub(crate) struct ContentStore {
     slots: Vec<Stored>,
+    /// Slots that [`ContentStore::evict`] emptied.
+    free: Vec<u32>,
     index: Index,
     newest: u32,
     oldest: u32,
     limit: usize,
+    replay: bool,
 }
 
 impl ContentStore {
-    /// A store of at most `limit` packets.
-    pub(crate) fn new(limit: usize) -> ContentStore {
+    /// A store of at most `limit` packets, which keeps their marks if `marks` says so.
+    pub(crate) fn new(limit: usize, marks: CachedMarks) -> ContentStore {
         let limit = limit.min(NIL as usize - 1);
-        ContentStore { slots: Vec::new(), index: Index::new(), newest: NIL, oldest: NIL, limit }
+        ContentStore {
+            slots: Vec::new(),
+            free: Vec::new(),
+            index: Index::new(),
+            newest: NIL,
+            oldest: NIL,
+            limit,
+            replay: marks == CachedMarks::Replay,
+        }
     }
 
     /// Whether it can hold anything.
@@ -50,7 +62,7 @@ impl ContentStore {
 
     /// Packets stored.
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.slots.len() - self.free.len()
     }
 
     /// The Data of a name, if it is there (and fresh, if `must_be_fresh`).
@@ -66,13 +78,21 @@ impl ContentStore {
         Some(packet)
     }
 
-    /// Stores a Data, in place of an older copy or of the packet not used for the longest time.
-    pub(crate) fn insert(&mut self, data: &Packet, now: Time) {
+    /// Whether the Data of a name is there (and fresh, if `must_be_fresh`), without counting as use; with its tag.
+    pub(crate) fn peek(&self, name: NameId, must_be_fresh: bool, now: Time) -> Option<u32> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        let stored = &self.slots[slot as usize];
+        (!must_be_fresh || stored.stale > now).then_some(stored.packet.tag)
+    }
+
+    /// Stores a Data, in place of an older copy or of the packet not used for the longest time, which it gives back.
+    pub(crate) fn insert(&mut self, data: &Packet, now: Time) -> Option<(NameId, u32)> {
         if self.limit == 0 {
-            return;
+            return None;
         }
+        let mut replaced = None;
         let mut packet = *data;
-        packet.mark = 0;
+        packet.mark = if self.replay { packet.mark } else { 0 };
         packet.fields = Fields::default();
         packet.flags &= !flags::FROM_CACHE;
         let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
@@ -82,19 +102,19 @@ impl ContentStore {
         };
         let slot = match find(self) {
             Ok(slot) => {
+                replaced = Some((packet.name, self.slots[slot as usize].packet.tag));
                 self.unlink(slot);
                 slot
             }
             Err(_) => {
-                let slot = if self.slots.len() < self.limit {
+                let slot = if self.slots.len() < self.limit && self.free.is_empty() {
                     self.slots.push(stored);
                     (self.slots.len() - 1) as u32
                 } else {
-                    let slot = self.oldest;
-                    let evicted = self.slots[slot as usize].packet.name;
-                    self.unlink(slot);
-                    self.index.remove(evicted, slot);
-                    slot
+                    if self.free.is_empty() {
+                        replaced = self.evict();
+                    }
+                    self.free.pop()?
                 };
                 self.index.reserve();
                 // Eviction and growth move buckets, so the vacancy is looked up again.
@@ -106,11 +126,32 @@ impl ContentStore {
         };
         self.slots[slot as usize] = stored;
         self.link_newest(slot);
+        replaced
+    }
+
+    /// Lets the packet not used for the longest time go: its name and tag.
+    pub(crate) fn evict(&mut self) -> Option<(NameId, u32)> {
+        self.take(self.oldest)
+    }
+
+    /// Lets the Data of a name go.
+    pub(crate) fn remove(&mut self, name: NameId) -> Option<(NameId, u32)> {
+        let slot = self.index.find(name, |slot| self.slots[slot as usize].packet.name == name).ok()?;
+        self.take(slot)
+    }
+
+    fn take(&mut self, slot: u32) -> Option<(NameId, u32)> {
+        let Packet { name, tag, .. } = self.slots.get(slot as usize)?.packet;
+        self.unlink(slot);
+        self.index.remove(name, slot);
+        self.free.push(slot);
+        Some((name, tag))
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
+        self.free.clear();
         self.index.clear();
         (self.newest, self.oldest) = (NIL, NIL);
     }
@@ -156,7 +197,7 @@ mod tests {
 
     #[test]
     fn marks_fields_and_the_cache_flag_are_stripped_and_the_rest_is_kept() {
-        let mut store = ContentStore::new(4);
+        let mut store = ContentStore::new(4, CachedMarks::Strip);
         let mut given = data(1, 0);
         given.flags |= flags::FROM_CACHE;
         given.tag = 77;
@@ -167,7 +208,7 @@ mod tests {
 
     #[test]
     fn only_fresh_data_answers_an_interest_that_insists_on_it() {
-        let mut store = ContentStore::new(4);
+        let mut store = ContentStore::new(4, CachedMarks::Strip);
         store.insert(&data(1, 10), ms(0));
         let name = data(1, 0).name;
         assert!(store.get(name, true, ms(9)).is_some());
@@ -183,7 +224,7 @@ mod tests {
             limit in 0usize..6,
             ops in prop::collection::vec((any::<bool>(), 0u32..12), 0..300),
         ) {
-            let mut store = ContentStore::new(limit);
+            let mut store = ContentStore::new(limit, CachedMarks::Strip);
             let mut model: Vec<u32> = Vec::new();
             for (insert, segment) in ops {
                 let known = model.iter().position(|&s| s == segment);

@@ -253,8 +253,7 @@ impl Egress {
     /// The wire is free at `at`: the next packet starts, or the face is idle.
     fn start_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) {
         loop {
-            let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
-            let Some(Queued { mut packet, joined }) = self.parts.discipline.dequeue(&mut ctx) else {
+            let Some(Queued { mut packet, joined, mark }) = self.take_next(at, out, trace) else {
                 self.idle = true;
                 let mut ctx = Ctx { now: at, rng: &mut self.parts.marker_rng, trace };
                 self.parts.marker.on_idle(&mut ctx);
@@ -263,10 +262,11 @@ impl Egress {
             self.data -= u32::from(packet.kind == Kind::Data);
             match self.departs(packet.kind, packet.name.flow, packet.size, joined, at, trace) {
                 Verdict::Drop => {
-                    self.drop(packet.kind, packet.size, DropCause::Marker);
+                    self.drop(&packet, packet.size, DropCause::Marker, out);
                     continue;
                 }
-                Verdict::Mark(level) => self.mark(&mut packet, level),
+                Verdict::Mark(level) => self.mark(&mut packet, level.max(mark)),
+                Verdict::Pass if mark > 0 => self.mark(&mut packet, mark),
                 Verdict::Pass => {}
             }
             let end = at + transmission_time(self.rate, packet.size);
@@ -277,14 +277,28 @@ impl Egress {
         }
     }
 
+    /// The discipline's next packet; what it drops on the way is counted.
+    fn take_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) -> Option<Queued> {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
+        let next = self.parts.discipline.dequeue(&mut dropped, &mut ctx);
+        for packet in dropped.drain(..) {
+            self.data -= u32::from(packet.kind == Kind::Data);
+            self.drop(&packet, packet.size, DropCause::Marker, out);
+        }
+        self.dropped = dropped;
+        next
+    }
+
     /// A packet wants to leave.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
+        out.kept(packet.tag);
         if !self.up {
-            self.drop(packet.kind, size, DropCause::Down);
+            self.drop(packet, size, DropCause::Down, out);
         } else if self.rate.is_none() || self.local {
             self.counters.count_started(packet.kind, u64::from(size) * 8);
             out.stage(self.face, packet, now);
@@ -309,7 +323,7 @@ impl Egress {
         let queue = self.view();
         let bytes = Bytes::new(u64::from(size));
         if !queue.fits(bytes) {
-            self.overflow(now, &Packet { size, ..*packet }, trace);
+            self.overflow(now, &Packet { size, ..*packet }, out, trace);
             return;
         }
         let staged = out.stage(self.face, packet, now);
@@ -319,8 +333,8 @@ impl Egress {
                 Verdict::Pass => {}
                 Verdict::Mark(level) => self.mark(&mut staged.packet, level),
                 Verdict::Drop => {
-                    self.drop(packet.kind, size, DropCause::Marker);
                     out.unstage();
+                    self.drop(packet, size, DropCause::Marker, out);
                     return;
                 }
             }
@@ -352,7 +366,7 @@ impl Egress {
                 Verdict::Pass => {}
                 Verdict::Mark(level) => self.mark(&mut packet, level),
                 Verdict::Drop => {
-                    self.drop(packet.kind, packet.size, DropCause::Marker);
+                    self.drop(&packet, packet.size, DropCause::Marker, out);
                     return;
                 }
             }
@@ -363,7 +377,7 @@ impl Egress {
         self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
         for packet in dropped.drain(..) {
             self.data -= u32::from(packet.kind == Kind::Data);
-            self.overflow(now, &packet, trace);
+            self.overflow(now, &packet, out, trace);
         }
         self.dropped = dropped;
         if self.idle && self.parts.discipline.packets() > 0 {
@@ -382,16 +396,18 @@ impl Egress {
     }
 
     #[cold]
-    fn overflow(&mut self, now: Time, packet: &Packet, trace: &mut Trace) {
+    fn overflow(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
+        let queue = self.view();
         let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
-        self.parts.marker.on_overflow(packet, &mut ctx);
-        self.drop(packet.kind, packet.size, DropCause::Overflow);
+        self.parts.marker.on_overflow(&EnqueueEvent { packet, queue }, &mut ctx);
+        self.drop(packet, packet.size, DropCause::Overflow, out);
     }
 
     #[cold]
-    fn drop(&mut self, kind: Kind, size: u32, cause: DropCause) {
+    fn drop(&mut self, packet: &Packet, size: u32, cause: DropCause, out: &mut Outbox) {
+        out.released(packet.tag);
         self.counters.drops[cause as usize] += 1;
-        if cause == DropCause::Overflow && kind == Kind::Data {
+        if cause == DropCause::Overflow && packet.kind == Kind::Data {
             self.counters.overflow_data_bits += u64::from(size) * 8;
         }
     }

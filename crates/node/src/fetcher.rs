@@ -26,18 +26,23 @@ use ndnweir_core::units::{Bytes, Span, Time};
 
 /// When a segment is given up before its timeout: Interests sent later were answered (in the manner of RFC 9002 §6.1).
 ///
-/// Only for paths that keep the order: over several paths a late answer is no loss.
+/// Only for paths that keep the order: over several paths a late answer is no loss. A path that reorders a little, as a
+/// forwarder with several threads does, is learnt: each segment whose answer comes too soon after it was given up, to be
+/// that of the second Interest, doubles the distance asked for, up to a round-trip time or 16 × `granularity`. That is
+/// ours, after RACK's adaptive reordering window (RFC 8985 §6.2); "too soon" is half a round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossDetection {
     /// The answered Interest was sent later by at least this many smoothed round-trip times.
     pub round_trips: f64,
+    /// And by at least this (RFC 9002 §6.1.2: 1 ms).
+    pub granularity: Span,
     /// At least this many Interests sent later go up to the answered one (RFC 9002: 3).
     pub packets: u32,
 }
 
 impl Default for LossDetection {
     fn default() -> LossDetection {
-        LossDetection { round_trips: 0.25, packets: 3 }
+        LossDetection { round_trips: 0.25, granularity: Span::from_millis(1), packets: 3 }
     }
 }
 
@@ -62,7 +67,13 @@ pub struct FetcherConfig {
     pub max_window: usize,
     /// Detection of losses before their timeout; none is the rule of every consumer in the literature.
     pub loss: Option<LossDetection>,
+    /// Spreads the window of a consumer without a pace of its own over the round trip, so many times as fast (RFC 9002
+    /// §7.7: 1.25); none sends whatever the window allows at once, as every window law in the literature.
+    pub pace: Option<f64>,
 }
+
+/// A fetch that wakes late makes up for at most this: timers of real machines are no finer. Ours.
+const PACING_SLACK: Span = Span::from_millis(1);
 
 impl Default for FetcherConfig {
     /// ndnSIM 2.8's Consumer: 30 B Interests with a lifetime of 2 s.
@@ -77,6 +88,7 @@ impl Default for FetcherConfig {
             trace: false,
             max_window: 1 << 17,
             loss: None,
+            pace: None,
         }
     }
 }
@@ -121,6 +133,8 @@ pub struct FetcherCounters {
     pub timeouts: u64,
     /// Losses found before their timeout, see [`LossDetection`].
     pub losses: u64,
+    /// Of these, those that a late answer disproved.
+    pub false_losses: u64,
     /// NACKs received.
     pub nacks: u64,
     /// Marked Data received.
@@ -135,6 +149,8 @@ pub struct FetcherCounters {
     pub in_flight: u32,
     /// Smoothed round-trip time now; zero before the first sample.
     pub srtt: Span,
+    /// Interests per second that the consumer paces to now; none if it does not pace.
+    pub rate: Option<f64>,
 }
 
 /// Fetches one object.
@@ -157,6 +173,8 @@ pub struct Fetcher {
     pub(crate) backoff_point: Option<u64>,
     /// The latest Interest that was answered, of those sent once: when and in which place it was sent.
     pub(crate) answered: Option<(Time, u64)>,
+    /// How often the distance of [`LossDetection`] was doubled.
+    pub(crate) loss_doublings: u32,
     highest: Option<u64>,
     end: u64,
     pacer: Pacer,
@@ -191,6 +209,7 @@ impl Fetcher {
             next_release: Time::NEVER,
             backoff_point: None,
             answered: None,
+            loss_doublings: 0,
             highest: None,
             pacer: Pacer::new(),
             active: false,
@@ -212,6 +231,14 @@ impl Fetcher {
     pub fn stop(&mut self, now: Time) {
         self.active = false;
         self.clock = now;
+    }
+
+    /// The object has no more than `total` segments: what is beyond is given up. Data that says it is the last does
+    /// the same.
+    pub fn limit(&mut self, total: u64) {
+        self.end = self.end.min(total);
+        let dropped = self.segments.truncate(self.end);
+        self.in_flight = self.in_flight.saturating_sub(dropped);
     }
 
     /// Whether all segments have arrived.
@@ -258,6 +285,7 @@ impl Fetcher {
 
         let elapsed = now.since(slot.sent);
         let once = slot.retransmissions == 0;
+        self.learn_reordering(&slot, elapsed);
         let counted = self.timer.estimator == Estimator::Ndnsim || slot.state != State::Waiting;
         let in_flight_after = self.in_flight.saturating_sub(u32::from(counted));
         if once && self.gives_sample(slot.state) {
@@ -278,9 +306,7 @@ impl Fetcher {
         let in_order = segment == self.segments.base();
         self.segments.set_state(segment, State::Received);
         if packet.has(flags::FINAL) {
-            self.end = self.end.min(segment + 1);
-            let dropped = self.segments.truncate(self.end);
-            self.in_flight = self.in_flight.saturating_sub(dropped);
+            self.limit(segment + 1);
         }
         if once {
             self.answered = self.answered.max(Some((slot.sent, slot.order)));
@@ -346,8 +372,17 @@ impl Fetcher {
         self.consumer.stamp(segment, &mut packet.fields);
         let event = SentEvent { segment, retransmission, flight: self.flight() };
         self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
-        self.pacer.sent(now, self.consumer.pacing(&event.flight));
+        self.keep_pace(now, &event.flight);
         Some(packet)
+    }
+
+    fn keep_pace(&mut self, now: Time, flight: &Flight) {
+        let own = self.consumer.pacing(flight);
+        let gain = self.config.pace.filter(|_| own.is_none() && flight.highest_received.is_some());
+        match gain.and_then(|gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain)) {
+            Some(gap) => self.pacer.sent_late(now, gap, PACING_SLACK),
+            None => self.pacer.sent(now, own),
+        }
     }
 
     /// Whether there is something to ask for and the window has room for it.
@@ -413,6 +448,7 @@ impl Fetcher {
             window: self.consumer.window(),
             in_flight: self.segments.outstanding(),
             srtt: self.rtt.srtt(),
+            rate: self.consumer.pacing(&self.flight()).map(|gap| 1.0 / gap.secs().max(1e-9)),
             ..self.counters
         }
     }

@@ -35,6 +35,8 @@ pub(crate) struct Slot {
     next: u32,
     /// NACKs since the last Interest that was not refused, saturating.
     pub nacks: u8,
+    /// Whether the latest failure was a loss found before the timeout.
+    pub lost: bool,
     /// Where it stands.
     pub state: State,
 }

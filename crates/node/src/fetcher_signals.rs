@@ -1,7 +1,7 @@
 //! What tells a fetch that an Interest failed: the retransmission timer, loss detection and NACKs.
 
 use crate::fetcher::Fetcher;
-use crate::fetcher_segments::State;
+use crate::fetcher_segments::{Slot, State};
 use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, Estimator};
 use ndnweir_core::fields::Fields;
 use ndnweir_core::packet::{NackReason, Packet};
@@ -11,6 +11,8 @@ use ndnweir_core::units::{Span, Time};
 const SHORTEST_HOLD: Span = Span::from_millis(1);
 /// The longest.
 const LONGEST_HOLD: Span = Span::from_millis(60_000);
+/// From a quarter of a round trip, or 1 ms, to 16 times that.
+const MOST_DOUBLINGS: u32 = 4;
 /// A timeout of the consumer's own counts as at least this, so that time passes between two of a segment.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
@@ -128,6 +130,7 @@ impl Fetcher {
         self.in_flight = self.in_flight.saturating_sub(1);
         if let Some(slot) = self.segments.get_mut(segment) {
             slot.nacks = 0;
+            slot.lost = kind == Congestion::Loss;
         }
         self.segments.set_state(segment, State::Waiting);
     }
@@ -145,7 +148,8 @@ impl Fetcher {
         if srtt == Span::ZERO {
             return;
         }
-        let ahead = srtt.scale(loss.round_trips);
+        let longest = srtt.max(loss.granularity * 16);
+        let ahead = (srtt.scale(loss.round_trips).max(loss.granularity) * (1 << self.loss_doublings)).min(longest);
         while let Some(segment) = self.segments.oldest_outstanding() {
             let Some(slot) = self.segments.get(segment) else { return };
             if slot.sent + ahead > answered || slot.order.saturating_add(u64::from(loss.packets)) > order {
@@ -153,6 +157,15 @@ impl Fetcher {
             }
             self.counters.losses += 1;
             self.fail(now, segment, Congestion::Loss);
+        }
+    }
+
+    /// An answer came `elapsed` after the latest Interest for its segment.
+    pub(crate) fn learn_reordering(&mut self, slot: &Slot, elapsed: Span) {
+        let too_soon = slot.state == State::Waiting || elapsed < self.rtt.srtt() / 2;
+        if slot.lost && too_soon {
+            self.counters.false_losses += 1;
+            self.loss_doublings = (self.loss_doublings + 1).min(MOST_DOUBLINGS);
         }
     }
 

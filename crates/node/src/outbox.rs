@@ -1,7 +1,8 @@
 //! Packets waiting for the driver to collect them.
 
 use crate::config::Transmit;
-use ndnweir_core::ids::FaceId;
+use crate::uses::{NO_PAYLOAD, Use};
+use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 
@@ -10,9 +11,66 @@ use ndnweir_core::units::Time;
 pub(crate) struct Outbox {
     queue: Vec<Transmit>,
     taken: usize,
+    /// See [`crate::uses`]; nothing is pushed while it is off.
+    uses: Vec<Use>,
+    log_uses: bool,
 }
 
 impl Outbox {
+    /// Starts the log of uses.
+    pub(crate) fn log_uses(&mut self) {
+        self.log_uses = true;
+    }
+
+    /// Records a use, for a driver that asked.
+    #[inline(always)]
+    pub(crate) fn log(&mut self, entry: impl FnOnce() -> Use) {
+        if self.log_uses {
+            self.write(entry());
+        }
+    }
+
+    /// The tag of an Interest that the node makes itself, of one that is long gone and had `tag`.
+    pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
+        if self.log_uses { NO_PAYLOAD } else { tag }
+    }
+
+    /// Apart, so that the pipelines of a simulator stay small.
+    #[cold]
+    #[inline(never)]
+    fn write(&mut self, entry: Use) {
+        self.uses.push(entry);
+    }
+
+    /// One more place keeps the payload of this tag.
+    #[inline(always)]
+    pub(crate) fn kept(&mut self, tag: u32) {
+        self.log(|| Use::Kept(tag));
+    }
+
+    /// One place fewer keeps it.
+    #[inline(always)]
+    pub(crate) fn released(&mut self, tag: u32) {
+        self.log(|| Use::Released(tag));
+    }
+
+    /// A PIT entry begins.
+    #[inline(always)]
+    pub(crate) fn pending(&mut self, name: NameId) {
+        self.log(|| Use::Pending(name));
+    }
+
+    /// A PIT entry ends.
+    #[inline(always)]
+    pub(crate) fn settled(&mut self, name: NameId) {
+        self.log(|| Use::Settled(name));
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn drain_uses(&mut self) -> std::vec::Drain<'_, Use> {
+        self.uses.drain(..)
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, transmit: Transmit) {
         self.queue.push(transmit);

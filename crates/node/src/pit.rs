@@ -17,8 +17,10 @@ use ndnweir_core::units::{Span, Time};
 const NIL: u32 = u32::MAX;
 /// [`Entry::outs`] when the out-records are in the side table.
 const SPILLED: u8 = 2;
-/// The bit of [`InRecord::size_and_renewed`] that says the Interest was retransmitted.
+/// The bit of [`InRecord::size_and_flags`] that says the Interest was retransmitted.
 const RENEWED: u16 = 1 << 15;
+/// The bit that says that the Interest (the last one) was marked.
+const MARKED: u16 = 1 << 14;
 
 /// A downstream that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,23 +31,29 @@ pub(crate) struct InRecord {
     pub(crate) nonce: u32,
     /// Where from.
     pub(crate) face: FaceId,
-    size_and_renewed: u16,
+    size_and_flags: u16,
 }
 
 impl InRecord {
-    /// The Interest's bytes on the wire (up to 32 KiB; a packet has at most 8800).
+    /// The Interest's bytes on the wire (up to 16 KiB; a packet has at most 8800).
     pub(crate) fn size(&self) -> u32 {
-        u32::from(self.size_and_renewed & !RENEWED)
+        u32::from(self.size_and_flags & !(RENEWED | MARKED))
     }
 
     /// Whether it asked more than once.
     pub(crate) fn renewed(&self) -> bool {
-        self.size_and_renewed & RENEWED != 0
+        self.size_and_flags & RENEWED != 0
+    }
+
+    /// Whether its Interest (the last one) was marked.
+    pub(crate) fn marked(&self) -> bool {
+        self.size_and_flags & MARKED != 0
     }
 
     fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
-        let size = packet.size.min(u32::from(RENEWED - 1)) as u16;
-        InRecord { asked: now, nonce: packet.nonce, face, size_and_renewed: size }
+        let size = packet.size.min(u32::from(MARKED - 1)) as u16;
+        let marked = if packet.mark > 0 { MARKED } else { 0 };
+        InRecord { asked: now, nonce: packet.nonce, face, size_and_flags: size | marked }
     }
 }
 
@@ -198,6 +206,12 @@ impl Pit {
         self.len = 0;
     }
 
+    /// The entries there are now.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let live = |slot: &u32| matches!(self.find(self.entries[*slot as usize].name), Ok(found) if found == *slot);
+        (0..self.entries.len() as u32).filter(live).collect()
+    }
+
     /// The name of an entry.
     pub(crate) fn name(&self, slot: u32) -> NameId {
         self.entries[slot as usize].name
@@ -237,6 +251,12 @@ impl Pit {
         }
     }
 
+    /// The lifetime of the `i`-th downstream's Interest.
+    pub(crate) fn lifetime_ms(&self, slot: u32, i: usize) -> u32 {
+        let (record, expiry) = self.downstream(slot, i);
+        u32::try_from(expiry.since(record.asked).nanos() / 1_000_000).unwrap_or(u32::MAX)
+    }
+
     /// The side-table row of an entry, made if need be.
     fn spill(&mut self, slot: u32) -> usize {
         let entry = &mut self.entries[slot as usize];
@@ -255,7 +275,7 @@ impl Pit {
         let mut record = InRecord::of(packet, face, now);
         let entry = &mut self.entries[slot as usize];
         if !entry.ins_spilled && entry.first.face == face {
-            record.size_and_renewed |= RENEWED;
+            record.size_and_flags |= RENEWED;
             entry.first = record;
             self.wheel.set(slot, expiry, now);
             return true;
@@ -271,7 +291,7 @@ impl Pit {
         let renewed = waiting.is_some();
         match waiting {
             Some(known) => {
-                record.size_and_renewed |= RENEWED;
+                record.size_and_flags |= RENEWED;
                 *known = (record, expiry);
             }
             None => ins.push((record, expiry)),
@@ -344,7 +364,7 @@ impl Pit {
         self.sent_mut(slot).iter_mut().find(|record| record.face == face)
     }
 
-    /// The mark recorded from Interests.
+    /// The highest mark recorded from Interests.
     pub(crate) fn mark(&self, slot: u32) -> u8 {
         self.entries[slot as usize].mark
     }

@@ -157,7 +157,7 @@ impl Strategy for Late {
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> {
         let due = self.0.front()?.0 <= ctx.now;
         let (_, packet) = if due { self.0.pop_front()? } else { return None };
-        Some(Released { packet, face: FaceId(2) })
+        Some(Released { packet, face: FaceId(2), held: true })
     }
     fn next_wake(&self) -> Time {
         self.0.front().map_or(Time::NEVER, |held| held.0)

@@ -7,11 +7,11 @@ use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet};
 use ndnweir_core::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, Verdict};
-use ndnweir_core::registry::AnyMarker;
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_node::{Custom, FaceConfig, FaceCounters, Node, NodeCounters, Transmit};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A predictable marker that uses all it may: every hook changes what it does to the next packet that joins.
 #[derive(Default)]
@@ -50,8 +50,8 @@ impl Marker for Moody {
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) {
         self.stir(ctx.now, 1);
     }
-    fn on_overflow(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
-        self.stir(ctx.now, u64::from(packet.size));
+    fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.stir(ctx.now, u64::from(event.queue.packets) << 32 | u64::from(event.packet.size));
     }
 }
 
@@ -167,9 +167,9 @@ fn play(mut node: Node, ops: &[(u64, Op)]) -> Record {
     record
 }
 
-fn both(marker: &str, moody: bool, limit: Limit, ops: &[(u64, Op)]) -> (Record, Record) {
+fn both(scheme: &Value, moody: bool, limit: Limit, ops: &[(u64, Op)]) -> (Record, Record) {
     let run = |force_events| {
-        let setup = Setup { scheme: json!({ "marker": marker }), force_events, ..Setup::default() };
+        let setup = Setup { scheme: scheme.clone(), force_events, ..Setup::default() };
         let face = FaceConfig { framing: Bytes::new(2), limit, ..link(0) };
         let mut node = setup.node(&[face.clone(), face]);
         node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
@@ -194,8 +194,32 @@ proptest! {
         limit in prop_oneof![(1u32..8).prop_map(Limit::Packets), (1300u64..20_000).prop_map(|b| Limit::Bytes(Bytes::new(b)))],
     ) {
         for marker in AnyMarker::ALL {
-            let (settled, eventful) = both(marker.name, false, limit, &ops);
+            let (settled, eventful) = both(&json!({ "marker": marker.name }), false, limit, &ops);
             prop_assert_eq!(settled, eventful, "{}", marker.name);
+        }
+    }
+
+    #[test]
+    fn markers_that_drop_give_one_trace_with_both_drivers(ops in ops(), limit in (1u32..30).prop_map(Limit::Packets)) {
+        for marker in [
+            json!({ "name": "codel", "action": "drop", "target": "1ms", "interval": "2ms" }),
+            json!({ "name": "cobalt", "action": "drop", "target": "1ms", "interval": "2ms", "increment": 0.5 }),
+            json!({ "name": "pie", "target": "1ms", "burst": "0ms", "update": "1ms", "beta": 1e3 }),
+        ] {
+            let (settled, eventful) = both(&json!({ "marker": marker }), false, limit, &ops);
+            prop_assert_eq!(settled, eventful, "{}", marker);
+        }
+    }
+
+    #[test]
+    fn disciplines_keep_every_account_whatever_they_drop_and_whichever_the_driver(
+        ops in ops(),
+        limit in prop_oneof![(1u32..30).prop_map(Limit::Packets), (1300u64..20_000).prop_map(|b| Limit::Bytes(Bytes::new(b)))],
+    ) {
+        let dropping = json!({ "name": "fq-codel", "action": "drop", "target": "1ms", "interval": "2ms", "mtu": "0B" });
+        for discipline in AnyDiscipline::ALL.iter().map(|info| json!(info.name)).chain([dropping]) {
+            let (settled, eventful) = both(&json!({ "discipline": discipline }), false, limit, &ops);
+            prop_assert_eq!(settled, eventful, "{}", discipline);
         }
     }
 
@@ -204,7 +228,7 @@ proptest! {
         ops in ops(),
         limit in (1u32..8).prop_map(Limit::Packets),
     ) {
-        let (settled, eventful) = both("droptail", true, limit, &ops);
+        let (settled, eventful) = both(&json!({}), true, limit, &ops);
         prop_assert_eq!(settled, eventful);
     }
 }

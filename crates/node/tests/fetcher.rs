@@ -400,6 +400,55 @@ fn loss_detection_gives_up_what_was_overtaken_by_a_quarter_round_trip_and_three_
 }
 
 #[test]
+fn an_answer_after_its_segment_was_given_up_doubles_the_distance_that_shows_a_loss() {
+    let paced = Probe { gap: Some(ms(10)), ..probing(20.0) };
+    let config = FetcherConfig { loss: Some(LossDetection::default()), ..FetcherConfig::default() };
+    let mut fetcher = started(config, probe(paced), at(0));
+    for step in 0..10 {
+        sent(&mut fetcher, at(10 * step));
+    }
+    let mut counts = |time: u64, segment: u32| {
+        fetcher.handle(at(time), &data(segment));
+        (fetcher.counters().losses, fetcher.counters().false_losses)
+    };
+    for segment in [0, 2, 3] {
+        assert_eq!(counts(100 + 10 * segment, segment as u32), (0, 0));
+    }
+    // 4 was sent 30 ms after 1, more than a quarter of 100 ms; then 1 comes all the same.
+    assert_eq!(counts(140, 4), (1, 0));
+    assert_eq!(counts(141, 1), (1, 1));
+    // 9 was sent 40 ms after 5: four Interests, but no longer far enough.
+    for segment in [6, 7, 8, 9] {
+        assert_eq!(counts(100 + 10 * segment, segment as u32), (1, 1));
+    }
+}
+
+#[test]
+fn a_paced_window_is_spread_over_the_round_trip_once_that_is_known() {
+    let config = FetcherConfig { pace: Some(1.0), ..FetcherConfig::default() };
+    let mut fetcher = started(config, fixed(4.0, json!({})), at(0));
+    assert_eq!(sent(&mut fetcher, at(0)), [0, 1, 2, 3]);
+    fetcher.handle(at(100), &data(0));
+    fetcher.handle(at(100), &data(1));
+    // 100 ms / 4 = 25 ms from one to the next; the first may have been due 1 ms ago.
+    assert_eq!(sent(&mut fetcher, at(100)), [4]);
+    assert_eq!((sent(&mut fetcher, at(123)), fetcher.poll_timeout()), (vec![], at(124)));
+    assert_eq!(sent(&mut fetcher, at(124)), [5]);
+}
+
+#[test]
+fn an_object_found_to_be_short_is_asked_for_no_further() {
+    let mut fetcher = started(FetcherConfig::default(), fixed(8.0, json!({})), at(0));
+    assert_eq!(sent(&mut fetcher, at(0)).len(), 8);
+    fetcher.handle(at(10), &data(0));
+    fetcher.limit(3);
+    assert_eq!((fetcher.flight().in_flight, sent(&mut fetcher, at(10))), (2, vec![]));
+    fetcher.handle(at(11), &data(2));
+    assert!(!fetcher.is_complete() && fetcher.handle(at(11), &data(7)).is_none());
+    assert!(fetcher.handle(at(12), &data(1)).is_some_and(|arrival| arrival.completed));
+}
+
+#[test]
 fn packets_that_make_no_sense_change_nothing() {
     let mut fetcher = started(FetcherConfig::default(), fixed(2.0, json!({})), at(0));
     sent(&mut fetcher, at(0));

@@ -7,7 +7,7 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_node::{DropCause, FaceConfig, NodeCounters};
+use ndnweir_node::{DropCause, FaceConfig, NodeCounters, Transmit};
 use serde_json::json;
 
 const I: Kind = Kind::Interest;
@@ -206,6 +206,48 @@ fn marks_on_interests_come_back_with_the_data_unless_they_are_ignored() {
 }
 
 #[test]
+fn with_own_marks_an_interest_marks_only_the_data_of_its_downstream() {
+    let mut node = router(&Setup { scheme: json!({ "interest-marks": "own" }), cache: 4, ..Setup::default() });
+    let marks = |out: &[Transmit]| out.iter().map(|t| (t.face.0, t.packet.mark)).collect::<Vec<_>>();
+    // Two aggregated Interests, one of which is marked, whichever comes first.
+    for (segment, first, second) in [(1, 1, 0), (2, 0, 1)] {
+        give(&mut node, ms(0), 0, Packet { mark: first, ..interest(segment, 7) });
+        give(&mut node, ms(0), 3, Packet { mark: second, ..interest(segment, 8) });
+        assert_eq!(marks(&give(&mut node, ms(1), 1, data(segment))), [(0, first), (3, second)]);
+    }
+    // A marked Data is marked for both.
+    give(&mut node, ms(10), 0, Packet { mark: 1, ..interest(3, 7) });
+    give(&mut node, ms(10), 3, interest(3, 8));
+    assert_eq!(marks(&give(&mut node, ms(11), 1, Packet { mark: 1, ..data(3) })), [(0, 1), (3, 1)]);
+    // Of two Interests from one face the last counts.
+    give(&mut node, ms(20), 0, Packet { mark: 1, ..interest(4, 7) });
+    give(&mut node, ms(40), 0, interest(4, 8));
+    assert_eq!(marks(&give(&mut node, ms(41), 1, data(4))), [(0, 0)]);
+    // From the content store the Data has the Interest's mark, whatever it had when it came.
+    assert_eq!(marks(&give(&mut node, ms(50), 0, Packet { mark: 1, ..interest(3, 9) })), [(0, 1)]);
+    assert_eq!(marks(&give(&mut node, ms(51), 3, interest(3, 10))), [(3, 0)]);
+}
+
+#[test]
+fn a_marked_data_from_the_content_store_is_marked_for_another_consumer_only_with_replay() {
+    for (mode, cached) in [("strip", 0), ("replay", 1)] {
+        for interest_marks in ["ignore", "copy", "own"] {
+            let scheme = json!({ "cached-marks": mode, "interest-marks": interest_marks });
+            let mut node = router(&Setup { scheme, cache: 4, ..Setup::default() });
+            give(&mut node, ms(0), 0, interest(1, 7));
+            let out = give(&mut node, ms(1), 1, Packet { mark: 1, ..data(1) });
+            assert_eq!(out[0].packet.mark, 1, "the consumer that asked first sees the mark");
+            let out = give(&mut node, ms(2), 3, interest(1, 8));
+            assert_eq!((out[0].face.0, out[0].packet.mark), (3, cached), "{mode}, {interest_marks}");
+            // An Interest's own mark counts on top, unless it is ignored.
+            let out = give(&mut node, ms(3), 3, Packet { mark: 2, ..interest(1, 9) });
+            let expected = if interest_marks == "ignore" { cached } else { 2 };
+            assert_eq!(out[0].packet.mark, expected, "{mode}, {interest_marks}");
+        }
+    }
+}
+
+#[test]
 fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_the_limit_is_dropped() {
     let mut node = Setup::default().node(&[link(2), link(100)]);
     node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
@@ -222,6 +264,34 @@ fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_t
     assert_eq!(counters.sojourn_max, Span::from_millis(1));
     assert_eq!(node.face_counters(ms(11), FaceId(0)).sojourn_max, Span::ZERO, "a new maximum per reading");
     assert_eq!(node.face_counters(ms(20), FaceId(0)).sojourn_sum, 3_000_000);
+}
+
+// From RFC 8289's pseudocode, written down separately: 101 Data of 1 ms each come at 10 ms, the first leaves at once. CoDel
+// (interval 10 ms) marks 24 of the 100 behind it, or drops 17. Interests are treated alike.
+#[test]
+fn what_a_discipline_marks_or_drops_inside_is_counted_by_its_cause() {
+    for (action, marks, drops) in [("mark", 24, 0), ("drop", 0, 17)] {
+        let discipline = json!({ "name": "fq-codel", "interval": "10ms", "action": action });
+        let scheme = json!({ "discipline": discipline });
+        let mut node = Setup { scheme, ..Setup::default() }.node(&[link(200), link(200)]);
+        node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+        for i in 0..101 {
+            give(&mut node, ms(0), 0, Packet { size: 1250, ..interest(i, i) });
+        }
+        let interests = node.face_counters(ms(0), FaceId(1));
+        assert_eq!(interests.queue_packets, 100);
+        let out = wake(&mut node, ms(200));
+        let interests = node.face_counters(ms(200), FaceId(1));
+        assert_eq!((interests.interest_marks, interests.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
+        let out: Vec<_> = (0..101).flat_map(|i| give(&mut node, ms(200), 1, data(i))).collect();
+        assert_eq!(out.len(), 1);
+        let out = wake(&mut node, ms(400));
+        let counters = node.face_counters(ms(400), FaceId(0));
+        assert_eq!((counters.data_marks, counters.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!((counters.data_packets, counters.queue_packets), (101 - drops, 0));
+        assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
+    }
 }
 
 #[test]

@@ -8,6 +8,33 @@ use ndnweir_sim::network::{Consumer, Link, Network, NodeKind, Routes, Routing, T
 use ndnweir_sim::observer::{ConsumerId, Delivery, DropCause, Observer, Snapshot};
 use ndnweir_sim::{Outcome, RunOptions, run};
 
+/// When forwarding shares are read, in s. The reference states thirteen values; the page says why for these times.
+const SHARE_TIMES: [f64; 13] = [0.0, 1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 60.0];
+
+/// Bytes of a Data and of an Interest in the PCON authors' simulator, without the link's 2 B: see the page.
+const PCON_DATA: u32 = 1056;
+const PCON_INTEREST: u32 = 24;
+
+/// Shorter than a Data takes on the fastest link, so that no change of a window is missed.
+const PCON_SAMPLING: Span = Span::from_micros(80);
+
+/// A network with the packets of the PCON authors' simulator.
+fn authors(mut network: Network) -> Network {
+    for producer in &mut network.producers {
+        producer.size = PCON_DATA;
+    }
+    for consumer in &mut network.consumers {
+        consumer.interest_size = PCON_INTEREST;
+    }
+    network.sampling = PCON_SAMPLING;
+    network
+}
+
+/// A network as the simulator had it from which the scheme's reference comes.
+fn of_its_simulator(network: Network, scheme: &str) -> Network {
+    if scheme == "pcon" { authors(network) } else { network }
+}
+
 /// Sums what the tables need.
 #[derive(Default)]
 struct Sums {
@@ -21,8 +48,11 @@ struct Sums {
     last: Time,
     /// When the first Interest was sent; start phases move it.
     first: Option<Time>,
-    /// Per 5 s: the shares of the first node that splits.
+    /// At each of [`SHARE_TIMES`]: the shares of the first node that splits.
     shares: Vec<Vec<f64>>,
+    /// How often a window became smaller, and the windows before.
+    falls: u64,
+    windows: Vec<f64>,
     /// Payload bits per 5 s.
     bins: Vec<f64>,
 }
@@ -46,9 +76,12 @@ impl Observer for Sums {
         self.completed = Some(at);
     }
     fn sample(&mut self, snapshot: &Snapshot<'_>) {
-        if snapshot.at.nanos().is_multiple_of(5_000_000_000) {
+        if SHARE_TIMES.contains(&snapshot.at.secs()) {
             self.shares.push(snapshot.shares.iter().map(|share| share.share).collect());
         }
+        let windows: Vec<_> = snapshot.consumers.iter().map(|consumer| consumer.window).collect();
+        self.falls += self.windows.iter().zip(&windows).filter(|(before, now)| now < before).count() as u64;
+        self.windows = windows;
     }
 }
 
@@ -136,7 +169,7 @@ fn main() -> Result<(), String> {
         ..network
     };
     println!(
-        "dumbbell: f0 f1 Mbit/s, Jain, mean and max RTT (first Interest to Data: mean, max) ms, drops, marks, decreases"
+        "dumbbell: f0 f1 Mbit/s, Jain, mean and max RTT (first Interest to Data: mean, max) ms, drops, marks, cuts, falls of the window"
     );
     for (scheme, queue, published) in [
         ("aimd", 100, "5.009 4.544 0.9976  95.5 211  235   62"),
@@ -145,23 +178,24 @@ fn main() -> Result<(), String> {
         ("aimd", 500, "4.903 4.648 0.9993 101.9 502   62  167"),
         ("bic", 500, "5.097 4.454 0.9955 110.6 164    0  147"),
         ("cubic", 500, "5.785 3.768 0.9573 133.0 518  190  931"),
-        ("pcon", 100, "4.539 4.222 0.9987  68.9   -    0 (183 decreases)"),
+        ("pcon", 100, "4.539 4.222 0.9987  68.9   -    0 (183 falls)"),
     ] {
         println!("{scheme:6} {queue:4}  reference {published}");
         for seed in 1..=phases {
             let network = dumbbell(Rate::from_mbps(10.0), Span::from_millis(10), queue, Span::from_millis(60_000));
-            let (outcome, s) = simulate(&jitter(network), scheme, seed)?;
+            let (outcome, s) = simulate(&jitter(of_its_simulator(network, scheme)), scheme, seed)?;
             let [a, b] = s.bits.map(|bits| bits / 60e6);
             let jain = (a + b) * (a + b) / (2.0 * (a * a + b * b));
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             let delay = s.delay * 8.0 * 1024.0 / (s.bits[0] + s.bits[1]);
             println!(
-                "             measured  {a:.3} {b:.3} {jain:.4} {rtt:5.1} {:3.0} ({delay:5.1}, {:4.0}) {:4} {:4} {:4}   total {:.3}",
+                "             measured  {a:.3} {b:.3} {jain:.4} {rtt:5.1} {:3.0} ({delay:5.1}, {:4.0}) {:4} {:4} {:4} {:4}   total {:.3}",
                 s.longest_rtt,
                 s.longest,
                 drops(&outcome),
                 marks(&outcome),
                 decreases(&outcome),
+                s.falls,
                 a + b
             );
         }
@@ -174,19 +208,20 @@ fn main() -> Result<(), String> {
         ("aimd", 500, " 3.681 504"),
         ("bic", 500, " 3.653 0"),
         ("cubic", 500, " 3.509 885"),
-        ("pcon", 100, " 3.635 0 (mean RTT 43.0, 4 decreases)"),
-        ("pcon", 500, " 3.635 0 (mean RTT 43.0, 4 decreases)"),
+        ("pcon", 100, " 3.635 0 (mean RTT 43.0, 4 falls)"),
+        ("pcon", 500, " 3.635 0 (mean RTT 43.0, 4 falls)"),
     ] {
         println!("{scheme:6} {queue:4}  reference {published}");
         for seed in 1..=phases {
-            let (outcome, s) = simulate(&jitter(linear(queue)), scheme, seed)?;
+            let (outcome, s) = simulate(&jitter(of_its_simulator(linear(queue), scheme)), scheme, seed)?;
             let took = s.completed.zip(s.first).map_or(f64::NAN, |(at, first)| at.secs() - first.secs());
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             println!(
-                "             measured  {took:6.3} {}   RTT {rtt:.1}, {} marks, {} decreases, {} timeouts",
+                "             measured  {took:6.3} {}   RTT {rtt:.1}, {} marks, {} cuts, {} falls, {} timeouts",
                 drops(&outcome),
                 marks(&outcome),
                 decreases(&outcome),
+                s.falls,
                 outcome.consumers[0].timeouts
             );
         }
@@ -194,19 +229,21 @@ fn main() -> Result<(), String> {
     for (paths, published) in [
         (
             2,
-            "12.11 Mbit/s, RTT 63.7, 0 drops, 64 decreases\n    shares 1.00 .98 .92 .85 .78 .72 .67 .62 .59 .55 .51 .51 .50\n    0-10 8.85, 10-20 10.07, 20-40 12.08, 40-50 14.53, 50-60 15.03",
+            "12.11 Mbit/s, RTT 63.7, 0 drops, 64 falls\n    shares 1.00 .98 .92 .85 .78 .72 .67 .62 .59 .55 .51 .51 .50\n    0-10 8.85, 10-20 10.07, 20-40 12.08, 40-50 14.53, 50-60 15.03",
         ),
         (3, "20.68 Mbit/s, final shares .333/.338/.329, no timeouts"),
     ] {
         println!("{paths} paths, pcon: reference {published}");
         for seed in 1..=phases {
-            let (outcome, s) = simulate(&jitter(if paths == 2 { two_paths() } else { three_paths() }), "pcon", seed)?;
+            let (outcome, s) =
+                simulate(&jitter(authors(if paths == 2 { two_paths() } else { three_paths() })), "pcon", seed)?;
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             println!(
-                "  measured {:.2} Mbit/s, RTT {rtt:.1}, {} drops, {} decreases, {} timeouts, {} marks",
+                "  measured {:.2} Mbit/s, RTT {rtt:.1}, {} drops, {} cuts, {} falls, {} timeouts, {} marks",
                 s.bits[0] / 60e6,
                 drops(&outcome),
                 decreases(&outcome),
+                s.falls,
                 outcome.consumers[0].timeouts,
                 marks(&outcome)
             );

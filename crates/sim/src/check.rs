@@ -51,7 +51,7 @@ impl Network {
         }
         match self.routing.routes {
             Routes::KShortest(0) => return fail("0 shortest paths: give at least 1".into()),
-            Routes::KShortest(_) | Routes::Shortest | Routes::LoopFree => {}
+            Routes::KShortest(_) | Routes::Shortest | Routes::LoopFree | Routes::None => {}
         }
         self.check_links()?;
         self.check_overlay()?;

@@ -35,13 +35,11 @@
 pub mod bench;
 mod check;
 pub mod engine;
-pub mod link;
 pub mod network;
 pub mod observer;
 pub mod outcome;
 pub mod path;
 pub mod pcap;
-pub mod port;
 pub mod requests;
 pub mod routing;
 pub mod schedule;

@@ -5,6 +5,7 @@
 
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
+pub use ndnweir_link::Impairment;
 use serde_json::Value;
 use std::fmt;
 
@@ -18,35 +19,6 @@ pub enum NodeKind {
     },
     /// A layer-2 switch: forwards frames by destination, with a plain drop-tail queue per port.
     Switch,
-}
-
-/// Random misbehaviour of one direction of a link. Zero everywhere is a perfect link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Impairment {
-    /// Probability that a packet is lost, in [0, 1].
-    pub loss: f64,
-    /// Probability that a packet arrives twice, in [0, 1].
-    pub duplicate: f64,
-    /// Extra delay, uniform between zero and this.
-    pub jitter: Span,
-    /// Whether jitter may change the order; otherwise a packet waits for the one before it.
-    pub jitter_reorders: bool,
-    /// Probability that a packet is held back by [`Impairment::reorder_delay`] while later ones pass, in [0, 1].
-    pub reorder: f64,
-    /// How long a reordered packet is held back.
-    pub reorder_delay: Span,
-}
-
-impl Impairment {
-    /// Whether it does nothing.
-    pub fn is_none(&self) -> bool {
-        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Span::ZERO && self.reorder == 0.0
-    }
-
-    /// Whether packets may overtake each other.
-    pub fn reorders(&self) -> bool {
-        (self.jitter > Span::ZERO && self.jitter_reorders) || (self.reorder > 0.0 && self.reorder_delay > Span::ZERO)
-    }
 }
 
 /// One direction of a link.
@@ -219,6 +191,8 @@ pub enum Routes {
     KShortest(u32),
     /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
     LoopFree,
+    /// Only nodes that serve a prefix know where it is: strategies that find routes do the rest.
+    None,
 }
 
 /// What a path is measured by.

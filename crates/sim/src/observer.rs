@@ -4,7 +4,7 @@
 //! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
 
 use ndnweir_core::units::{Bytes, Span, Time};
-pub use ndnweir_node::DropCause;
+pub use ndnweir_node::{DropCause, FaceCounters as LinkCounters};
 
 /// A consumer application, numbered in the order of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,41 +47,6 @@ pub struct Delivery {
     pub in_order: bool,
 }
 
-/// Running totals of one direction of a link since the start, and the state of its egress queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LinkCounters {
-    /// Bits of Data put on the wire, with framing.
-    pub data_bits: u64,
-    /// Bits of Interests put on the wire.
-    pub interest_bits: u64,
-    /// Bits of NACKs put on the wire.
-    pub nack_bits: u64,
-    /// Data packets put on the wire.
-    pub data_packets: u64,
-    /// Interests put on the wire.
-    pub interest_packets: u64,
-    /// NACKs put on the wire.
-    pub nack_packets: u64,
-    /// Packets dropped, by [`DropCause`].
-    pub drops: [u64; 7],
-    /// Bits of Data lost to a full queue.
-    pub overflow_data_bits: u64,
-    /// Marks set here on Data.
-    pub data_marks: u64,
-    /// Marks set here on Interests.
-    pub interest_marks: u64,
-    /// Sum over departed packets of the time between joining the queue and the start of transmission, in ns.
-    pub sojourn_sum: u128,
-    /// Packets behind [`LinkCounters::sojourn_sum`].
-    pub sojourn_count: u64,
-    /// Longest such time since the previous snapshot.
-    pub sojourn_max: Span,
-    /// Packets waiting now (the one on the wire excluded).
-    pub queue_packets: u32,
-    /// Bytes waiting now.
-    pub queue_bytes: Bytes,
-}
-
 /// Running totals and state of one consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConsumerCounters {
@@ -109,6 +74,8 @@ pub struct ConsumerCounters {
     pub in_flight: u32,
     /// Smoothed round-trip time now; zero before the first sample.
     pub srtt: Span,
+    /// Interests per second that the consumer paces to now; none if it does not pace.
+    pub rate: Option<f64>,
 }
 
 /// The share of a prefix's Interests that a node's strategy sends to one next hop.

@@ -1,10 +1,10 @@
 //! What a run leaves behind, and the proof that it lost nothing unnoticed.
 
-use crate::link::LinkTotals;
 use crate::observer::{ConsumerCounters, DropCause, LinkCounters};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::planner::Tally;
 use ndnweir_core::units::Time;
+use ndnweir_link::LinkTotals;
 use ndnweir_node::NodeCounters;
 
 /// A rolling hash over every arrival of a run: when, where and what.

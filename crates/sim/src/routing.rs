@@ -69,6 +69,7 @@ pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], rout
         usable.collect::<Vec<_>>()
     };
     match routes {
+        Routes::None => {}
         Routes::Shortest => {
             let distances = distances(topology, working, producers, None);
             for node in 0..nodes {

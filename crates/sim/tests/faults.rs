@@ -134,3 +134,33 @@ fn neighbours_behind_one_interface_share_its_queue() {
     let wait = Rate::from_mbps(10.0).transmission_time(ndnweir_core::units::Bytes::new(32));
     assert_eq!(outcome.links[0].sojourn_sum, u128::from(wait.nanos()) * 500);
 }
+
+#[test]
+fn shapers_follow_the_rate_at_which_data_come_back() {
+    // L = C / S of Stateful Forwarding: 1250 B at 5 Mbit/s are 500/s, at 1 Mbit/s 100/s. The link that brings the Data
+    // falls to a fifth and comes back. Were L to stay, the consumer would ask for 500/s and four of five Data overflow.
+    let direction = |mbps: f64| {
+        let delay = Span::from_millis(10);
+        ndnweir_sim::network::Direction::new(Rate::from_mbps(mbps), delay, ndnweir_core::queue::Limit::Packets(200))
+    };
+    let line = |changes: &[(u64, Change)]| {
+        let mut network = stream(ndn(4), &[], 3, changes);
+        let rates = [10.0, 5.0, 10.0];
+        network.links = (0..3).map(|i| ndnweir_sim::network::Link::symmetric(i, i + 1, direction(rates[i]))).collect();
+        network.producers[0].size = 1250;
+        network.consumers[0].traffic = Traffic::Fetch { segments: None, consumer: None };
+        network.duration = Span::from_millis(30_000);
+        let (mut keep, scheme) = (Keep::default(), Scheme::named("nack-once").unwrap());
+        let outcome = run(&network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
+        let between = |a: u64, b: u64| keep.deliveries.iter().filter(|d| d.at >= ms(a) && d.at < ms(b)).count();
+        let overflow: u64 = outcome.links.iter().map(|l| l.drops[DropCause::Overflow as usize]).sum();
+        (between(5_000, 10_000), between(12_000, 20_000), between(25_000, 30_000), overflow)
+    };
+    let back = |mbps: f64| Change::Rate { link: 1, forth: false, rate: Rate::from_mbps(mbps) };
+    let (before, low, after, overflow) = line(&[(10_000, back(1.0)), (20_000, back(5.0))]);
+    // 93 % of 2500, 800 and 2500, as at a bottleneck that never changes.
+    assert!((2250..=2500).contains(&before) && (700..=800).contains(&low) && (2200..=2500).contains(&after));
+    assert_eq!(overflow, 0, "{before} {low} {after}");
+    let (_, _, steady, _) = line(&[]);
+    assert!((2250..=2500).contains(&steady), "{steady}");
+}

@@ -104,6 +104,77 @@ fn hobhis_keeps_its_target_of_data_at_the_bottleneck() {
     }
 }
 
+/// Routers 1 and 2 with 1 Mbit/s between them, producers behind `upstream` links of 80 ms there and back. Each flow's round trip
+/// is known from a slow stream before its Interests come faster than their Data can, at 2 s, so that the law acts alone.
+fn shaped(upstream: usize, gap: u64) -> Network {
+    let mut links = vec![link(0, 1, 20.0), link(1, 2, 1.0)];
+    let far = Direction::new(Rate::from_mbps(20.0), Span::from_millis(40), Limit::Packets(200));
+    links.extend((0..upstream).map(|i| Link::symmetric(2, 3 + i, far.clone())));
+    let serve = |i: usize| Producer { size: 1000, ..serve(3 + i, i as u32) };
+    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    let mut consumers = Vec::new();
+    for prefix in 0..upstream as u32 {
+        let stream = |ms: u64| Consumer {
+            lifetime: Span::from_millis(100_000),
+            ..ask(0, prefix, Traffic::Stream { gap: Span::from_millis(ms), segments: None, retry: Retry::Never })
+        };
+        // An odd phase each, so that flows do not ask at the same instants.
+        let start = 2000 + u64::from(prefix);
+        consumers.push(Consumer { stop: Some(at(1500)), ..stream(100) });
+        consumers.push(Consumer { start: at(start), ..stream(gap) });
+    }
+    network(3 + upstream, links, (0..upstream).map(serve).collect(), consumers)
+}
+
+fn with_hobhis(shaper: Value) -> Value {
+    json!({ "base": "hobhis", "shaper": shaper })
+}
+
+#[test]
+fn hobhis_overshoots_its_target_by_what_the_delay_equation_of_its_law_says() {
+    // dq/dt = h (B − q(t − RTT)) / RTT from an empty queue, integrated by a script: peaks for B = 60.
+    for (design, peak) in [(0.1, 60.0), (0.3, 60.0), (0.5, 62.4), (0.7, 72.4), (1.0, 90.0)] {
+        let scheme = with_hobhis(json!({ "target": 60.0, "design": design, "queue": 50_000 }));
+        let (log, _) = simulate(&shaped(1, 1), &scheme, 2.0);
+        let (late, _) = simulate(&shaped(1, 1), &scheme, 17.0);
+        assert!((f64::from(log.queue[3]) - peak).abs() <= 4.0, "{design}: {} of {peak}", log.queue[3]);
+        // At 1.0 the equation settles as well; packets do not: a gap computed for a γ near zero lasts and empties the queue.
+        let settled = (57..=63).contains(&late.queue[3]);
+        assert_eq!(settled, design < 1.0, "{design}: {}", late.queue[3]);
+    }
+}
+
+#[test]
+fn hobhis_flows_over_different_faces_that_share_the_way_back_keep_one_target_if_capacity_is_split() {
+    // Three flows: without the split the queue settles at B + 2 · C · RTT / (8 S h) = 60 + 2 · 125 · 0.08 / 0.7 = 88.6.
+    let queue = |split: bool| {
+        let scheme = with_hobhis(json!({ "target": 60.0, "design": 0.7, "queue": 50_000, "split": split }));
+        let (log, _) = simulate(&shaped(3, 15), &scheme, 15.0);
+        log.queue[3]
+    };
+    assert!((57..=66).contains(&queue(true)) && (83..=95).contains(&queue(false)));
+}
+
+#[test]
+fn his_loads_both_directions_of_a_link_fully_whatever_their_ratio() {
+    // Data both ways between routers 2 and 3; of each direction 98 %, the headroom, carry Data and Interests.
+    for (forth, back) in [(5.0, 5.0), (1.0, 10.0), (10.0, 1.0)] {
+        let mut both = dumbbell(5.0, 20.0);
+        let direction = |mbps: f64| Direction::new(Rate::from_mbps(mbps), Span::from_millis(10), Limit::Packets(200));
+        both.links[2] =
+            Link { forth: direction(forth), back: direction(back), ..Link::symmetric(2, 3, direction(1.0)) };
+        both.producers = vec![serve(4, 0), serve(1, 1)];
+        both.consumers = vec![fetch(0, 0), fetch(5, 1)];
+        let (log, outcome) = simulate(&both, &json!({ "base": "his" }), 5.0);
+        let load = |wire: usize, mbps: f64| {
+            let l = &outcome.links[wire];
+            (l.data_bits + l.interest_bits + l.nack_bits) as f64 / (mbps * 1e6 * 20.0)
+        };
+        assert!((0.93..=1.0).contains(&load(4, forth)) && (0.93..=1.0).contains(&load(5, back)));
+        assert!(log.links.iter().all(|link| link.drops[0] == 0), "no packet is lost");
+    }
+}
+
 #[test]
 fn his_fills_the_link_up_to_its_headroom_without_a_drop() {
     let (log, _) = simulate(&slow_line(), &json!({ "base": "his" }), 5.0);
@@ -119,6 +190,20 @@ fn hr_icp_shares_a_link_max_min_fairly() {
     // One flow limited to 2 of 10 Mbit/s upstream: it takes 2, the other 8.
     let shares = rates(&simulate(&dumbbell(10.0, 2.0), &scheme, 5.0).0);
     assert!(near(shares[0], 800.0, 0.05) && near(shares[1], 200.0, 0.05), "{shares:?}");
+}
+
+#[test]
+fn hr_icp_shares_a_link_evenly_without_a_discipline_that_gives_credit() {
+    let consumer = json!({ "name": "fixed", "window": 200.0 });
+    let scheme = json!({ "base": "hr-icp", "consumer": consumer, "discipline": "fifo", "shaper": { "fluid": true } });
+    // Both contents come by one face: a shaper counts the flows of its own face only.
+    let mut one_source = dumbbell(10.0, 20.0);
+    one_source.producers = vec![serve(4, 0), serve(4, 1)];
+    let shares = rates(&simulate(&one_source, &scheme, 5.0).0);
+    assert!(near(shares[0], 500.0, 0.05) && near(shares[1], 500.0, 0.05), "{shares:?}");
+    let unlimited = json!({ "base": "hr-icp", "discipline": "fifo", "consumer": { "name": "fixed", "window": 200.0 } });
+    let shares = rates(&simulate(&one_source, &unlimited, 5.0).0);
+    assert!(shares[0] > 1.2 * shares[1], "without credit the phase decides: {shares:?}");
 }
 
 #[test]
@@ -140,7 +225,7 @@ fn b_icp_uses_two_paths_in_proportion_to_their_rates() {
 #[test]
 fn a_reserve_gives_flows_of_nack_once_equal_shares() {
     let (plain, reserved) =
-        (json!({ "base": "nack-once" }), json!({ "base": "nack-once", "shaper": { "reserve": 0.5 } }));
+        (json!({ "base": "nack-once", "shaper": { "reserve": 0.0 } }), json!({ "base": "nack-once" }));
     let shares = rates(&simulate(&dumbbell(10.0, 20.0), &plain, 5.0).0);
     assert!(shares[0] > 4.0 * shares[1], "the paper leaves fairness open: {shares:?}");
     let shares = rates(&simulate(&dumbbell(10.0, 20.0), &reserved, 5.0).0);
@@ -159,13 +244,13 @@ fn beside_a_flood(scheme: &Value) -> f64 {
 
 #[test]
 fn beside_a_flood_a_flow_keeps_nine_tenths_of_its_fair_share() {
-    // Of 1000 packets/s: 500, of which nack-once uses 93 % and plain Stateful Forwarding 55 % on their own.
-    for (scheme, alone) in [("nack-once", 1.0), ("nack-once-consumer", 1.0), ("stateful", 0.55)] {
-        let rate = beside_a_flood(&json!({ "base": scheme, "shaper": { "reserve": 0.5 } }));
-        assert!(rate >= 0.9 * alone * 500.0, "{scheme}: {rate}");
+    // Of 1000 packets/s: 500.
+    for scheme in ["stateful", "nack-once", "hr-icp"] {
+        let rate = beside_a_flood(&json!({ "base": scheme }));
+        assert!(rate >= 450.0, "{scheme}: {rate}");
     }
-    assert!(beside_a_flood(&json!({ "base": "nack-once" })) < 50.0, "without a reserve the flood takes all");
-    assert!(beside_a_flood(&json!({ "base": "hr-icp" })) >= 450.0);
+    let without = beside_a_flood(&json!({ "base": "nack-once", "shaper": { "reserve": 0.0 } }));
+    assert!(without < 50.0, "without a reserve the flood takes all: {without}");
 }
 
 #[test]

@@ -1,12 +1,19 @@
 //! One file per command.
 
 mod bench;
+mod bench_get;
 mod completions;
 mod explain;
+mod fwd;
+mod get;
+pub mod link;
 mod list;
+mod manage;
 mod papers;
+mod put;
 mod report;
 mod sim;
+mod transfer;
 mod validate;
 
 use crate::args::Command;
@@ -18,11 +25,20 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
         Command::Papers(args) => papers::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Put(args) => put::run(&args),
+        Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Route(args) => manage::route::run(&args),
+        Command::Face(args) => manage::face::run(&args),
+        Command::Status(args) => manage::status::run(&args),
+        Command::Strategy(args) => manage::strategy::run(&args),
+        Command::Cs(args) => manage::cs::run(&args),
+        Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

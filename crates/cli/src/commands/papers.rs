@@ -9,9 +9,6 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
-
 pub fn run(args: &PapersArgs) -> Result<(), Failure> {
     // Everything is read and checked before anything runs.
     let read = |name: &str| Folder::find(name).and_then(|folder| papers::read(&folder)).map_err(Failure::input);
@@ -24,13 +21,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         let rows = list.iter().map(|p| format!("  {:<18} {}\n", p.name, p.summary));
         print(&format!("Papers\n{}\n", rows.collect::<String>()))?;
     }
-    // A second Ctrl-C ends the program at once.
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    })
-    .map_err(Failure::work)?;
+    let stop = crate::interrupt::watch()?;
     let mut documents = Vec::new();
     for paper in &list {
         let out = match (&args.out, alone) {
@@ -38,8 +29,8 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
             (Some(out), false) => out.join(&paper.name),
             (None, _) => Path::new("results/papers").join(&paper.name),
         };
-        documents.push(one(paper, args, &out)?);
-        if STOP.load(Ordering::Relaxed) {
+        documents.push(one(paper, args, &out, stop)?);
+        if stop.load(Ordering::Relaxed) {
             return Err(Failure::Work(format!("interrupted; {} holds what was complete", out.display())));
         }
     }
@@ -50,9 +41,9 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
     }
 }
 
-fn one(paper: &Paper, args: &PapersArgs, out: &Path) -> Result<Value, Failure> {
+fn one(paper: &Paper, args: &PapersArgs, out: &Path, stop: &AtomicBool) -> Result<Value, Failure> {
     let bar = Bar::new(papers::count(paper, args.seeds as usize));
-    let results = papers::run(paper, u64::from(args.seeds), &bar, &STOP);
+    let results = papers::run(paper, u64::from(args.seeds), &bar, stop);
     bar.done();
     let results = results.map_err(Failure::work)?;
     let judged = papers::judge(paper, &results.runs);

@@ -3,10 +3,13 @@
 use super::print;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use ndnweir_lab::{report, results};
+use ndnweir_lab::{fetch_trace, report, results};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    if args.folders.iter().any(|path| path.is_file()) {
+        return draw_fetches(args);
+    }
     match &args.folders[..] {
         [_] if args.out.is_some() => {
             Err(Failure::Input("--out is for the comparison of two folders; one is drawn again in its place".into()))
@@ -21,6 +24,20 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         }
         [] => Err(Failure::Input("name one or two result folders".into())),
     }
+}
+
+/// Draws traces of fetches on one page.
+fn draw_fetches(args: &ReportArgs) -> Result<(), Failure> {
+    let read = |path: &PathBuf| {
+        let rows = fetch_trace::read(path).map_err(Failure::input)?;
+        let label = path.file_stem().unwrap_or(path.as_os_str());
+        Ok((label.to_string_lossy().into_owned(), rows))
+    };
+    let traces = args.folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let out = args.out.clone().unwrap_or_else(|| args.folders[0].with_extension("html"));
+    let page = report::fetches(&traces, env!("CARGO_PKG_VERSION"));
+    std::fs::write(&out, page).map_err(|e| Failure::work(format!("{}: {e}", out.display())))?;
+    print(&format!("report: {}\n", out.display()))
 }
 
 fn compare(before: &Path, after: &Path, out: &Path) -> Result<(), Failure> {

@@ -10,10 +10,6 @@ use ndnweir_lab::results::{self, Comparison, Keep, Repeat, table};
 use ndnweir_lab::scenario::{self, Scenario};
 use ndnweir_lab::{report, trace};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
@@ -26,24 +22,18 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         // Fails only when a pool exists already, and this is the first.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
-    // A second Ctrl-C ends the program at once.
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    })
-    .map_err(Failure::work)?;
+    let stop = crate::interrupt::watch()?;
     let seeds: Vec<u64> = (0..u64::from(args.seeds)).map(|i| args.seed.wrapping_add(i)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
     let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len());
-    let result = experiment.run(&bar, &STOP);
+    let result = experiment.run(&bar, stop);
     bar.done();
     let mut comparison = result.map_err(Failure::work)?;
     comparison.repeat = repeat(args, &experiment.schemes);
     report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
     let trace = args.trace.as_ref().filter(|_| !comparison.partial);
     if let Some(path) = trace {
-        trace::write(&experiment, path, &STOP).map_err(Failure::work)?;
+        trace::write(&experiment, path, stop).map_err(Failure::work)?;
     }
     if args.json {
         print(&comparison.to_json())?;

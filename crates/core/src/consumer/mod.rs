@@ -5,6 +5,7 @@
 //! Most consumers are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
 pub mod aimd;
+pub mod aimd_his;
 pub mod aimd_ye;
 pub mod bic;
 pub mod cubic;

@@ -228,10 +228,10 @@ impl Hop {
 }
 
 /// The queue that would delay by `delay`. Without an estimate of the bandwidth all that is known is that a delay means
-/// a queue: two full packets.
+/// a queue: three full packets, more than any law exempts (PIE leaves two alone).
 fn queue_view(packet: &Packet, delay: Span, pair: &PacketPair) -> QueueView {
     let size = packet.bytes().get().max(1);
-    let waiting = if delay > Span::ZERO { 2 * size.max(FULL) } else { 0 };
+    let waiting = if delay > Span::ZERO { 3 * size.max(FULL) } else { 0 };
     let bytes = pair.queue(delay).unwrap_or(Bytes::new(waiting));
     let packets = u32::try_from(bytes.get().div_ceil(size)).unwrap_or(u32::MAX);
     QueueView { packets, bytes, limit: Limit::Packets(u32::MAX), rate: pair.bandwidth() }

@@ -1,4 +1,4 @@
-//! `codel`: Controlled Delay (RFC 8289) that marks where it would drop.
+//! `codel`: Controlled Delay (RFC 8289) that marks, or drops.
 //!
 //! When packets have waited for the target or longer during a whole interval, the leaving packet is marked, and further
 //! ones `interval / √count` apart until a packet waits less or hardly anything is left behind it. An incident that begins
@@ -7,9 +7,10 @@
 //!
 //! Deviations, all from marking: a packet is marked and leaves, so that at most one mark is set per departure and the
 //! schedule catches up over the next ones (as Linux does with ECN); the queue drops only when it is full, and such
-//! drops do not count. The RFC leaves the size of the exempt rest as "one MTU"; its pseudocode has 512 B, ours 1500 B.
+//! drops do not count. With `action = "drop"` the pseudocode holds as it is. The RFC leaves the size of the exempt rest
+//! as "one MTU"; its pseudocode has 512 B, ours 1500 B.
 
-use super::{DequeueEvent, Marker, Verdict};
+use super::{Action, DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::units::{Bytes, Span, Time};
@@ -26,36 +27,103 @@ pub struct Params {
     pub interval: Span,
     /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5: one MTU).
     pub mtu: Bytes,
+    /// What becomes of the packets picked (RFC 8289 §5 drops; ours: mark).
+    pub action: Action,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: Bytes::new(1500) }
+        let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
+        Params { target, interval, mtu: Bytes::new(1500), action: Action::Mark }
     }
 }
 
 /// A new incident resumes the count of one that ended less than this many intervals ago (RFC 8289 §5).
 const RESUME: u64 = 16;
 
-/// The marker.
-#[derive(Clone, Debug)]
-pub struct Codel {
-    params: Params,
+/// CoDel's state for one queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Control {
     /// When the target will have been reached for an interval; none while it is not.
     first_above: Option<Time>,
-    /// When the next mark is due.
-    next_mark: Time,
-    /// Marks that set the spacing.
+    /// When the next packet is due to be picked.
+    next: Time,
+    /// Packets picked that set the spacing.
     count: u64,
     /// The count with which the last incident began.
     last_count: u64,
     /// Whether an incident is on.
-    marking: bool,
+    picking: bool,
+    /// The last packet was dropped; the schedule moves on if the one behind it is over the target too.
+    dropped: bool,
+}
+
+impl Control {
+    fn gap(&self, params: &Params) -> Span {
+        super::gap(params.interval, 1.0, self.count)
+    }
+
+    /// Whether the target has been reached for an interval.
+    fn over(&mut self, params: &Params, sojourn: Span, behind: Bytes, now: Time) -> bool {
+        if sojourn < params.target || behind <= params.mtu {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now + params.interval);
+                false
+            }
+            Some(due) => now >= due,
+        }
+    }
+
+    /// A packet leaves after `sojourn`, with so many bytes behind it. Whether it is picked.
+    pub(super) fn departs(&mut self, params: &Params, sojourn: Span, behind: Bytes, now: Time) -> bool {
+        let dropped = std::mem::take(&mut self.dropped);
+        if !self.over(params, sojourn, behind, now) {
+            self.picking = false;
+            return false;
+        }
+        if self.picking {
+            if dropped {
+                self.next += self.gap(params);
+            }
+            if now < self.next {
+                return false;
+            }
+            self.count += 1;
+            match params.action {
+                Action::Mark => self.next += self.gap(params),
+                Action::Drop => self.dropped = true,
+            }
+            return true;
+        }
+        self.picking = true;
+        let picked = self.count - self.last_count;
+        let recent = now.since(self.next) < params.interval * RESUME;
+        self.count = if picked > 1 && recent { picked } else { 1 };
+        self.last_count = self.count;
+        self.next = now + self.gap(params);
+        true
+    }
+
+    /// The queue was found empty.
+    pub(super) fn idles(&mut self) {
+        (self.first_above, self.picking, self.dropped) = (None, false, false);
+    }
+}
+
+/// The marker.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    params: Params,
+    control: Control,
 }
 
 impl Component for Codel {
     const NAME: &'static str = "codel";
-    const SUMMARY: &'static str = "CoDel of RFC 8289, marking where it would drop";
+    const SUMMARY: &'static str = "CoDel of RFC 8289, marking (or dropping) the packets it picks";
     const SOURCE: &'static str = "RFC 8289";
     type Params = Params;
 
@@ -64,35 +132,7 @@ impl Component for Codel {
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Codel {
-        Codel {
-            params: params.clone(),
-            first_above: None,
-            next_mark: Time::ZERO,
-            count: 0,
-            last_count: 0,
-            marking: false,
-        }
-    }
-}
-
-impl Codel {
-    fn gap(&self) -> Span {
-        super::gap(self.params.interval, 1.0, self.count)
-    }
-
-    /// Whether the target has been reached for an interval.
-    fn over(&mut self, event: &DequeueEvent, now: Time) -> bool {
-        if event.sojourn < self.params.target || event.queue.bytes <= self.params.mtu {
-            self.first_above = None;
-            return false;
-        }
-        match self.first_above {
-            None => {
-                self.first_above = Some(now + self.params.interval);
-                false
-            }
-            Some(due) => now >= due,
-        }
+        Codel { params: params.clone(), control: Control::default() }
     }
 }
 
@@ -102,32 +142,13 @@ impl Marker for Codel {
     }
 
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict {
-        let now = ctx.now;
-        if !self.over(event, now) {
-            self.marking = false;
-            return Verdict::Pass;
-        }
-        if self.marking {
-            if now < self.next_mark {
-                return Verdict::Pass;
-            }
-            self.count += 1;
-            self.next_mark += self.gap();
-            return Verdict::Mark(1);
-        }
-        self.marking = true;
-        let marked = self.count - self.last_count;
-        let recent = now.since(self.next_mark) < self.params.interval * RESUME;
-        self.count = if marked > 1 && recent { marked } else { 1 };
-        self.last_count = self.count;
-        self.next_mark = now + self.gap();
-        Verdict::Mark(1)
+        let picked = self.control.departs(&self.params, event.sojourn, event.queue.bytes, ctx.now);
+        if picked { self.params.action.verdict() } else { Verdict::Pass }
     }
 
     fn on_idle(&mut self, _: &mut Ctx<'_>) {
         // The pseudocode's dequeue from an empty queue.
-        self.first_above = None;
-        self.marking = false;
+        self.control.idles();
     }
 }
 
@@ -202,5 +223,35 @@ mod tests {
         let mut bench = Bench::new(&json!({}));
         assert_eq!(marks(&mut bench, 0, 101, 5, 10_000), [100]);
         assert_eq!(marks(&mut bench, 290, 330, 5, 10_000), [290, 291, 329]);
+    }
+
+    /// Packets offered one after the other, as the egress does after a drop: which were dropped.
+    fn drops(bench: &mut Bench<Codel>, packets: &[(u64, u64)]) -> Vec<bool> {
+        let verdict = |bench: &mut Bench<Codel>, (t, wait)| bench.dequeue(ms(t), Span::from_millis(wait), 10_000);
+        packets.iter().map(|&packet| verdict(bench, packet) == Verdict::Drop).collect()
+    }
+
+    // By hand from the pseudocode. Entry at 100: one drop, the packet behind it leaves; next = 200. At 400 by schedule
+    // 200, 270.71, 328.45 and 378.45 have passed: four drops in a row, then next = 423.17.
+    #[test]
+    fn when_it_drops_several_may_go_at_one_departure() {
+        let mut bench = Bench::new(&json!({ "action": "drop" }));
+        let at = |t: u64, n: usize| vec![(t, 5); n];
+        let packets = [at(0, 1), at(100, 2), at(199, 1), at(400, 5), at(423, 1), at(424, 2)].concat();
+        let dropped: Vec<usize> =
+            drops(&mut bench, &packets).iter().enumerate().filter(|(_, dropped)| **dropped).map(|(i, _)| i).collect();
+        assert_eq!(dropped, [1, 4, 5, 6, 7, 10]);
+    }
+
+    // Drops at 100, 200 and 271 (count 3, lastcount 1); the packet behind the last is below the target, so drop_next
+    // stays 270.71. Above again from 1771, entry at 1871: 1600.29 ms later, beyond 16 intervals: count 1, next = 1971.
+    // Had the schedule moved on to 328.45, the count would be 2 and the next drop at 1941.71.
+    #[test]
+    fn the_schedule_moves_on_only_if_the_packet_behind_a_drop_is_over_the_target_too() {
+        let mut bench = Bench::new(&json!({ "action": "drop" }));
+        let first = [(0, 5), (100, 5), (100, 5), (200, 5), (200, 5), (271, 5), (271, 0)];
+        assert_eq!(drops(&mut bench, &first), [false, true, false, true, false, true, false]);
+        let second = [(1771, 5), (1871, 5), (1871, 5), (1942, 5), (1970, 5), (1971, 5)];
+        assert_eq!(drops(&mut bench, &second), [false, true, false, false, false, true]);
     }
 }

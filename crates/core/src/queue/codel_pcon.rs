@@ -8,8 +8,7 @@
 //! What differs from CoDel (RFC 8289), as in the authors' queue: the factor 1.1, no carry-over of the count, no exemption
 //! of short queues, and a packet at the target exactly counts as below it. The time of the next mark survives the end of
 //! an incident, so that two incidents are at least one gap apart. A mark that falls due lands on the next packet that
-//! joins, if the queue is then still over the target. Ours: a packet that finds the queue full does not use the mark up
-//! (there, the mark was lost with it).
+//! joins, if the queue is then still over the target; if that packet finds the queue full, the mark is lost with it.
 
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
@@ -167,6 +166,10 @@ impl Marker for CodelPcon {
     fn on_idle(&mut self, _: &mut Ctx<'_>) {
         self.watch.idles();
     }
+
+    fn on_overflow(&mut self, _: &EnqueueEvent<'_>, _: &mut Ctx<'_>) {
+        self.pending = false;
+    }
 }
 
 #[cfg(test)]
@@ -247,6 +250,15 @@ mod tests {
         assert_eq!(bench.enqueue(ms(103), 0), Verdict::Pass);
         bench.dequeue(ms(104), Span::from_millis(6), 10_000);
         assert_eq!(bench.enqueue(ms(104), 0), Verdict::Pass, "it does not come back");
+    }
+
+    #[test]
+    fn a_packet_that_finds_the_queue_full_takes_the_mark_with_it() {
+        let mut bench = bench(json!({}));
+        bench.dequeue(ms(0), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(101), Span::from_millis(6), 10_000);
+        bench.overflow(ms(101), 10_000);
+        assert_eq!(bench.enqueue(ms(102), 10_000), Verdict::Pass);
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Discipline for Drr {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) {
         self.packets += 1;
         self.bytes += packet.bytes();
-        let queued = Queued { packet, joined: ctx.now };
+        let queued = Queued::new(packet, ctx);
         if packet.kind == Kind::Data {
             let (key, credit) = (self.key(packet.name.flow), self.most_credit);
             let flow = self.flows.entry(key).or_insert_with(|| {
@@ -142,7 +142,7 @@ impl Discipline for Drr {
         }
     }
 
-    fn dequeue(&mut self, _: &mut Ctx<'_>) -> Option<Queued> {
+    fn dequeue(&mut self, _: &mut Vec<Packet>, _: &mut Ctx<'_>) -> Option<Queued> {
         if let Some(queued) = self.control.pop_front() {
             self.took(&queued.packet);
             return Some(queued);
@@ -238,7 +238,7 @@ mod tests {
 
         fn take(&mut self) -> Option<(u32, u32)> {
             let mut ctx = Ctx { now: Time::ZERO, rng: &mut self.1, trace: &mut self.2 };
-            self.0.dequeue(&mut ctx).map(|queued| (queued.packet.name.flow.0, queued.packet.size))
+            self.0.dequeue(&mut Vec::new(), &mut ctx).map(|queued| (queued.packet.name.flow.0, queued.packet.size))
         }
     }
 

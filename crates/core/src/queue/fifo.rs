@@ -31,13 +31,13 @@ impl Discipline for Fifo {
         let view = QueueView { packets: self.packets(), bytes: self.bytes, limit, rate: None };
         if view.fits(packet.bytes()) {
             self.bytes += packet.bytes();
-            self.queue.push_back(Queued { packet, joined: ctx.now });
+            self.queue.push_back(Queued::new(packet, ctx));
         } else {
             dropped.push(packet);
         }
     }
 
-    fn dequeue(&mut self, _: &mut Ctx<'_>) -> Option<Queued> {
+    fn dequeue(&mut self, _: &mut Vec<Packet>, _: &mut Ctx<'_>) -> Option<Queued> {
         let first = self.queue.pop_front()?;
         self.bytes = self.bytes - first.packet.bytes();
         Some(first)

@@ -3,19 +3,25 @@
 //! Both sit at a face's egress, which lives in `ndnweir-node`. The egress counts, transmits and enforces the limit;
 //! these decide.
 
+pub mod cobalt;
 pub mod codel;
 pub mod codel_pcon;
 pub mod cwnd_codel;
 pub mod droptail;
 pub mod drr;
 pub mod fifo;
+pub mod fq_codel;
+pub mod ndn_dpdk;
 pub mod ndnsieve;
 pub mod nfd;
+pub mod pie;
 
 use crate::ctx::Ctx;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The most a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +85,26 @@ pub enum Verdict {
     Drop,
 }
 
-/// A packet about to join a queue that has room for it.
+/// What becomes of a packet that an AQM picks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// It is marked and sent.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+impl Action {
+    fn verdict(self) -> Verdict {
+        match self {
+            Action::Mark => Verdict::Mark(1),
+            Action::Drop => Verdict::Drop,
+        }
+    }
+}
+
+/// A packet that asks to join a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueEvent<'a> {
     /// The packet.
@@ -124,7 +149,7 @@ pub trait Marker {
     fn on_idle(&mut self, _ctx: &mut Ctx<'_>) {}
 
     /// A packet found the queue full and is dropped.
-    fn on_overflow(&mut self, _packet: &Packet, _ctx: &mut Ctx<'_>) {}
+    fn on_overflow(&mut self, _event: &EnqueueEvent<'_>, _ctx: &mut Ctx<'_>) {}
 }
 
 /// A packet in a discipline, with the time it joined.
@@ -134,6 +159,15 @@ pub struct Queued {
     pub packet: Packet,
     /// When it joined.
     pub joined: crate::units::Time,
+    /// The level at which the discipline marks it as it leaves; 0 is none.
+    pub mark: u8,
+}
+
+impl Queued {
+    /// A packet that joins now.
+    pub fn new(packet: Packet, ctx: &Ctx<'_>) -> Queued {
+        Queued { packet, joined: ctx.now, mark: 0 }
+    }
 }
 
 /// Orders the packets of one egress queue.
@@ -141,8 +175,8 @@ pub trait Discipline {
     /// Takes a packet in. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
 
-    /// The next packet to transmit.
-    fn dequeue(&mut self, ctx: &mut Ctx<'_>) -> Option<Queued>;
+    /// The next packet to transmit. Packets that the discipline chooses to drop on the way to it are pushed to `dropped`.
+    fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued>;
 
     /// Packets waiting.
     fn packets(&self) -> u32;
@@ -223,9 +257,21 @@ mod harness {
             self.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
         }
 
+        /// A packet finds a queue of `bytes` full.
+        pub(super) fn overflow(&mut self, now: Time, bytes: u64) {
+            let queue = self.view(bytes);
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
+            self.marker.on_overflow(&EnqueueEvent { packet: &Packet::default(), queue }, &mut ctx);
+        }
+
         /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.
         pub(super) fn dequeue(&mut self, now: Time, sojourn: Span, behind: u64) -> Verdict {
-            let (kind, flow, size, queue) = (Kind::Data, FlowId(0), Bytes::new(1250), self.view(behind));
+            self.dequeue_kind(now, Kind::Data, sojourn, behind)
+        }
+
+        /// The same with a packet of this kind.
+        pub(super) fn dequeue_kind(&mut self, now: Time, kind: Kind, sojourn: Span, behind: u64) -> Verdict {
+            let (flow, size, queue) = (FlowId(0), Bytes::new(1250), self.view(behind));
             let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
             self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)
         }

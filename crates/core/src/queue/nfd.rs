@@ -130,6 +130,11 @@ impl Marker for Nfd {
         };
         if mark { Verdict::Mark(1) } else { Verdict::Pass }
     }
+
+    /// NFD marks before the transport tries to send: the mark is lost with the packet.
+    fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.on_enqueue(event, ctx);
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +179,15 @@ mod tests {
         let mut bench = Bench::new(&json!({}));
         assert_eq!(marks(&mut bench, 0, 1, 70_000), [0; 0]);
         assert_eq!(marks(&mut bench, 300, 320, 70_000), [300, 301, 302, 303]);
+    }
+
+    // Due at 100 and 170.71: the packet that takes the first one finds the queue full.
+    #[test]
+    fn a_mark_is_lost_with_a_packet_that_finds_the_queue_full() {
+        let mut bench = Bench::new(&json!({}));
+        assert_eq!(marks(&mut bench, 0, 100, 70_000), [0; 0]);
+        bench.overflow(ms(100), 70_000);
+        assert_eq!(marks(&mut bench, 101, 172, 70_000), [171]);
     }
 
     // NFD 0.6 by hand: mark 1 at 0, next = 0 + 100; mark 2 at 100, next = 170.71; mark 3 at 171, next = 228.45; 229.

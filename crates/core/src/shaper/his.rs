@@ -63,6 +63,10 @@ pub struct His {
     queue: VecDeque<(Packet, Time)>,
     /// When the next Interest may leave.
     open: Time,
+    /// The Interest that left last: its size and when.
+    left: (Bytes, Time),
+    /// The rates, out and back, that its gap was computed for.
+    paced: [Option<Rate>; 2],
     gate: Gate,
     interests_out: SizeEstimate,
     interests_in: SizeEstimate,
@@ -104,6 +108,8 @@ impl Component for His {
             params: params.clone(),
             queue: VecDeque::new(),
             open: Time::ZERO,
+            left: (Bytes::ZERO, Time::ZERO),
+            paced: [None, None],
             gate: Gate::new(params.admission, params.target),
             interests_out: interest,
             interests_in: interest,
@@ -172,16 +178,31 @@ impl His {
 
     /// An Interest leaves: the next one may follow after the gap.
     fn leaves(&mut self, packet: &Packet, out: &FaceView, now: Time) {
+        self.left = (packet.bytes(), now);
+        self.pace(out);
+    }
+
+    /// When the next Interest may follow the last, at the rates of now.
+    fn pace(&mut self, out: &FaceView) {
+        self.paced = [out.rate, out.return_rate];
+        let (size, sent) = self.left;
         let back = out.return_rate.or(out.rate);
         let (Some(c1), Some(c2)) = (out.rate.filter(|c| *c > Rate::ZERO), back.filter(|c| *c > Rate::ZERO)) else {
             // A dead link: nothing comes back, look again after an interval.
-            self.open = now + self.params.interval;
+            self.open = sent + self.params.interval;
             return;
         };
         let r1 = self.data_in.bytes() / self.interests_out.bytes();
         let r2 = self.data_out.bytes() / self.interests_in.bytes();
         let rate = rates(c1.bps() as f64, c2.bps() as f64, r1, r2).at(self.observed, self.params.headroom);
-        self.open = now + Span::from_secs_f64(packet.bytes().bits() as f64 / rate);
+        self.open = sent + Span::from_secs_f64(size.bits() as f64 / rate);
+    }
+
+    /// A gap computed for rates that are no more would hold Interests back for seconds after a link was slow.
+    fn follow(&mut self, out: &FaceView) {
+        if self.paced != [out.rate, out.return_rate] && self.left.0 > Bytes::ZERO {
+            self.pace(out);
+        }
     }
 }
 
@@ -193,6 +214,7 @@ impl Shaper for His {
         let now = ctx.now;
         self.look(&event.reverse, now);
         self.interests_out.sample(event.packet.bytes());
+        self.follow(&event.out);
         if self.queue.is_empty() && now >= self.open {
             self.leaves(event.packet, &event.out, now);
             return Admission::Pass;
@@ -206,6 +228,7 @@ impl Shaper for His {
 
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.look(&event.reverse, ctx.now);
+        self.follow(&event.out);
         if ctx.now < self.open {
             return None;
         }
@@ -252,6 +275,17 @@ mod tests {
                 "{found:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_gap_for_a_slow_link_ends_when_the_link_is_fast_again() {
+        // At 1 kbit/s a gap takes seconds; at 10 Mbit/s less than a millisecond.
+        let mut bench = Bench::<His>::new(&json!({})).link(0.001);
+        assert_eq!(bench.admit(ms(0), 1), Admission::Pass);
+        assert_eq!(bench.admit(ms(500), 1), Admission::Hold);
+        assert_eq!(bench.release(ms(500)), None);
+        bench.rate = Some(Rate::from_mbps(10.0));
+        assert!(bench.release(ms(501)).is_some());
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! delay is missing. The paper itself was not at hand.
 //!
 //! Ours: the delay queue (a FIFO per flow, its bound, flows served in turn), a Congestion NACK on overflow, retries
-//! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline that gives credit nothing is delayed.
+//! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline that gives credit nothing is delayed, unless `fluid`
+//! stands in for it: each flow's credit then grows at C/N, with N the flows of late.
 
 use super::{Admission, Answer, Downstream, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -14,6 +15,7 @@ use crate::consumer::check_number;
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
+use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Rate, Span, Time};
 use schemars::JsonSchema;
@@ -28,16 +30,32 @@ pub struct Params {
     pub queue: u32,
     /// The size of a Data before the first, in bytes on the wire (ours).
     pub data_size: Bytes,
+    /// Whether credit is reckoned here, at C/N per flow, instead of read from the discipline: for links whose Data queue
+    /// belongs to the operating system (ours).
+    pub fluid: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { queue: 100, data_size: Bytes::new(1250) }
+        Params { queue: 100, data_size: Bytes::new(1250), fluid: false }
     }
 }
 
 /// Interests that may wait at one face, over all flows.
 const MOST_HELD: u32 = 10_000;
+
+/// The most credit a flow may have, 80 000 bit, and what it starts with (CCNPL-Sim).
+const MOST_CREDIT: f64 = 10_000.0;
+/// A flow counts as active for so long after an Interest of it was looked at.
+const ACTIVE: Span = Span::from_millis(100);
+
+/// Credit reckoned at C/N.
+struct Fluid {
+    /// Bytes.
+    credit: f64,
+    seen: Time,
+    downstream: FaceId,
+}
 
 struct Waiting {
     packet: Packet,
@@ -57,6 +75,8 @@ pub struct HrIcp {
     /// Of the Interest that passed last.
     charge: Bytes,
     wake: Time,
+    /// With `fluid`.
+    fluid: FlowTable<Fluid>,
 }
 
 impl Component for HrIcp {
@@ -85,6 +105,7 @@ impl Component for HrIcp {
             held: 0,
             charge: Bytes::ZERO,
             wake: Time::NEVER,
+            fluid: FlowTable::new(MOST_FLOWS),
         }
     }
 }
@@ -95,13 +116,33 @@ impl HrIcp {
     }
 
     /// Whether the flow's credit covers one more Data; if so, that is what will be charged.
-    fn covers(&mut self, downstream: &Downstream) -> bool {
+    fn covers(&mut self, flow: u32, downstream: &Downstream, now: Time) -> bool {
         let expected = self.expected();
+        if self.params.fluid {
+            return self.covers_fluid(flow, downstream, now);
+        }
         let (covers, charge) = match downstream.credit {
             None => (true, Bytes::ZERO),
             Some(credit) => (credit >= expected, expected),
         };
         self.charge = if covers { charge } else { Bytes::ZERO };
+        covers
+    }
+
+    /// The same with credit that grows at C/N.
+    fn covers_fluid(&mut self, flow: u32, downstream: &Downstream, now: Time) -> bool {
+        let face = downstream.view.face;
+        let Some(rate) = downstream.view.rate else { return true };
+        let late = self.fluid.recent().take_while(|(_, f)| now.since(f.seen) <= ACTIVE);
+        let others = late.filter(|(id, f)| id.0 != flow && f.downstream == face).count();
+        let (size, share) = (self.size.bytes(), rate.bps() as f64 / 8.0 / (1 + others) as f64);
+        let own = self.fluid.entry(FlowId(flow), || Fluid { credit: MOST_CREDIT, seen: now, downstream: face });
+        own.credit = (own.credit + share * now.since(own.seen).secs()).min(MOST_CREDIT.max(size));
+        (own.seen, own.downstream) = (now, face);
+        let covers = own.credit >= size;
+        if covers {
+            own.credit -= size;
+        }
         covers
     }
 
@@ -118,7 +159,7 @@ impl Shaper for HrIcp {
         self.charge = Bytes::ZERO;
         let flow = event.packet.name.flow.0;
         let queue = self.waiting.get(&flow).map_or(0, VecDeque::len);
-        if queue == 0 && self.covers(&event.downstream) {
+        if queue == 0 && self.covers(flow, &event.downstream, ctx.now) {
             return Admission::Pass;
         }
         if queue >= self.params.queue as usize || self.held >= MOST_HELD {
@@ -148,9 +189,11 @@ impl Shaper for HrIcp {
             return None;
         }
         let flow = *self.turns.front()?;
-        if event.downstream.as_ref().is_none_or(|downstream| self.covers(downstream)) {
+        if event.downstream.as_ref().is_none_or(|downstream| self.covers(flow, downstream, ctx.now)) {
             self.in_vain = 0;
-            if let Some(Downstream { view, credit: None, .. }) = &event.downstream {
+            if let Some(Downstream { view, credit: None, .. }) = &event.downstream
+                && !self.params.fluid
+            {
                 // The flow's Data queue is gone: all at once would bring it back as a burst.
                 self.wake = self.retry(view.rate, ctx.now);
             }
@@ -221,6 +264,24 @@ mod tests {
         bench.credit = Some(Bytes::new(2000));
         assert!(bench.release(ms(2)).is_some());
         assert_eq!((bench.shaper.charge(), bench.shaper.held()), (Bytes::new(1250), 0));
+    }
+
+    #[test]
+    fn reckoned_credit_gives_each_flow_its_part_of_the_link() {
+        // 10 Mbit/s bring 1000 Data of 1250 B per second. One flow asks 2000 times per second, another 400 times: a share is 500,
+        // so over 2 s 1000 and 8 of the first credit leave for the one, all 800 for the other.
+        let mut bench = Bench::<HrIcp>::new(&json!({ "fluid": true }));
+        let (mut released, mut second) = (0, 0);
+        for half in 0..4000u64 {
+            let now = Time::ZERO + Span::from_micros(500 * half);
+            released += usize::from(bench.admit(now, 1) == Admission::Pass);
+            if half % 5 == 0 {
+                second += usize::from(bench.admit(now, 2) == Admission::Pass);
+            }
+            released += std::iter::from_fn(|| bench.release(now)).count();
+        }
+        assert_eq!(second, 800);
+        assert!((1000..=1012).contains(&released), "{released}");
     }
 
     #[test]

@@ -8,7 +8,9 @@
 //!
 //! Where the source is open (ours): who adjusts r is `adjust` (its numbers need the consumers only, its text allows
 //! routers); the round trip is the smallest measured where neither given nor known; a depth below one packet counts as one;
-//! flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option.
+//! flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option: part of the
+//! face's bucket is closed to flows beyond their share L / N. Where every NACK counts (no `law.once`) it is refused once
+//! per round trip, so that its consumer halves once; only beyond twice its share is each Interest refused.
 
 use super::{Admission, Answer, Outcome, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -51,7 +53,7 @@ pub struct Params {
     /// S before the first Data, in bytes on the wire; 1250 in JIP 26.
     pub data_size: Bytes,
     /// Part of the face's bucket kept free of flows that take more than their fair share of L; 0 is the source (no
-    /// such rule), ours.
+    /// such rule), ours. Without `law.once` such a flow is refused once per round trip, and each time at twice its share.
     pub reserve: f64,
 }
 
@@ -80,6 +82,8 @@ struct Flow {
     own: bool,
     /// What it takes of its fair share.
     share: LeakyBucket,
+    /// Not refused for exceeding it before then, if it does not exceed it twice.
+    told_until: Time,
     epoch: u64,
 }
 
@@ -185,6 +189,7 @@ impl Shaper for Stateful {
             rtt: Span::MAX,
             own: event.downstream.view.local,
             share: LeakyBucket::new(now, limit, 1.0),
+            told_until: Time::ZERO,
             epoch: u64::MAX,
         });
         if flow.epoch != epoch {
@@ -201,10 +206,16 @@ impl Shaper for Stateful {
         let fair = limit / sharing;
         flow.share.set_rate(now, fair);
         flow.share.set_depth(face_rtt * fair);
-        let kept = if flow.share.has_room(now) { 0.0 } else { self.params.reserve * self.bucket.depth() };
-        let room = self.bucket.has_room(now) && self.bucket.depth() - self.bucket.level(now) >= kept;
-        if !room || !flow.bucket.has_room(now) {
+        if !self.bucket.has_room(now) || !flow.bucket.has_room(now) {
             return Admission::Reject(NackReason::Congestion);
+        }
+        let reserved = self.bucket.depth() - self.bucket.level(now) < self.params.reserve * self.bucket.depth();
+        if reserved && !flow.share.has_room(now) {
+            let twice = flow.share.level(now) + 1.0 > 2.0 * flow.share.depth();
+            if twice || self.params.law.once || now >= flow.told_until {
+                flow.told_until = now + Span::from_secs_f64(flow_rtt);
+                return Admission::Reject(NackReason::Congestion);
+            }
         }
         self.bucket.add(now);
         flow.bucket.add(now);
@@ -331,6 +342,27 @@ mod tests {
         let (shared, reserved) = (passed(0.0), passed(0.5));
         assert!(shared[1] < 200, "{shared:?}");
         assert!(reserved[1] >= 780 && reserved[0] + reserved[1] > 2000, "{reserved:?}");
+    }
+
+    #[test]
+    fn where_every_nack_counts_a_flow_beyond_its_share_is_refused_once_per_round_trip_and_always_beyond_twice_its_share()
+     {
+        // L = 1000/s, round trip 100 ms: two flows have a share of 500/s and 50 packets each. Flow 1 asks as often, flow 2
+        // 1000 times per second. A Python loop over the three buckets, one step per ms, refuses flow 2 at 100 ms, when its
+        // bucket is full, then nothing until 200 ms, when its level is twice that, then every other Interest; flow 1 never.
+        let mut bench = Bench::<Stateful>::new(&json!({ "rtt": "100ms", "reserve": 0.5 })).link(10.0);
+        let mut refused = Vec::new();
+        for milli in 0..400u64 {
+            if milli % 2 == 0 {
+                assert_eq!(bench.admit(ms(milli), 1), Admission::Pass, "{milli} ms");
+            }
+            if bench.admit(ms(milli), 2) != Admission::Pass {
+                refused.push(milli);
+            }
+        }
+        assert!((98..=102).contains(&refused[0]) && (198..=202).contains(&refused[1]), "{refused:?}");
+        let late = refused.iter().filter(|at| **at >= 300).count();
+        assert!((48..=52).contains(&late), "{late}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parts that several schemes share; each exists once.
 
 pub mod bucket;
+pub mod draw;
 pub mod flow_table;
 pub mod flows;
 pub mod guard;

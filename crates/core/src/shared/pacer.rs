@@ -24,6 +24,12 @@ impl Pacer {
         self.due = now + gap.unwrap_or(Span::ZERO);
     }
 
+    /// As [`Pacer::sent`], for a sender that wakes late: the gaps it slept through, up to `slack` of time, are not lost.
+    pub fn sent_late(&mut self, now: Time, gap: Span, slack: Span) {
+        let earliest = Time::from_nanos(now.nanos().saturating_sub(slack.nanos()));
+        self.due = self.due.max(earliest) + gap;
+    }
+
     /// When the next packet may go.
     pub fn due(&self) -> Time {
         self.due
@@ -51,6 +57,21 @@ mod tests {
         assert!(!pacer.ready(Time::from_nanos(1499)) && pacer.ready(Time::from_nanos(1500)));
         pacer.sent(Time::from_nanos(1600), None);
         assert!(pacer.ready(Time::from_nanos(1600)));
+    }
+
+    #[test]
+    fn a_sender_that_wakes_late_makes_up_for_no_more_than_the_slack() {
+        let (gap, slack) = (Span::from_nanos(10), Span::from_nanos(25));
+        let mut pacer = Pacer::new();
+        pacer.sent_late(Time::from_nanos(100), gap, slack);
+        assert_eq!(pacer.due(), Time::from_nanos(85));
+        let burst = (0..10).take_while(|_| {
+            let ready = pacer.ready(Time::from_nanos(100));
+            pacer.sent_late(Time::from_nanos(100), gap, slack);
+            ready
+        });
+        // Due at 85, 95 and 105.
+        assert_eq!(burst.count(), 2);
     }
 
     #[test]

@@ -24,11 +24,18 @@ pub struct Law {
     pub floor: f64,
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
+    /// Added per Data instead, in packets/s, within a tenth of the rate before the last cut; none is the source, which
+    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the way on
+    /// once the remembered rate is left behind.
+    pub slow: Option<f64>,
 }
+
+/// How near the rate before the last cut growth is slow, as a fraction of that rate (ours).
+const NEAR: f64 = 0.1;
 
 impl Default for Law {
     fn default() -> Law {
-        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false }
+        Law { increase: 1.0, decrease: 0.5, floor: 1.0, once: false, slow: None }
     }
 }
 
@@ -40,6 +47,9 @@ impl Law {
     pub fn check(&self) -> Result<(), String> {
         check_number("law.increase", self.increase, 1e-6, 1e6)?;
         check_factor("law.decrease", self.decrease)?;
+        if let Some(slow) = self.slow {
+            check_number("law.slow", slow, 1e-6, 1e6)?;
+        }
         check_number("law.floor", self.floor, 1e-3, 1e6)
     }
 }
@@ -49,12 +59,14 @@ impl Law {
 pub struct Rated {
     rate: f64,
     once: Once,
+    /// The rate before the last cut.
+    congested: f64,
 }
 
 impl Rated {
     /// Starts at `limit` packets/s, as the source does.
     pub fn new(limit: f64) -> Rated {
-        Rated { rate: sane(limit), once: Once::new() }
+        Rated { rate: sane(limit), once: Once::new(), congested: f64::INFINITY }
     }
 
     /// In packets/s.
@@ -81,7 +93,7 @@ impl Rated {
     pub fn on_data(&mut self, law: &Law, sent: Time, limit: f64) -> bool {
         let counts = !law.once || self.once.admits_data(sent);
         if counts {
-            self.rate = sane((self.rate + law.increase).min(limit.max(law.floor)));
+            self.rate = sane((self.rate + self.growth(law)).min(limit.max(law.floor)));
         }
         counts
     }
@@ -90,9 +102,17 @@ impl Rated {
     pub fn on_nack(&mut self, law: &Law, sent: Time) -> bool {
         let counts = !law.once || self.once.admits_nack(sent);
         if counts {
+            self.congested = self.rate;
             self.rate = sane((self.rate * law.decrease).max(law.floor));
         }
         counts
+    }
+
+    /// What a Data adds now.
+    fn growth(&self, law: &Law) -> f64 {
+        // Before the first cut the memory is infinite, and nothing is near it.
+        let near = self.congested.is_finite() && (self.rate - self.congested).abs() < NEAR * self.congested;
+        law.slow.filter(|_| near).unwrap_or(law.increase)
     }
 }
 
@@ -138,6 +158,30 @@ mod tests {
             rates.push(rated.rate());
         }
         assert_eq!(rates, [500.0, 250.0, 125.0, 62.5]);
+    }
+
+    #[test]
+    fn growth_is_slow_only_near_the_rate_that_congested_last() {
+        let (law, mut rated) = (Law { slow: Some(0.5), ..Law::default() }, Rated::new(400.0));
+        rated.on_nack(&law, ms(0));
+        // From 200 one by one to 361, inside a tenth below 400; then by halves to 440, a tenth above; then one by one again.
+        let data_until = |rated: &mut Rated, rate: f64| {
+            (1..10_000).find(|_| {
+                rated.on_data(&law, ms(0), 1000.0);
+                rated.rate() >= rate
+            })
+        };
+        assert_eq!(data_until(&mut rated, 361.0), Some(161));
+        assert_eq!(data_until(&mut rated, 440.0), Some(158));
+        assert_eq!(data_until(&mut rated, 600.0), Some(160));
+        // A burst of NACKs leaves the last rate that still congested.
+        for _ in 0..2 {
+            rated.on_nack(&law, ms(0));
+        }
+        assert_eq!(rated.rate(), 150.0);
+        // 300 congested last: by one to 271, then by halves.
+        assert_eq!(data_until(&mut rated, 271.0), Some(121));
+        assert_eq!(data_until(&mut rated, 290.0), Some(38));
     }
 
     #[test]

@@ -54,11 +54,21 @@ struct Hop {
     last_cut: Option<Time>,
 }
 
+/// What Interests that ask again may add to the life of a held one; ours: two default lifetimes.
+const RENEWALS: Span = Span::from_millis(8000);
+
 #[derive(Clone, Debug)]
 struct Held {
     packet: Packet,
     in_face: FaceId,
     joined: Time,
+}
+
+impl Held {
+    /// When nobody can be taken to wait for it: who asks again is waiting for longer than the first Interest said.
+    fn end(&self) -> Time {
+        self.joined + Span::from_millis(u64::from(self.packet.lifetime_ms)) + RENEWALS
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -252,7 +262,15 @@ impl Strategy for BIcp {
         for prefix in self.prefixes.iter_mut().filter(|prefix| !prefix.queue.is_empty()) {
             prefix.expire(beta, now);
             let found = prefix.queue.iter().map(|held| prefix.roomiest(held.in_face)).enumerate();
-            let Some((place, Some(face))) = found.into_iter().find(|(_, face)| face.is_some()) else { continue };
+            let Some((place, Some(face))) = found.into_iter().find(|(_, face)| face.is_some()) else {
+                // One that nobody waits for any more goes back to the node, which finds that it can send it nowhere.
+                match prefix.queue.front() {
+                    Some(oldest) if oldest.end() <= now => {}
+                    _ => continue,
+                }
+                let released = |held: Held| Released { packet: held.packet, face: FaceId::NONE, held: true };
+                return prefix.queue.pop_front().map(released);
+            };
             let Some(held) = prefix.queue.remove(place) else { continue };
             prefix.sent(&held.packet, face, now);
             let packets = prefix.queue.len() as u32;
@@ -267,14 +285,18 @@ impl Strategy for BIcp {
             if prefix.codel.on_dequeue(&event, ctx) != Verdict::Pass {
                 prefix.marks = prefix.marks.saturating_add(1);
             }
-            return Some(Released { packet: held.packet, face });
+            return Some(Released { packet: held.packet, face, held: true });
         }
         None
     }
 
     fn next_wake(&self) -> Time {
         let waiting = self.prefixes.iter().filter(|prefix| !prefix.queue.is_empty());
-        waiting.map(|prefix| prefix.outstanding.next_deadline()).min().unwrap_or(Time::NEVER)
+        let wake = |prefix: &Prefix| {
+            let end = prefix.queue.front().map_or(Time::NEVER, Held::end);
+            end.min(prefix.outstanding.next_deadline())
+        };
+        waiting.map(wake).min().unwrap_or(Time::NEVER)
     }
 }
 

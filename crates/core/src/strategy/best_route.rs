@@ -7,7 +7,7 @@
 //!
 //! Deviation: NFD's out-records keep their own expiry; see [`super::OutRecord::expiry`].
 
-use super::{InterestArrival, NextHop, Strategy};
+use super::{InterestArrival, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::packet::NackReason;
@@ -53,16 +53,12 @@ impl Strategy for BestRoute {
             }
             return;
         }
-        let last = event.sent.iter().map(|record| record.sent).max().unwrap_or_default();
-        if self.suppression.suppresses(*event.note, ctx.now.since(last)) {
+        if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
             return;
         }
         *event.note = self.suppression.grown(*event.note);
-        let packet = event.packet;
-        let unused = |hop: &NextHop| event.record(hop.face).is_none_or(|record| record.expiry(packet) <= ctx.now);
-        let cheapest = event.eligible().filter(unused).min_by_key(|hop| hop.cost);
-        let earliest = || event.eligible().min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
-        if let Some(hop) = cheapest.or_else(earliest) {
+        let cheapest = event.unused(ctx.now).min_by_key(|hop| hop.cost);
+        if let Some(hop) = cheapest.or_else(|| event.used_earliest()) {
             choice.send(hop.face);
         }
     }
@@ -120,6 +116,24 @@ mod tests {
         assert_eq!(bench.interest(31, 0, Arrival::Retransmission, &[sent(1, 0), sent(2, 11)]), [3]);
         let all = [sent(1, 90), sent(2, 11), sent(3, 31)];
         assert_eq!(bench.interest(200, 0, Arrival::Retransmission, &all), [2]);
+    }
+
+    #[test]
+    fn a_hop_that_refused_stays_used_until_its_interest_expires() {
+        // Hop 1 refused at once and hop 2 owes an answer: the unused one is 3; when that is used too, 1 was used earliest.
+        let records = [nacked(1, NackReason::NoRoute), sent(2, 1)];
+        assert_eq!(bench().interest(20, 0, Arrival::Retransmission, &records), [3]);
+        let all = [nacked(1, NackReason::NoRoute), sent(2, 1), sent(3, 20)];
+        assert_eq!(bench().interest(60, 0, Arrival::Retransmission, &all), [1]);
+    }
+
+    #[test]
+    fn an_interest_that_is_new_again_leaves_the_suppression_interval_as_it_was() {
+        let mut bench = bench();
+        assert_eq!(bench.interest(10, 0, Arrival::Retransmission, &[sent(1, 0)]), [2]);
+        assert_eq!(bench.interest(11, 0, Arrival::Retransmission, &[nacked(1, NackReason::Congestion)]), [1]);
+        assert!(bench.interest(30, 0, Arrival::Retransmission, &[sent(1, 11)]).is_empty());
+        assert_eq!(bench.interest(31, 0, Arrival::Retransmission, &[sent(1, 11)]), [2]);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub(super) struct Bench<S> {
     pub(super) strategy: S,
     pub(super) hops: Vec<NextHop>,
     pub(super) note: u8,
+    /// The Interest that arrives; faces that wait for its Data.
+    pub(super) packet: Packet,
+    pub(super) downstreams: Vec<FaceId>,
     rng: Rng,
     trace: Trace,
 }
@@ -39,7 +42,9 @@ impl<S: Strategy + Component> Bench<S> {
         let params = parse_params::<S>(params).unwrap();
         let strategy = S::new(&params, &mut Env { layout: &mut FieldLayout::new() });
         let (rng, trace) = (Rng::derive(1, &[]), Trace::default());
-        let mut bench = Bench { strategy, hops: Vec::new(), note: 0, rng, trace };
+        let packet = Packet { lifetime_ms: 2000, ..Packet::default() };
+        let downstreams = vec![FaceId(0)];
+        let mut bench = Bench { strategy, hops: Vec::new(), note: 0, packet, downstreams, rng, trace };
         bench.route(list);
         bench
     }
@@ -58,10 +63,9 @@ impl<S: Strategy + Component> Bench<S> {
 
     /// As [`Self::interest`], with everything that was decided.
     pub(super) fn choice(&mut self, ms: u64, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> Choice {
-        let packet = Packet { lifetime_ms: 2000, ..Packet::default() };
         let mut choice = Choice::default();
         let mut event = InterestArrival {
-            packet: &packet,
+            packet: &self.packet,
             in_face: FaceId(in_face),
             prefix: PrefixId(0),
             hops: &self.hops,
@@ -89,9 +93,65 @@ impl<S: Strategy + Component> Bench<S> {
         self.strategy.pass_mark(&event, FaceId(0), &mut ctx)
     }
 
-    /// A NACK from `face`.
+    /// Data from `face` at `ms` for what had been sent.
+    pub(super) fn data_at(&mut self, ms: u64, face: u16, sent: &[OutRecord]) {
+        let packet = Packet { kind: crate::packet::Kind::Data, ..self.packet };
+        let record = sent.iter().find(|record| record.face == FaceId(face) && !record.resent());
+        let rtt = record.map(|record| at(ms).since(record.sent));
+        let (prefix, hops, asked) = (PrefixId(0), &self.hops[..], &Fields::default());
+        let event = DataReturn { packet: &packet, face: FaceId(face), prefix, hops, local: false, rtt, sent, asked };
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_data(&event, &mut ctx);
+    }
+
+    /// This Data from `face` at `ms` for what had been sent; the header fields it passes on with.
+    pub(super) fn data_for(
+        &mut self,
+        ms: u64,
+        face: u16,
+        packet: &Packet,
+        sent: &[OutRecord],
+        asked: &Fields,
+    ) -> Fields {
+        let (prefix, hops, face) = (PrefixId(0), &self.hops[..], FaceId(face));
+        let event = DataReturn { packet, face, prefix, hops, local: false, rtt: None, sent, asked };
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_data(&event, &mut ctx);
+        let mut fields = packet.fields;
+        self.strategy.stamp_data(&event, FaceId(0), &mut fields);
+        fields
+    }
+
+    /// The shaper of `face` rejects.
+    pub(super) fn reject(&mut self, ms: u64, face: u16) {
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_rejection(&self.packet, PrefixId(0), FaceId(face), &mut ctx);
+    }
+
+    /// What the strategy sends by itself at `ms`.
+    pub(super) fn release(&mut self, ms: u64) -> Vec<u16> {
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        std::iter::from_fn(|| self.strategy.release(&mut ctx)).map(|released| released.face.0).collect()
+    }
+
+    /// Something for which nothing is pending.
+    pub(super) fn late(&mut self, ms: u64, face: u16, packet: &Packet) {
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        self.strategy.on_late(packet, FaceId(face), PrefixId(0), &mut ctx);
+    }
+
+    /// A congestion NACK from `face`.
     pub(super) fn nack(&mut self, ms: u64, face: u16, mark: u8, sent: &[OutRecord]) -> Choice {
-        let packet = Packet { mark, ..Packet::default().nack(NackReason::Congestion) };
+        self.nack_of(ms, face, NackReason::Congestion, mark, sent)
+    }
+
+    /// A NACK from `face` with this reason.
+    pub(super) fn nack_for(&mut self, ms: u64, face: u16, reason: NackReason, sent: &[OutRecord]) -> Choice {
+        self.nack_of(ms, face, reason, 0, sent)
+    }
+
+    fn nack_of(&mut self, ms: u64, face: u16, reason: NackReason, mark: u8, sent: &[OutRecord]) -> Choice {
+        let packet = Packet { mark, ..self.packet.nack(reason) };
         let mut choice = Choice::default();
         let mut event = NackReturn {
             packet: &packet,
@@ -99,7 +159,7 @@ impl<S: Strategy + Component> Bench<S> {
             prefix: PrefixId(0),
             hops: &self.hops,
             sent,
-            downstreams: &[FaceId(0)],
+            downstreams: &self.downstreams,
             note: &mut self.note,
         };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
@@ -109,8 +169,14 @@ impl<S: Strategy + Component> Bench<S> {
 
     /// A PIT entry expires.
     pub(super) fn timeout(&mut self, sent: &[OutRecord]) {
-        let mut ctx = Ctx { now: at(4000), rng: &mut self.rng, trace: &mut self.trace };
-        self.strategy.on_timeout(&TimeoutEvent { prefix: PrefixId(0), hops: &self.hops, sent }, &mut ctx);
+        self.timeout_at(4000, sent);
+    }
+
+    /// A PIT entry expires at `ms`.
+    pub(super) fn timeout_at(&mut self, ms: u64, sent: &[OutRecord]) {
+        let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
+        let (name, prefix, hops) = (NameId::default(), PrefixId(0), &self.hops[..]);
+        self.strategy.on_timeout(&TimeoutEvent { name, prefix, hops, sent }, &mut ctx);
     }
 
     /// The shares, in the order of the hops.

@@ -2,8 +2,10 @@
 //!
 //! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
 
+pub mod asf;
 pub mod b_icp;
 pub mod best_route;
+pub mod congestion_aware;
 pub mod coopcon;
 pub mod flecom;
 pub mod multicast;
@@ -11,11 +13,14 @@ pub mod pcon;
 pub mod random;
 pub mod rfa;
 pub mod selective;
+pub mod self_learning;
 pub mod shares;
+pub mod stateful_forwarding;
+pub mod weighted;
 
 use crate::ctx::Ctx;
 use crate::fields::{Fields, Slot};
-use crate::ids::{FaceId, PrefixId};
+use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::units::{Span, Time};
 
@@ -88,13 +93,29 @@ pub struct InterestArrival<'a> {
 
 impl InterestArrival<'_> {
     /// Next hops other than the face the Interest came from.
-    pub fn eligible(&self) -> impl Iterator<Item = NextHop> + '_ {
+    pub fn eligible(&self) -> impl Iterator<Item = NextHop> + Clone + '_ {
         self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
     }
 
     /// Whether an upstream still owes an answer: NFD's out-record that has neither expired nor met a NACK.
     pub fn pending(&self, now: Time) -> bool {
         self.sent.iter().any(|record| record.nacked.is_none() && record.expiry(self.packet) >= now)
+    }
+
+    /// Eligible next hops that have no unexpired Interest of this entry.
+    pub fn unused(&self, now: Time) -> impl Iterator<Item = NextHop> + Clone + '_ {
+        let free = move |hop: &NextHop| self.record(hop.face).is_none_or(|record| record.expiry(self.packet) <= now);
+        self.eligible().filter(free)
+    }
+
+    /// The eligible next hop to which the Interest went the longest time ago, when it went to all of them.
+    pub fn used_earliest(&self) -> Option<NextHop> {
+        self.eligible().min_by_key(|hop| self.record(hop.face).map(|record| record.sent))
+    }
+
+    /// When the Interest was sent last, to any next hop; the start of time if it was not.
+    pub fn last_sent(&self) -> Time {
+        self.sent.iter().map(|record| record.sent).max().unwrap_or_default()
     }
 
     /// What was sent to `face`.
@@ -121,6 +142,7 @@ pub struct Choice {
     refuse_one: Option<(FaceId, NackReason)>,
     hold: bool,
     stamp: Option<(Slot, u32)>,
+    alternatives: Vec<FaceId>,
 }
 
 impl Choice {
@@ -131,6 +153,11 @@ impl Choice {
     /// Also send it to `face` with a nonce of its own. Probes never cause a NACK downstream.
     pub fn probe(&mut self, face: FaceId) {
         self.copies.push(Copy { face, new_nonce: true });
+    }
+    /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
+    /// the node tries the other next hops, cheapest first.
+    pub fn otherwise(&mut self, face: FaceId) {
+        self.alternatives.push(face);
     }
     /// Answer downstream with a NACK and forget the entry.
     pub fn refuse(&mut self, reason: NackReason) {
@@ -159,6 +186,10 @@ impl Choice {
     pub fn copies(&self) -> &[Copy] {
         &self.copies
     }
+    /// Faces to try in this order if all chosen ones reject.
+    pub fn alternatives(&self) -> &[FaceId] {
+        &self.alternatives
+    }
     /// The NACK to answer with.
     pub fn refusal(&self) -> Option<NackReason> {
         self.refuse
@@ -178,6 +209,7 @@ impl Choice {
         self.refuse_one = None;
         self.hold = false;
         self.stamp = None;
+        self.alternatives.clear();
     }
 }
 
@@ -221,6 +253,8 @@ pub struct NackReturn<'a> {
 
 /// A PIT entry whose lifetime ended without Data.
 pub struct TimeoutEvent<'a> {
+    /// The name that was pending.
+    pub name: NameId,
     /// The FIB prefix.
     pub prefix: PrefixId,
     /// The FIB entry.
@@ -229,13 +263,15 @@ pub struct TimeoutEvent<'a> {
     pub sent: &'a [OutRecord],
 }
 
-/// An Interest a strategy held and lets go.
+/// An Interest that a strategy sends when no packet has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Released {
     /// The Interest.
     pub packet: Packet,
     /// Where it goes.
     pub face: FaceId,
+    /// Whether it was held (see [`Choice::hold`]) and now goes; if not, it is sent once more.
+    pub held: bool,
 }
 
 /// Chooses next hops.
@@ -260,6 +296,35 @@ pub trait Strategy {
     /// Nothing came back.
     fn on_timeout(&mut self, _event: &TimeoutEvent<'_>, _ctx: &mut Ctx<'_>) {}
 
+    /// A Data or NACK came for which nothing is pending (any more).
+    fn on_late(&mut self, _packet: &Packet, _face: FaceId, _prefix: PrefixId, _ctx: &mut Ctx<'_>) {}
+
+    /// The shaper of a face did not let an Interest pass.
+    fn on_rejection(&mut self, _packet: &Packet, _prefix: PrefixId, _face: FaceId, _ctx: &mut Ctx<'_>) {}
+
+    /// A face is there: whether it leads to an application on this node, and whether it is up. Told for every face at the
+    /// start, and when one changes.
+    fn on_face(&mut self, _face: FaceId, _local: bool, _up: bool) {}
+
+    /// Writes header fields of the Data that goes to one downstream; called after [`Strategy::pass_mark`] in a run that
+    /// carries [`crate::fields::Field::Discovery`].
+    fn stamp_data(&mut self, _event: &DataReturn<'_>, _downstream: FaceId, _fields: &mut Fields) {}
+
+    /// Whether a next hop that routing adds gets the Interests that are pending already.
+    fn sends_pending_to_new_hops(&self) -> bool {
+        false
+    }
+
+    /// Whether an Interest that loops is answered with a Duplicate NACK.
+    fn refuses_loops(&self) -> bool {
+        true
+    }
+
+    /// Whether it may send Interests to faces that routing does not name as next hops.
+    fn finds_routes(&self) -> bool {
+        false
+    }
+
     /// Routing set the next hops of a prefix.
     fn on_next_hops(&mut self, _prefix: PrefixId, _hops: &[NextHop], _ctx: &mut Ctx<'_>) {}
 
@@ -267,7 +332,7 @@ pub trait Strategy {
     /// does not split by shares.
     fn shares(&self, _prefix: PrefixId, _hops: &[NextHop], _out: &mut Vec<f64>) {}
 
-    /// The next held Interest that may go; called after every hook and wake until it gives none.
+    /// The next Interest to send; called after every hook while any is held, and at every wake, until it gives none.
     fn release(&mut self, _ctx: &mut Ctx<'_>) -> Option<Released> {
         None
     }

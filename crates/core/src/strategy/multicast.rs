@@ -2,10 +2,11 @@
 //!
 //! Source: NFD's multicast strategy, version 5: an Interest goes to all eligible next hops; each upstream has an
 //! exponential suppression of its own (10 ms, doubled after every retransmission sent there, up to 250 ms). Without a next
-//! hop the Interest waits for its lifetime, and a NACK is noted but never answered downstream.
+//! hop the Interest waits for its lifetime, a NACK is noted but never answered downstream, and an Interest that loops is
+//! dropped without a NACK. A next hop that routing adds gets the Interests that are pending, without suppression.
 //!
-//! The interval of one upstream follows from how often the Interest was sent there. Deviation: a next hop that routing adds
-//! later does not get the Interests that are pending already.
+//! The interval of one upstream follows from how often the Interest was sent there: it grows only when it really left.
+//! Deviation: what a new next hop gets has a full hop limit and no MustBeFresh, which the PIT does not keep.
 
 use super::{Choice, InterestArrival, NackReturn, Strategy};
 use crate::component::{Component, Env};
@@ -56,6 +57,14 @@ impl Strategy for Multicast {
     }
 
     fn on_nack(&mut self, _: &mut NackReturn<'_>, _: &mut Choice, _: &mut Ctx<'_>) {}
+
+    fn sends_pending_to_new_hops(&self) -> bool {
+        true
+    }
+
+    fn refuses_loops(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

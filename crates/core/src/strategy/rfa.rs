@@ -15,6 +15,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
+use crate::shared::draw::by_weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -152,14 +153,8 @@ impl Rfa {
             let better = |best: Option<&'_ Load>, load| best.is_none_or(|best| Load::score(load) > best.score());
             return known().fold(None, |best, load| if better(best, load) { Some(load) } else { best }).map(|l| l.face);
         }
-        let total: f64 = known().map(|load| load.weight).sum();
-        let mut left = ctx.rng.unit() * total;
-        let drawn = known().find(|load| {
-            left -= load.weight;
-            left < 0.0
-        });
-        // Rounding may leave a remainder after the last.
-        Some(drawn.map_or(first, |load| load.face))
+        let drawn = by_weight(ctx.rng, known().map(|load| load.weight))?;
+        known().nth(drawn).map(|load| load.face)
     }
 
     fn sent(&mut self, prefix: PrefixId, face: FaceId) {

@@ -2,11 +2,11 @@
 
 use crate::router::{self, Desk, SEEDS};
 use ndnweir_core::component::Info;
-use ndnweir_core::ids::FlowId;
+use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, Limit};
 use ndnweir_core::registry::AnyDiscipline;
-use ndnweir_core::units::{Bytes, Time};
+use ndnweir_core::units::{Bytes, Span, Time};
 use serde_json::Value;
 
 /// The queue and what a bystander knows about it.
@@ -43,11 +43,19 @@ impl Witness {
 
     fn dequeue(&mut self) {
         let first = self.inside.first().map(|(packet, _)| packet.tag);
-        let Some(queued) = self.desk.with(|queue, ctx| queue.dequeue(ctx)) else {
-            return assert!(self.inside.is_empty(), "a queue that holds packets gives one");
+        let mut dropped = Vec::new();
+        let next = self.desk.with(|queue, ctx| queue.dequeue(&mut dropped, ctx));
+        for packet in &dropped {
+            self.desk.record.extend([3, u64::from(packet.tag)]);
+            self.remove(packet.tag);
+        }
+        let Some(queued) = next else {
+            return assert!(self.inside.is_empty(), "a queue that holds packets gives one or drops them");
         };
+        self.desk.record.push(u64::from(queued.mark));
         self.desk.record.extend([2, u64::from(queued.packet.tag)]);
         if self.desk.component.is_fifo() {
+            assert!(dropped.is_empty() && queued.mark == 0, "a plain queue neither marks nor drops what waits");
             assert_eq!(Some(queued.packet.tag), first, "first in, first out");
         }
         assert_eq!(self.remove(queued.packet.tag), queued.joined, "the time it joined is kept");
@@ -97,8 +105,33 @@ fn fuzz(info: &Info, params: &Value, seed: u64) -> Vec<u64> {
     witness.desk.finish()
 }
 
+/// One flow overfills the queue, which drains at a packet per millisecond; then two packets each of 1500 flows pass.
+fn flood(info: &Info, params: &Value) -> Vec<u64> {
+    let desk = Desk::new(info, params, 0, AnyDiscipline::build);
+    let mut witness = Witness { desk, inside: Vec::new(), limit: Limit::Packets(200) };
+    let packet = |flow, tag| Packet {
+        name: NameId { flow: FlowId(flow), segment: tag },
+        kind: Kind::Data,
+        size: 1250,
+        tag,
+        ..Packet::default()
+    };
+    (0..250).for_each(|tag| witness.enqueue(packet(0, tag)));
+    while !witness.inside.is_empty() {
+        witness.desk.now += Span::from_millis(1);
+        witness.dequeue();
+    }
+    witness.limit = Limit::Packets(3000);
+    (0..3000).for_each(|tag| witness.enqueue(packet(tag % 1500, tag)));
+    while !witness.inside.is_empty() {
+        witness.dequeue();
+    }
+    witness.compare();
+    witness.desk.finish()
+}
+
 fn workload(info: &Info, params: &Value) -> Vec<u64> {
-    (0..4).flat_map(|seed| fuzz(info, params, seed)).collect()
+    (0..4).flat_map(|seed| fuzz(info, params, seed)).chain(flood(info, params)).collect()
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl Egress {
         let queue = self.view();
         if !queue.fits(packet.bytes()) {
             self.dropped += 1;
-            return self.desk.with(|marker, ctx| marker.on_overflow(&packet, ctx));
+            let event = EnqueueEvent { packet: &packet, queue };
+            return self.desk.with(|marker, ctx| marker.on_overflow(&event, ctx));
         }
         let event = EnqueueEvent { packet: &packet, queue };
         let verdict = self.desk.with(|marker, ctx| marker.on_enqueue(&event, ctx));
@@ -154,7 +155,7 @@ fn stream(egress: &mut Egress, packets: u32, gap: Span) {
     }
 }
 
-/// Overload, underload and pauses at 10 Mbit/s with queues of several sizes, and short standing queues at 1 Mbit/s.
+/// Overload, underload and pauses at 10 Mbit/s with queues of several sizes, and standing queues at 1 Mbit/s.
 fn workload(info: &Info, params: &Value) -> Vec<u64> {
     let mut record = Vec::new();
     for limit in [Limit::Packets(200), Limit::Packets(60), Limit::Bytes(Bytes::new(100_000))] {
@@ -167,7 +168,7 @@ fn workload(info: &Info, params: &Value) -> Vec<u64> {
         }
         record.extend(egress.finish());
     }
-    for burst in 1..6 {
+    for burst in [1, 2, 3, 4, 5, 30] {
         let mut egress = Egress::new(info, params, 2);
         egress.rate = Rate::from_mbps(1.0);
         for tag in 0..burst {

@@ -30,13 +30,19 @@ struct Node {
     pit: Vec<Entry>,
     /// Interests the strategy holds, by tag.
     held: Vec<u32>,
+    /// The last entry that was answered or expired.
+    past: Option<Entry>,
     tags: u32,
 }
 
 impl Node {
     fn new(info: &Info, params: &Value, seed: u64) -> Node {
         let desk = Desk::new(info, params, seed, AnyStrategy::build);
-        let mut node = Node { desk, hops: vec![Vec::new(); PREFIXES], pit: Vec::new(), held: Vec::new(), tags: 0 };
+        let hops = vec![Vec::new(); PREFIXES];
+        let mut node = Node { desk, hops, pit: Vec::new(), held: Vec::new(), past: None, tags: 0 };
+        for face in 0..FACES {
+            node.desk.component.on_face(FaceId(face as u16), face == 0, true);
+        }
         for prefix in 0..PREFIXES {
             node.route(prefix);
         }
@@ -54,6 +60,13 @@ impl Node {
         hops.sort_by_key(|hop| (hop.cost, hop.face));
         self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &hops, ctx));
         self.hops[prefix] = hops;
+    }
+
+    /// Routing knows no next hop of a prefix any more.
+    fn unroute(&mut self) {
+        let prefix = self.desk.below(PREFIXES);
+        self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &[], ctx));
+        self.hops[prefix].clear();
     }
 
     fn face(&mut self) -> FaceId {
@@ -103,8 +116,10 @@ impl Node {
         };
         self.desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
-        for face in &faces {
-            assert!(hops.iter().any(|hop| hop.face == *face), "{face:?} is a next hop");
+        for face in faces.iter().chain(choice.alternatives()) {
+            let hop = hops.iter().any(|hop| hop.face == *face);
+            let found = self.desk.component.finds_routes() && face.index() < FACES;
+            assert!(hop || found, "{face:?} is a next hop");
             assert_ne!(*face, in_face, "an Interest does not go back");
         }
         faces.sort_unstable();
@@ -167,7 +182,34 @@ impl Node {
         for &downstream in &entry.downstreams {
             let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
             self.desk.record.push(u64::from(passed));
+            let mut fields = packet.fields;
+            self.desk.component.stamp_data(&event, downstream, &mut fields);
         }
+        self.past = Some(entry);
+    }
+
+    /// A Data or NACK for something that is no longer pending.
+    fn late(&mut self) {
+        let reason = NackReason::Congestion;
+        let (at, nack) = (self.desk.below(3), self.desk.chance(0.3));
+        let Some(entry) = &self.past else { return };
+        let Some(record) = entry.sent.get(at) else { return };
+        let answer = if nack { entry.packet.nack(reason) } else { Packet { kind: Kind::Data, ..entry.packet } };
+        let (packet, face, prefix) = (Packet { nonce: record.nonce, ..answer }, record.face, entry.prefix);
+        self.desk.with(|strategy, ctx| strategy.on_late(&packet, face, prefix, ctx));
+    }
+
+    /// The shaper of a face rejects one of the pending Interests.
+    fn reject(&mut self, index: usize) {
+        let (packet, prefix) = (self.pit[index].packet, self.pit[index].prefix);
+        let face = self.face();
+        self.desk.with(|strategy, ctx| strategy.on_rejection(&packet, prefix, face, ctx));
+    }
+
+    /// A link goes down or comes back.
+    fn toggle(&mut self) {
+        let (face, up) = (1 + self.desk.below(FACES - 1), self.desk.chance(0.7));
+        self.desk.component.on_face(FaceId(face as u16), false, up);
     }
 
     /// A NACK from an upstream that owes an answer.
@@ -204,7 +246,7 @@ impl Node {
         {
             let entry = self.pit.swap_remove(index);
             let hops = &self.hops[entry.prefix.index()];
-            let event = TimeoutEvent { prefix: entry.prefix, hops, sent: &entry.sent };
+            let event = TimeoutEvent { name: entry.packet.name, prefix: entry.prefix, hops, sent: &entry.sent };
             self.desk.with(|strategy, ctx| strategy.on_timeout(&event, ctx));
         }
     }
@@ -213,8 +255,10 @@ impl Node {
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(released) = self.desk.with(|strategy, ctx| strategy.release(ctx)) {
-                let place = self.held.iter().position(|&tag| tag == released.packet.tag);
-                self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                if released.held {
+                    let place = self.held.iter().position(|&tag| tag == released.packet.tag);
+                    self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                }
                 self.desk.record.extend([self.desk.now.nanos(), 400, u64::from(released.face.0)]);
                 if let Some(index) = self.pit.iter().position(|entry| entry.packet.tag == released.packet.tag) {
                     self.sent(index, released.face);
@@ -241,18 +285,42 @@ impl Node {
     }
 }
 
-/// Random events; `calm` leaves out the long pauses and most of the routing, so that details show.
-fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) -> Vec<u64> {
+/// How time passes between events.
+#[derive(Clone, Copy, PartialEq)]
+enum Pace {
+    /// Anything from nothing to days, and much routing.
+    Wild,
+    /// A few milliseconds, so that details show.
+    Calm,
+    /// As calm, with a pause of minutes at times.
+    Interrupted,
+}
+
+/// Random events.
+fn run(info: &Info, params: &Value, seed: u64, operations: usize, pace: Pace) -> Vec<u64> {
     let mut node = Node::new(info, params, seed);
+    let calm = pace != Pace::Wild;
     for _ in 0..operations {
         if calm {
             node.desk.now += Span::from_micros(node.desk.dice.below(8000));
+            if pace == Pace::Interrupted && node.desk.chance(0.01) {
+                node.desk.now += Span::from_millis(node.desk.dice.below(1_000_000));
+            }
         } else {
             node.desk.wander();
         }
         node.expire(if calm { 8 } else { 40 });
         node.release();
         let index = node.desk.below(node.pit.len().max(1));
+        if pace != Pace::Calm && node.desk.chance(0.15) {
+            match node.desk.below(10) {
+                0 => node.toggle(),
+                1..4 if !node.pit.is_empty() => node.reject(index),
+                4 => node.unroute(),
+                _ => node.late(),
+            }
+            continue;
+        }
         match node.desk.below(100) {
             _ if node.pit.is_empty() => node.interest(),
             0..20 => node.interest(),
@@ -275,14 +343,15 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {
-    (0..2).flat_map(|seed| run(info, params, seed, 12_000, true)).collect()
+    let calm = (0..2).flat_map(|seed| run(info, params, seed, 12_000, Pace::Calm));
+    calm.chain(run(info, params, 2, 3000, Pace::Interrupted)).collect()
 }
 
 #[test]
 fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
     for info in AnyStrategy::ALL {
         for seed in SEEDS {
-            run(info, &Value::Null, seed, 1500, false);
+            run(info, &Value::Null, seed, 1500, Pace::Wild);
         }
     }
 }
@@ -303,7 +372,9 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
         let event =
             DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent, asked: &packet.fields };
         desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
-        desk.with(|strategy, ctx| strategy.on_timeout(&TimeoutEvent { prefix, hops: &hops, sent }, ctx));
+        desk.with(|strategy, ctx| {
+            strategy.on_timeout(&TimeoutEvent { name: data.name, prefix, hops: &hops, sent }, ctx)
+        });
     }
 }
 

@@ -12,10 +12,8 @@ const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 /// # Errors
 /// A sentence that names the remedy.
 pub fn scheme_check(name: &str, composition: &Value) -> Result<(), String> {
-    match composition {
-        Value::Null => Scheme::named(name).map(drop),
-        _ => Scheme::resolve(name, composition).map(drop),
-    }
+    let found = if composition.is_null() { Scheme::named(name) } else { Scheme::resolve(name, composition) };
+    found.map(|_| ())
 }
 
 /// Every scheme a scenario can run: those that come with the product, then its own.
@@ -51,6 +49,9 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
     if let Some(marks) = scenario.run.interest_marks {
         schemes.iter_mut().for_each(|scheme| scheme.interest_marks = marks);
     }
+    if let Some(marks) = scenario.run.cached_marks {
+        schemes.iter_mut().for_each(|scheme| scheme.cached_marks = marks);
+    }
     Ok(schemes)
 }
 
@@ -60,4 +61,54 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
     }
     Scheme::named(name)
         .map_err(|_| format!("there is no scheme called {name:?}; there are: {}", available(scenario).join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Source;
+    use ndnweir_core::scheme::{CachedMarks, InterestMarks};
+    use std::path::Path;
+
+    const NETWORK: &str = r#"
+        [[node]]
+        names = ["A", "B"]
+        [[link]]
+        ends = ["A", "B"]
+        rate = "10Mbps"
+        delay = "10ms"
+        [[producer]]
+        name = "P"
+        node = "B"
+        prefix = "/p"
+        [[consumer]]
+        name = "C"
+        node = "A"
+        prefix = "/p/x"
+        [scheme.mine]
+        marker = "pie"
+        discipline = "fq-codel"
+        interest-marks = "own"
+        cached-marks = "replay"
+    "#;
+
+    fn marks(run: &str) -> (InterestMarks, CachedMarks) {
+        let source = Source::from_text("x.toml", &format!("{NETWORK}\n{run}"), Path::new("")).unwrap();
+        let scenario = source.validate(&scheme_check).unwrap_or_else(|problems| panic!("{problems}"));
+        let scheme = choose(&scenario, &["mine".into()]).unwrap().remove(0);
+        (scheme.interest_marks, scheme.cached_marks)
+    }
+
+    #[test]
+    fn the_run_overrules_what_a_scheme_says_about_marks() {
+        assert_eq!(marks(""), (InterestMarks::Own, CachedMarks::Replay));
+        let run = "[run]\ninterest-marks = \"ignore\"\ncached-marks = \"strip\"";
+        assert_eq!(marks(run), (InterestMarks::Ignore, CachedMarks::Strip));
+    }
+
+    #[test]
+    fn a_scenarios_list_may_name_schemes_that_come_with_the_product() {
+        assert_eq!(scheme_check("cubic", &Value::Null), Ok(()));
+        assert!(scheme_check("cubid", &Value::Null).unwrap_err().contains("cubid"));
+    }
 }

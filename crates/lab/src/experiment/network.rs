@@ -187,6 +187,7 @@ fn routes(scenario: &Scenario) -> sim::Routes {
         RouteMode::Shortest => sim::Routes::Shortest,
         RouteMode::KShortest(k) => sim::Routes::KShortest(k),
         RouteMode::All => sim::Routes::LoopFree,
+        RouteMode::None => sim::Routes::None,
     }
 }
 

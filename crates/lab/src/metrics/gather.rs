@@ -52,6 +52,7 @@ pub(super) struct ConsumerGather {
     delay_max: Vec<f64>,
     windows: Means,
     in_flight: Means,
+    rates: Means,
     nacks: Vec<u64>,
     marks: Vec<u64>,
     window_sum: f64,
@@ -76,6 +77,7 @@ impl ConsumerGather {
             delay_max: vec![f64::NAN; bins],
             windows: Means::new(bins),
             in_flight: Means::new(bins),
+            rates: Means::new(bins),
             nacks: vec![0; bins],
             marks: vec![0; bins],
             window_sum: 0.0,
@@ -135,6 +137,9 @@ impl ConsumerGather {
         if let Some(bin) = bin {
             self.windows.add(bin, now.window);
             self.in_flight.add(bin, f64::from(now.in_flight));
+            if let Some(rate) = now.rate {
+                self.rates.add(bin, rate);
+            }
             self.nacks[bin] += now.nacks.saturating_sub(self.last.nacks);
             self.marks[bin] += now.marks.saturating_sub(self.last.marks);
         }
@@ -238,6 +243,7 @@ impl ConsumerGather {
             self.in_flight.column(bins),
             counts(&self.nacks),
             counts(&self.marks),
+            self.rates.column(bins),
         ]
     }
 }

@@ -2,8 +2,9 @@
 
 use super::expr::{Expr, Function, Target};
 use super::model::Paper;
-use crate::metrics::{convergence, jain, mean_sd, rebin};
-use crate::results::{Kind, Run, Scenario, Summary};
+use crate::metrics::{Episode, convergence, episodes, jain, mean_sd, rebin};
+use crate::results::{Event, Kind, Run, Scenario, Summary};
+use ndnweir_core::units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// A finished run.
@@ -94,6 +95,11 @@ impl Runs {
                     let first = events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id))?;
                     Some(if *function == Function::When { first.at_s } else { first.value })
                 }
+                (Function::Dwell, [Expr::Name(key), value, ids @ ..]) => {
+                    let ids: Vec<u64> = ids.iter().filter_map(at).map(|x| x as u64).collect();
+                    let of = |id: u64| ids.first().is_none_or(|a| *a <= id) && ids.last().is_none_or(|b| id <= *b);
+                    dwell(&measured.run.events, key, at(value)?, of)
+                }
                 (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
                 (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),
                 (Function::Sum, list) => list.iter().map(at).sum(),
@@ -177,6 +183,28 @@ fn mean(values: &[f64]) -> Option<f64> {
     mean_sd(&finite(values)).map(|(mean, _)| mean)
 }
 
+/// Mean time between a record of `value` under `key` and the next record of the same component and number, in s.
+fn dwell(events: &[Event], key: &str, value: f64, of: impl Fn(u64) -> bool) -> Option<f64> {
+    let mut since: BTreeMap<(u32, u64), f64> = BTreeMap::new();
+    let mut stays = Vec::new();
+    for event in events.iter().filter(|e| e.key == key && of(e.id)) {
+        let who = (event.node, event.id);
+        stays.extend(since.remove(&who).map(|from| event.at_s - from));
+        if event.value == value {
+            since.insert(who, event.at_s);
+        }
+    }
+    mean(&stays)
+}
+
+/// The bursts of a count: those bins that are not further apart than `gap` s.
+fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
+    let at = |bin: usize| Time::ZERO + Span::from_secs_f64(bin as f64 * width);
+    let counts = values.iter().map(|v| if *v > 0.0 { *v as u64 } else { 0 });
+    let events: Vec<(Time, u64)> = counts.enumerate().map(|(bin, count)| (at(bin), count)).collect();
+    episodes(&events, Span::from_secs_f64(gap.max(0.0)))
+}
+
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
@@ -196,6 +224,15 @@ fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step
         let seconds = rebin(values, by);
         let at = convergence(&seconds, a, b).unwrap_or(seconds.len());
         return (!seconds.is_empty()).then_some(at as f64 * by as f64 * width);
+    }
+    if let Function::BurstCount | Function::BurstStart | Function::BurstSize = function {
+        let found = bursts(values, width, a);
+        let nth = || found.get((b as usize).checked_sub(1)?);
+        return match function {
+            Function::BurstCount => Some(found.iter().filter(|e| e.count as f64 >= b).count() as f64),
+            Function::BurstStart => nth().map(|e| e.from.secs()),
+            _ => nth().map(|e| e.count as f64),
+        };
     }
     let values = between(values, width, a, b);
     match function {
@@ -250,8 +287,37 @@ mod tests {
         assert_eq!(value(Function::Convergence, 0.1, 0.5), Some(2.0));
         let coarse = over_time(Function::Convergence, &run(), "consumers.A.goodput_mbps", (0.1, 0.5), 2.0);
         assert_eq!(coarse, Some(2.0));
+        // Bins 1 and 2 (2 + 4), then from 2 s on 8 each: two bursts when 0.6 s of silence ends one.
+        assert_eq!(value(Function::BurstCount, 0.6, 1.0), Some(2.0));
+        assert_eq!(
+            (value(Function::BurstSize, 0.6, 1.0), value(Function::BurstStart, 0.6, 1.0)),
+            (Some(6.0), Some(0.5))
+        );
+        assert_eq!(
+            (value(Function::BurstSize, 0.6, 2.0), value(Function::BurstStart, 0.6, 2.0)),
+            (Some(32.0), Some(2.0))
+        );
+        assert_eq!((value(Function::BurstCount, 0.6, 7.0), value(Function::BurstSize, 0.6, 3.0)), (Some(1.0), None));
         // A consumer alone while the other gets nothing has a Jain index of one half.
         let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
+    }
+
+    #[test]
+    fn a_dwell_lasts_until_the_same_component_records_something_else() {
+        let event = |at_s, node, id, value| Event { at_s, node, key: "state", id, value };
+        let events = [
+            event(1.0, 0, 1, 2.0),
+            event(1.5, 1, 1, 2.0),
+            event(2.0, 0, 1, 0.0),
+            event(2.5, 1, 1, 1.0),
+            event(3.0, 0, 2, 2.0),
+            event(3.4, 0, 2, 1.0),
+            event(4.0, 0, 1, 2.0),
+        ];
+        // 1 s at each node for number 1, 0.4 s for number 2; the last has not ended.
+        let stay = |of: fn(u64) -> bool| dwell(&events, "state", 2.0, of).map(|s| (s * 1e6).round() / 1e6);
+        assert_eq!((stay(|_| true), stay(|id| id == 1), stay(|id| id == 2)), (Some(0.8), Some(1.0), Some(0.4)));
+        assert_eq!(dwell(&events, "state", 3.0, |_| true), None);
     }
 }

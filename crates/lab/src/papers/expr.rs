@@ -24,6 +24,16 @@ pub enum Function {
     /// the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too short.
     /// A fourth argument takes means over so many s.
     Convergence,
+    /// `burst-count(series, gap, least)`: how many bursts of at least `least` a count such as
+    /// `consumers.C1.nacks` has; a silence longer than `gap` s separates two.
+    BurstCount,
+    /// `burst-start(series, gap, n)`: when the nth burst began, in s, to the width of a bin.
+    BurstStart,
+    /// `burst-size(series, gap, n)`: how many came in the nth burst.
+    BurstSize,
+    /// `dwell(key, value)`: for how long, in s, a component recorded `value` under `key` before it recorded another, on
+    /// average; `dwell(key, value, from, to)` of those with these numbers.
+    Dwell,
     /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
     Event,
     /// `when(key)`, `when(key, id)`: when that was recorded, in s.
@@ -49,13 +59,15 @@ pub enum Signature {
     Series,
     /// An event key, then at most one number.
     Event,
+    /// An event key, a value, and at most two numbers.
+    Dwell,
     /// So many expressions at least, and at most.
     Values(usize, usize),
 }
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 15] = [
+    pub const ALL: [(&'static str, Function); 19] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
@@ -63,6 +75,10 @@ impl Function {
         ("variation", Function::Variation),
         ("jain", Function::Jain),
         ("convergence", Function::Convergence),
+        ("burst-count", Function::BurstCount),
+        ("burst-start", Function::BurstStart),
+        ("burst-size", Function::BurstSize),
+        ("dwell", Function::Dwell),
         ("event", Function::Event),
         ("when", Function::When),
         ("ratio", Function::Ratio),
@@ -82,7 +98,11 @@ impl Function {
             | Function::Total
             | Function::Variation
             | Function::Jain
-            | Function::Convergence => Signature::Series,
+            | Function::Convergence
+            | Function::BurstCount
+            | Function::BurstStart
+            | Function::BurstSize => Signature::Series,
+            Function::Dwell => Signature::Dwell,
             Function::Event | Function::When => Signature::Event,
             Function::Ratio | Function::Difference => Signature::Values(2, 2),
             Function::Sum | Function::Product | Function::Largest | Function::Smallest => Signature::Values(1, 16),

@@ -153,6 +153,11 @@ impl<'a> Resolver<'a> {
             (Signature::Series, _) => form("a function of a series and two numbers"),
             (Signature::Event, [Expr::Name(_)] | [Expr::Name(_), Expr::Number(_)]) => Ok(()),
             (Signature::Event, _) => form("a function of a key, or of a key and a number"),
+            (
+                Signature::Dwell,
+                [Expr::Name(_), Expr::Number(_)] | [Expr::Name(_), Expr::Number(_), Expr::Number(_), Expr::Number(_)],
+            ) => Ok(()),
+            (Signature::Dwell, _) => form("dwell(key, value) or dwell(key, value, from, to)"),
             (Signature::Values(least, most), list) if (least..=most).contains(&list.len()) => {
                 list.iter().try_for_each(|e| self.value(experiment, e))
             }
@@ -233,7 +238,7 @@ impl<'a> Resolver<'a> {
 /// The event keys an expression needs.
 pub fn event_keys(expr: &Expr) -> Vec<String> {
     match expr {
-        Expr::Call(Function::Event | Function::When, arguments) => match arguments.first() {
+        Expr::Call(Function::Event | Function::When | Function::Dwell, arguments) => match arguments.first() {
             Some(Expr::Name(key)) => vec![key.clone()],
             _ => Vec::new(),
         },

@@ -6,6 +6,7 @@
 pub(crate) mod axis;
 pub(crate) mod bars;
 mod compare;
+mod fetch;
 mod figures;
 pub(crate) mod html;
 mod layout;
@@ -16,6 +17,7 @@ pub(crate) mod tables;
 mod topology;
 
 pub use compare::compare;
+pub use fetch::fetches;
 pub use svg::Figure;
 
 use crate::results::{Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder};

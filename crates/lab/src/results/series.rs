@@ -45,9 +45,17 @@ impl Kind {
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
             Kind::Network => &["goodput_mbps", "jain", "loss_mbps"],
-            Kind::Consumers => {
-                &["goodput_mbps", "delay_ms", "delay_max_ms", "rtt_ms", "window", "in_flight", "nacks", "marks"]
-            }
+            Kind::Consumers => &[
+                "goodput_mbps",
+                "delay_ms",
+                "delay_max_ms",
+                "rtt_ms",
+                "window",
+                "in_flight",
+                "nacks",
+                "marks",
+                "interests_per_s",
+            ],
             Kind::Paths => &["goodput_mbps"],
             Kind::Links => &[
                 "data_mbps",

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-pub use ndnweir_core::scheme::InterestMarks;
+pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
 use ndnweir_core::units::{Bytes, Rate, Span};
 use serde::Serialize;
 
@@ -284,6 +284,8 @@ pub enum RouteMode {
     KShortest(u32),
     /// Every next hop that is nearer to some producer: all loop-free alternatives.
     All,
+    /// None: only nodes that serve a prefix know where it is.
+    None,
 }
 
 /// Where routing costs come from.
@@ -315,6 +317,8 @@ pub struct Run {
     pub framing: Bytes,
     /// What becomes of congestion marks on Interests; `None`: the scheme decides.
     pub interest_marks: Option<InterestMarks>,
+    /// What content stores do with marks; `None`: the scheme decides.
+    pub cached_marks: Option<CachedMarks>,
     /// Pending Interests per node at most.
     pub pit_limit: u64,
 }

@@ -12,7 +12,7 @@ use super::tree::{Item, Table, Value};
 use super::{SchemeCheck, is_name};
 
 /// Keys of a composition that are no family.
-const OTHER_KEYS: [&str; 3] = ["base", "summary", "interest-marks"];
+const OTHER_KEYS: [&str; 4] = ["base", "summary", "interest-marks", "cached-marks"];
 
 /// Whether `key` is one of a composition.
 pub(super) fn is_key(key: &str) -> bool {

@@ -4,7 +4,7 @@ use ndnweir_core::units::{Bytes, Span};
 
 use super::diag::{Findings, Place};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{Control, CostModel, InterestMarks, RouteMode, Routing, Run};
+use super::model::{CachedMarks, Control, CostModel, InterestMarks, RouteMode, Routing, Run};
 use super::tree::Table;
 
 /// `[run]`, `[routing]` and `[control]`.
@@ -88,8 +88,9 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
     // Wire sizes of ndnSIM 2.8: 1064 B of Data for 1024 B of content, Interests of 30 B, 2 B of framing per link.
     let (data_overhead, interest_size, framing) =
         (size("data-overhead", 40, 0), size("interest-size", 30, 1), size("framing", 2, 0));
-    let marks = [("ignore", InterestMarks::Ignore), ("copy", InterestMarks::Copy)];
+    let marks = [("ignore", InterestMarks::Ignore), ("copy", InterestMarks::Copy), ("own", InterestMarks::Own)];
     let interest_marks = f.word("interest-marks", &marks);
+    let cached_marks = f.word("cached-marks", &[("strip", CachedMarks::Strip), ("replay", CachedMarks::Replay)]);
     let pit_limit = f
         .checked::<Packets>("pit-limit", "write a number of packets such as \"1000000 packets\"", |&Packets(n)| {
             if (1..=1_000_000_000).contains(&n) { Ok(()) } else { Err(format!("{n} pending Interests make no sense")) }
@@ -104,8 +105,12 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
         if (1..=64).contains(&k) { Ok(()) } else { Err(format!("{k} paths make no sense")) }
     });
     let paths = k.unwrap_or(2) as u32;
-    let modes =
-        [("shortest", RouteMode::Shortest), ("k-shortest", RouteMode::KShortest(paths)), ("all", RouteMode::All)];
+    let modes = [
+        ("shortest", RouteMode::Shortest),
+        ("k-shortest", RouteMode::KShortest(paths)),
+        ("all", RouteMode::All),
+        ("none", RouteMode::None),
+    ];
     let mode = f.word("mode", &modes).unwrap_or(RouteMode::Shortest);
     if k.is_some() && !matches!(mode, RouteMode::KShortest(_)) {
         f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");
@@ -126,6 +131,7 @@ pub(super) fn read(root: &Table, whole: &Place, found: &Findings) -> Settings {
         interest_size,
         framing,
         interest_marks,
+        cached_marks,
         pit_limit,
     };
     let control = control(root, whole, duration, found);

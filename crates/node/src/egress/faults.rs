@@ -59,17 +59,21 @@ impl Egress {
     pub(crate) fn flush(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) -> usize {
         self.advance(now, out, trace);
         let mut lost = self.ring.len();
-        let mut waiting = lost as u64;
+        self.counters.drops[DropCause::Down as usize] += u64::from(self.view().packets);
         self.ring.clear();
         self.ring_bytes = Bytes::ZERO;
         self.data = 0;
         if !self.settled {
             let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
-            while self.parts.discipline.dequeue(&mut ctx).is_some() {
-                waiting += 1;
+            let mut dropped = std::mem::take(&mut self.dropped);
+            while let Some(queued) = self.parts.discipline.dequeue(&mut dropped, &mut ctx) {
+                out.released(queued.packet.tag);
             }
+            for packet in dropped.drain(..) {
+                out.released(packet.tag);
+            }
+            self.dropped = dropped;
         }
-        self.counters.drops[DropCause::Down as usize] += waiting;
         if !self.idle {
             lost += 1;
             self.counters.drops[DropCause::Down as usize] += 1;

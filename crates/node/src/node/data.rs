@@ -7,6 +7,7 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, Meter};
 use ndnweir_core::packet::{Packet, flags};
+use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::shaper::Outcome;
 use ndnweir_core::strategy::{DataReturn, Strategy};
 use ndnweir_core::units::Time;
@@ -33,6 +34,7 @@ impl Node {
         let Some((slot, prefix)) = found else {
             self.counters.unsolicited += 1;
             self.drop(DropCause::Protocol);
+            self.tell_late(now, face, packet);
             return;
         };
         let local = self.faces[face.index()].egress.is_local();
@@ -54,10 +56,10 @@ impl Node {
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
-        if self.cs.is_on() {
-            self.cs.insert(packet, now);
+        if self.cs.is_on() && !packet.has(flags::NO_CACHE) {
+            self.keep(now, packet);
         }
-        let mark = self.pit.mark(slot);
+        let (mark, own_only) = (self.pit.mark(slot), self.interest_marks == InterestMarks::Own);
         for i in 0..self.pit.ins(slot) {
             let (asking, expiry) = self.pit.downstream(slot, i);
             if expiry < now {
@@ -78,12 +80,26 @@ impl Node {
                 at: asking.asked,
                 renewed: asking.renewed(),
                 fields,
-                mark: mark.max(passed),
+                mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
                 from_cache: false,
             };
+            if self.discovering {
+                let mut stamped = *packet;
+                self.strategy.stamp_data(&event, asking.face, &mut stamped.fields);
+                self.pass_on(now, prefix, &stamped, &asked);
+                continue;
+            }
             self.pass_on(now, prefix, packet, &asked);
         }
         self.forget(now, slot, face, Outcome::Superseded);
+    }
+
+    /// Tells the strategy of a Data or NACK for which nothing is pending.
+    pub(super) fn tell_late(&mut self, now: Time, face: FaceId, packet: &Packet) {
+        if let Some(prefix) = self.fib.prefix(packet.name.flow) {
+            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+            self.strategy.on_late(packet, face, prefix, &mut ctx);
+        }
     }
 
     /// Sends a Data to one downstream.
@@ -113,9 +129,9 @@ impl Node {
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
-        let mark = if self.copy_marks { interest.mark } else { 0 };
+        let mark = if self.interest_marks == InterestMarks::Ignore { 0 } else { interest.mark };
         let Some(prefix) = self.fib.prefix(interest.name.flow) else {
-            self.emit(now, face, &Packet { mark, flags: data.flags | flags::FROM_CACHE, ..data });
+            self.emit(now, face, &Packet { mark: mark.max(data.mark), flags: data.flags | flags::FROM_CACHE, ..data });
             return;
         };
         let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };

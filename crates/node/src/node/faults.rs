@@ -3,7 +3,7 @@
 //! The driver of a settled egress holds packets that have not left yet, so each call says what becomes of those.
 
 use super::Node;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::FaceId;
 use ndnweir_core::meter::Meter;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
 use ndnweir_core::shaper::Shaper;
@@ -20,10 +20,14 @@ impl Node {
         self.note_due(face, due);
     }
 
-    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at.
+    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at. The face's shaper lets out what
+    /// it holds by the new rate at the node's next hook.
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Some(found) = self.faces.get_mut(face.index()) {
             found.return_rate = rate;
+            if self.shaping {
+                self.touched.push(face);
+            }
         }
     }
 
@@ -35,6 +39,7 @@ impl Node {
         let lost = found.egress.set_up(now, up, &mut self.out, &mut self.trace);
         let due = found.egress.due();
         self.note_due(face, due);
+        self.tell_face(face);
         lost
     }
 
@@ -58,9 +63,7 @@ impl Node {
         self.dead.clear();
         let rebuilt = self.rebuild(now);
         debug_assert!(rebuilt.is_ok(), "what was built once builds again");
-        for prefix in 0..self.fib.prefixes() {
-            self.tell_next_hops(now, PrefixId(prefix as u32));
-        }
+        self.introduce(now);
         lost
     }
 
@@ -85,9 +88,7 @@ impl Node {
         match part {
             Custom::Strategy(strategy) => {
                 self.strategy = strategy;
-                for prefix in 0..self.fib.prefixes() {
-                    self.tell_next_hops(now, PrefixId(prefix as u32));
-                }
+                self.introduce(now);
             }
             Custom::Meter(meter) => {
                 self.metering = !meter.is_none();

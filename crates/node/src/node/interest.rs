@@ -7,11 +7,12 @@ use crate::pit::Seen;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
+use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::strategy::{Arrival, Choice, InterestArrival, Strategy};
 use ndnweir_core::units::Time;
 
 impl Node {
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.interests += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
@@ -50,6 +51,7 @@ impl Node {
                     self.send_nack(now, face, packet.nack(NackReason::Congestion));
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     let slot = self.pit.insert(vacant, packet, face, now);
+                    self.out.pending(packet.name);
                     self.counters.pending += 1;
                     self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
                     if self.metering {
@@ -67,7 +69,9 @@ impl Node {
     fn loops_back(&mut self, now: Time, face: FaceId, packet: &Packet) {
         self.counters.loops += 1;
         self.drop(DropCause::Protocol);
-        self.send_nack(now, face, packet.nack(NackReason::Duplicate));
+        if self.strategy.refuses_loops() {
+            self.send_nack(now, face, packet.nack(NackReason::Duplicate));
+        }
     }
 
     /// An Interest for a name that is pending.
@@ -103,7 +107,7 @@ impl Node {
     /// Asks the strategy and does what it says.
     #[inline(always)]
     fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
-        if self.copy_marks && packet.mark > 0 {
+        if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
         let mut choice = std::mem::take(&mut self.choice);
@@ -134,10 +138,15 @@ impl Node {
         let mut rejection: Option<NackReason> = None;
         if choice.is_held() {
             self.strategy_holds += 1;
+            self.out.kept(packet.tag);
         }
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
+            // A probe goes beside an Interest; one that was rejected itself takes the place first.
+            if copy.new_nonce && !sent && rejection.is_some() {
+                continue;
+            }
             let probe;
             let packet = if copy.new_nonce {
                 probe = Packet { nonce: self.nonces.bits(), ..*original };
@@ -165,7 +174,8 @@ impl Node {
         self.try_others(now, slot, prefix, in_face, packet, choice, reason);
     }
 
-    /// No shaper of the chosen faces let the Interest pass: the other next hops, cheapest first, then a NACK.
+    /// No shaper of the chosen faces let the Interest pass: those the strategy named for this, or else the other next hops,
+    /// cheapest first; then a NACK.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the context of one Interest")]
     fn try_others(
@@ -178,10 +188,12 @@ impl Node {
         choice: &Choice,
         mut reason: NackReason,
     ) {
-        for i in 0..self.fib.hops(prefix).len() {
-            let face = self.fib.hops(prefix)[i].face;
-            let tried = choice.copies().iter().any(|copy| copy.face == face);
-            let asked = self.pit.sent(slot).iter().any(|record| record.face == face);
+        let named = choice.alternatives();
+        let count = if named.is_empty() { self.fib.hops(prefix).len() } else { named.len() };
+        for i in 0..count {
+            let face = named.get(i).copied().unwrap_or_else(|| self.fib.hops(prefix)[i].face);
+            let tried = choice.copies().iter().any(|copy| copy.face == face && !copy.new_nonce);
+            let asked = named.is_empty() && self.pit.sent(slot).iter().any(|record| record.face == face);
             if tried || asked || face == in_face {
                 continue;
             }

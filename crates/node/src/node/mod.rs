@@ -14,12 +14,15 @@
 //! consumer. The consumer sees the same mark on the same Data. Two things differ: an Interest that overflows or is lost
 //! after being marked loses its mark, and the marking router itself sees the Data come back marked, as from a congested
 //! next hop, so that its own strategy adapts too (in PCON's code only the routers downstream of it do).
+//! With [`InterestMarks::Own`] only the downstream whose last Interest was marked gets the mark, as in NDN-DPDK; of
+//! several marked downstreams each gets the highest level among them (NDN-DPDK has one level).
 
 mod data;
 mod faults;
 mod interest;
 mod nack;
 mod send;
+mod store;
 
 pub use faults::Custom;
 
@@ -36,7 +39,7 @@ use crate::pit::Pit;
 use crate::streams::{self, stream};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
-use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
@@ -92,10 +95,12 @@ pub struct Node {
     out: Outbox,
     counters: NodeCounters,
     layout: FieldLayout,
-    copy_marks: bool,
+    interest_marks: InterestMarks,
     /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
+    /// Whether the run carries routes found by discovery.
+    discovering: bool,
     /// Interests the strategy said it holds and has not released.
     strategy_holds: u64,
     held_limit: u64,
@@ -138,11 +143,12 @@ impl Node {
         Ok(Node {
             faces: Vec::new(),
             pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
-            cs: ContentStore::new(config.cache),
+            cs: ContentStore::new(config.cache, config.scheme.cached_marks),
             fib: Fib::new(config.prefixes),
             dead: DeadNonces::default(),
             metering: plan.metering,
             shaping: plan.shaping,
+            discovering: config.layout.find(Field::Discovery).is_some(),
             strategy,
             strategy_rng: plan.stream(streams::STRATEGY, 0),
             meter,
@@ -152,7 +158,7 @@ impl Node {
             out: Outbox::default(),
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
-            copy_marks: config.scheme.interest_marks == InterestMarks::Copy,
+            interest_marks: config.scheme.interest_marks,
             strategy_holds: 0,
             held_limit: config.pit_limit as u64,
             choice: Choice::default(),
@@ -177,6 +183,29 @@ impl Node {
             Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
             _ => return Err("a node has at most 65535 faces".into()),
         };
+        let built = self.build_face(face, config)?;
+        self.faces.push(built);
+        self.due.push(Time::NEVER);
+        self.tell_face(face);
+        Ok(face)
+    }
+
+    /// Puts a new face in the place of one that is down (see [`Node::set_up`]). What is still pending from or to the
+    /// former face then concerns the new one, so a driver waits for longer than Interests live.
+    ///
+    /// # Errors
+    /// If there is no such face, it is up, or the marker cannot be built.
+    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), String> {
+        if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
+            return Err(format!("face {} cannot be replaced: it does not exist or is up", face.0));
+        }
+        self.faces[face.index()] = self.build_face(face, config)?;
+        self.due[face.index()] = Time::NEVER;
+        self.tell_face(face);
+        Ok(())
+    }
+
+    fn build_face(&self, face: FaceId, config: FaceConfig) -> Result<Face, String> {
         let plan = &self.plan;
         let instance = u64::from(face.0);
         let mut layout = plan.layout.clone();
@@ -186,7 +215,7 @@ impl Node {
             discipline: plan.scheme.discipline(&mut layout)?,
             discipline_rng: plan.stream(streams::DISCIPLINE, instance),
         };
-        self.faces.push(Face {
+        Ok(Face {
             egress: Egress::new(face, &config, parts, plan.force_events),
             shaper: plan.scheme.shaper(&mut layout)?,
             shaper_rng: plan.stream(streams::SHAPER, instance),
@@ -194,9 +223,23 @@ impl Node {
             interests_in: Default::default(),
             flows: FlowCounter::default(),
             marker: config.marker,
-        });
-        self.due.push(Time::NEVER);
-        Ok(face)
+        })
+    }
+
+    /// Tells the strategy about a face.
+    fn tell_face(&mut self, face: FaceId) {
+        let egress = &self.faces[face.index()].egress;
+        self.strategy.on_face(face, egress.is_local(), egress.is_up());
+    }
+
+    /// Tells the strategy about all faces and next hops: it has just been put in.
+    fn introduce(&mut self, now: Time) {
+        for face in 0..self.faces.len() {
+            self.tell_face(FaceId(face as u16));
+        }
+        for prefix in 0..self.fib.prefixes() {
+            self.tell_next_hops(now, PrefixId(prefix as u32));
+        }
     }
 
     /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
@@ -213,8 +256,16 @@ impl Node {
     /// over faces that do not exist are left out.
     pub fn set_route(&mut self, now: Time, prefix: PrefixId, hops: &[NextHop]) {
         let faces = self.faces.len();
+        let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
         if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
             self.tell_next_hops(now, prefix);
+            if self.strategy.sends_pending_to_new_hops() {
+                let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
+                let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
+                for face in new {
+                    self.send_pending(now, prefix, face);
+                }
+            }
         }
         self.release_held(now);
     }

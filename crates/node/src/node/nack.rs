@@ -29,6 +29,9 @@ impl Node {
         let Some((slot, prefix, record)) = matching else {
             self.counters.unmatched_nacks += 1;
             self.drop(DropCause::Protocol);
+            if found.is_none() {
+                self.tell_late(now, face, &packet);
+            }
             return;
         };
         if self.shaping {
@@ -67,8 +70,10 @@ impl Node {
         self.choice = choice;
     }
 
-    /// The Interest in a NACK, as it was sent but for what it gathered on the way.
+    /// The Interest in a NACK, as it was sent but for what it gathered on the way; its lifetime is that of the first who
+    /// waits, as NACKs carry none.
     fn restored(&self, nack: &Packet, slot: u32) -> Packet {
-        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), ..*nack }
+        let lifetime_ms = self.pit.lifetime_ms(slot, 0);
+        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), lifetime_ms, ..*nack }
     }
 }

@@ -51,8 +51,15 @@ impl Node {
         if self.shaping {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
-                Admission::Hold => return Sent::Away,
-                Admission::Reject(reason) => return Sent::Rejected(reason),
+                Admission::Hold => {
+                    self.out.kept(packet.tag);
+                    return Sent::Away;
+                }
+                Admission::Reject(reason) => {
+                    let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
+                    self.strategy.on_rejection(packet, prefix, face, &mut ctx);
+                    return Sent::Rejected(reason);
+                }
             }
         }
         self.emit_interest(now, slot, prefix, face, packet);
@@ -113,6 +120,29 @@ impl Node {
         }
     }
 
+    /// Sends what is pending for a prefix to a next hop that is new, as far as someone else waits for it. What the PIT does
+    /// not keep of an Interest is as in a fresh one.
+    pub(super) fn send_pending(&mut self, now: Time, prefix: PrefixId, face: FaceId) {
+        for slot in self.pit.slots() {
+            let name = self.pit.name(slot);
+            if self.fib.prefix(name.flow) != Some(prefix) {
+                continue;
+            }
+            let waits = |i: &usize| {
+                let (record, expiry) = self.pit.downstream(slot, *i);
+                record.face != face && expiry > now
+            };
+            let Some(i) = (0..self.pit.ins(slot)).find(waits) else { continue };
+            let (record, _) = self.pit.downstream(slot, i);
+            let lifetime_ms = self.pit.lifetime_ms(slot, i);
+            let (nonce, size, fields) = (record.nonce, record.size(), self.pit.fields(slot));
+            let tag = self.out.tag_of_rebuilt(0);
+            let fresh = Packet { hop_limit: Packet::HOP_LIMIT, tag, ..Packet::default() };
+            let packet = Packet { name, nonce, size, lifetime_ms, fields, ..fresh };
+            self.send_interest(now, slot, prefix, record.face, face, &packet);
+        }
+    }
+
     /// Hands a packet to a face's egress.
     #[inline]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
@@ -170,7 +200,8 @@ impl Node {
         self.counters.pit_expired += 1;
         self.counters.expired += self.pit.ins(slot) as u64;
         if let Some(prefix) = self.fib.prefix(self.pit.name(slot).flow) {
-            let event = TimeoutEvent { prefix, hops: self.fib.hops(prefix), sent: self.pit.sent(slot) };
+            let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
+            let event = TimeoutEvent { name, prefix, hops, sent };
             let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
             self.strategy.on_timeout(&event, &mut ctx);
         }
@@ -189,6 +220,7 @@ impl Node {
     /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
     #[inline(always)]
     pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+        self.out.settled(self.pit.name(slot));
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping {
             let name = self.pit.name(slot);
@@ -244,6 +276,7 @@ impl Node {
                             self.faces[downstream.index()].egress.charge(flow, bytes);
                         }
                         self.let_go(now, face, packet, false);
+                        self.out.released(packet.tag);
                     }
                     None => {
                         self.shaper_wake = self.shaper_wake.min(out.shaper.next_wake());
@@ -256,9 +289,13 @@ impl Node {
                 break;
             }
             let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-            let Some(released) = self.strategy.release(&mut ctx) else { break };
-            self.strategy_holds = self.strategy_holds.saturating_sub(1);
+            let Some(mut released) = self.strategy.release(&mut ctx) else { break };
+            if !released.held {
+                released.packet.tag = self.out.tag_of_rebuilt(released.packet.tag);
+            }
+            self.strategy_holds = self.strategy_holds.saturating_sub(u64::from(released.held));
             self.let_go(now, released.face, released.packet, true);
+            self.out.released(released.packet.tag);
         }
         self.touched.clear();
     }

@@ -142,6 +142,7 @@ impl App {
                     window: c.window,
                     in_flight: c.in_flight,
                     srtt: c.srtt,
+                    rate: c.rate,
                 }
             }
             Asker::Requests(requests) => requests.counters(),

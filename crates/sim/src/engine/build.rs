@@ -5,12 +5,10 @@ use super::faults::Faults;
 use super::planner::Control;
 use super::sampling::Sampler;
 use super::{Engine, Exit, Local, Net, Place, RunOptions, Source};
-use crate::link::Way;
 use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
-use crate::port::Port;
 use crate::requests::Requests;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
@@ -25,6 +23,7 @@ use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_link::{Port, Way};
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
@@ -193,6 +192,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         trace: self.trace,
                         max_window: MAX_WINDOW,
                         loss: None,
+                        pace: None,
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }

@@ -161,6 +161,21 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.net.schedule.set(self.net.wire_source[wire as usize], next);
     }
 
+    /// The node at the other end of a wire learns how fast Data come to it now, on the faces that send the other way; who
+    /// is behind a switch knows no such rate.
+    fn tell_return_rate(&mut self, wire: u32, rate: Rate) {
+        let back = wire ^ 1;
+        let topology = &self.net.topology;
+        let at = topology.wires[back as usize].from;
+        let Some(node) = &mut self.places[at as usize].node else { return };
+        for &channel in &topology.faces[at as usize] {
+            let channel = &topology.channels[channel as usize];
+            if channel.wire == back && channel.direct {
+                node.set_return_rate(FaceId(channel.out_face), Some(rate));
+            }
+        }
+    }
+
     /// The faces whose packets start on a wire.
     fn faces_on(&self, wire: u32) -> Vec<u16> {
         let from = self.net.topology.wires[wire as usize].from;
@@ -216,6 +231,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.reschedule(wire);
         self.faults.rates[wire as usize] = Some(rate);
         self.control_link(wire as usize / 2);
+        self.tell_return_rate(wire, rate);
         self.pump(from);
     }
 

@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::units::{Span, Time};
-use ndnweir_node::{FaceCounters, NodeCounters};
+use ndnweir_node::NodeCounters;
 
 /// When to sample, and room for what is sampled.
 pub(super) struct Sampler {
@@ -74,7 +74,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 (None, channel) => {
                     let face = FaceId(net.topology.channels[channel as usize].out_face);
                     let node = &mut places[ends.from as usize].node;
-                    node.as_mut().map_or_else(LinkCounters::default, |n| convert(&n.face_counters(*now, face)))
+                    node.as_mut().map_or_else(LinkCounters::default, |n| n.face_counters(*now, face))
                 }
             };
             let totals = &net.ways[wire].totals;
@@ -131,25 +131,5 @@ impl<O: Observer> Engine<'_, '_, O> {
             unswitched: self.unswitched,
             control: self.control.is_on().then(|| self.control.counters()),
         }
-    }
-}
-
-fn convert(c: &FaceCounters) -> LinkCounters {
-    LinkCounters {
-        data_bits: c.data_bits,
-        interest_bits: c.interest_bits,
-        nack_bits: c.nack_bits,
-        data_packets: c.data_packets,
-        interest_packets: c.interest_packets,
-        nack_packets: c.nack_packets,
-        drops: c.drops,
-        overflow_data_bits: c.overflow_data_bits,
-        data_marks: c.data_marks,
-        interest_marks: c.interest_marks,
-        sojourn_sum: c.sojourn_sum,
-        sojourn_count: c.sojourn_count,
-        sojourn_max: c.sojourn_max,
-        queue_packets: c.queue_packets,
-        queue_bytes: c.queue_bytes,
     }
 }

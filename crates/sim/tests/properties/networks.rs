@@ -1,14 +1,27 @@
 //! Random small networks.
 
 use ndnweir_core::queue::Limit;
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, producer};
 use ndnweir_sim::network::*;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 pub fn schemes() -> Vec<Scheme> {
-    Scheme::names().filter_map(|name| Scheme::named(name).ok()).collect()
+    let composed = |key: &str, component: Value| {
+        let composition =
+            json!({ "consumer": "aimd", key: component, "interest-marks": "own", "cached-marks": "replay" });
+        Scheme::resolve("composed", &composition).unwrap()
+    };
+    let named = Scheme::names().map(|name| Scheme::named(name).unwrap());
+    let markers = AnyMarker::ALL.iter().map(|info| composed("marker", json!(info.name)));
+    let disciplines = AnyDiscipline::ALL.iter().map(|info| composed("discipline", json!(info.name)));
+    let dropping = [("marker", "codel"), ("marker", "cobalt"), ("marker", "pie"), ("discipline", "fq-codel")];
+    let dropping =
+        dropping.map(|(key, name)| composed(key, json!({ "name": name, "action": "drop", "target": "1ms" })));
+    named.chain(markers).chain(disciplines).chain(dropping).collect()
 }
 
 fn probability() -> impl Strategy<Value = f64> {

@@ -76,7 +76,12 @@ impl<'a> SignatureInfo<'a> {
         Self::read(Reader::new(value), 0).ok()
     }
 
-    pub(crate) fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
+    /// Reads what the element holds, whatever its own type: the older signed Interests carry SignatureInfo in a name
+    /// component.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the offset in the buffer that the element was read from.
+    pub fn from_element(element: &Element<'a>) -> DecodeResult<Self> {
         Self::read(element.nested(), element.offset)
     }
 
@@ -103,7 +108,7 @@ impl<'a> SignatureInfo<'a> {
     }
 
     /// Appends the element with the type given: SignatureInfo or InterestSignatureInfo.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, typ: u32) {
+    pub fn write(&self, out: &mut Vec<u8>, typ: u32) {
         let filled = tlv::write_nested(out, typ, 3, |out| {
             tlv::write_nni_element(out, types::SIGNATURE_TYPE, self.signature_type.0);
             if let Some(locator) = &self.key_locator {

@@ -2,6 +2,7 @@ use super::*;
 use crate::component::parse_params;
 use crate::ctx::{Rng, Trace};
 use crate::fields::FieldLayout;
+use crate::ids::NameId;
 use crate::packet::Packet;
 use crate::units::{Span, Time};
 use proptest::prelude::{any, prop, prop_assert, proptest};
@@ -74,7 +75,7 @@ impl Node {
 
     fn timeout(&mut self, sent: &[OutRecord]) {
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
-        self.rfa.on_timeout(&TimeoutEvent { prefix: PREFIX, hops: &HOPS, sent }, &mut ctx);
+        self.rfa.on_timeout(&TimeoutEvent { name: NameId::default(), prefix: PREFIX, hops: &HOPS, sent }, &mut ctx);
     }
 
     fn pending(&self) -> Vec<u32> {

@@ -3,10 +3,10 @@
 //! The same semantics as a node's predictable egress: a packet's departure is known when it joins, departures at an
 //! instant precede arrivals at it, and the packet on the wire does not count as waiting.
 
-use crate::observer::{DropCause, LinkCounters};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_node::{DropCause, FaceCounters};
 use std::collections::VecDeque;
 
 /// A packet whose transmission has not ended.
@@ -32,13 +32,13 @@ pub struct Port {
     /// How many at the front of `queue` have started: 0 or 1 after settling.
     started: usize,
     waiting_bytes: Bytes,
-    counters: LinkCounters,
+    counters: FaceCounters,
 }
 
 impl Port {
     /// An empty one.
     pub fn new(rate: Option<Rate>, limit: Limit, framing: Bytes) -> Port {
-        let (queue, counters) = (VecDeque::new(), LinkCounters::default());
+        let (queue, counters) = (VecDeque::new(), FaceCounters::default());
         Port { rate, limit, framing, up: true, queue, started: 0, waiting_bytes: Bytes::ZERO, counters }
     }
 
@@ -46,6 +46,8 @@ impl Port {
     pub fn offer(&mut self, now: Time, packet: &Packet) -> Option<(Time, Time)> {
         self.settle(now);
         let size = packet.bytes() + self.framing;
+        self.counters.offered_packets += 1;
+        self.counters.offered_bits += size.bits();
         if !self.up {
             self.counters.drops[DropCause::Down as usize] += 1;
             return None;
@@ -121,6 +123,7 @@ impl Port {
         }
         let unsent = self.queue.len();
         self.counters.drops[DropCause::Down as usize] += unsent as u64;
+        self.counters.cut += self.started as u64;
         self.queue.clear();
         self.started = 0;
         self.waiting_bytes = Bytes::ZERO;
@@ -128,7 +131,7 @@ impl Port {
     }
 
     /// The totals and the state of the queue; restarts the longest wait.
-    pub fn counters(&mut self, now: Time) -> LinkCounters {
+    pub fn counters(&mut self, now: Time) -> FaceCounters {
         self.settle(now);
         self.counters.queue_packets = (self.queue.len() - self.started) as u32;
         self.counters.queue_bytes = self.waiting_bytes;
@@ -138,14 +141,8 @@ impl Port {
     }
 }
 
-fn count(counters: &mut LinkCounters, entry: &Waiting) {
-    let (bits, packets) = match entry.kind {
-        Kind::Interest => (&mut counters.interest_bits, &mut counters.interest_packets),
-        Kind::Data => (&mut counters.data_bits, &mut counters.data_packets),
-        Kind::Nack => (&mut counters.nack_bits, &mut counters.nack_packets),
-    };
-    *bits += entry.size.bits();
-    *packets += 1;
+fn count(counters: &mut FaceCounters, entry: &Waiting) {
+    counters.count_started(entry.kind, entry.size.bits());
     let sojourn = entry.start.since(entry.joined);
     counters.sojourn_sum += u128::from(sojourn.nanos());
     counters.sojourn_count += 1;
@@ -178,6 +175,7 @@ mod tests {
         assert_eq!(port.offer(us(99), &data(100)), None);
         assert_eq!(port.offer(us(100), &data(100)), Some((us(300), us(400))), "a departure precedes an arrival");
         let counters = port.counters(us(400));
+        counters.check().unwrap();
         assert_eq!((counters.data_packets, counters.drops[0], counters.overflow_data_bits), (4, 1, 800));
         assert_eq!(counters.sojourn_max, Span::from_micros(200));
     }
@@ -202,6 +200,8 @@ mod tests {
         assert_eq!(port.offer(us(150), &data(100)), None);
         port.set_up(us(200), true);
         assert_eq!(port.offer(us(300), &data(100)), Some((us(300), us(400))));
-        assert_eq!(port.counters(us(300)).drops[DropCause::Down as usize], 3);
+        let counters = port.counters(us(300));
+        counters.check().unwrap();
+        assert_eq!(counters.drops[DropCause::Down as usize], 3);
     }
 }

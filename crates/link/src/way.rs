@@ -1,6 +1,6 @@
 //! One direction of a link: what is on its way, and what may happen to it there.
 
-use crate::network::Impairment;
+use crate::impairment::Impairment;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Span, Time};
@@ -146,6 +146,11 @@ impl Way {
             self.ring.push_back(entry);
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
+    }
+
+    /// The packet that arrives next, lost or not.
+    pub fn first(&self) -> Option<&InFlight> {
+        self.ring.front()
     }
 
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Way::clear_first`].

@@ -1,0 +1,78 @@
+//! `ndnweir fwd`.
+
+use crate::args::FwdArgs;
+use crate::failure::Failure;
+use ndnweir_core::units::Rate;
+use ndnweir_net::forwarder::config::{self, Config, RouteSpec};
+use ndnweir_net::forwarder::{Daemon, RunError, Wish};
+
+pub fn run(args: &FwdArgs) -> Result<(), Failure> {
+    ndnweir_net::log::start();
+    let mut daemon = Daemon::new(configuration(args)?).map_err(failure)?;
+    loop {
+        match daemon.run().map_err(failure)? {
+            Wish::Stop => return Ok(()),
+            Wish::Reload => {
+                let reloaded = configuration(args).map_err(|f| f.to_string());
+                let reloaded = reloaded.and_then(|config| daemon.reload(config).map_err(|e| e.to_string()));
+                if let Err(message) = reloaded {
+                    eprintln!("error: {message}; the configuration stays as it was");
+                }
+            }
+        }
+    }
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Config(error) => Failure::input(error),
+        RunError::Socket { .. } | RunError::Io(_) => Failure::work(error),
+    }
+}
+
+/// The file, and what the flags say beside it.
+fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
+    let mut found = match &args.config {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(path).map_err(|e| Failure::Input(format!("{name}: {e}")))?;
+            Config::read(&name, &text).map_err(Failure::input)?
+        }
+        None => Config::default(),
+    };
+    let address = |flag: &str, text: &str| config::address(text).map_err(|e| Failure::Input(format!("{flag}: {e}")));
+    found.unix = args.unix.clone().or(found.unix);
+    for text in &args.udp {
+        found.udp.push(address("--udp", text)?);
+    }
+    for text in &args.tcp {
+        found.tcp.push(address("--tcp", text)?);
+    }
+    if let Some(text) = &args.metrics {
+        found.metrics = Some(address("--metrics", text)?);
+    }
+    if let Some(name) = &args.scheme {
+        let value = serde_json::Value::String(name.clone());
+        found.scheme = config::scheme(&value).map_err(|e| Failure::Input(format!("--scheme: {e}")))?;
+    }
+    found.cache = args.cs.unwrap_or(found.cache);
+    for text in &args.rate {
+        let fail = |why: String| Failure::Input(format!("--rate {text}: {why}"));
+        let (uri, rate) = text.rsplit_once('=').ok_or_else(|| fail("write FACEURI=RATE".into()))?;
+        let rate: Rate = rate.parse().map_err(|e| fail(format!("{e}")))?;
+        if rate == Rate::ZERO {
+            return Err(fail("a rate of 0 sends nothing".into()));
+        }
+        found.face(config::uri(uri).map_err(fail)?).rate = Some(rate);
+    }
+    for text in &args.route {
+        let fail = |why: String| Failure::Input(format!("--route {text}: {why}"));
+        // Names may hold `=`, as in /video/v=1; a face URI follows the last one before its scheme.
+        let at = text.find("://").and_then(|scheme| text[..scheme].rfind('='));
+        let at = at.ok_or_else(|| fail("write PREFIX=FACEURI, such as /example=udp4://192.0.2.1:6363".into()))?;
+        let (prefix, to) = (config::name(&text[..at]).map_err(fail)?, config::uri(&text[at + 1..]).map_err(fail)?);
+        found.routes.push(RouteSpec { prefix, to, cost: 0 });
+    }
+    found.complete().map_err(Failure::input)?;
+    Ok(found)
+}

@@ -1,0 +1,188 @@
+//! `ndnweir get`.
+
+use super::print_json;
+use super::transfer::{connect, download, name, waiter};
+use crate::args::GetArgs;
+use crate::failure::Failure;
+use crate::progress::Fetched;
+use ndnweir_core::units::{Span, Time};
+use ndnweir_lab::fetch_trace::FetchTrace;
+use ndnweir_lab::metrics::Histogram;
+use ndnweir_net::client::SessionEvent;
+use ndnweir_net::clock::Clock;
+use ndnweir_net::object::{FileSink, SinkError, StreamSink};
+use ndnweir_net::transfer::download::{Opener, run as run_download};
+use ndnweir_net::transfer::{Download, DownloadError, Finished, Opened, Watch};
+use ndnweir_node::FetcherCounters;
+use ndnweir_node::fetcher::Arrival;
+use ndnweir_wire::Name;
+use serde_json::{Value, json};
+use std::io::{BufWriter, ErrorKind, stdout};
+use std::path::Path;
+
+pub fn run(args: &GetArgs) -> Result<(), Failure> {
+    let mut config = download(&args.fetch, name(&args.name)?)?;
+    args.output.as_deref().map_or(Ok(()), |path| check_target("-o", path))?;
+    let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
+    let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
+    if args.output.is_none() {
+        config.fetcher.max_window = MOST_EARLY;
+    }
+    let mut waiter = waiter()?;
+    let session = connect(&args.client, &waiter, 0)?;
+    let scheme = config.scheme.name.clone();
+    let mut download = Download::new(session, config.clone(), opener(args, config.trust.fingerprint()));
+    let mut seen = Seen::new(args.quiet, trace);
+    let result = run_download(&mut download, &Clock::new(), &mut waiter, &mut seen);
+    seen.bar.done();
+    if let Some(trace) = seen.trace.take() {
+        trace.finish().map_err(|e| Failure::Work(format!("--trace: {e}")))?;
+    }
+    let finished = match result {
+        Ok(Some(finished)) => finished,
+        Ok(None) if args.output.is_some() => {
+            return Err(Failure::Work("interrupted; the same command goes on from here".into()));
+        }
+        Ok(None) => return Err(Failure::Work("interrupted".into())),
+        Err(error) => return Err(failure(&error)),
+    };
+    let statistics = seen.statistics(&finished, &scheme);
+    match (args.json, args.quiet) {
+        (true, _) => print_json(&statistics),
+        (false, true) => Ok(()),
+        (false, false) => {
+            eprintln!("{}", sentence(&statistics));
+            Ok(())
+        }
+    }
+}
+
+/// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
+const MOST_EARLY: usize = 4096;
+
+/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is none of our
+/// business, all else is failed work.
+fn failure(error: &DownloadError) -> Failure {
+    match error.sink() {
+        Some(SinkError::Resume(error)) => Failure::input(error),
+        Some(SinkError::Stream(error)) if error.kind() == ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::work(error),
+    }
+}
+
+/// Checks that a file can be put at `path`, before the work.
+fn check_target(option: &str, path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || path.as_os_str().is_empty() {
+        return Err(Failure::Input(format!("{option} {}: name a file", path.display())));
+    }
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => Err(Failure::Input(format!("{option} {}: there is no such folder", path.display()))),
+    }
+}
+
+fn opener(args: &GetArgs, trust: String) -> Opener {
+    let Some(path) = args.output.clone() else {
+        return Box::new(|_| Ok(Opened::empty(Box::new(StreamSink::new(BufWriter::new(stdout()))))));
+    };
+    let restart = args.restart;
+    Box::new(move |object: &Name| {
+        let sink = FileSink::open(&path, object, &trust, restart)?;
+        let (had, stored, last) = (sink.received().clone(), sink.stored_bytes(), sink.last_segment());
+        Ok(Opened { sink: Box::new(sink), had, stored, last })
+    })
+}
+
+/// Gathers what is shown.
+struct Seen {
+    bar: Fetched,
+    quiet: bool,
+    trace: Option<FetchTrace>,
+    object: String,
+    stored: u64,
+    rtt: Histogram,
+    delay: Histogram,
+}
+
+impl Seen {
+    fn new(quiet: bool, trace: Option<FetchTrace>) -> Seen {
+        let (rtt, delay) = (Histogram::new(), Histogram::new());
+        Seen { bar: Fetched::new(quiet), quiet, trace, object: String::new(), stored: 0, rtt, delay }
+    }
+
+    fn statistics(&self, finished: &Finished, scheme: &str) -> Value {
+        let counters = &finished.counters;
+        let duration = finished.ended.since(finished.started);
+        json!({
+            "object": self.object,
+            "scheme": scheme,
+            "bytes": counters.payload_bits / 8,
+            "resumed_bytes": self.stored,
+            "duration_s": duration.secs(),
+            "goodput_mbps": goodput(counters.payload_bits, duration),
+            "segments": counters.segments,
+            "interests": counters.interests,
+            "retransmissions": counters.retransmissions,
+            "timeouts": counters.timeouts,
+            "losses": counters.losses,
+            "false_losses": counters.false_losses,
+            "nacks": counters.nacks,
+            "marks": counters.marks,
+            "duplicates": counters.duplicates,
+            "decreases": counters.decreases,
+            "window": counters.window,
+            "rtt_ms": self.rtt.distribution(),
+            "delay_ms": self.delay.distribution(),
+        })
+    }
+}
+
+/// Megabits per second; 0 when no time passed.
+fn goodput(bits: u64, duration: Span) -> f64 {
+    if duration == Span::ZERO { 0.0 } else { bits as f64 / duration.secs() / 1e6 }
+}
+
+impl Watch for Seen {
+    fn found(&mut self, _now: Time, object: &Name, stored: u64) {
+        self.object = object.to_string();
+        self.stored = stored;
+        self.bar.begin(&self.object, stored);
+        if stored > 0 && !self.quiet {
+            self.bar.say(&format!("going on with {stored} bytes of {}", self.object));
+        }
+    }
+
+    fn arrived(&mut self, now: Time, arrival: &Arrival, last: Option<u64>, counters: &FetcherCounters) {
+        self.delay.record(arrival.delay);
+        if let Some(rtt) = arrival.rtt {
+            self.rtt.record(rtt);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, arrival.payload, arrival.rtt, counters.window, counters.in_flight);
+        }
+        self.bar.advance(now, arrival.payload.get(), last, counters);
+    }
+
+    fn connection(&mut self, event: &SessionEvent) {
+        if let SessionEvent::Lost(error) = event {
+            self.bar.say(&format!("warning: connection lost ({error}); trying again"));
+        }
+    }
+}
+
+fn sentence(statistics: &Value) -> String {
+    let number = |key: &str| statistics[key].as_f64().unwrap_or_default();
+    let object = statistics["object"].as_str().unwrap_or_default();
+    let median = statistics["rtt_ms"]["p50"].as_f64();
+    let rtt = median.map_or(String::new(), |ms| format!(", round trip {ms:.3} ms"));
+    format!(
+        "{object}: {} bytes in {:.3} s, {:.1} Mbit/s{rtt}, {} of {} Interests retransmitted, {} marks",
+        number("bytes"),
+        number("duration_s"),
+        number("goodput_mbps"),
+        number("retransmissions"),
+        number("interests"),
+        number("marks"),
+    )
+}

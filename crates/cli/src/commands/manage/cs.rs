@@ -1,0 +1,66 @@
+//! `ndnweir cs`.
+
+use super::connect;
+use super::table::pairs;
+use crate::commands::{print, print_json};
+use crate::failure::Failure;
+use crate::manage_args::{CsAction, CsArgs};
+use ndnweir_net::mgmt::dataset::CsInfo;
+use ndnweir_net::mgmt::{ControlParameters, cs_flags};
+use ndnweir_net::remote::Remote;
+use ndnweir_wire::Name;
+use serde_json::json;
+
+pub fn run(args: &CsArgs) -> Result<(), Failure> {
+    let as_json = args.remote.json;
+    let mut forwarder = connect(&args.remote)?;
+    match &args.action {
+        CsAction::Info => {
+            let infos: Vec<CsInfo> = forwarder.list("cs", "info")?;
+            let info = infos.first().ok_or_else(|| Failure::work("the forwarder says nothing of its content store"))?;
+            info_of(info, as_json)
+        }
+        CsAction::Erase { prefix, count } => {
+            let erased = erase(&mut forwarder, prefix, *count)?;
+            if as_json {
+                return print_json(&json!({ "prefix": prefix.to_string(), "erased": erased }));
+            }
+            print(&format!("Erased {erased} packets under {prefix}.\n"))
+        }
+    }
+}
+
+/// Erases command after command, since one erases only so many packets.
+fn erase(forwarder: &mut Remote, prefix: &Name, count: Option<u64>) -> Result<u64, Failure> {
+    let mut erased = 0;
+    loop {
+        let left = count.map(|count| count - erased);
+        let parameters = ControlParameters { count: left, ..ControlParameters::of_name(prefix.clone()) };
+        let done = forwarder.command("cs", "erase", &parameters)?;
+        let now = done.count.unwrap_or(0).min(left.unwrap_or(u64::MAX));
+        erased += now;
+        // A capacity in the answer says that more could be erased (NFD wiki, `CsMgmt`).
+        if now == 0 || done.capacity.is_none() || count == Some(erased) {
+            return Ok(erased);
+        }
+    }
+}
+
+fn info_of(info: &CsInfo, as_json: bool) -> Result<(), Failure> {
+    let on = |bit| info.flags & bit != 0;
+    if as_json {
+        return print_json(&json!({
+            "capacity": info.capacity, "entries": info.entries, "hits": info.hits, "misses": info.misses,
+            "admit": on(cs_flags::ADMIT), "serve": on(cs_flags::SERVE),
+        }));
+    }
+    let word = |bit| if on(bit) { "on" } else { "off" }.to_owned();
+    print(&pairs(&[
+        ("capacity", format!("{} packets", info.capacity)),
+        ("entries", format!("{} packets", info.entries)),
+        ("hits", info.hits.to_string()),
+        ("misses", info.misses.to_string()),
+        ("admit", word(cs_flags::ADMIT)),
+        ("serve", word(cs_flags::SERVE)),
+    ]))
+}

@@ -1,0 +1,96 @@
+//! The commands that manage a forwarder: `route`, `face`, `status`, `strategy`, `cs`.
+
+pub mod cs;
+pub mod face;
+pub mod route;
+pub mod status;
+pub mod strategy;
+mod table;
+
+use crate::failure::Failure;
+use crate::manage_args::RemoteArgs;
+use ndnweir_net::client::transport;
+use ndnweir_net::face_uri::FaceUri;
+use ndnweir_net::mgmt::dataset::FaceStatus;
+use ndnweir_net::remote::{self, Remote, RemoteError};
+use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
+use std::time::Duration;
+
+/// How long each answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+impl From<RemoteError> for Failure {
+    fn from(error: RemoteError) -> Failure {
+        let remedy = match &error {
+            RemoteError::Refused(response) if response.code == 403 => {
+                "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
+            }
+            _ => "",
+        };
+        Failure::work(format!("{error}{remedy}"))
+    }
+}
+
+/// Connects as the arguments say.
+fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
+    let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
+    Ok(Remote::connect(&uri, signer(args)?, PATIENCE)?)
+}
+
+fn signer(args: &RemoteArgs) -> Result<Box<dyn Signer + Send>, Failure> {
+    let Some(file) = &args.key else { return Ok(Box::new(DigestSha256)) };
+    let name = args.key_name.clone().unwrap_or_default();
+    let fail = |what: String| Failure::input(format!("{}: {what}", file.display()));
+    let pem = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
+    if let Ok(signer) = Ed25519Signer::from_pkcs8_pem(&pem, Some(name.clone())) {
+        return Ok(Box::new(signer));
+    }
+    match EcdsaP256Signer::from_pkcs8_pem(&pem, Some(name)) {
+        Ok(signer) => Ok(Box::new(signer)),
+        Err(_) => Err(fail("no Ed25519 or P-256 private key in PKCS#8 PEM (BEGIN PRIVATE KEY)".to_owned())),
+    }
+}
+
+/// What a user calls a face.
+enum FaceWord {
+    Id(u64),
+    Uri(FaceUri),
+}
+
+impl FaceWord {
+    fn parse(text: &str) -> Result<FaceWord, Failure> {
+        match text.parse::<u64>() {
+            Ok(0) => Err(Failure::input("0 is no face's number; `ndnweir face list` shows them")),
+            Ok(id) => Ok(FaceWord::Id(id)),
+            Err(_) if !text.contains("://") => {
+                Err(Failure::input(format!("`{text}` is neither a face's number nor a URI such as udp4://HOST:PORT")))
+            }
+            Err(_) => Ok(FaceWord::Uri(canonical(text)?)),
+        }
+    }
+
+    /// The face, if there is one.
+    fn find(&self, forwarder: &mut Remote) -> Result<Option<FaceStatus>, Failure> {
+        let faces: Vec<FaceStatus> = forwarder.list("faces", "list")?;
+        let is_it = |face: &FaceStatus| match self {
+            FaceWord::Id(id) => face.face_id == *id,
+            FaceWord::Uri(uri) => face.remote_uri == uri.to_string(),
+        };
+        Ok(faces.into_iter().find(is_it))
+    }
+
+    /// The face, which must be there.
+    fn get(&self, forwarder: &mut Remote) -> Result<FaceStatus, Failure> {
+        let none = || match self {
+            FaceWord::Id(id) => format!("there is no face {id}; `ndnweir face list` shows them"),
+            FaceWord::Uri(uri) => format!("there is no face to {uri}; `ndnweir face list` shows them"),
+        };
+        self.find(forwarder)?.ok_or_else(|| Failure::work(none()))
+    }
+}
+
+/// A URI with an address for its host.
+fn canonical(text: &str) -> Result<FaceUri, Failure> {
+    let uri: FaceUri = text.parse().map_err(Failure::input)?;
+    remote::canonical(&uri).map_err(|error| Failure::work(format!("{text}: {error}")))
+}

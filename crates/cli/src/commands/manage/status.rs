@@ -1,0 +1,36 @@
+//! `ndnweir status`.
+
+use super::connect;
+use super::table::pairs;
+use crate::commands::{print, print_json};
+use crate::failure::Failure;
+use crate::manage_args::StatusArgs;
+use serde_json::json;
+
+pub fn run(args: &StatusArgs) -> Result<(), Failure> {
+    let s = connect(&args.remote)?.status()?;
+    let uptime = s.now.saturating_sub(s.started).as_secs();
+    if args.remote.json {
+        return print_json(&json!({
+            "version": s.version,
+            "started_unix_seconds": s.started.as_secs_f64(), "uptime_seconds": uptime,
+            "fib_entries": s.fib_entries, "pit_entries": s.pit_entries, "cs_entries": s.cs_entries,
+            "name_tree_entries": s.name_tree_entries, "measurements_entries": s.measurements_entries,
+            "in": { "interests": s.in_interests, "data": s.in_data, "nacks": s.in_nacks },
+            "out": { "interests": s.out_interests, "data": s.out_data, "nacks": s.out_nacks },
+            "satisfied_interests": s.satisfied_interests, "unsatisfied_interests": s.unsatisfied_interests,
+        }));
+    }
+    let (hours, minutes, seconds) = (uptime / 3600, uptime / 60 % 60, uptime % 60);
+    print(&pairs(&[
+        ("version", s.version),
+        ("uptime", format!("{hours} h {minutes:02} min {seconds:02} s")),
+        ("FIB", format!("{} entries", s.fib_entries)),
+        ("PIT", format!("{} entries", s.pit_entries)),
+        ("content store", format!("{} packets", s.cs_entries)),
+        ("in", format!("{} Interests, {} Data, {} Nacks", s.in_interests, s.in_data, s.in_nacks)),
+        ("out", format!("{} Interests, {} Data, {} Nacks", s.out_interests, s.out_data, s.out_nacks)),
+        ("satisfied", format!("{} Interests", s.satisfied_interests)),
+        ("unsatisfied", format!("{} Interests", s.unsatisfied_interests)),
+    ]))
+}

@@ -1,0 +1,112 @@
+//! What `put`, `get` and `bench get` share.
+
+use crate::args::{ClientArgs, FetchArgs};
+use crate::failure::Failure;
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::Span;
+use ndnweir_net::client::{Session, Waiter, transport};
+use ndnweir_net::object::Trust;
+use ndnweir_net::transfer::DownloadConfig;
+use ndnweir_node::FetcherConfig;
+use ndnweir_wire::Name;
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A name as the user wrote it.
+pub fn name(text: &str) -> Result<Name, Failure> {
+    let name: Name = text.parse().map_err(|e| Failure::Input(format!("{text:?} is no name: {e}")))?;
+    if name.is_empty() {
+        return Err(Failure::Input(format!("{text:?} is no name of an object: write /like/this")));
+    }
+    Ok(name)
+}
+
+/// A length of time as the user wrote it, longer than none.
+pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
+    let span: Span = text.parse().map_err(|e| Failure::Input(format!("{option} {text}: {e}")))?;
+    match span == Span::ZERO {
+        true => Err(Failure::Input(format!("{option} {text}: must be longer than no time"))),
+        false => Ok(span),
+    }
+}
+
+/// A number that differs from run to run.
+pub fn seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+}
+
+/// A waiter that Ctrl-C ends; a second Ctrl-C ends the program at once.
+pub fn waiter() -> Result<Waiter, Failure> {
+    let waiter = Waiter::new().map_err(Failure::work)?;
+    let stop = waiter.stop_handle();
+    ctrlc::set_handler(move || {
+        if stop.stop() {
+            std::process::exit(1);
+        }
+    })
+    .map_err(Failure::work)?;
+    Ok(waiter)
+}
+
+/// A connection to the forwarder.
+pub fn connect(args: &ClientArgs, waiter: &Waiter, key: usize) -> Result<Session, Failure> {
+    let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
+    Session::connect(uri, waiter, key, seed()).map_err(Failure::work)
+}
+
+/// How to download `name`.
+pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure> {
+    if !(args.pace == 0.0 || (0.1..=100.0).contains(&args.pace)) {
+        return Err(Failure::Input(format!("--pace {}: give a factor from 0.1 to 100, or 0 for no pacing", args.pace)));
+    }
+    let fetcher = FetcherConfig {
+        seed: seed(),
+        lifetime: span("--lifetime", &args.lifetime)?,
+        loss: (!args.no_loss_detection).then(Default::default),
+        pace: (args.pace > 0.0).then_some(args.pace),
+        ..FetcherConfig::default()
+    };
+    Ok(DownloadConfig {
+        name,
+        scheme: scheme(&args.scheme, &args.overrides)?,
+        trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
+        patience: span("--timeout", &args.timeout)?,
+        fetcher,
+    })
+}
+
+/// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per loss
+/// and not once per segment. That no timeout exceeds 4 s is ours.
+fn timer() -> Value {
+    json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff_cap": 65536 })
+}
+
+/// The scheme called `name`, with parameters of its consumer changed.
+fn scheme(name: &str, overrides: &[String]) -> Result<Scheme, Failure> {
+    let base = Scheme::named(name).map_err(Failure::input)?;
+    let mut consumer = json!({});
+    let part = base.part(Family::Consumer);
+    let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
+    if info.is_some_and(|info| (info.defaults)().get("timer").is_some()) {
+        consumer["timer"] = timer();
+    }
+    for text in overrides {
+        let form =
+            || Failure::Input(format!("--set {text}: write consumer.KEY=VALUE, such as consumer.timer.min=100ms"));
+        let (key, value) = text.split_once('=').ok_or_else(form)?;
+        let path = key.trim().strip_prefix("consumer.").ok_or_else(form)?;
+        let mut place = &mut consumer;
+        for part in path.split('.') {
+            if part.is_empty() || !(place.is_object() || place.is_null()) {
+                return Err(form());
+            }
+            place = &mut place[part];
+        }
+        *place = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
+    }
+    let label = format!("{name} as set for this fetch");
+    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)?;
+    Ok(Scheme { name: name.into(), ..scheme })
+}

@@ -1,0 +1,247 @@
+//! `route`, `face`, `status`, `strategy` and `cs` against the management of a forwarder that only remembers.
+
+mod common;
+#[expect(dead_code, reason = "shared with the tests of the protocol, which use all of it")]
+#[path = "../../net/tests/mgmt/fake.rs"]
+mod fake;
+
+use common::{ndnweir, stderr, stdout};
+use fake::{Fake, NOW, OWNER, STRANGER};
+use ndnweir_net::framing::Deframer;
+use ndnweir_net::mgmt::{Config, Management, Moment, Requester};
+use ndnweir_wire::InterestView;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
+
+fn moment() -> Moment {
+    Moment { unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap(), ..NOW }
+}
+
+/// A forwarder's management at a Unix socket.
+struct Server {
+    dir: TempDir,
+    forwarder: Arc<Mutex<Fake>>,
+}
+
+impl Server {
+    fn start(requester: Requester) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join("sock")).unwrap();
+        let forwarder = Arc::new(Mutex::new(Fake::new()));
+        let shared = forwarder.clone();
+        thread::spawn(move || {
+            let mut management = Management::new(Config::default(), moment());
+            for stream in listener.incoming() {
+                serve(stream.unwrap(), requester, &mut management, &shared);
+            }
+        });
+        Server { dir, forwarder }
+    }
+
+    fn uri(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.path().join("sock")
+    }
+
+    fn run(&self, line: &str) -> assert_cmd::assert::Assert {
+        let mut command = ndnweir(self.dir.path());
+        command.args(line.split(' ')).env("NDN_CLIENT_TRANSPORT", self.uri()).assert()
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&stdout(&self.run(&format!("{line} --json")).success())).expect("one JSON document")
+    }
+}
+
+fn serve(mut stream: UnixStream, requester: Requester, management: &mut Management, forwarder: &Mutex<Fake>) {
+    let mut deframer = Deframer::new();
+    let mut buffer = [0; 9000];
+    while let Ok(len @ 1..) = stream.read(&mut buffer) {
+        deframer.push(&buffer[..len]);
+        while let Ok(Some(frame)) = deframer.next_frame() {
+            let interest = InterestView::decode_unchecked_digest(frame).unwrap();
+            let mut forwarder = forwarder.lock().unwrap();
+            if let Some(data) = management.interest(&interest, requester, moment(), &mut *forwarder) {
+                stream.write_all(&data).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_route_is_added_over_a_new_face_listed_and_removed() {
+    let server = Server::start(OWNER);
+    let text = stdout(&server.run("route add /a udp4://192.0.2.9 --cost 5 --expires 60").success());
+    assert_eq!(text, "Added the static route to /a over face 301.\n");
+    assert_eq!(server.forwarder.lock().unwrap().hops("/a"), [(301, 5)]);
+    server.run("route add /a 300 --origin client --capture --no-inherit").success();
+    let routes = server.json("route list");
+    let of = |face: u64| routes.as_array().unwrap().iter().find(|route| route["face"] == face).unwrap().clone();
+    assert_eq!((&of(301)["remote_uri"], &of(301)["cost"]), (&"udp4://192.0.2.9:6363".into(), &5.into()));
+    assert_eq!((&of(300)["origin"], &of(300)["capture"]), (&"client".into(), &true.into()));
+    assert_eq!(of(300)["child_inherit"], false);
+    let table = stdout(&server.run("route list").success());
+    assert!(
+        table.starts_with("PREFIX  FACE  TO") && table.contains("/a       300  udp4://192.0.2.1:6363  client"),
+        "{table}"
+    );
+
+    server.run("route remove /a udp4://192.0.2.9").success();
+    assert_eq!(server.forwarder.lock().unwrap().hops("/a"), [(300, 0)]);
+    let again = stderr(&server.run("route remove /a udp4://192.0.2.9").code(1));
+    assert!(again.contains("no static route to /a over face 301"), "{again}");
+}
+
+#[test]
+fn a_face_is_created_shown_and_destroyed() {
+    let server = Server::start(OWNER);
+    let made = server.json("face create udp4://192.0.2.9 --persistency permanent --mtu 1400");
+    assert_eq!((&made["face"], &made["created"]), (&301.into(), &true.into()));
+    assert_eq!(server.json("face create udp4://192.0.2.9")["created"], false);
+    let shown = server.json("face show 301");
+    assert_eq!((&shown["persistency"], &shown["scope"]), (&"permanent".into(), &"non-local".into()));
+    assert!(stdout(&server.run("face show udp4://192.0.2.9").success()).contains("persistency        permanent\n"));
+    assert_eq!(server.json("face list").as_array().unwrap().len(), 4);
+    server.run("face destroy udp4://192.0.2.9").success();
+    assert_eq!(stdout(&server.run("face list").success()).lines().count(), 4);
+    let error = stderr(&server.run("face show 301").code(1));
+    assert!(error.contains("there is no face 301; `ndnweir face list` shows them"), "{error}");
+}
+
+#[test]
+fn strategies_are_set_by_their_short_names() {
+    let server = Server::start(OWNER);
+    let text = stdout(&server.run("strategy set /a multicast").success());
+    assert_eq!(text, "/a has the strategy /localhost/nfd/strategy/multicast/v=4.\n");
+    assert_eq!(server.json("strategy list").as_array().unwrap().len(), 2);
+    assert!(stderr(&server.run("strategy set /a nonsense").code(1)).contains("there is no such strategy (404)"));
+    server.run("strategy unset /a").success();
+    assert_eq!(stdout(&server.run("strategy list").success()).lines().count(), 2);
+    server.run("strategy unset /").code(2);
+}
+
+#[test]
+fn the_content_store_is_erased_in_as_many_commands_as_it_takes() {
+    let server = Server::start(OWNER);
+    server.forwarder.lock().unwrap().cs.entries = 1000;
+    assert_eq!(server.json("cs erase /a --count 300")["erased"], 300);
+    assert_eq!(server.json("cs info")["entries"], 700);
+    assert_eq!(stdout(&server.run("cs erase /a").success()), "Erased 700 packets under /a.\n");
+    server.run("cs erase /a --count 0").code(2);
+}
+
+#[test]
+fn the_status_is_a_table_or_one_document() {
+    let server = Server::start(OWNER);
+    assert!(stdout(&server.run("status").success()).starts_with("version        fake\nuptime         0 h 00 min"));
+    assert_eq!(server.json("status")["version"], "fake");
+}
+
+#[test]
+fn who_may_not_give_commands_is_told_what_would_help() {
+    let server = Server::start(STRANGER);
+    let error = stderr(&server.run("route add /a 300").code(1));
+    assert!(error.contains("not authorised") && error.contains("help: ") && error.contains("--key"), "{error}");
+    assert!(server.forwarder.lock().unwrap().fib.is_empty());
+    server.run("route list").success();
+}
+
+#[test]
+fn what_is_no_face_origin_key_or_forwarder_is_named() {
+    let server = Server::start(OWNER);
+    for (line, code, says) in [
+        ("route add /a nonsense", 2, "neither a face's number nor a URI"),
+        ("route add /a 0", 2, "no face's number"),
+        ("route add a 300", 2, "a name starts with '/'"),
+        ("route add /a 300 --origin nobody", 2, "there are app, autoreg"),
+        ("route add /a 999", 1, "there is no face 999"),
+        ("face create ether://[02:00:00:00:00:01]", 2, "no face URI"),
+        ("face create udp6://192.0.2.1", 1, "no address of this family"),
+        ("status --key no-such-file.pem", 2, "no-such-file.pem"),
+        ("status --transport unix:///no/such/socket", 1, "no forwarder listens at unix:///no/such/socket"),
+    ] {
+        let error = stderr(&server.run(line).code(code));
+        assert!(error.contains(says), "{line}: {error}");
+    }
+}
+
+/// ndnd's forwarder, ended when this goes out of scope.
+struct Ndnd {
+    process: std::process::Child,
+    dir: TempDir,
+}
+
+impl Drop for Ndnd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Ndnd {
+    /// Starts the program that the variable NDND names, with a Unix socket and UDP on a free port.
+    fn start() -> Ndnd {
+        let program = std::env::var("NDND").expect("NDND names the program ndnd");
+        let dir = tempfile::tempdir().unwrap();
+        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let socket = dir.path().join("sock");
+        let config = format!(
+            "faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {port} }}\n  tcp: {{ enabled: false }}\n  \
+             websocket: {{ enabled: false }}\n  unix: {{ enabled: true, socket_path: {} }}\nfw: {{ threads: 1 }}\n",
+            socket.display()
+        );
+        std::fs::write(dir.path().join("fw.yml"), config).unwrap();
+        let process = std::process::Command::new(program)
+            .args(["fw", "run", "fw.yml"])
+            .current_dir(dir.path())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let ndnd = Ndnd { process, dir };
+        for _ in 0..100 {
+            if UnixStream::connect(&socket).is_ok() {
+                return ndnd;
+            }
+            thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("ndnd does not listen at {}", socket.display());
+    }
+
+    fn json(&self, line: &str) -> Value {
+        let uri = format!("unix://{}", self.dir.path().join("sock").display());
+        let mut command = ndnweir(self.dir.path());
+        let done = command.args(line.split(' ')).arg("--json").env("NDN_CLIENT_TRANSPORT", uri).assert().success();
+        serde_json::from_str(&stdout(&done)).expect("one JSON document")
+    }
+}
+
+#[test]
+#[ignore = "needs ndnd v1.5.3: NDND=/path/to/ndnd cargo test -p ndnweir --test manage -- --ignored"]
+fn the_same_commands_manage_the_forwarder_of_ndnd() {
+    let ndnd = Ndnd::start();
+    assert!(ndnd.json("status")["fib_entries"].as_u64().unwrap() > 0);
+    let face = ndnd.json("face create udp4://127.0.0.1:27000 --persistency permanent")["face"].clone();
+    assert_eq!(ndnd.json("face create udp4://127.0.0.1:27000")["created"], false);
+    assert_eq!(ndnd.json("route add /a udp4://127.0.0.1:27000 --cost 5 --expires 60")["face"], face);
+    let routes = ndnd.json("route list");
+    let route = routes.as_array().unwrap().iter().find(|route| route["prefix"] == "/a").unwrap();
+    assert_eq!((&route["face"], &route["cost"], &route["origin"]), (&face, &5.into(), &"static".into()));
+    ndnd.json("route remove /a udp4://127.0.0.1:27000");
+    assert!(!ndnd.json("route list").as_array().unwrap().iter().any(|route| route["prefix"] == "/a"));
+    assert_eq!(ndnd.json("strategy set /a multicast")["strategy"], "/localhost/nfd/strategy/multicast/v=1");
+    assert_eq!(ndnd.json("strategy list").as_array().unwrap().len(), 2);
+    ndnd.json("strategy unset /a");
+    assert_eq!(ndnd.json("strategy list").as_array().unwrap().len(), 1);
+    assert_eq!(ndnd.json("cs info")["capacity"], 1024);
+    ndnd.json("face destroy udp4://127.0.0.1:27000");
+    assert!(!ndnd.json("face list").as_array().unwrap().iter().any(|shown| shown["face"] == face));
+}

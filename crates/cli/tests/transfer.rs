@@ -1,0 +1,295 @@
+//! `put`, `get` and `bench get` as processes around a forwarder process.
+#![cfg(unix)]
+
+mod common;
+
+use common::{ndnweir, refuses};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::{TempDir, tempdir};
+
+/// Longest wait for anything here; far beyond what a loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+// Made with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKlbT1j06Opso8uXYlCUxR/MFNYOivzDt5PpXS9llQGn\n-----END PRIVATE KEY-----\n";
+const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
+const STRANGER: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAec9dhcX+WEUPvab28LJU3XQ0J3jwUZptttFUjrOxcMk=\n-----END PUBLIC KEY-----\n";
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails only if it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(dir: &Path, args: &[&str]) -> Running {
+    let transport = format!("unix://{}", dir.join("fwd.sock").display());
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+    command.current_dir(dir).args(args).env("NDN_CLIENT_TRANSPORT", transport);
+    Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What the process left when it ended by itself.
+fn end(mut running: Running) -> Output {
+    until("the process does not end", || running.0.try_wait().unwrap().is_some());
+    let child = std::mem::replace(&mut running.0, Command::new("true").spawn().unwrap());
+    child.wait_with_output().unwrap()
+}
+
+fn interrupt(running: &Running) {
+    assert!(Command::new("kill").args(["-INT", &running.0.id().to_string()]).status().unwrap().success());
+}
+
+fn forwarder(dir: &Path) -> Running {
+    // A socket file left by a forwarder that was killed says nothing about this one.
+    let _ = fs::remove_file(dir.join("fwd.sock"));
+    forwarder_at(dir, &[])
+}
+
+fn forwarder_at(dir: &Path, more: &[&str]) -> Running {
+    let running = start(dir, &[&["fwd", "--unix", "fwd.sock", "--cs", "0"], more].concat());
+    until("the forwarder does not listen", || dir.join("fwd.sock").exists());
+    running
+}
+
+/// A folder with a file `in`, a forwarder, and the file published as `/t`.
+struct Place {
+    dir: TempDir,
+    fwd: Option<Running>,
+    put: Option<Running>,
+}
+
+impl Place {
+    fn new(len: usize, put: &[&str]) -> Place {
+        let dir = tempdir().unwrap();
+        let content: Vec<u8> = (0..len).map(|i| (i * 7 + i / 255) as u8).collect();
+        fs::write(dir.path().join("in"), content).unwrap();
+        fs::write(dir.path().join("key"), KEY).unwrap();
+        fs::write(dir.path().join("pub"), PUBLIC).unwrap();
+        fs::write(dir.path().join("stranger"), STRANGER).unwrap();
+        let fwd = Some(forwarder(dir.path()));
+        let put = Some(start(dir.path(), &[&["put", "in", "/t"], put].concat()));
+        Place { dir, fwd, put }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn start(&self, args: &str) -> Running {
+        start(self.dir.path(), &args.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs a command to its end: exit status, standard output, standard error.
+    fn run(&self, args: &str) -> (i32, String, String) {
+        let output = end(self.start(args));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    fn is_same(&self, name: &str) -> bool {
+        fs::read(self.path(name)).unwrap() == fs::read(self.path("in")).unwrap()
+    }
+}
+
+#[test]
+fn a_file_comes_through_a_forwarder_as_it_was_and_is_counted() {
+    let place = Place::new(1_000_003, &[]);
+    let (status, stdout, stderr) = place.run("get /t -o out --json --trace trace.csv");
+    assert_eq!(status, 0, "{stderr}");
+    assert!(place.is_same("out"));
+    let statistics: Value = serde_json::from_str(&stdout).unwrap();
+    // 1,000,003 bytes are 126 segments of 8000, the last of 3.
+    assert_eq!((&statistics["bytes"], &statistics["segments"]), (&1_000_003.into(), &126.into()));
+    assert!(statistics["goodput_mbps"].as_f64().unwrap() > 0.0 && statistics["rtt_ms"]["p50"].is_number());
+    let (status, _, stderr) = place.run("report trace.csv");
+    assert_eq!(status, 0, "{stderr}");
+    assert!(fs::read_to_string(place.path("trace.html")).unwrap().contains("<svg"));
+
+    let (status, _, _) = place.run("get /t -q -o second --scheme bic --pace 0");
+    assert!(status == 0 && place.is_same("second"));
+    let transport = format!("unix://{}", place.path("fwd.sock").display());
+    let mut command = ndnweir(place.dir.path());
+    let done = command.args(["get", "/t", "-q", "--transport", &transport]).timeout(PATIENCE).assert().success();
+    assert_eq!(done.get_output().stdout, fs::read(place.path("in")).unwrap());
+    let (status, stdout, stderr) = place.run("bench get /t --fetches 5 --at-once 2 --json");
+    assert_eq!(status, 0, "{stderr}");
+    let statistics: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&statistics["complete"], &statistics["bytes"]), (&5.into(), &5_000_015.into()));
+}
+
+#[test]
+fn a_file_comes_over_udp_in_fragments_and_over_tcp() {
+    let mut place = Place::new(1_000_003, &[]);
+    assert_eq!(place.run("get /t -q -o unix").0, 0);
+    // Free at this moment; the forwarder takes it at once.
+    let address = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    place.fwd = None;
+    place.fwd = Some(forwarder_at(place.dir.path(), &["--udp", &address, "--tcp", &address]));
+    for transport in ["udp4", "tcp4"] {
+        let (status, _, stderr) = place.run(&format!("get /t -q -o {transport} --transport {transport}://{address}"));
+        assert_eq!(status, 0, "{transport}: {stderr}");
+        assert!(place.is_same(transport));
+    }
+}
+
+#[test]
+fn only_the_key_that_is_trusted_is_accepted() {
+    let place = Place::new(20_000, &["--sign", "ed25519:key"]);
+    let (status, _, stderr) = place.run("get /t -o out --trust ed25519:pub");
+    assert!(status == 0 && place.is_same("out"), "{stderr}");
+    for (trust, says) in [("ed25519:stranger", "does not match"), ("digest", "found SignatureEd25519")] {
+        let (status, _, stderr) = place.run(&format!("get /t -o refused --trust {trust}"));
+        assert_eq!(status, 1, "{stderr}");
+        assert!(stderr.contains("is not signed as demanded") && stderr.contains(says), "{stderr}");
+        assert!(!place.path("refused").exists());
+    }
+}
+
+#[test]
+fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
+    let mut place = Place::new(3_000_000, &["--chunk", "200"]);
+    let slow = "get /t -o out -q --scheme fixed --set consumer.window=1";
+    for _ in 0..2 {
+        let before = fs::metadata(place.path("out.part")).map_or(0, |part| part.len());
+        let get = place.start(slow);
+        let grown = || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > before + 20_000);
+        until("nothing arrives", grown);
+        interrupt(&get);
+        let output = end(get);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(!place.path("out").exists() && place.path("out.part.state").exists());
+    }
+    // Changed while it is published: the producer ends. Published again: another version.
+    let version = fs::read_to_string(place.path("out.part.state")).unwrap();
+    let mut content = fs::read(place.path("in")).unwrap();
+    content[5] ^= 1;
+    fs::write(place.path("in"), content).unwrap();
+    let get = place.start("get /t -o else -q --timeout 30s");
+    let put = end(place.put.take().unwrap());
+    assert_eq!(put.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&put.stderr).contains("was changed while it is published"));
+    drop(get);
+    place.put = Some(place.start("put in /t --chunk 200"));
+    let (status, _, stderr) = place.run("get /t -o out");
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("holds a part of /t/v=") && stderr.contains("--restart"), "{stderr}");
+    assert_eq!(fs::read_to_string(place.path("out.part.state")).unwrap(), version);
+    let (status, _, stderr) = place.run("get /t -o out --restart");
+    assert!(status == 0 && place.is_same("out"), "{stderr}");
+    assert!(!place.path("out.part").exists() && !place.path("out.part.state").exists());
+}
+
+#[test]
+fn a_continued_fetch_asks_only_for_what_is_missing() {
+    let place = Place::new(3_000_000, &["--chunk", "200"]);
+    let get = place.start("get /t -o out -q --scheme fixed --set consumer.window=1");
+    until("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
+    interrupt(&get);
+    end(get);
+    let there = fs::metadata(place.path("out.part")).unwrap().len();
+    let (status, stdout, stderr) = place.run("get /t -o out --json");
+    assert!(status == 0 && place.is_same("out"), "{stderr}");
+    let statistics: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&statistics["resumed_bytes"], &statistics["bytes"]), (&there.into(), &(3_000_000 - there).into()));
+}
+
+#[test]
+fn a_fetch_survives_a_forwarder_that_begins_anew() {
+    let mut place = Place::new(3_000_000, &["--chunk", "200"]);
+    let get = place.start("get /t -o out --scheme fixed --set consumer.window=2 --timeout 50s");
+    until("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
+    place.fwd = None;
+    place.fwd = Some(forwarder(place.dir.path()));
+    let output = end(get);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("connection lost") && place.is_same("out"), "{stderr}");
+}
+
+#[test]
+fn a_producer_that_is_told_so_ends_when_all_was_asked_for() {
+    let mut place = Place::new(50_000, &["--once", "--quiet"]);
+    let (status, _, stderr) = place.run("get /t -o out -q");
+    assert_eq!((status, stderr.as_str()), (0, ""));
+    let put = end(place.put.take().unwrap());
+    assert_eq!((put.status.code(), String::from_utf8_lossy(&put.stderr).as_ref()), (Some(0), ""));
+    let idle = end(place.start("put in /t --idle 100ms -q"));
+    assert_eq!(idle.status.code(), Some(0));
+}
+
+#[test]
+fn a_name_that_nobody_answers_and_a_forwarder_that_is_not_there_are_failed_work() {
+    let place = Place::new(10, &[]);
+    let (status, stdout, stderr) = place.run("get /nobody --timeout 700ms");
+    assert_eq!((status, stdout.as_str()), (1, ""));
+    assert!(stderr.contains("nothing answers to /nobody"), "{stderr}");
+    for command in ["get /t", "put in /t", "bench get /t"] {
+        let (status, _, stderr) = place.run(&format!("{command} --transport unix:///no/such.sock"));
+        assert_eq!(status, 1);
+        for says in ["no forwarder listens at unix:///no/such.sock", "ndnweir fwd", "NDN_CLIENT_TRANSPORT"] {
+            assert!(stderr.contains(says), "{command}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_done() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("in"), "content").unwrap();
+    fs::write(dir.path().join("key"), KEY).unwrap();
+    for (line, words) in [
+        ("get no-slash", &["no-slash", "no name"][..]),
+        ("get /", &["/like/this"]),
+        ("get /a -o .", &["-o .", "name a file"]),
+        ("get /a -o no/such/file", &["no such folder"]),
+        ("get /a --scheme cubik", &["cubik", "cubic"]),
+        ("get /a --set consumer.c", &["consumer.KEY=VALUE"]),
+        ("get /a --set marker.x=1", &["consumer.KEY=VALUE"]),
+        ("get /a --set consumer.windw=1", &["windw", "expected one of"]),
+        ("get /a --lifetime fast", &["--lifetime fast"]),
+        ("get /a --timeout 0s", &["--timeout 0s"]),
+        ("get /a --pace=-1", &["--pace -1"]),
+        ("get /a --pace 1000", &["--pace 1000"]),
+        ("get /a --trust rsa", &["--trust", "rsa", "ed25519:PUBFILE"]),
+        ("get /a --trust ed25519:nope", &["nope", "No such file"]),
+        ("get /a --trust ed25519:key", &["key", "not a valid Ed25519 public key"]),
+        ("get /a --transport ether://x", &["ether://x", "unix:///PATH"]),
+        ("get /a --json", &["--output"]),
+        ("get /a --restart", &["--output"]),
+        ("get /a --trace no/such/trace.csv", &["--trace", "no/such"]),
+        ("put nope /a", &["nope", "No such file"]),
+        ("put . /a", &["regular file"]),
+        ("put in a", &["no name"]),
+        ("put in /v=3", &["before the version"]),
+        ("put in /a --chunk 0", &["--chunk"]),
+        ("put in /a --chunk 8790", &["8790", "more than 8800", "--chunk 87"]),
+        ("put in /a --sign ecdsa:key", &["key", "P-256"]),
+        ("put in /a --sign sha1", &["sha1", "ed25519:KEYFILE"]),
+        ("put in /a --freshness never", &["--freshness never"]),
+        ("bench get", &["NAMES"]),
+        ("bench get /a --fetches 0", &["--fetches"]),
+        ("report in", &["line 1", "no trace of a fetch"]),
+    ] {
+        refuses(dir.path(), &line.split_whitespace().collect::<Vec<_>>(), words);
+    }
+    let transport = "NDN_CLIENT_TRANSPORT";
+    let done = ndnweir(dir.path()).args(["get", "/a"]).env(transport, "nonsense").assert().code(2);
+    assert!(common::stderr(&done).contains("NDN_CLIENT_TRANSPORT: `nonsense`"));
+}

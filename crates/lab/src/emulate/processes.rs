@@ -1,0 +1,177 @@
+//! The processes of one emulation: started, waited for, ended.
+
+use super::Error;
+use ndnweir_net::roles::{Ready, Role, Task};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{self, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Which process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Child {
+    /// A node's forwarder.
+    Node(usize),
+    /// A producer.
+    Producer(usize),
+    /// A consumer.
+    Consumer(usize),
+}
+
+impl std::fmt::Display for Child {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Child::Node(n) => write!(f, "forwarder of node {n}"),
+            Child::Producer(n) => write!(f, "producer {n}"),
+            Child::Consumer(n) => write!(f, "consumer {n}"),
+        }
+    }
+}
+
+struct Process {
+    process: process::Child,
+    /// Its first line of output.
+    line: Receiver<String>,
+    ready: bool,
+}
+
+/// All of them; those that still run when this is dropped are killed.
+pub(super) struct Fleet {
+    program: (PathBuf, Vec<String>),
+    origin: u64,
+    running: BTreeMap<Child, Process>,
+}
+
+/// How long a process may take to come up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long one may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+impl Fleet {
+    /// None yet.
+    pub(super) fn new(program: &(PathBuf, Vec<String>), origin: u64) -> Fleet {
+        Fleet { program: program.clone(), origin, running: BTreeMap::new() }
+    }
+
+    /// Starts a process; [`Fleet::wait`] waits until it is ready.
+    pub(super) fn start(&mut self, who: Child, role: Role) -> Result<(), Error> {
+        let (program, arguments) = &self.program;
+        let mut process = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let task = serde_json::to_string(&Task { origin: self.origin, role }).map_err(std::io::Error::from)?;
+        if let Some(stdin) = &mut process.stdin {
+            // A process that is gone already says why when it is waited for.
+            let _ = writeln!(stdin, "{task}").and_then(|()| stdin.flush());
+        }
+        let (sender, line) = channel();
+        if let Some(stdout) = process.stdout.take() {
+            std::thread::spawn(move || first_line(stdout, |line| drop(sender.send(line))));
+        }
+        self.running.insert(who, Process { process, line, ready: false });
+        Ok(())
+    }
+
+    /// Waits until all that were started are ready; gives what forwarders said, by node.
+    pub(super) fn wait(&mut self) -> Result<Vec<(usize, Ready)>, Error> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut said = Vec::new();
+        for (who, process) in self.running.iter_mut().filter(|(_, process)| !process.ready) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = match process.line.recv_timeout(left) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => return Err(failure(*who, "did not come up")),
+                Err(RecvTimeoutError::Disconnected) => return Err(failure(*who, &last_words(&mut process.process))),
+            };
+            let ready = serde_json::from_str(&line).map_err(|e| failure(*who, &e.to_string()))?;
+            process.ready = true;
+            if let Child::Node(node) = *who {
+                said.push((node, ready));
+            }
+        }
+        Ok(said)
+    }
+
+    /// Whether all still do their part.
+    pub(super) fn look(&mut self) -> Result<(), Error> {
+        for (who, process) in &mut self.running {
+            if let Some(status) = process.process.try_wait()?
+                && !status.success()
+            {
+                return Err(failure(*who, &last_words(&mut process.process)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Kills a process, as a crash does.
+    pub(super) fn kill(&mut self, who: Child) {
+        if let Some(mut process) = self.running.remove(&who) {
+            // It may have ended by itself.
+            let _ = process.process.kill();
+            let _ = process.process.wait();
+        }
+    }
+
+    /// Asks all to end and waits until they have.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        for process in self.running.values_mut() {
+            drop(process.process.stdin.take());
+        }
+        let deadline = Instant::now() + FAREWELL;
+        for (who, mut process) in std::mem::take(&mut self.running).into_iter().rev() {
+            loop {
+                match process.process.try_wait()? {
+                    Some(status) if status.success() => break,
+                    Some(_) => return Err(failure(who, &last_words(&mut process.process))),
+                    None if Instant::now() > deadline => {
+                        process.process.kill()?;
+                        process.process.wait()?;
+                        return Err(failure(who, "did not end when it was asked to"));
+                    }
+                    None => std::thread::sleep(Duration::from_millis(5)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let left: Vec<Child> = self.running.keys().copied().collect();
+        for who in left {
+            self.kill(who);
+        }
+    }
+}
+
+fn first_line(stdout: ChildStdout, tell: impl FnOnce(String)) {
+    let mut out = BufReader::new(stdout);
+    let mut line = String::new();
+    if out.read_line(&mut line).is_ok_and(|read| read > 0) {
+        tell(line);
+    }
+}
+
+fn failure(who: Child, what: &str) -> Error {
+    Error::Process { who: who.to_string(), what: what.to_owned() }
+}
+
+/// What a process that has ended, or is about to, said last.
+fn last_words(process: &mut process::Child) -> String {
+    let mut words = String::new();
+    if let Some(mut stderr) = process.stderr.take() {
+        let _ = process.wait();
+        let _ = stderr.by_ref().take(1 << 16).read_to_string(&mut words);
+    }
+    match words.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => line.trim().to_owned(),
+        None => "ended without a word".into(),
+    }
+}

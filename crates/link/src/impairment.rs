@@ -1,0 +1,32 @@
+//! Random misbehaviour of links.
+
+use ndnweir_core::units::Span;
+
+/// Random misbehaviour of one direction of a link. Zero everywhere is a perfect link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impairment {
+    /// Probability that a packet is lost, in [0, 1].
+    pub loss: f64,
+    /// Probability that a packet arrives twice, in [0, 1].
+    pub duplicate: f64,
+    /// Extra delay, uniform between zero and this.
+    pub jitter: Span,
+    /// Whether jitter may change the order; otherwise a packet waits for the one before it.
+    pub jitter_reorders: bool,
+    /// Probability that a packet is held back by [`Impairment::reorder_delay`] while later ones pass, in [0, 1].
+    pub reorder: f64,
+    /// How long a reordered packet is held back.
+    pub reorder_delay: Span,
+}
+
+impl Impairment {
+    /// Whether it does nothing.
+    pub fn is_none(&self) -> bool {
+        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Span::ZERO && self.reorder == 0.0
+    }
+
+    /// Whether packets may overtake each other.
+    pub fn reorders(&self) -> bool {
+        (self.jitter > Span::ZERO && self.jitter_reorders) || (self.reorder > 0.0 && self.reorder_delay > Span::ZERO)
+    }
+}

@@ -1,0 +1,125 @@
+//! Asks the forwarder to send Interests for a prefix here, and asks again when the connection is new or time is up.
+//!
+//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests.
+
+use crate::mgmt::{self, CommandFormat, ControlParameters, ControlResponse, Freshness, command_name, sign_command};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::{DataView, InterestView, Name};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long an answer is waited for; the command's lifetime.
+const PATIENCE: Span = Span::from_millis(1000);
+/// From one attempt to the next, when the last was refused by a NACK.
+const PAUSE: Span = Span::from_millis(250);
+/// Unanswered attempts after which the caller is told.
+const ATTEMPTS: u32 = 4;
+/// From an answer to the next asking: a datagram link does not notice that its forwarder began anew.
+const RENEWAL: Span = Span::from_millis(60_000);
+
+/// Why a prefix could not be registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistrationError {
+    /// The forwarder said no.
+    #[error("the forwarder does not let this application serve {prefix}: {code} {text}")]
+    Refused {
+        /// The prefix.
+        prefix: Name,
+        /// StatusCode of the answer.
+        code: u32,
+        /// StatusText of the answer.
+        text: String,
+    },
+    /// Nobody answered.
+    #[error("the forwarder does not answer the registration of {0}")]
+    Unanswered(Name),
+}
+
+/// The state of one prefix.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    prefix: Name,
+    /// The command that is out, by its name.
+    pending: Option<Name>,
+    due: Time,
+    attempts: u32,
+    registered: bool,
+}
+
+impl Registration {
+    /// A prefix not registered yet.
+    pub fn new(prefix: Name) -> Registration {
+        Registration { prefix, pending: None, due: Time::ZERO, attempts: 0, registered: false }
+    }
+
+    /// Whether the forwarder has agreed on this connection.
+    pub fn is_registered(&self) -> bool {
+        self.registered
+    }
+
+    /// The connection is new: the forwarder knows nothing of this application.
+    pub fn renew(&mut self) {
+        *self = Registration::new(std::mem::take(&mut self.prefix));
+    }
+
+    /// When [`Registration::poll_transmit`] has something to send.
+    pub fn poll_timeout(&self) -> Time {
+        self.due
+    }
+
+    /// The command to send now, if any; `nonce` is random.
+    ///
+    /// # Errors
+    /// [`RegistrationError::Unanswered`] after every few attempts without an answer; trying goes on.
+    pub fn poll_transmit(&mut self, now: Time, nonce: u64) -> Result<Option<Vec<u8>>, RegistrationError> {
+        if now < self.due {
+            return Ok(None);
+        }
+        if self.attempts > 0 && self.attempts.is_multiple_of(ATTEMPTS) {
+            self.attempts = 0;
+            self.pending = None;
+            return Err(RegistrationError::Unanswered(self.prefix.clone()));
+        }
+        let command = self.command(nonce);
+        self.pending = InterestView::decode_unchecked_digest(&command).ok().map(|view| view.name().to_owned());
+        self.attempts += 1;
+        self.due = now + PATIENCE;
+        Ok(Some(command))
+    }
+
+    /// Takes a Data packet; none if it is no answer to the command that is out.
+    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<(), RegistrationError>> {
+        self.pending.take_if(|pending| pending.as_view() == data.name())?;
+        self.attempts = 0;
+        self.due = now + RENEWAL;
+        let malformed = |_| ControlResponse::new(0, "the answer is malformed");
+        let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
+        self.registered = response.is_ok();
+        if self.registered {
+            return Some(Ok(()));
+        }
+        let (prefix, code, text) = (self.prefix.clone(), response.code, response.text);
+        Some(Err(RegistrationError::Refused { prefix, code, text }))
+    }
+
+    /// Takes a returned Interest; false if it is not the command that is out.
+    pub fn handle_nack(&mut self, now: Time, interest: &InterestView<'_>) -> bool {
+        let own = self.pending.take_if(|pending| pending.as_view() == interest.name()).is_some();
+        if own {
+            self.due = now + PAUSE;
+        }
+        own
+    }
+
+    fn command(&self, nonce: u64) -> Vec<u8> {
+        let parameters = ControlParameters::of_name(self.prefix.clone());
+        let top: Name = mgmt::LOCALHOST.parse().unwrap_or_default();
+        let name = command_name(top.as_view(), "rib", "register", &parameters);
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
+        let lifetime = Duration::from_nanos(PATIENCE.nanos());
+        let command = sign_command(name.as_view(), CommandFormat::SignedInterest, &DigestSha256, freshness, lifetime);
+        // A digest over a name that is not empty always succeeds.
+        command.unwrap_or_default()
+    }
+}

@@ -1,0 +1,472 @@
+//! The configuration of a forwarder: a TOML file, flags, or both.
+
+use crate::face_uri::FaceUri;
+use crate::mgmt::{self, TrustAnchor};
+use ndnweir_core::queue::Limit;
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_wire::Name;
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// The largest frame on UDP, where nothing else is said: fits an Ethernet path with a tunnel on it.
+pub const DEFAULT_MTU: usize = 1400;
+
+/// The smallest frame on UDP: room for the link header and some of the packet.
+const MIN_MTU: usize = 256;
+
+/// A face that exists as long as the forwarder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaceSpec {
+    /// Where it leads.
+    pub uri: FaceUri,
+    /// The rate at which it is sent on; none as fast as the kernel takes.
+    pub rate: Option<Rate>,
+    /// The rate at which the neighbour sends back, for shapers and meters; the rate, if not said.
+    pub return_rate: Option<Rate>,
+    /// What may wait where there is a rate.
+    pub queue: Limit,
+    /// Whether the neighbour's congestion fields count.
+    pub trust: bool,
+    /// The largest frame on UDP.
+    pub mtu: usize,
+}
+
+impl FaceSpec {
+    /// A face with the usual settings.
+    pub fn new(uri: FaceUri) -> FaceSpec {
+        FaceSpec {
+            uri,
+            rate: None,
+            return_rate: None,
+            queue: Limit::Bytes(Bytes::new(1 << 20)),
+            trust: true,
+            mtu: DEFAULT_MTU,
+        }
+    }
+}
+
+/// A route that exists as long as the forwarder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouteSpec {
+    /// The prefix.
+    pub prefix: Name,
+    /// The face it leads to.
+    pub to: FaceUri,
+    /// Its cost.
+    pub cost: u32,
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The scheme in force.
+    pub scheme: Scheme,
+    /// The Unix socket for applications.
+    pub unix: Option<PathBuf>,
+    /// UDP addresses to listen on.
+    pub udp: Vec<SocketAddr>,
+    /// TCP addresses to listen on.
+    pub tcp: Vec<SocketAddr>,
+    /// The content store's size in packets.
+    pub cache: usize,
+    /// Pending Interests at most.
+    pub pit: usize,
+    /// Bytes of packets held at most.
+    pub memory: Bytes,
+    /// Prefixes with routes at most.
+    pub prefixes: usize,
+    /// The longest an Interest may be pending.
+    pub max_lifetime: Span,
+    /// The largest frame to peers that came by themselves.
+    pub mtu: usize,
+    /// Faces that came by themselves, at most.
+    pub max_peers: usize,
+    /// After how long without a packet such a UDP face goes.
+    pub idle: Span,
+    /// Where metrics are served.
+    pub metrics: Option<SocketAddr>,
+    /// Whether applications may manage the forwarder (NFD's management protocol).
+    pub management: bool,
+    /// Whose commands are accepted on any face, and whether neighbours may register prefixes.
+    pub authority: mgmt::Config,
+    /// Faces.
+    pub faces: Vec<FaceSpec>,
+    /// Routes.
+    pub routes: Vec<RouteSpec>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            scheme: plain(),
+            unix: None,
+            udp: Vec::new(),
+            tcp: Vec::new(),
+            cache: 65_536,
+            pit: 65_536,
+            memory: Bytes::new(512 << 20),
+            prefixes: 4096,
+            max_lifetime: Span::from_millis(60_000),
+            mtu: DEFAULT_MTU,
+            max_peers: 1024,
+            idle: Span::from_millis(600_000),
+            metrics: None,
+            management: true,
+            authority: mgmt::Config::default(),
+            faces: Vec::new(),
+            routes: Vec::new(),
+        }
+    }
+}
+
+/// Best-route without marks of our own: what forwarders do today.
+fn plain() -> Scheme {
+    // A composition without a key cannot be wrong.
+    Scheme::resolve("plain", &serde_json::json!({})).unwrap_or_else(|_| unreachable!("the empty composition resolves"))
+}
+
+/// A configuration that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    /// An error outside a file.
+    pub fn new(message: impl Display) -> ConfigError {
+        ConfigError(message.to_string())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    scheme: Option<Spanned<toml::Value>>,
+    cache: Option<usize>,
+    pit: Option<Spanned<usize>>,
+    memory: Option<Spanned<Bytes>>,
+    prefixes: Option<Spanned<usize>>,
+    max_lifetime: Option<Span>,
+    metrics: Option<Spanned<String>>,
+    management: Option<bool>,
+    #[serde(default)]
+    localhop: bool,
+    #[serde(default)]
+    trust_anchor: Vec<Anchor>,
+    #[serde(default)]
+    listen: Listen,
+    #[serde(default)]
+    face: Vec<Face>,
+    #[serde(default)]
+    route: Vec<Route>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Listen {
+    unix: Option<PathBuf>,
+    #[serde(default)]
+    udp: Vec<Spanned<String>>,
+    #[serde(default)]
+    tcp: Vec<Spanned<String>>,
+    mtu: Option<Spanned<usize>>,
+    max_peers: Option<Spanned<usize>>,
+    idle: Option<Span>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Face {
+    uri: Spanned<String>,
+    rate: Option<Spanned<Rate>>,
+    return_rate: Option<Rate>,
+    queue: Option<Spanned<String>>,
+    trust: Option<bool>,
+    mtu: Option<Spanned<usize>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Route {
+    prefix: Spanned<String>,
+    to: Spanned<String>,
+    cost: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Anchor {
+    key: Spanned<PathBuf>,
+    name: Option<Spanned<String>>,
+}
+
+/// Knows where in the file a value is.
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    /// A public key in a file of its own.
+    fn anchor(&self, anchor: &Anchor) -> Result<TrustAnchor, ConfigError> {
+        let (at, path) = (anchor.key.span().start, anchor.key.get_ref());
+        let fail = |why: String| self.error(at, format!("{}: {why}", path.display()));
+        let pem = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+        let name = anchor.name.as_ref().map(|text| self.parse(text, name)).transpose()?;
+        TrustAnchor::from_pem(&pem, name).map_err(|e| fail(format!("{e}; give a public key in PEM")))
+    }
+
+    fn error(&self, at: usize, message: impl Display) -> ConfigError {
+        let line = 1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&b| b == b'\n').count();
+        ConfigError(format!("{}:{line}: {message}", self.file))
+    }
+
+    fn parse<T>(&self, text: &Spanned<String>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+        read(text.get_ref()).map_err(|message| self.error(text.span().start, message))
+    }
+
+    fn within<T: PartialOrd + Display + Copy>(
+        &self,
+        value: Option<Spanned<T>>,
+        what: &str,
+        (least, most): (T, T),
+        default: T,
+    ) -> Result<T, ConfigError> {
+        let Some(value) = value else { return Ok(default) };
+        let (at, value) = (value.span().start, value.into_inner());
+        match least <= value && value <= most {
+            true => Ok(value),
+            false => Err(self.error(at, format!("{what} = {value}: write a value from {least} to {most}"))),
+        }
+    }
+}
+
+/// Reads where a face leads.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn uri(text: &str) -> Result<FaceUri, String> {
+    text.parse().map_err(|e: crate::face_uri::FaceUriError| e.to_string())
+}
+
+/// Reads a name.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn name(text: &str) -> Result<Name, String> {
+    text.parse().map_err(|e| format!("`{text}` is no name: {e}; write it as /example/video"))
+}
+
+/// Reads an address to listen on.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("`{text}` is no address: write one such as 0.0.0.0:6363 or [::]:6363"))
+}
+
+/// Reads what may wait: `"1000 packets"` or an amount such as `"1MiB"`.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn queue(text: &str) -> Result<Limit, String> {
+    if let Some(packets) = text.trim().strip_suffix("packets") {
+        let packets = packets.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
+        return packets
+            .map(Limit::Packets)
+            .ok_or_else(|| format!("`{text}`: write a number of packets from 1 to 1000000, such as \"1000 packets\""));
+    }
+    match text.parse::<Bytes>() {
+        Ok(bytes) if bytes.get() >= 10_000 => Ok(Limit::Bytes(bytes)),
+        Ok(_) => Err(format!("`{text}`: a queue below 10kB does not hold one packet of full size")),
+        Err(e) => Err(format!("{e}; or write \"1000 packets\"")),
+    }
+}
+
+/// The scheme that a name or composition says, for forwarders.
+///
+/// A neighbour that writes no wait into its Data is one that does not measure, not a producer: hops to it are not
+/// measured (`plain_ends = false` of `hbhcm`), unless the composition says otherwise.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn scheme(value: &Value) -> Result<Scheme, String> {
+    let mut scheme = match value {
+        Value::String(name) if name == "plain" => plain(),
+        Value::String(name) => Scheme::named(name)?,
+        _ => Scheme::resolve("configured", value)?,
+    };
+    let meter = &mut scheme.parts[Family::Meter as usize];
+    if meter.name == "hbhcm" {
+        meter.params.entry("plain_ends").or_insert(Value::Bool(false));
+    }
+    Ok(scheme)
+}
+
+impl Config {
+    /// Reads a configuration file; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// What is wrong, with file, line and remedy.
+    pub fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
+        let reader = Reader { file, text };
+        let found: File = toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |span| span.start);
+            reader.error(at, e.message().trim_end())
+        })?;
+        let mut config = Config::default();
+        if let Some(value) = found.scheme {
+            let at = value.span().start;
+            let value = serde_json::to_value(value.into_inner()).map_err(|e| reader.error(at, e))?;
+            config.scheme = scheme(&value).map_err(|e| reader.error(at, e))?;
+        }
+        config.cache = found.cache.unwrap_or(config.cache);
+        config.pit = reader.within(found.pit, "pit", (1, 1 << 24), config.pit)?;
+        let memory = (Bytes::new(1 << 20), Bytes::new(1 << 40));
+        config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
+        config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
+        config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
+        config.management = found.management.unwrap_or(config.management);
+        config.authority.localhop = found.localhop;
+        for anchor in &found.trust_anchor {
+            config.authority.trust_anchors.push(reader.anchor(anchor)?);
+        }
+        config.metrics = found.metrics.map(|text| reader.parse(&text, address)).transpose()?;
+        let listen = found.listen;
+        config.unix = listen.unix;
+        config.udp = listen.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
+        config.tcp = listen.tcp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
+        config.mtu = reader.within(listen.mtu, "mtu", (MIN_MTU, 65_507), config.mtu)?;
+        config.max_peers = reader.within(listen.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
+        config.idle = listen.idle.unwrap_or(config.idle);
+        for face in found.face {
+            let uri = reader.parse(&face.uri, uri)?;
+            if config.faces.iter().any(|known| known.uri == uri) {
+                return Err(reader.error(face.uri.span().start, format!("the face {uri} is there twice")));
+            }
+            let mut spec = FaceSpec::new(uri);
+            if let Some(rate) = face.rate {
+                if *rate.get_ref() == Rate::ZERO {
+                    return Err(reader.error(rate.span().start, "rate = 0 sends nothing: leave it out for no limit"));
+                }
+                spec.rate = Some(rate.into_inner());
+            }
+            spec.return_rate = face.return_rate;
+            spec.queue = face.queue.map_or(Ok(spec.queue), |text| reader.parse(&text, queue))?;
+            spec.trust = face.trust.unwrap_or(true);
+            spec.mtu = reader.within(face.mtu, "mtu", (MIN_MTU, 65_507), spec.mtu)?;
+            config.faces.push(spec);
+        }
+        for route in found.route {
+            let (prefix, to) = (reader.parse(&route.prefix, name)?, reader.parse(&route.to, uri)?);
+            config.routes.push(RouteSpec { prefix, to, cost: route.cost.unwrap_or(0) });
+        }
+        Ok(config)
+    }
+
+    /// The face that leads to a place, made if it is not there yet.
+    pub fn face(&mut self, uri: FaceUri) -> &mut FaceSpec {
+        let at = self.faces.iter().position(|face| face.uri == uri).unwrap_or_else(|| {
+            self.faces.push(FaceSpec::new(uri));
+            self.faces.len() - 1
+        });
+        &mut self.faces[at]
+    }
+
+    /// Checks what no single value shows, and adds the faces that only routes name.
+    ///
+    /// # Errors
+    /// A sentence with the remedy.
+    pub fn complete(&mut self) -> Result<(), ConfigError> {
+        if self.unix.is_none() && self.udp.is_empty() && self.tcp.is_empty() {
+            let remedy = "give --unix PATH, --udp ADDR or --tcp ADDR, or a [listen] table";
+            return Err(ConfigError::new(format!("the forwarder would listen nowhere: {remedy}")));
+        }
+        for to in self.routes.iter().map(|route| route.to.clone()).collect::<Vec<_>>() {
+            self.face(to);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+scheme = { base = "pcon", marker = { target = "5ms" } }
+cache = 1000
+[listen]
+unix = "/tmp/a.sock"
+udp = ["0.0.0.0:6363"]
+[[face]]
+uri = "udp4://192.0.2.1:6363"
+rate = "100Mbps"
+queue = "500 packets"
+[[route]]
+prefix = "/example"
+to = "udp4://192.0.2.1:6363"
+cost = 10
+"#;
+
+    #[test]
+    fn a_file_says_what_it_says_and_the_rest_is_usual() {
+        let mut config = Config::read("fwd.toml", GOOD).unwrap();
+        config.complete().unwrap();
+        assert_eq!(config.scheme.part(Family::Strategy).name, "pcon");
+        assert_eq!((config.cache, config.pit), (1000, 65_536));
+        let face = &config.faces[0];
+        assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
+        assert_eq!(config.routes[0].cost, 10);
+        assert_eq!(config.faces.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
+        let cases = [
+            ("udp = [\"0.0.0.0:6363\"]", "udp = [\"6363\"]", "fwd.toml:6: ", "write one such as"),
+            ("192.0.2.1:6363\"\nrate", "192.0.2.1:x\"\nrate", "fwd.toml:8: ", "port"),
+            ("100Mbps", "100", "fwd.toml:9: ", "missing unit"),
+            ("100Mbps", "0Mbps", "fwd.toml:9: ", "leave it out"),
+            ("500 packets", "many packets", "fwd.toml:10: ", "\"1000 packets\""),
+            ("500 packets", "100B", "fwd.toml:10: ", "10kB"),
+            ("/example", "example", "fwd.toml:12: ", "/example/video"),
+            ("cost = 10", "price = 10", "fwd.toml:14: ", "unknown field `price`"),
+            ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
+            ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
+            ("[[face]]", "[[face", "fwd.toml:7: ", ""),
+            ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
+            ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
+        ];
+        for (good, bad, place, remedy) in cases {
+            let error = Config::read("fwd.toml", &GOOD.replacen(good, bad, 1)).unwrap_err().to_string();
+            assert!(error.starts_with(place) && error.contains(remedy), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_neighbour_that_does_not_measure_is_no_producer() {
+        let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain_ends"].clone();
+        assert_eq!(plain_ends(serde_json::json!("hbhcm")), false);
+        assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain_ends": true } })), true);
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_right() {
+        let page = include_str!("../../../../docs/forwarder.md");
+        let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let config = Config::read("docs/forwarder.md", example).unwrap();
+        assert_eq!((config.udp.len(), config.faces.len(), config.routes.len()), (2, 1, 1));
+    }
+
+    #[test]
+    fn a_forwarder_that_listens_nowhere_is_refused() {
+        let error = Config::default().complete().unwrap_err().to_string();
+        assert!(error.contains("--unix PATH"), "{error}");
+    }
+}

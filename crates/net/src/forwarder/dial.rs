@@ -1,0 +1,107 @@
+//! Streams that the forwarder opens, and opens again when they end.
+
+use super::links::{Link, Transport, resolve};
+use super::{Daemon, key};
+use crate::face::stream::{Stream, StreamLink};
+use crate::face_uri::FaceUri;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::units::{Span, Time};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// From one attempt to the next.
+const RETRY: Span = Span::from_millis(2000);
+
+fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
+    let (domain, address) = match uri {
+        FaceUri::Tcp(family, host, port) => {
+            let address = resolve(*family, host, *port)?;
+            (Domain::for_address(address), SockAddr::from(address))
+        }
+        FaceUri::Unix(path) => (Domain::UNIX, SockAddr::unix(path)?),
+        FaceUri::Udp(..) => return Ok(None),
+    };
+    let socket = Socket::new(domain, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&address) {
+        Ok(()) => {}
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+        Err(e) => return Err(e),
+    }
+    Ok(Some(socket))
+}
+
+impl Daemon {
+    /// Starts to connect a face's stream.
+    pub(super) fn dial(&mut self, now: Time, id: FaceId) {
+        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        link.wants_writable = true;
+        let key = key::STREAM + id.index();
+        let dialing = start(&link.uri).and_then(|socket| {
+            let Some(socket) = socket else { return Ok(Transport::Down { retry: Time::NEVER }) };
+            self.poll.sources().add(&socket, key)?;
+            self.poll.sources().want(&socket, key, true, true)?;
+            Ok(Transport::Dialing(socket))
+        });
+        match dialing {
+            Ok(transport) => link.transport = transport,
+            Err(error) => {
+                tracing::debug!(face = link.id, uri = %link.uri, %error, "not connected");
+                link.transport = Transport::Down { retry: now + RETRY };
+            }
+        }
+    }
+
+    /// A socket that was being connected is, or is not.
+    pub(super) fn dialled(&mut self, now: Time, id: FaceId) {
+        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        let Transport::Dialing(socket) = &link.transport else { return };
+        let connected = match socket.take_error() {
+            Ok(None) => socket.peer_addr().and_then(|_| socket.try_clone()),
+            Ok(Some(error)) | Err(error) => Err(error),
+        };
+        let connected = connected.and_then(|socket| {
+            let stream = match link.uri {
+                FaceUri::Unix(_) => Stream::Unix(OwnedFd::from(socket).into()),
+                FaceUri::Tcp(..) | FaceUri::Udp(..) => Stream::Tcp(socket.into()),
+            };
+            let stream = StreamLink::new(stream);
+            self.poll.sources().remove(match &link.transport {
+                Transport::Dialing(socket) => socket,
+                _ => return Err(io::Error::other("not dialling")),
+            })?;
+            self.poll.sources().add(&stream, key::STREAM + id.index())?;
+            Ok(stream)
+        });
+        match connected {
+            Ok(stream) => {
+                tracing::info!(face = link.id, uri = %link.uri, "connected");
+                link.transport = Transport::Stream(stream);
+                link.wants_writable = false;
+            }
+            Err(error) => self.lost(now, id, &error),
+        }
+    }
+
+    /// A stream has ended: a face that was configured waits for the next attempt, another one goes.
+    pub(super) fn lost(&mut self, now: Time, id: FaceId, why: &dyn std::fmt::Display) {
+        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        if link.on_demand {
+            self.close(now, id, &why.to_string());
+            return;
+        }
+        tracing::warn!(face = link.id, uri = %link.uri, %why, "stream lost");
+        let transport = std::mem::replace(&mut link.transport, Transport::Down { retry: now + RETRY });
+        self.hang_up(&transport);
+    }
+
+    /// Tries again where it is time to.
+    pub(super) fn redial(&mut self, now: Time) {
+        let due = |link: &Link| matches!(link.transport, Transport::Down { retry } if retry <= now);
+        let due: Vec<FaceId> = self.present().filter(|(_, link)| due(link)).map(|(id, _)| id).collect();
+        for id in due {
+            self.dial(now, id);
+        }
+    }
+}

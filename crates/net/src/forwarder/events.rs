@@ -1,0 +1,207 @@
+//! Sockets that are ready, and sending.
+
+use super::config::FaceSpec;
+use super::links::{Link, Transport, uri_of};
+use super::{Daemon, Listener, key};
+use crate::face::stream::Stream;
+use crate::face_uri::FaceUri;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::units::{Bytes, Time};
+use std::io;
+use std::net::SocketAddr;
+
+/// Batches taken from one socket before the others have their turn.
+const MAX_BATCHES: usize = 4;
+
+impl Daemon {
+    /// A listener has connections.
+    pub(super) fn on_listener(&mut self, index: usize) {
+        let now = self.clock.now();
+        let Some(listener) = self.listeners.get(index) else { return };
+        let accepted = match listener {
+            Listener::Tcp(listener) => listener.accept().and_then(|(stream, peer)| {
+                stream.set_nonblocking(true)?;
+                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().is_loopback()))
+            }),
+            Listener::Unix(listener, path) => listener.accept().and_then(|(stream, _)| {
+                stream.set_nonblocking(true)?;
+                Ok((Stream::Unix(stream), FaceUri::Unix(path.clone()), true))
+            }),
+        };
+        let added = accepted.and_then(|(stream, uri, local)| self.add_stream(now, stream, uri, local));
+        match added {
+            Err(e) if e.kind() != io::ErrorKind::WouldBlock => tracing::warn!(error = %e, "connection not accepted"),
+            _ => {}
+        }
+    }
+
+    /// A stream has bytes, or takes more.
+    pub(super) fn on_stream(&mut self, id: FaceId, readable: bool, writable: bool) {
+        let now = self.clock.now();
+        let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
+        if link.is_some_and(|link| matches!(link.transport, Transport::Dialing(_))) {
+            self.dialled(now, id);
+            return;
+        }
+        if writable {
+            self.touched.push(id);
+        }
+        if !readable {
+            return;
+        }
+        for _ in 0..MAX_BATCHES {
+            let now = self.clock.now();
+            let Some(Link { transport: Transport::Stream(stream), last_in, .. }) =
+                self.links.get_mut(id.index()).and_then(Option::as_mut)
+            else {
+                return;
+            };
+            *last_in = now;
+            let forwarder = &mut self.forwarder;
+            let more = stream.receive(&mut self.buffer, |frame| forwarder.receive(now, id, frame));
+            self.send_all(now);
+            match more {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(why) => {
+                    self.lost(now, id, &why);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A UDP port has datagrams, or takes more.
+    pub(super) fn on_port(&mut self, index: usize, readable: bool, writable: bool) {
+        if writable {
+            self.touched_ports.push(index);
+        }
+        if !readable {
+            return;
+        }
+        for _ in 0..MAX_BATCHES {
+            let now = self.clock.now();
+            let Some(port) = self.udp.get_mut(index) else { return };
+            let mut strangers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
+            let (by_peer, links, forwarder) = (&self.by_peer, &mut self.links, &mut self.forwarder);
+            let mut last = None;
+            let more = port.receive(|peer, datagram| {
+                let known = match last {
+                    Some((address, id)) if address == peer => Some(id),
+                    _ => by_peer.get(&(index, peer)).copied(),
+                };
+                let Some(id) = known else {
+                    strangers.push((peer, datagram.to_vec()));
+                    return;
+                };
+                if last.is_none_or(|(address, _)| address != peer) {
+                    last = Some((peer, id));
+                    if let Some(link) = links[id.index()].as_mut() {
+                        link.last_in = now;
+                    }
+                }
+                forwarder.receive(now, id, datagram);
+            });
+            for (peer, datagram) in strangers {
+                self.on_stranger(now, index, peer, &datagram);
+            }
+            self.send_all(now);
+            match more {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::debug!(%error, "udp receive");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A datagram from somebody without a face: it gets one, if the datagram is a packet.
+    fn on_stranger(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
+        if let Some(&id) = self.by_peer.get(&(port, peer)) {
+            self.forwarder.receive(now, id, datagram);
+            return;
+        }
+        if ndnweir_wire::LpPacketView::decode(datagram).is_err() {
+            self.totals.strangers += 1;
+            return;
+        }
+        let mut spec = FaceSpec::new(uri_of(true, peer));
+        (spec.trust, spec.mtu) = (false, self.config.mtu);
+        match self.add_peer(now, port, peer, &spec, true) {
+            Ok(id) => self.forwarder.receive(now, id, datagram),
+            Err(_) => self.totals.strangers += 1,
+        }
+    }
+
+    /// Sends what the node hands out.
+    pub(super) fn send_all(&mut self, now: Time) {
+        loop {
+            self.frames.clear();
+            let Some(id) = self.forwarder.poll_transmit(now, &mut self.frames) else { break };
+            let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
+            match &mut link.transport {
+                Transport::Udp { port, peer } => {
+                    for frame in self.frames.iter() {
+                        self.udp[*port].send(*peer, frame);
+                    }
+                    if !self.touched_ports.contains(port) {
+                        self.touched_ports.push(*port);
+                    }
+                }
+                Transport::Stream(stream) => {
+                    for frame in self.frames.iter() {
+                        stream.send(frame);
+                    }
+                }
+                Transport::Management => {
+                    self.requests.extend(self.frames.iter().map(<[u8]>::to_vec));
+                    continue;
+                }
+                Transport::Dialing(_) | Transport::Down { .. } => self.totals.unconnected += 1,
+            }
+            if !self.touched.contains(&id) {
+                self.touched.push(id);
+            }
+        }
+        self.flush(now);
+    }
+
+    /// Hands what was sent to the kernel, and looks at what waits there.
+    fn flush(&mut self, now: Time) {
+        while let Some(index) = self.touched_ports.pop() {
+            let Some(port) = self.udp.get_mut(index) else { continue };
+            if let Some(waits) = port.flush()
+                && let Err(error) = self.poll.sources().want(port.socket(), index, true, waits)
+            {
+                tracing::debug!(%error, "poll");
+            }
+        }
+        while let Some(id) = self.touched.pop() {
+            let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
+            let waiting = match &mut link.transport {
+                Transport::Udp { port, .. } => self.udp[*port].waiting(),
+                Transport::Stream(stream) => match stream.flush() {
+                    Ok(away) => {
+                        if link.wants_writable == away {
+                            link.wants_writable = !away;
+                            if let Err(error) =
+                                self.poll.sources().want(&*stream, key::STREAM + id.index(), true, !away)
+                            {
+                                tracing::debug!(%error, "poll");
+                            }
+                        }
+                        stream.waiting()
+                    }
+                    Err(why) => {
+                        self.lost(now, id, &why);
+                        continue;
+                    }
+                },
+                Transport::Dialing(_) | Transport::Down { .. } | Transport::Management => 0,
+            };
+            self.forwarder.set_kernel_queue(id, Bytes::new(waiting));
+        }
+    }
+}

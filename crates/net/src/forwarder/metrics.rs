@@ -1,0 +1,198 @@
+//! Numbers for operators, in Prometheus' text format.
+
+use super::Daemon;
+use ndnweir_core::units::Time;
+use ndnweir_node::DropCause;
+use ndnweir_node::forwarder::LinkCounters;
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What only the process counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    /// Datagrams from peers that got no face.
+    pub(super) strangers: u64,
+    /// What passed faces that are gone.
+    pub(super) gone: LinkCounters,
+    /// Packets for streams that were not connected.
+    pub(super) unconnected: u64,
+}
+
+/// Serves the newest text to whoever asks.
+pub struct Exporter {
+    text: Arc<Mutex<String>>,
+}
+
+impl Exporter {
+    /// Serves at an address, in a thread of its own.
+    ///
+    /// # Errors
+    /// If the address cannot be bound.
+    pub fn open(address: SocketAddr) -> Result<Exporter, String> {
+        let server = tiny_http::Server::http(address).map_err(|e| format!("{address}: {e}"))?;
+        let address = server.server_addr().to_ip().unwrap_or(address);
+        tracing::info!(%address, "serving metrics");
+        let text = Arc::new(Mutex::new(String::new()));
+        let served = Arc::clone(&text);
+        let serve = move || {
+            for request in server.incoming_requests() {
+                let body = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                // A reader that has gone away is no concern of ours.
+                let _ = request.respond(tiny_http::Response::from_string(body));
+            }
+        };
+        std::thread::Builder::new().name("metrics".into()).spawn(serve).map_err(|e| e.to_string())?;
+        Ok(Exporter { text })
+    }
+
+    /// Replaces the text.
+    pub fn publish(&self, text: String) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+fn label(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::Overflow => "overflow",
+        DropCause::Marker => "marker",
+        DropCause::Loss => "loss",
+        DropCause::Down => "down",
+        DropCause::Protocol => "protocol",
+        DropCause::Bound => "bound",
+        DropCause::Shaper => "shaper",
+    }
+}
+
+/// Packets by direction and type, with their labels.
+fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
+    [
+        ("direction=\"in\",type=\"interest\"", link.interests_in),
+        ("direction=\"in\",type=\"data\"", link.data_in),
+        ("direction=\"in\",type=\"nack\"", link.nacks_in),
+        ("direction=\"out\",type=\"interest\"", link.interests_out),
+        ("direction=\"out\",type=\"data\"", link.data_out),
+        ("direction=\"out\",type=\"nack\"", link.nacks_out),
+    ]
+}
+
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP ndnweir_{name} {help}\n# TYPE ndnweir_{name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: u64) {
+        let (open, close) = if labels.is_empty() { ("", "") } else { ("{", "}") };
+        let _ = writeln!(self.0, "ndnweir_{name}{open}{labels}{close} {value}");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.head(name, kind, help);
+        self.line(name, "", value);
+    }
+}
+
+impl Daemon {
+    /// All numbers as they are now.
+    pub fn metrics_text(&mut self, now: Time) -> String {
+        let mut page = Page(String::new());
+        let (here, node) = (self.forwarder.counters(), self.forwarder.node().counters());
+        page.one("pit_entries", "gauge", "Pending names.", node.pit);
+        page.one("cs_packets", "gauge", "Packets in the content store.", node.cache);
+        page.one("cs_hits_total", "counter", "Interests answered from the content store.", node.hits);
+        page.one("cs_misses_total", "counter", "Interests not found there.", node.misses);
+        page.one("names", "gauge", "Flows and names in use.", here.names);
+        page.one("held_bytes", "gauge", "Bytes of packets and names held.", here.held_bytes);
+        page.one("aggregated_total", "counter", "Interests that joined a pending one.", node.aggregated);
+        page.one("loops_total", "counter", "Interests whose nonce had been seen.", node.loops);
+        page.one("expired_total", "counter", "Pending Interests whose lifetime ended.", node.expired);
+        page.one("held_interests", "gauge", "Interests that a shaper holds.", node.held);
+        self.total_lines(&mut page);
+        page.head("dropped_total", "counter", "Packets dropped before a face's queue, by reason.");
+        for (reason, value) in [
+            ("malformed", here.malformed),
+            ("fragment", here.fragments),
+            ("scope", here.scope),
+            ("memory", here.full),
+            ("unsolicited", here.unsolicited + node.unsolicited),
+            ("unmatched-nack", here.unmatched_nacks + node.unmatched_nacks),
+            ("unsendable", here.unsendable),
+            ("pit-full", node.pit_full),
+            ("no-route", node.no_prefix),
+            ("hop-limit", node.hop_limit),
+            ("duplicate", node.duplicates),
+            ("stranger", self.totals.strangers),
+            ("unconnected", self.totals.unconnected),
+            ("udp-send", self.udp.iter().map(|port| port.dropped()).sum()),
+        ] {
+            page.line("dropped_total", &format!("reason=\"{reason}\""), value);
+        }
+        self.face_lines(now, &mut page);
+        page.0
+    }
+
+    /// What passed all faces since the start.
+    pub(super) fn passed(&self) -> LinkCounters {
+        let present = self.present().map(|(id, _)| self.forwarder.link_counters(id));
+        present.fold(self.totals.gone, LinkCounters::plus)
+    }
+
+    fn total_lines(&self, page: &mut Page) {
+        let passed = self.passed();
+        page.head("packets_total", "counter", "Packets of all faces, of those that are gone too.");
+        for (labels, value) in packets(&passed) {
+            page.line("packets_total", labels, value);
+        }
+        page.head("marked_total", "counter", "Of those, packets with a CongestionMark.");
+        page.line("marked_total", "direction=\"in\"", passed.marked_in);
+        page.line("marked_total", "direction=\"out\"", passed.marked_out);
+    }
+
+    fn face_lines(&mut self, now: Time, page: &mut Page) {
+        let faces: Vec<_> = self.present().map(|(id, link)| (id, link.id, link.uri.to_string())).collect();
+        let rows: Vec<_> = faces
+            .into_iter()
+            .map(|(id, number, uri)| {
+                let uri = uri.replace('\\', "\\\\").replace('"', "\\\"");
+                (format!("face=\"{number}\",uri=\"{uri}\""), self.forwarder.face_counters(now, id))
+            })
+            .collect();
+        page.head("face_packets_total", "counter", "Packets by face, direction and type.");
+        for (labels, (link, _)) in &rows {
+            for (more, value) in packets(link) {
+                page.line("face_packets_total", &format!("{labels},{more}"), value);
+            }
+        }
+        page.head("face_bytes_total", "counter", "Bytes of frames by face and direction.");
+        for (labels, (link, _)) in &rows {
+            page.line("face_bytes_total", &format!("{labels},direction=\"in\""), link.bytes_in);
+            page.line("face_bytes_total", &format!("{labels},direction=\"out\""), link.bytes_out);
+        }
+        page.head("face_marked_total", "counter", "Packets with a CongestionMark by face and direction.");
+        for (labels, (link, _)) in &rows {
+            page.line("face_marked_total", &format!("{labels},direction=\"in\""), link.marked_in);
+            page.line("face_marked_total", &format!("{labels},direction=\"out\""), link.marked_out);
+        }
+        page.head("face_marks_total", "counter", "Marks set by this forwarder, by face and queue.");
+        for (labels, (link, egress)) in &rows {
+            let own = egress.data_marks + egress.interest_marks;
+            page.line("face_marks_total", &format!("{labels},queue=\"egress\""), own);
+            page.line("face_marks_total", &format!("{labels},queue=\"kernel\""), link.kernel_marks);
+        }
+        page.head("face_queue_packets", "gauge", "Packets that wait in the egress queue.");
+        for (labels, (_, egress)) in &rows {
+            page.line("face_queue_packets", labels, egress.queue_packets.into());
+        }
+        page.head("face_drops_total", "counter", "Packets dropped at the egress queue, by cause.");
+        for (labels, (_, egress)) in &rows {
+            for cause in DropCause::ALL {
+                let dropped = egress.drops[cause as usize];
+                if dropped > 0 {
+                    page.line("face_drops_total", &format!("{labels},cause=\"{}\"", label(cause)), dropped);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! ndnweir on real networks: faces over sockets, the clock, management, objects, and the link emulator.
+//!
+//! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes
+//! `ndnweir-core`'s, the same code as in the simulator. This crate adds what they must not know:
+//!
+//! - [`client`]: an application's connection to its forwarder.
+//! - [`clock`]: the only reader of the time.
+//! - [`emulator`]: links on one machine.
+//! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
+//! - [`framing`]: packets cut out of a byte stream.
+//! - [`face`]: the sockets under faces.
+//! - [`forwarder`]: the forwarder's process.
+//! - [`log`]: messages on standard error.
+//! - [`poll`]: waiting for sockets and instants.
+//! - [`mgmt`]: the NFD management protocol.
+//! - [`object`]: segmented objects, published and fetched.
+//! - [`remote`]: a forwarder managed from outside.
+//! - [`roles`]: the processes of an emulated scenario.
+//! - [`transfer`]: the producer and the consumer as programs around a client connection.
+//!
+//! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
+//! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
+
+pub mod client;
+pub mod clock;
+pub mod emulator;
+pub mod face;
+pub mod face_uri;
+pub mod forwarder;
+pub mod framing;
+pub mod log;
+pub mod mgmt;
+pub mod object;
+pub mod poll;
+pub mod remote;
+pub mod roles;
+pub mod transfer;

@@ -1,0 +1,256 @@
+//! Who may give commands.
+//!
+//! A command is accepted when
+//! - it comes over a local socket whose peer is the forwarder's owner ([`Requester::owner`]) and is signed: the socket
+//!   vouches for the sender, so a digest is enough, and a signature with a key that is not known here, which many
+//!   applications send, is left unchecked;
+//! - or it is signed by a trust anchor.
+//!
+//! Everything else is refused. Against replays, a command must carry a time within [`GRACE`] of the clock, and must not
+//! have been seen before on its face or with its key. What has been seen is remembered for as long as it would still
+//! be in time, up to a bound; when the bound is reached the oldest is dropped and nothing as old is accepted any more.
+//! A trust anchor's commands from before the forwarder started are refused, for it cannot know what it has seen.
+
+use super::command::SignedCommand;
+use ndnweir_wire::signature::{
+    DigestSha256, EcdsaP256Verifier, Ed25519Verifier, KeyError, KeyLocator, SignatureType, Verifier, sha256,
+};
+use ndnweir_wire::{Name, NameView};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How far a command's time may be from the clock (as in NFD).
+pub const GRACE: Duration = Duration::from_secs(120);
+
+/// How many commands are remembered for one face or key.
+const MAX_SEEN: usize = 1024;
+
+/// For how many faces commands are remembered.
+const MAX_FACES: usize = 256;
+
+/// From where a command came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requester {
+    /// The face on which it came.
+    pub face_id: u64,
+    /// Whether the face stays on this machine.
+    pub local: bool,
+    /// Whether the face is a local socket whose peer is known to be root, the user that the forwarder runs as, or a
+    /// user whom the configuration names. A connection over TCP is never known to be, not even from this machine.
+    pub owner: bool,
+}
+
+/// A public key whose commands are accepted.
+#[derive(Clone, Debug)]
+pub struct TrustAnchor {
+    key: AnchorKey,
+    /// SHA-256 of SubjectPublicKeyInfo, by which a KeyLocator can point at it.
+    digest: [u8; 32],
+    name: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+enum AnchorKey {
+    Ed25519(Ed25519Verifier),
+    Ecdsa(EcdsaP256Verifier),
+}
+
+impl TrustAnchor {
+    /// An Ed25519 or ECDSA P-256 public key as SubjectPublicKeyInfo in PEM (`BEGIN PUBLIC KEY`). With a name, only
+    /// commands whose KeyLocator starts with it are checked against the key.
+    ///
+    /// # Errors
+    /// [`KeyError`] when it is neither.
+    pub fn from_pem(pem: &str, name: Option<Name>) -> Result<TrustAnchor, KeyError> {
+        let (key, spki) = match Ed25519Verifier::from_spki_pem(pem) {
+            Ok(key) => (AnchorKey::Ed25519(key), key.to_spki_der()?),
+            Err(_) => {
+                let key = EcdsaP256Verifier::from_spki_pem(pem)?;
+                (AnchorKey::Ecdsa(key), key.to_spki_der()?)
+            }
+        };
+        Ok(TrustAnchor { key, digest: sha256(&[&spki]), name })
+    }
+
+    fn may_have_signed(&self, command: &SignedCommand<'_>) -> bool {
+        let typ = match self.key {
+            AnchorKey::Ed25519(_) => SignatureType::ED25519,
+            AnchorKey::Ecdsa(_) => SignatureType::SHA256_WITH_ECDSA,
+        };
+        let located = match (command.key_locator(), &self.name) {
+            (Some(KeyLocator::Digest(digest)), _) => digest == self.digest,
+            (Some(KeyLocator::Name(locator)), Some(name)) => name.as_view().is_prefix_of(locator),
+            (None, _) => false,
+            (Some(_), None) => true,
+        };
+        command.info().signature_type == typ && located
+    }
+
+    fn has_signed(&self, command: &SignedCommand<'_>) -> bool {
+        let verifier: &dyn Verifier = match &self.key {
+            AnchorKey::Ed25519(key) => key,
+            AnchorKey::Ecdsa(key) => key,
+        };
+        self.may_have_signed(command) && command.verify(verifier).is_ok()
+    }
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// It has no signature, or a malformed one.
+    #[error("the command is not signed")]
+    Unsigned,
+    /// The signature, or the digest of the parameters, does not match.
+    #[error("the command's signature does not match")]
+    BadSignature,
+    /// It is signed, but not by anyone who may give commands on this face.
+    #[error("the command's signer is not authorised here")]
+    NotAuthorised,
+    /// Its time is missing, or too far from the clock, or too old.
+    #[error("the command carries no acceptable time; is the clock right?")]
+    Stale,
+    /// It has been seen before.
+    #[error("the command has been seen before")]
+    Replayed,
+}
+
+/// Whose commands are told apart from others' when looking for replays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Anchor(usize),
+    Face(u64),
+}
+
+/// The commands seen from one source: their times and fingerprints.
+#[derive(Debug, Default)]
+struct Seen {
+    commands: BTreeSet<(Duration, [u8; 32])>,
+    /// Nothing of this time or older is accepted.
+    floor: Duration,
+}
+
+impl Seen {
+    fn admit(&mut self, time: Duration, fingerprint: [u8; 32], now: Duration) -> Result<(), Denied> {
+        if time.abs_diff(now) > GRACE || time <= self.floor {
+            return Err(Denied::Stale);
+        }
+        self.prune(now);
+        if !self.commands.insert((time, fingerprint)) {
+            return Err(Denied::Replayed);
+        }
+        if self.commands.len() > MAX_SEEN
+            && let Some((oldest, _)) = self.commands.pop_first()
+        {
+            self.floor = oldest;
+        }
+        Ok(())
+    }
+
+    /// Forgets what would be refused for its time anyway.
+    fn prune(&mut self, now: Duration) {
+        while let Some((time, _)) = self.commands.first()
+            && *time + GRACE < now
+        {
+            self.commands.pop_first();
+        }
+    }
+}
+
+/// Decides on commands and remembers them.
+#[derive(Debug)]
+pub struct Authority {
+    anchors: Vec<TrustAnchor>,
+    seen: BTreeMap<Source, Seen>,
+}
+
+impl Authority {
+    /// Accepts owners, and commands of these keys made after `started`, a time since the Unix epoch.
+    #[must_use]
+    pub fn new(anchors: Vec<TrustAnchor>, started: Duration) -> Authority {
+        let fresh = |i| (Source::Anchor(i), Seen { floor: started, ..Seen::default() });
+        let seen = (0..anchors.len()).map(fresh).collect();
+        Authority { anchors, seen }
+    }
+
+    /// Accepts a command, once. `now` is the time since the Unix epoch.
+    ///
+    /// # Errors
+    /// [`Denied`] says why not.
+    pub fn admit(
+        &mut self,
+        requester: Requester,
+        command: Option<&SignedCommand<'_>>,
+        now: Duration,
+    ) -> Result<(), Denied> {
+        let command = command.ok_or(Denied::Unsigned)?;
+        if !command.is_whole() {
+            return Err(Denied::BadSignature);
+        }
+        let is_digest = command.info().signature_type == SignatureType::DIGEST_SHA256;
+        if is_digest && command.verify(&DigestSha256).is_err() {
+            return Err(Denied::BadSignature);
+        }
+        // Where the key is must be said of all signatures but digests (packet specification, "KeyLocator").
+        if !is_digest && (!is_keyed(command.info().signature_type) || command.key_locator().is_none()) {
+            return Err(Denied::BadSignature);
+        }
+        let source = if requester.local && requester.owner {
+            Source::Face(requester.face_id)
+        } else if is_digest {
+            return Err(Denied::NotAuthorised);
+        } else {
+            self.anchor_of(command)?
+        };
+        let time = command.info().anti_replay.time.ok_or(Denied::Stale)?;
+        if let Source::Face(_) = source {
+            self.make_room(source, now);
+        }
+        self.seen.entry(source).or_default().admit(time, fingerprint(command), now)
+    }
+
+    fn anchor_of(&self, command: &SignedCommand<'_>) -> Result<Source, Denied> {
+        let candidate = |anchor: &TrustAnchor| anchor.may_have_signed(command);
+        match self.anchors.iter().position(|anchor| anchor.has_signed(command)) {
+            Some(at) => Ok(Source::Anchor(at)),
+            None if self.anchors.iter().any(candidate) => Err(Denied::BadSignature),
+            None => Err(Denied::NotAuthorised),
+        }
+    }
+
+    /// Forgets the commands of another face when too many are remembered. That opens no door: only the owner of the
+    /// socket could replay them, and may give commands anyway.
+    fn make_room(&mut self, source: Source, now: Duration) {
+        if self.seen.contains_key(&source) || self.seen.len() < MAX_FACES + self.anchors.len() {
+            return;
+        }
+        let newest = |seen: &Seen| seen.commands.last().map_or(Duration::ZERO, |(time, _)| *time).min(now);
+        let faces = self.seen.iter().filter(|(source, _)| matches!(source, Source::Face(_)));
+        if let Some((&idle, _)) = faces.min_by_key(|(_, seen)| newest(seen)) {
+            self.seen.remove(&idle);
+        }
+    }
+
+    /// Forgets the commands of a face that is gone.
+    pub fn face_gone(&mut self, face_id: u64) {
+        self.seen.remove(&Source::Face(face_id));
+    }
+}
+
+fn is_keyed(typ: SignatureType) -> bool {
+    [
+        SignatureType::SHA256_WITH_RSA,
+        SignatureType::SHA256_WITH_ECDSA,
+        SignatureType::HMAC_WITH_SHA256,
+        SignatureType::ED25519,
+    ]
+    .contains(&typ)
+}
+
+/// What is the same in a command and its replay, and cannot be changed without the key. The signature itself will not
+/// do: an ECDSA signature can be turned into another one of the same bytes by anybody.
+fn fingerprint(command: &SignedCommand<'_>) -> [u8; 32] {
+    let name: NameView<'_> = command.name();
+    let nonce = command.info().anti_replay.nonce.unwrap_or_default();
+    sha256(&[&(nonce.len() as u64).to_be_bytes(), nonce, name.as_bytes()])
+}

@@ -1,0 +1,90 @@
+//! The asking end of a dataset: one Interest at a time until all segments are there.
+
+use super::codec::CodecError;
+use super::parameters::ControlResponse;
+use ndnweir_wire::data::content_type;
+use ndnweir_wire::error::EncodeError;
+use ndnweir_wire::{Component, DataView, InterestBuilder, Name, NameView};
+use std::time::Duration;
+
+/// The largest dataset that is put together, in bytes.
+const MAX_DATASET: usize = 64 << 20;
+
+/// Why a dataset could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// The forwarder said no.
+    #[error("the forwarder answered: {} ({})", .0.text, .0.code)]
+    Refused(ControlResponse),
+    /// A Data packet that is no segment of a dataset.
+    #[error("the forwarder's answer is no segment of a dataset")]
+    NotASegment,
+    /// More than [`MAX_DATASET`].
+    #[error("the dataset is larger than {MAX_DATASET} bytes")]
+    TooLarge,
+    /// The items are malformed.
+    #[error("the dataset is {0}")]
+    Malformed(#[from] CodecError),
+}
+
+/// A dataset on its way.
+#[derive(Debug)]
+pub struct DatasetFetch {
+    /// What to ask for next: the dataset's name, then segment after segment of one version.
+    next: Name,
+    versioned: Option<Name>,
+    content: Vec<u8>,
+    segments: u64,
+}
+
+impl DatasetFetch {
+    /// Asks for the newest version of a dataset.
+    #[must_use]
+    pub fn new(dataset: NameView<'_>) -> DatasetFetch {
+        DatasetFetch { next: dataset.to_owned(), versioned: None, content: Vec::new(), segments: 0 }
+    }
+
+    /// The Interest to send next.
+    ///
+    /// # Errors
+    /// As [`InterestBuilder::encode`].
+    pub fn interest(&self, nonce: [u8; 4], lifetime: Duration) -> Result<Vec<u8>, EncodeError> {
+        let first = self.versioned.is_none();
+        InterestBuilder::new(self.next.as_view())
+            .can_be_prefix(first)
+            .must_be_fresh(first)
+            .nonce(nonce)
+            .lifetime(lifetime)
+            .encode()
+    }
+
+    /// Takes the Data that answered [`Self::interest`], and returns the dataset when that was its last segment.
+    ///
+    /// # Errors
+    /// [`FetchError`]; the dataset cannot be had then.
+    pub fn take(&mut self, data: &DataView<'_>) -> Result<Option<Vec<u8>>, FetchError> {
+        if data.content_type() == content_type::NACK {
+            return Err(FetchError::Refused(ControlResponse::decode(data.content())?));
+        }
+        let segment = data.name().last().and_then(|c| c.as_segment());
+        let versioned = data.name().parent();
+        let (Some(segment), Some(versioned)) = (segment, versioned) else { return Err(FetchError::NotASegment) };
+        if self.versioned.get_or_insert_with(|| versioned.to_owned()).as_view() != versioned {
+            return Err(FetchError::NotASegment);
+        }
+        // The first answer may be of any segment that some cache had; then the first segment is asked for by name.
+        if segment == self.segments {
+            self.segments += 1;
+            if self.content.len() + data.content().len() > MAX_DATASET {
+                return Err(FetchError::TooLarge);
+            }
+            self.content.extend_from_slice(data.content());
+            if data.final_block_id().and_then(|last| last.as_segment()) == Some(segment) {
+                return Ok(Some(std::mem::take(&mut self.content)));
+            }
+        }
+        self.next = versioned.to_owned().with(Component::segment(self.segments));
+        Ok(None)
+    }
+}

@@ -1,0 +1,351 @@
+//! The forwarder's end of the protocol: Interests in, Data out, calls on [`Control`] in between.
+
+use super::authority::{Authority, Denied, Requester, TrustAnchor};
+use super::command::SignedCommand;
+use super::control::Control;
+use super::dataset::{FaceEvent, FaceEventKind, FaceQuery, FaceStatus, ForwarderStatus, Item, encode_all};
+use super::parameters::{ControlParameters, ControlResponse};
+use super::publish::{self, Publisher};
+use super::rib::{FibChange, Rib};
+use super::verbs;
+use ndnweir_core::units::Time;
+use ndnweir_wire::data::content_type;
+use ndnweir_wire::packet::MAX_PACKET_SIZE;
+use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::{Component, DataBuilder, InterestView, Name, NameView};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The most components of a prefix in RIB, FIB and strategy table (as in NFD).
+pub const MAX_PREFIX_COMPONENTS: usize = 32;
+
+/// How many notifications are kept for subscribers that were late.
+const MAX_EVENTS: usize = 64;
+
+/// How long an answer or notification counts as fresh (as in NFD).
+const FRESHNESS: Duration = Duration::from_secs(1);
+
+/// How management is to behave.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Keys whose commands are accepted on any face.
+    pub trust_anchors: Vec<TrustAnchor>,
+    /// Whether neighbours may change the RIB, under `/localhop/nfd/rib`, with commands signed by a trust anchor.
+    pub localhop: bool,
+    /// The most routes in the RIB.
+    pub max_routes: usize,
+}
+
+impl Default for Config {
+    /// No keys, no neighbours, 65 536 routes.
+    fn default() -> Config {
+        Config { trust_anchors: Vec::new(), localhop: false, max_routes: 1 << 16 }
+    }
+}
+
+/// The time, on both clocks that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The process's own clock, by which routes end.
+    pub now: Time,
+    /// Since the Unix epoch, by which commands are fresh and datasets versioned.
+    pub unix: Duration,
+}
+
+/// What has been asked and how it went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Commands done.
+    pub done: u64,
+    /// Commands that were allowed and failed.
+    pub failed: u64,
+    /// Commands refused: not signed, not authorised, not fresh.
+    pub refused: u64,
+    /// Interests from faces or under prefixes where management does not listen.
+    pub out_of_scope: u64,
+    /// Interests that are no request at all.
+    pub malformed: u64,
+    /// Datasets produced.
+    pub datasets: u64,
+}
+
+/// The management of one forwarder.
+#[derive(Debug)]
+pub struct Management {
+    authority: Authority,
+    rib: Rib,
+    publisher: Publisher,
+    events: VecDeque<(u64, Vec<u8>)>,
+    next_event: u64,
+    localhop: bool,
+    started: Duration,
+    counters: Counters,
+}
+
+/// Which of the two prefixes a name is under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Top {
+    Localhost,
+    Localhop,
+}
+
+fn top_of(name: NameView<'_>) -> Option<Top> {
+    let generic = |at: usize| name.get(at).filter(|c| c.is_generic()).map(|c| c.value());
+    match (generic(0)?, generic(1)?) {
+        (b"localhost", b"nfd") => Some(Top::Localhost),
+        (b"localhop", b"nfd") => Some(Top::Localhop),
+        _ => None,
+    }
+}
+
+impl Management {
+    /// Management of a forwarder that starts now.
+    #[must_use]
+    pub fn new(config: Config, at: Moment) -> Management {
+        Management {
+            authority: Authority::new(config.trust_anchors, at.unix),
+            rib: Rib::new(config.max_routes),
+            publisher: Publisher::default(),
+            events: VecDeque::new(),
+            next_event: 0,
+            localhop: config.localhop,
+            started: at.unix,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The prefixes whose Interests are for [`Self::interest`]: what the forwarder's FIB must have for it.
+    #[must_use]
+    pub fn prefixes(&self) -> Vec<Name> {
+        let nfd = |top: &str| Name::new().with(Component::generic(top)).with(Component::generic("nfd"));
+        let mut prefixes = vec![nfd("localhost")];
+        if self.localhop {
+            prefixes.push(nfd("localhop").with(Component::generic("rib")));
+        }
+        prefixes
+    }
+
+    /// What has been asked and how it went.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The routes.
+    #[must_use]
+    pub fn rib(&self) -> &Rib {
+        &self.rib
+    }
+
+    /// Takes an Interest and returns the Data that answers it, if any.
+    pub fn interest(
+        &mut self,
+        interest: &InterestView<'_>,
+        from: Requester,
+        at: Moment,
+        control: &mut impl Control,
+    ) -> Option<Vec<u8>> {
+        let name = interest.name();
+        let text = |i: usize| name.get(i).filter(|c| c.is_generic()).and_then(|c| std::str::from_utf8(c.value()).ok());
+        let in_scope = match top_of(name) {
+            Some(Top::Localhost) => from.local,
+            Some(Top::Localhop) => self.localhop && text(2) == Some("rib") && text(3) != Some("list"),
+            None => false,
+        };
+        if !in_scope {
+            self.counters.out_of_scope += 1;
+            return None;
+        }
+        let (Some(module), Some(verb)) = (text(2), text(3)) else {
+            self.counters.malformed += 1;
+            return None;
+        };
+        match (module, verb) {
+            ("faces", "events") => self.event(name),
+            ("faces", "query") => self.dataset(interest, 5, at, |_, name| query(control, name)),
+            ("faces", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.faces()))),
+            ("fib", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.fib()))),
+            ("rib", "list") => self.dataset(interest, 4, at, |m, _| Ok(encode_all(&m.rib.list(at.now)))),
+            ("strategy-choice", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.strategies()))),
+            ("cs", "info") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&[control.cs()]))),
+            ("status", "general") => self.dataset(interest, 4, at, |m, _| {
+                Ok(ForwarderStatus { started: m.started, now: at.unix, ..control.status() }.encode())
+            }),
+            _ => {
+                let response = self.command(interest, (module, verb), from, at, control);
+                respond(name, &response)
+            }
+        }
+    }
+
+    fn command(
+        &mut self,
+        interest: &InterestView<'_>,
+        verb: (&str, &str),
+        from: Requester,
+        at: Moment,
+        control: &mut impl Control,
+    ) -> ControlResponse {
+        let command = SignedCommand::find(interest);
+        if let Err(denied) = self.authority.admit(from, command.as_ref(), at.unix) {
+            self.counters.refused += 1;
+            return refusal(denied);
+        }
+        let name = command.map_or(interest.name(), |c| c.name());
+        let parameters = match name.get(4) {
+            Some(component) if name.len() == 5 => ControlParameters::decode(component.value()),
+            _ => {
+                self.counters.failed += 1;
+                return ControlResponse::new(400, "a command has one component of parameters");
+            }
+        };
+        let response = match parameters {
+            Ok(parameters) => verbs::execute(verb, parameters, from.face_id, at.now, &mut self.rib, control),
+            Err(error) => ControlResponse::new(400, format!("the parameters are {error}")),
+        };
+        if response.is_ok() {
+            self.counters.done += 1;
+        } else {
+            self.counters.failed += 1;
+        }
+        response
+    }
+
+    /// A dataset whose name has `len` components: a new version when it is asked for by just this name, else a
+    /// segment of an older one.
+    fn dataset(
+        &mut self,
+        interest: &InterestView<'_>,
+        len: usize,
+        at: Moment,
+        make: impl FnOnce(&Management, NameView<'_>) -> Result<Vec<u8>, ControlResponse>,
+    ) -> Option<Vec<u8>> {
+        let name = interest.name();
+        if name.len() != len {
+            return self.publisher.segment(name);
+        }
+        // Data have longer names, so an Interest for just this one cannot be answered.
+        if !interest.can_be_prefix() || name.wire_len() > publish::MAX_NAME {
+            self.counters.malformed += 1;
+            return None;
+        }
+        match make(self, name) {
+            Ok(content) => {
+                self.counters.datasets += 1;
+                self.publisher.publish(name, content, at.unix).ok()
+            }
+            Err(response) => {
+                self.counters.malformed += 1;
+                let nack = DataBuilder::new(name).content_type(content_type::NACK).freshness_period(FRESHNESS);
+                nack.content(&response.encode()).sign(&DigestSha256).ok()
+            }
+        }
+    }
+
+    /// A notification that was posted already. For one to come, the Interest stays pending in the forwarder.
+    fn event(&self, name: NameView<'_>) -> Option<Vec<u8>> {
+        let number = name.get(4).filter(|_| name.len() == 5)?.as_sequence_num()?;
+        self.events.iter().find(|(n, _)| *n == number).map(|(_, data)| data.clone())
+    }
+
+    /// Takes note that something happened to a face, and returns a notification for those who wait for it, to be put
+    /// through the forwarder as Data from management. After [`FaceEventKind::Destroyed`] the face has no more routes.
+    pub fn face_event(
+        &mut self,
+        kind: FaceEventKind,
+        face: &FaceStatus,
+        control: &mut impl Control,
+    ) -> Option<Vec<u8>> {
+        if kind == FaceEventKind::Destroyed {
+            self.authority.face_gone(face.face_id);
+            apply(self.rib.remove_face(face.face_id), control);
+        }
+        let mut content = Vec::new();
+        FaceEvent::of(kind, face).write(&mut content);
+        let name: Name = ["localhost", "nfd", "faces", "events"]
+            .into_iter()
+            .map(Component::generic)
+            .chain([Component::sequence_num(self.next_event)])
+            .fold(Name::new(), Name::with);
+        let data =
+            DataBuilder::new(name.as_view()).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok()?;
+        self.events.push_back((self.next_event, data.clone()));
+        self.next_event += 1;
+        if self.events.len() > MAX_EVENTS {
+            self.events.pop_front();
+        }
+        Some(data)
+    }
+
+    /// When [`Self::handle_timeout`] is due; [`Time::NEVER`] when it is not.
+    #[must_use]
+    pub fn next_timeout(&self) -> Time {
+        self.rib.next_end()
+    }
+
+    /// Ends the routes whose time is over.
+    pub fn handle_timeout(&mut self, now: Time, control: &mut impl Control) {
+        apply(self.rib.expire(now), control);
+    }
+
+    /// Adds a route that the configuration names; the same as a command `rib/register` that was allowed.
+    ///
+    /// # Errors
+    /// The answer that the command would have got.
+    pub fn register(
+        &mut self,
+        parameters: ControlParameters,
+        now: Time,
+        control: &mut impl Control,
+    ) -> Result<(), ControlResponse> {
+        let response = verbs::execute(("rib", "register"), parameters, 0, now, &mut self.rib, control);
+        if response.is_ok() { Ok(()) } else { Err(response) }
+    }
+
+    /// Removes a route that [`Self::register`] added; nothing happens when there is none.
+    pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl Control) {
+        apply(self.rib.unregister(prefix, face_id, origin), control);
+    }
+}
+
+/// Tells the forwarder what follows from a change of the RIB. Failures to add cannot be answered to anybody here; the
+/// commands that can be are checked by [`verbs`].
+pub(super) fn apply(changes: Vec<FibChange>, control: &mut impl Control) -> Option<super::control::Failure> {
+    let mut failure = None;
+    for change in changes {
+        match change {
+            FibChange::Set { prefix, face_id, cost } => {
+                if let Err(error) = control.set_next_hop(prefix.as_view(), face_id, cost) {
+                    failure.get_or_insert(error);
+                }
+            }
+            FibChange::Remove { prefix, face_id } => control.remove_next_hop(prefix.as_view(), face_id),
+        }
+    }
+    failure
+}
+
+fn refusal(denied: Denied) -> ControlResponse {
+    ControlResponse::new(403, denied.to_string())
+}
+
+fn query(control: &impl Control, name: NameView<'_>) -> Result<Vec<u8>, ControlResponse> {
+    let filter = name.last().map(|c| FaceQuery::decode(c.value()));
+    let Some(Ok(filter)) = filter else { return Err(ControlResponse::new(400, "the filter is malformed")) };
+    let mut faces = control.faces();
+    faces.retain(|face| filter.matches(face));
+    Ok(encode_all(&faces))
+}
+
+/// The answer as Data; without its body, or not at all, when the name leaves no room for it. A refusal has an empty body:
+/// some clients do not show the text of an answer that has none.
+fn respond(name: NameView<'_>, response: &ControlResponse) -> Option<Vec<u8>> {
+    let data = |response: &ControlResponse| {
+        let content = response.encode();
+        let data = DataBuilder::new(name).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok();
+        data.filter(|data| data.len() <= MAX_PACKET_SIZE)
+    };
+    let body = response.body.clone().or_else(|| Some(Box::default()));
+    data(&ControlResponse { body, ..response.clone() })
+        .or_else(|| data(&ControlResponse { body: None, ..response.clone() }))
+}

@@ -1,0 +1,33 @@
+//! The NFD management protocol: how applications and people tell a forwarder what to do, and ask how it is.
+//!
+//! Nothing here does I/O or reads a clock.
+//!
+//! Source: the protocol's pages in the NFD wiki (<https://redmine.named-data.net/projects/nfd/wiki/Management>).
+//!
+//! - [`ControlParameters`], [`ControlResponse`]: what a command says and what the forwarder answers.
+//! - [`command`]: command Interests, built, signed and taken apart.
+//! - [`dataset`]: what the forwarder says of itself.
+//! - [`rib`]: routes, and the next hops that follow from them.
+//! - [`authority`]: who may give commands.
+//! - [`Management`]: the forwarder's end, over the trait [`Control`] that a forwarder implements.
+
+pub mod authority;
+pub mod codec;
+pub mod command;
+mod control;
+pub mod dataset;
+pub mod fetch;
+mod fields;
+mod manager;
+pub mod parameters;
+mod publish;
+pub mod rib;
+pub mod types;
+mod verbs;
+
+pub use authority::{Denied, Requester, TrustAnchor};
+pub use codec::{CodecError, CodecResult};
+pub use command::{CommandFormat, Freshness, LOCALHOP, LOCALHOST, SignedCommand, command_name, sign_command};
+pub use control::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure};
+pub use manager::{Config, Counters, MAX_PREFIX_COMPONENTS, Management, Moment};
+pub use parameters::{ControlParameters, ControlResponse, cs_flags, face_flags, route_flags};

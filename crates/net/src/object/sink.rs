@@ -1,0 +1,264 @@
+//! Where fetched segments go: to their place in a file, or in order into a stream.
+
+use super::ranges::Ranges;
+use super::resume::{Kept, ResumeError, Saver};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::Name;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Why a segment or file could not be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The system refused.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: io::Error,
+    },
+    /// The stream refused.
+    #[error("{0}")]
+    Stream(io::Error),
+    /// A file cannot be written in pieces of differing size.
+    #[error(
+        "segment {segment} has {found} bytes, others have {expected}: such an object can only be written in order; leave out -o"
+    )]
+    Uneven {
+        /// The segment.
+        segment: u64,
+        /// Its bytes.
+        found: usize,
+        /// The bytes of those before.
+        expected: u64,
+    },
+    /// What an earlier fetch left cannot be continued.
+    #[error("{0}")]
+    Resume(#[from] ResumeError),
+}
+
+/// Takes segments as they arrive, in any order, each once.
+pub trait Sink {
+    /// Stores a segment; `last` is the number of the object's last segment, once it is known.
+    ///
+    /// # Errors
+    /// [`SinkError`]; what was stored before stays.
+    fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError>;
+
+    /// Called now and then, to do what need not be done at once.
+    fn tick(&mut self, _now: Time) {}
+
+    /// Every segment was put: completes what is stored.
+    ///
+    /// # Errors
+    /// [`SinkError`]; nothing incomplete is then passed off as whole.
+    fn finish(self: Box<Self>) -> Result<(), SinkError>;
+
+    /// The fetch ended early: keeps what is stored for a later one, if that is possible.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn keep(self: Box<Self>) -> Result<(), SinkError>;
+}
+
+/// Counts and forgets.
+#[derive(Debug, Default)]
+pub struct NullSink;
+
+impl Sink for NullSink {
+    fn put(&mut self, _: u64, _: &[u8], _: Option<u64>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn keep(self: Box<Self>) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+/// Writes in order; holds what is early, which the fetcher's window bounds.
+#[derive(Debug)]
+pub struct StreamSink<W> {
+    out: W,
+    next: u64,
+    early: BTreeMap<u64, Vec<u8>>,
+}
+
+impl<W: Write> StreamSink<W> {
+    /// A sink that writes to `out`.
+    pub fn new(out: W) -> StreamSink<W> {
+        StreamSink { out, next: 0, early: BTreeMap::new() }
+    }
+}
+
+impl<W: Write> Sink for StreamSink<W> {
+    fn put(&mut self, segment: u64, content: &[u8], _last: Option<u64>) -> Result<(), SinkError> {
+        if segment != self.next {
+            self.early.insert(segment, content.to_vec());
+            return Ok(());
+        }
+        self.out.write_all(content).map_err(SinkError::Stream)?;
+        self.next += 1;
+        while let Some(content) = self.early.remove(&self.next) {
+            self.out.write_all(&content).map_err(SinkError::Stream)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), SinkError> {
+        self.out.flush().map_err(SinkError::Stream)
+    }
+
+    fn keep(self: Box<Self>) -> Result<(), SinkError> {
+        self.finish()
+    }
+}
+
+/// How often progress is kept for a later fetch that goes on.
+const KEEP_EVERY: Span = Span::from_millis(1000);
+
+/// Writes each segment to its place in `FILE.part`, which becomes `FILE` when it is whole.
+///
+/// `FILE.part.state` says what is there: it is written only after the content it speaks of is on the disk.
+#[derive(Debug)]
+pub struct FileSink {
+    target: PathBuf,
+    part: PathBuf,
+    file: File,
+    kept: Kept,
+    received: Ranges,
+    /// The last segment, if it came before any that tells its place.
+    held: Option<(u64, Vec<u8>)>,
+    saver: Saver,
+    saved: (Time, u64),
+}
+
+fn beside(target: &Path, ending: &str) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+impl FileSink {
+    /// Opens `FILE.part` for the object, and goes on with what an earlier fetch left there unless `restart`.
+    ///
+    /// # Errors
+    /// [`SinkError`] if it belongs to something else, is in use, or cannot be written.
+    pub fn open(target: &Path, object: &Name, trust: &str, restart: bool) -> Result<FileSink, SinkError> {
+        let (part, state) = (beside(target, ".part"), beside(target, ".part.state"));
+        let file_error = |problem| SinkError::File { path: part.clone(), problem };
+        let file =
+            File::options().read(true).write(true).create(true).truncate(false).open(&part).map_err(file_error)?;
+        file.try_lock().map_err(|_| ResumeError::InUse(part.clone()))?;
+        let fresh = Kept::new(object, trust);
+        let kept = match restart {
+            true => fresh,
+            false => Kept::read(&state, &fresh, file.metadata().map_err(file_error)?.len())?.unwrap_or(fresh),
+        };
+        let received = kept.ranges();
+        if received.count() == 0 {
+            file.set_len(0).map_err(file_error)?;
+            kept.write(&state).map_err(|problem| SinkError::File { path: state.clone(), problem })?;
+        }
+        let saver = Saver::new(file.try_clone().map_err(file_error)?, state);
+        let saved = (Time::ZERO, received.count());
+        Ok(FileSink { target: target.into(), part, file, kept, received, held: None, saver, saved })
+    }
+
+    /// The segments that are stored.
+    pub fn received(&self) -> &Ranges {
+        &self.received
+    }
+
+    /// Bytes of content that are stored.
+    pub fn stored_bytes(&self) -> u64 {
+        self.received.count() * self.kept.segment_size.unwrap_or(0)
+    }
+
+    /// The last segment, if an earlier fetch learnt it.
+    pub fn last_segment(&self) -> Option<u64> {
+        self.kept.last
+    }
+
+    fn error(&self, problem: io::Error) -> SinkError {
+        SinkError::File { path: self.part.clone(), problem }
+    }
+
+    fn place(&mut self, segment: u64, content: &[u8], size: u64) -> Result<(), SinkError> {
+        let offset = segment.checked_mul(size).ok_or_else(|| self.error(io::ErrorKind::FileTooLarge.into()))?;
+        self.file.write_all_at(content, offset).map_err(|problem| self.error(problem))?;
+        self.received.insert(segment);
+        Ok(())
+    }
+}
+
+impl Sink for FileSink {
+    fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError> {
+        self.kept.last = last.or(self.kept.last);
+        let last = self.kept.last == Some(segment);
+        let size = match self.kept.segment_size {
+            Some(size) => size,
+            None if last => {
+                self.held = Some((segment, content.to_vec()));
+                return Ok(());
+            }
+            None => *self.kept.segment_size.insert(content.len() as u64),
+        };
+        let len = content.len() as u64;
+        if (!last && len != size) || len > size {
+            return Err(SinkError::Uneven { segment, found: content.len(), expected: size });
+        }
+        self.place(segment, content, size)?;
+        if last {
+            self.kept.length = Some(segment * size + len);
+        }
+        match self.held.take() {
+            Some((segment, content)) => self.put(segment, &content, None),
+            None => Ok(()),
+        }
+    }
+
+    fn tick(&mut self, now: Time) {
+        let count = self.received.count();
+        if count != self.saved.1 && now.since(self.saved.0) >= KEEP_EVERY {
+            self.kept.set_ranges(&self.received);
+            self.saver.save(self.kept.clone());
+            self.saved = (now, count);
+        }
+    }
+
+    fn keep(mut self: Box<Self>) -> Result<(), SinkError> {
+        self.kept.set_ranges(&self.received);
+        let state = self.saver.finish();
+        self.file.sync_data().map_err(|problem| self.error(problem))?;
+        self.kept.write(&state).map_err(|problem| SinkError::File { path: state, problem })
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), SinkError> {
+        if let Some((segment, content)) = self.held.take() {
+            // No other segment told the size, so it is the only one.
+            self.place(segment, &content, 0)?;
+            self.kept.length = Some(content.len() as u64);
+        }
+        let state = self.saver.finish();
+        let complete = self.kept.last.is_some_and(|last| self.received.count() == last + 1);
+        let length = self.kept.length.filter(|_| complete).ok_or_else(|| ResumeError::Incomplete(self.part.clone()))?;
+        self.file.set_len(length).map_err(|problem| self.error(problem))?;
+        self.file.sync_all().map_err(|problem| self.error(problem))?;
+        let rename = fs::rename(&self.part, &self.target);
+        rename.map_err(|problem| SinkError::File { path: self.target.clone(), problem })?;
+        let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // The file is whole under its name; what follows only tidies up, and makes the new name last.
+        let _ = fs::remove_file(state);
+        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}

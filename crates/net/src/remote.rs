@@ -1,0 +1,204 @@
+//! A forwarder managed from outside: commands and datasets over a connection, one request after the other.
+//!
+//! For tools, which wait for each answer. Applications that fetch and serve objects have their own event loop.
+
+use crate::client::{ConnectError, Link, Waiter};
+use crate::clock::Clock;
+use crate::face_uri::{FaceUri, IpFamily};
+use crate::mgmt::dataset::{ForwarderStatus, Item, decode_all};
+use crate::mgmt::fetch::{DatasetFetch, FetchError};
+use crate::mgmt::{
+    CodecError, CommandFormat, ControlParameters, ControlResponse, Freshness, LOCALHOST, command_name, sign_command,
+};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::signature::{Signer, sha256};
+use ndnweir_wire::{Component, DataView, InterestView, LpHeader, Name, PacketView};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Why a forwarder could not be asked, or did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// There is no connection to be had.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// The system has no room for one more poll.
+    #[error("cannot wait for packets: {0}")]
+    Wait(io::Error),
+    /// The connection ended.
+    #[error("the connection to the forwarder was lost: {0}")]
+    Lost(#[from] io::Error),
+    /// Nothing came in time.
+    #[error("the forwarder did not answer {what} within {} s; it may not know the request", .patience.as_secs_f64())]
+    NoAnswer {
+        /// Module and verb.
+        what: String,
+        /// How long it was waited for.
+        patience: Duration,
+    },
+    /// A Nack came.
+    #[error("nobody manages the forwarder at the other end: it has no route for {0}")]
+    Nack(String),
+    /// The forwarder said no.
+    #[error("{} ({})", .0.text, .0.code)]
+    Refused(ControlResponse),
+    /// A dataset that could not be had.
+    #[error("{0}")]
+    Fetch(#[from] FetchError),
+    /// An answer that is none.
+    #[error("the forwarder's answer is {0}")]
+    Malformed(#[from] CodecError),
+    /// The command could not be signed.
+    #[error("{0}")]
+    Encode(#[from] ndnweir_wire::EncodeError),
+}
+
+/// A connection to a forwarder.
+pub struct Remote {
+    link: Link,
+    waiter: Waiter,
+    clock: Clock,
+    signer: Box<dyn Signer + Send>,
+    patience: Duration,
+    random: RandomState,
+    requests: u64,
+}
+
+impl Remote {
+    /// Connects to a forwarder; `signer` signs the commands, `patience` is how long each answer is waited for.
+    ///
+    /// # Errors
+    /// [`RemoteError::Connect`] and [`RemoteError::Wait`].
+    pub fn connect(uri: &FaceUri, signer: Box<dyn Signer + Send>, patience: Duration) -> Result<Remote, RemoteError> {
+        let (waiter, random) = (Waiter::new().map_err(RemoteError::Wait)?, RandomState::new());
+        let link = Link::connect(uri, &waiter, 0, random.hash_one(0))?;
+        Ok(Remote { link, waiter, clock: Clock::new(), signer, patience, random, requests: 0 })
+    }
+
+    /// Does a command.
+    ///
+    /// # Errors
+    /// [`RemoteError::Refused`] when the forwarder did not do it; the others when it was not understood.
+    pub fn command(
+        &mut self,
+        module: &str,
+        verb: &str,
+        parameters: &ControlParameters,
+    ) -> Result<ControlParameters, RemoteError> {
+        let name = command_name(nfd().as_view(), module, verb, parameters);
+        let freshness = Freshness { time: unix_time(), nonce: self.nonce() };
+        let format = CommandFormat::SignedInterest;
+        let interest = sign_command(name.as_view(), format, self.signer.as_ref(), freshness, self.patience)?;
+        let data = self.exchange(&interest, &format!("{module}/{verb}"))?;
+        let response = DataView::decode(&data).map_err(CodecError::from)?;
+        let response = ControlResponse::decode(response.content())?;
+        if !response.is_ok() {
+            return Err(RemoteError::Refused(response));
+        }
+        Ok(response.body.map(|body| *body).unwrap_or_default())
+    }
+
+    /// The bytes of a dataset.
+    fn dataset(&mut self, module: &str, verb: &str) -> Result<Vec<u8>, RemoteError> {
+        let name = nfd().with(Component::generic(module)).with(Component::generic(verb));
+        let mut fetch = DatasetFetch::new(name.as_view());
+        loop {
+            let [a, b, c, d, ..] = self.nonce();
+            let interest = fetch.interest([a, b, c, d], self.patience)?;
+            let data = self.exchange(&interest, &format!("{module}/{verb}"))?;
+            let data = DataView::decode(&data).map_err(CodecError::from)?;
+            if let Some(content) = fetch.take(&data)? {
+                return Ok(content);
+            }
+        }
+    }
+
+    /// The items of a dataset.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn list<T: Item>(&mut self, module: &str, verb: &str) -> Result<Vec<T>, RemoteError> {
+        Ok(decode_all(&self.dataset(module, verb)?)?)
+    }
+
+    /// The dataset `status/general`.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn status(&mut self) -> Result<ForwarderStatus, RemoteError> {
+        Ok(ForwarderStatus::decode(&self.dataset("status", "general")?)?)
+    }
+
+    /// Sends an Interest and waits for the Data that answers it. Whatever else arrives is let pass.
+    fn exchange(&mut self, interest: &[u8], what: &str) -> Result<Vec<u8>, RemoteError> {
+        let view = InterestView::decode_unchecked_digest(interest).map_err(CodecError::from)?;
+        self.link.send(&LpHeader::default(), interest);
+        let end = self.clock.now() + Span::from_nanos(u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX));
+        loop {
+            self.link.flush()?;
+            let now = self.clock.now();
+            if now >= end || self.waiter.stopped() {
+                return Err(RemoteError::NoAnswer { what: what.to_owned(), patience: self.patience });
+            }
+            self.waiter.wait(self.clock.until(end)).map_err(RemoteError::Wait)?;
+            if let Some(answer) = receive(&mut self.link, now, &view)? {
+                return answer.ok_or_else(|| RemoteError::Nack(what.to_owned()));
+            }
+        }
+    }
+
+    fn nonce(&mut self) -> [u8; 8] {
+        self.requests += 1;
+        let random = self.random.hash_one((self.requests, unix_time().as_nanos()));
+        let [a, b, c, d, e, f, g, h, ..] = sha256(&[&random.to_be_bytes()]);
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// The same place with an address for its host, as forwarders demand it of a face to be made.
+///
+/// # Errors
+/// When the host is unknown, or has no address of the family asked for.
+pub fn canonical(uri: &FaceUri) -> io::Result<FaceUri> {
+    let (family, host, port) = match uri {
+        FaceUri::Unix(_) => return Ok(uri.clone()),
+        FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) => (*family, host.as_str(), *port),
+    };
+    let fits = |address: &SocketAddr| match family {
+        IpFamily::Any => true,
+        IpFamily::V4 => address.is_ipv4(),
+        IpFamily::V6 => address.is_ipv6(),
+    };
+    let none = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address of this family"));
+    let address = (host, port).to_socket_addrs()?.find(fits).ok_or_else(none)?;
+    let family = if address.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 };
+    let host = address.ip().to_string();
+    Ok(match uri {
+        FaceUri::Udp(..) => FaceUri::Udp(family, host, port),
+        _ => FaceUri::Tcp(family, host, port),
+    })
+}
+
+/// The answer to an Interest among what has arrived, if it has: the Data, or none for a Nack.
+fn receive(link: &mut Link, now: Time, asked: &InterestView<'_>) -> io::Result<Option<Option<Vec<u8>>>> {
+    let mut answer = None;
+    link.receive(now, |header, packet| match PacketView::decode(packet) {
+        Ok(PacketView::Data(data)) if asked.matches(&data) => answer = Some(Some(packet.to_vec())),
+        Ok(PacketView::Interest(own)) if header.nack.is_some() && own.name() == asked.name() => {
+            answer.get_or_insert(None);
+        }
+        _ => {}
+    })?;
+    Ok(answer)
+}
+
+fn nfd() -> Name {
+    LOCALHOST.split('/').filter(|part| !part.is_empty()).map(Component::generic).fold(Name::new(), Name::with)
+}
+
+fn unix_time() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}

@@ -1,0 +1,113 @@
+//! A consumer: fetches an object from a given instant on, and records every segment.
+
+use super::producer::VERSION;
+use super::record::{Record, Recorder};
+use super::{RoleError, ready, scheme, stop_when_abandoned};
+use crate::client::{Session, Waiter};
+use crate::clock::Clock;
+use crate::object::sink::NullSink;
+use crate::object::trust::Trust;
+use crate::transfer::{Download, DownloadConfig, Opened, Watch};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_node::fetcher::Arrival;
+use ndnweir_node::{FetcherConfig, FetcherCounters};
+use ndnweir_wire::{Component, Name};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What to fetch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConsumerTask {
+    /// The forwarder's socket.
+    pub transport: PathBuf,
+    /// The object's name, without version.
+    pub object: String,
+    /// Whose consumer decides.
+    pub scheme: Value,
+    /// The first Interest, in nanoseconds since the origin.
+    pub start: u64,
+    /// The end, likewise.
+    pub stop: u64,
+    /// InterestLifetime.
+    pub lifetime: Span,
+    /// How often counters are recorded.
+    pub every: Span,
+    /// Where records go.
+    pub record: PathBuf,
+    /// Differs between processes.
+    pub seed: u64,
+    /// The consumer's number in the run.
+    pub number: u32,
+}
+
+struct Witness {
+    recorder: Recorder,
+    failed: Option<std::io::Error>,
+}
+
+impl Witness {
+    fn add(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.recorder.add(record).err();
+        }
+    }
+}
+
+impl Watch for Witness {
+    fn arrived(&mut self, now: Time, arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {
+        self.add(&Record::arrival(now, arrival));
+    }
+}
+
+/// How long a consumer waits for anything: for ever, as one in the simulator does.
+const PATIENCE: Span = Span::from_millis(1_000_000_000);
+
+pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
+    let clock = Clock::since(origin);
+    let mut waiter = Waiter::new().map_err(RoleError::new)?;
+    stop_when_abandoned(waiter.stop_handle());
+    let uri = crate::face_uri::FaceUri::Unix(task.transport.clone());
+    let session = Session::connect(uri, &waiter, 0, task.seed).map_err(RoleError::new)?;
+    let name: Name = task.object.parse().map_err(RoleError::new)?;
+    let fetcher = FetcherConfig {
+        seed: task.seed,
+        number: task.number,
+        lifetime: task.lifetime,
+        // What a simulated consumer does: no pacing and no losses found before their timeout.
+        ..FetcherConfig::default()
+    };
+    let config = DownloadConfig {
+        name: name.with(Component::version(VERSION)),
+        scheme: scheme(&task.scheme)?,
+        trust: Trust::Any,
+        patience: PATIENCE,
+        fetcher,
+    };
+    let opener = Box::new(|_: &Name| Ok(Opened::empty(Box::new(NullSink))));
+    let mut download = Download::new(session, config, opener);
+    let mut witness = Witness { recorder: Recorder::create(&task.record).map_err(RoleError::new)?, failed: None };
+    ready(None)?;
+    let (start, stop) = (Time::from_nanos(task.start), Time::from_nanos(task.stop));
+    while clock.now() < start && !waiter.stopped() {
+        waiter.wait(clock.until(start)).map_err(RoleError::new)?;
+    }
+    let mut next = start;
+    let mut complete = false;
+    while clock.now() < stop && !waiter.stopped() && witness.failed.is_none() {
+        if !complete && download.turn(&clock, &waiter, &mut witness).map_err(RoleError::new)? {
+            complete = true;
+            witness.add(&Record::Completed { at: clock.now().nanos() });
+        }
+        let now = clock.now();
+        if next <= now {
+            witness.add(&Record::consumer(now, &download.finished().counters));
+            next += task.every;
+        }
+        let due = if complete { stop } else { download.poll_timeout().min(stop) };
+        waiter.wait(clock.until(due.min(next))).map_err(RoleError::new)?;
+    }
+    witness.add(&Record::consumer(clock.now(), &download.finished().counters));
+    witness.failed.map_or(Ok(()), |error| Err(RoleError::new(error)))?;
+    witness.recorder.flush().map_err(RoleError::new)
+}

@@ -1,0 +1,151 @@
+//! A forwarder: the daemon, with its faces' counters recorded.
+
+use super::record::{Record, Recorder};
+use super::{RoleError, ready, scheme, when_abandoned};
+use crate::clock::Clock;
+use crate::face_uri::{FaceUri, IpFamily};
+use crate::forwarder::{Config, Daemon, FaceSpec, RouteSpec, Wish};
+use ndnweir_core::queue::Limit;
+use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_wire::Name;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// What to forward.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ForwarderTask {
+    /// The socket for applications.
+    pub socket: PathBuf,
+    /// Where UDP is received; with port 0 at any free one.
+    pub udp: SocketAddr,
+    /// The scheme.
+    pub scheme: Value,
+    /// The content store's size in packets.
+    pub cache: usize,
+    /// Pending Interests at most.
+    pub pit: usize,
+    /// Faces to neighbours.
+    pub faces: Vec<FaceTask>,
+    /// Routes over them.
+    pub routes: Vec<RouteTask>,
+    /// How often counters are recorded.
+    pub every: Span,
+    /// Where records go.
+    pub record: PathBuf,
+}
+
+/// A face to a neighbour.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FaceTask {
+    /// The near end of the link.
+    pub remote: SocketAddr,
+    /// The rate at which the node sends; none where the link below has the queue.
+    pub rate: Option<Rate>,
+    /// The neighbour's.
+    pub return_rate: Option<Rate>,
+    /// Packets that may wait, or bytes.
+    pub queue_packets: Option<u32>,
+    /// Bytes that may wait, if they are counted.
+    pub queue_bytes: Option<Bytes>,
+}
+
+/// A next hop.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RouteTask {
+    /// The prefix.
+    pub prefix: String,
+    /// The face's place in the task.
+    pub face: usize,
+    /// Its cost.
+    pub cost: u32,
+}
+
+/// A datagram on loopback may be this long: links in a scenario carry packets whole.
+const MTU: usize = 9000;
+
+fn uri(remote: SocketAddr) -> FaceUri {
+    FaceUri::Udp(IpFamily::V4, remote.ip().to_string(), remote.port())
+}
+
+fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
+    let mut config = Config {
+        scheme: scheme(&task.scheme)?,
+        unix: Some(task.socket.clone()),
+        udp: vec![task.udp],
+        cache: task.cache,
+        pit: task.pit,
+        ..Config::default()
+    };
+    for face in &task.faces {
+        let queue = match (face.queue_packets, face.queue_bytes) {
+            (Some(packets), _) => Limit::Packets(packets),
+            (None, Some(bytes)) => Limit::Bytes(bytes),
+            (None, None) => Limit::Bytes(Bytes::new(1 << 20)),
+        };
+        let (rate, return_rate) = (face.rate, face.return_rate);
+        config.faces.push(FaceSpec { rate, return_rate, queue, mtu: MTU, ..FaceSpec::new(uri(face.remote)) });
+    }
+    for route in &task.routes {
+        let Some(face) = task.faces.get(route.face) else { continue };
+        let prefix = route.prefix.parse().map_err(RoleError::new)?;
+        config.routes.push(RouteSpec { prefix, to: uri(face.remote), cost: route.cost });
+    }
+    Ok(config)
+}
+
+pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
+    let mut recorder = Recorder::create(&task.record).map_err(RoleError::new)?;
+    let mut daemon = Daemon::new(config(task)?).map_err(RoleError::new)?;
+    let clock = Clock::since(origin);
+    daemon.set_clock(clock);
+    let loopback = |address: &SocketAddr| address.ip() == Ipv4Addr::LOCALHOST;
+    let udp = daemon.udp_addresses().find(loopback);
+    when_abandoned(|| {
+        // The daemon ends as it does for the signal; should that fail, the process has nobody to work for anyway.
+        if signal_hook::low_level::raise(signal_hook::consts::SIGTERM).is_err() {
+            std::process::exit(1);
+        }
+    });
+    ready(udp)?;
+    let names: Vec<Name> = prefixes(task).iter().filter_map(|prefix| prefix.parse().ok()).collect();
+    let mut next = clock.now();
+    loop {
+        let wish = daemon.run_until(next).map_err(RoleError::new)?;
+        let now = clock.now();
+        if next <= now || wish == Some(Wish::Stop) {
+            for (place, face) in task.faces.iter().enumerate() {
+                if let Some(counters) = daemon.egress_counters(&uri(face.remote)) {
+                    recorder.add(&Record::face(now, place, &counters)).map_err(RoleError::new)?;
+                }
+            }
+            for (place, prefix) in names.iter().enumerate() {
+                for (to, share) in daemon.shares(prefix.as_view()) {
+                    let Some(face) = task.faces.iter().position(|face| uri(face.remote) == to) else { continue };
+                    let record = Record::Share { at: now.nanos(), prefix: place, face, share };
+                    recorder.add(&record).map_err(RoleError::new)?;
+                }
+            }
+            // Each time, as the process may be killed.
+            recorder.flush().map_err(RoleError::new)?;
+            while next <= now {
+                next += task.every;
+            }
+        }
+        if wish == Some(Wish::Stop) {
+            return Ok(());
+        }
+    }
+}
+
+/// The prefixes that routes lead to, in order of first appearance.
+pub fn prefixes(task: &ForwarderTask) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for route in &task.routes {
+        if !found.contains(&route.prefix) {
+            found.push(route.prefix.clone());
+        }
+    }
+    found
+}

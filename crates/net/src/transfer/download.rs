@@ -1,0 +1,344 @@
+//! The consumer: finds an object's version, fetches its segments, stores them.
+
+use crate::client::{ConnectError, Session, SessionEvent, Waiter};
+use crate::clock::Clock;
+use crate::face_uri::FaceUri;
+use crate::object::discovery::{Discovery, DiscoveryError, Found};
+use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
+use crate::object::ranges::Ranges;
+use crate::object::sink::{Sink, SinkError};
+use crate::object::trust::Trust;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Span, Time};
+use ndnweir_node::fetcher::Arrival;
+use ndnweir_node::{FetcherConfig, FetcherCounters};
+use ndnweir_wire::{LpHeader, Name, PacketView};
+
+/// Why a download failed.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is what its cause says")]
+pub enum DownloadError {
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    #[error("{0}")]
+    Discovery(#[from] DiscoveryError),
+    #[error("{0}")]
+    Fetch(#[from] FetchError),
+    #[error("{0}")]
+    Sink(#[from] SinkError),
+    #[error("scheme {0}")]
+    Scheme(String),
+    #[error("the connection to {0} was lost and did not come back within {1}")]
+    Lost(FaceUri, Span),
+    #[error("waiting failed: {0}")]
+    Wait(#[from] std::io::Error),
+}
+
+impl DownloadError {
+    /// What went wrong with storing, if that was it.
+    pub fn sink(&self) -> Option<&SinkError> {
+        match self {
+            DownloadError::Sink(error) | DownloadError::Fetch(FetchError::Sink(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What to download, and how.
+#[derive(Clone, Debug)]
+pub struct DownloadConfig {
+    /// The object, with or without version.
+    pub name: Name,
+    /// Whose consumer decides on the window.
+    pub scheme: Scheme,
+    /// Whose signatures are accepted.
+    pub trust: Trust,
+    /// How long nothing may arrive, or the connection be away, before giving up.
+    pub patience: Span,
+    /// How the fetcher works; its total is not used.
+    pub fetcher: FetcherConfig,
+}
+
+/// Told what happens.
+pub trait Watch {
+    /// The object is known; so many bytes of it an earlier fetch has stored.
+    fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
+    /// A segment arrived.
+    fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
+    /// The connection was lost or made again.
+    fn connection(&mut self, _event: &SessionEvent) {}
+}
+
+/// Where an object goes, and what of it is there.
+pub struct Opened {
+    /// Takes the segments.
+    pub sink: Box<dyn Sink>,
+    /// Segments that it has.
+    pub had: Ranges,
+    /// Bytes of these.
+    pub stored: u64,
+    /// The last segment, if known.
+    pub last: Option<u64>,
+}
+
+impl Opened {
+    /// A sink that has nothing.
+    pub fn empty(sink: Box<dyn Sink>) -> Opened {
+        Opened { sink, had: Ranges::new(), stored: 0, last: None }
+    }
+}
+
+/// Opens the sink once the object's versioned name is known.
+pub type Opener = Box<dyn FnOnce(&Name) -> Result<Opened, SinkError>>;
+
+/// A download that is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Finished {
+    /// Totals of the fetch.
+    pub counters: FetcherCounters,
+    /// When the first Interest for a segment was sent.
+    pub started: Time,
+    /// When the last segment arrived.
+    pub ended: Time,
+}
+
+enum Stage {
+    Searching(Box<Discovery>, Opener),
+    Fetching(Box<SegmentFetch>, Box<dyn Sink>),
+    Over,
+}
+
+/// One object on its way over one connection.
+pub struct Download {
+    session: Session,
+    config: DownloadConfig,
+    stage: Stage,
+    nonces: Rng,
+    finished: Finished,
+    lost: Option<Time>,
+}
+
+impl Download {
+    /// A download over `session`.
+    pub fn new(session: Session, config: DownloadConfig, opener: Opener) -> Download {
+        let discovery = Discovery::new(config.name.clone(), config.trust.clone(), config.patience);
+        let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
+        let stage = Stage::Searching(Box::new(discovery), opener);
+        Download { session, config, stage, nonces, finished: Finished::default(), lost: None }
+    }
+
+    /// Does what is to do now; true once the object is complete and stored.
+    ///
+    /// # Errors
+    /// [`DownloadError`]; the download is then over, and [`Download::keep`] may save what there is.
+    pub fn turn(&mut self, clock: &Clock, waiter: &Waiter, watch: &mut dyn Watch) -> Result<bool, DownloadError> {
+        let now = clock.now();
+        self.follow_connection(now, waiter, watch)?;
+        if let (Stage::Searching(..), Some(found)) = (&self.stage, Discovery::already_found(self.config.name.as_view()))
+        {
+            self.begin(now, found, watch)?;
+        }
+        self.receive(clock, watch)?;
+        let now = clock.now();
+        self.transmit(now)?;
+        self.session.flush(now);
+        let Stage::Fetching(fetch, sink) = &mut self.stage else { return Ok(matches!(self.stage, Stage::Over)) };
+        sink.tick(now);
+        self.finished.counters = fetch.counters();
+        if !fetch.is_complete() {
+            return Ok(false);
+        }
+        self.finished.ended = now;
+        if let Stage::Fetching(_, sink) = std::mem::replace(&mut self.stage, Stage::Over) {
+            sink.finish()?;
+        }
+        Ok(true)
+    }
+
+    fn follow_connection(&mut self, now: Time, waiter: &Waiter, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+        if let Some(event) = self.session.poll(now, waiter) {
+            watch.connection(&event);
+            let connected = matches!(event, SessionEvent::Reconnected);
+            match &mut self.stage {
+                Stage::Searching(discovery, _) => discovery.restart(),
+                Stage::Fetching(fetch, _) if connected => fetch.resume(now),
+                Stage::Fetching(fetch, _) => fetch.pause(now),
+                Stage::Over => {}
+            }
+            self.lost = (!connected).then_some(now);
+        }
+        match self.lost {
+            Some(lost) if now.since(lost) >= self.config.patience => {
+                Err(DownloadError::Lost(self.session.uri().clone(), self.config.patience))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn receive(&mut self, clock: &Clock, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+        let mut result = Ok(None);
+        let stage = &mut self.stage;
+        self.session.receive(clock.now(), |header, packet| {
+            if matches!(result, Ok(None)) {
+                result = take(stage, clock.now(), header, packet, watch);
+            }
+        });
+        match result? {
+            Some(found) => self.begin(clock.now(), found, watch),
+            None => Ok(()),
+        }
+    }
+
+    /// The object is known: opens the sink and starts to fetch.
+    fn begin(&mut self, now: Time, found: Found, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+        let Stage::Searching(_, opener) = std::mem::replace(&mut self.stage, Stage::Over) else { return Ok(()) };
+        (self.finished.started, self.finished.ended) = (now, now);
+        let object = match found {
+            Found::Object(object) => object,
+            Found::Whole(content) => {
+                let name = self.config.name.clone();
+                let mut sink = opener(&name)?.sink;
+                watch.found(now, &name, 0);
+                self.finished.counters.segments = 1;
+                self.finished.counters.payload_bits = content.len() as u64 * 8;
+                sink.put(0, &content, Some(0))?;
+                return Ok(sink.finish()?);
+            }
+        };
+        let opened = opener(&object)?;
+        watch.found(now, &object, opened.stored);
+        let mut layout = self.config.scheme.layout();
+        let consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
+        let config = SegmentFetchConfig {
+            object,
+            had: opened.had,
+            last: opened.last,
+            trust: self.config.trust.clone(),
+            patience: self.config.patience,
+            fetcher: self.config.fetcher.clone(),
+        };
+        let fetch = SegmentFetch::new(now, config, consumer, layout);
+        self.stage = Stage::Fetching(Box::new(fetch), opened.sink);
+        Ok(())
+    }
+
+    fn transmit(&mut self, now: Time) -> Result<(), DownloadError> {
+        if !self.session.is_connected() {
+            return Ok(());
+        }
+        if let Stage::Fetching(fetch, _) = &mut self.stage
+            && fetch.poll_timeout() <= now
+        {
+            fetch.handle_timeout(now)?;
+        }
+        while !self.session.is_congested() {
+            let next = match &mut self.stage {
+                Stage::Searching(discovery, _) => {
+                    discovery.poll_transmit(now, self.nonces.bits())?.map(|bytes| (LpHeader::default(), bytes))
+                }
+                Stage::Fetching(fetch, _) => fetch.poll_transmit(now),
+                Stage::Over => None,
+            };
+            let Some((header, interest)) = next else { break };
+            self.session.send(&header, &interest);
+        }
+        Ok(())
+    }
+
+    /// When [`Download::turn`] wants to be called, if nothing arrives before.
+    pub fn poll_timeout(&self) -> Time {
+        if let Some(lost) = self.lost {
+            return self.session.poll_timeout().min(lost + self.config.patience);
+        }
+        let stage = match &self.stage {
+            Stage::Searching(discovery, _) => discovery.poll_timeout(),
+            Stage::Fetching(fetch, _) => fetch.poll_timeout(),
+            Stage::Over => Time::NEVER,
+        };
+        stage.min(self.session.poll_timeout())
+    }
+
+    /// Ends the download early; keeps what there is, if the sink can.
+    ///
+    /// # Errors
+    /// [`SinkError`] if the disk refuses.
+    pub fn keep(&mut self) -> Result<(), SinkError> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Fetching(_, sink) => sink.keep(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Totals and times so far.
+    pub fn finished(&self) -> &Finished {
+        &self.finished
+    }
+}
+
+/// Hands a packet to whichever stage waits for it; the result is an object that was found.
+fn take(
+    stage: &mut Stage,
+    now: Time,
+    header: &LpHeader,
+    packet: &[u8],
+    watch: &mut dyn Watch,
+) -> Result<Option<Found>, DownloadError> {
+    match (PacketView::decode(packet), stage) {
+        (Ok(PacketView::Data(data)), Stage::Searching(discovery, _)) => Ok(discovery.handle_data(&data)?),
+        (Ok(PacketView::Data(data)), Stage::Fetching(fetch, sink)) => {
+            if let Some(arrival) = fetch.handle_data(now, header, &data, &mut **sink)? {
+                watch.arrived(now, &arrival, fetch.last_segment(), &fetch.counters());
+            }
+            Ok(None)
+        }
+        (Ok(PacketView::Interest(interest)), Stage::Searching(discovery, _)) if header.nack.is_some() => {
+            discovery.handle_nack(&interest);
+            Ok(None)
+        }
+        (Ok(PacketView::Interest(interest)), Stage::Fetching(fetch, _)) if header.nack.is_some() => {
+            fetch.handle_nack(now, header, &interest);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// How often is looked whether the user wants to stop, and progress is kept, when nothing else happens.
+const LOOK: Span = Span::from_millis(200);
+
+/// Runs one download to its end; none if the user stopped it.
+///
+/// # Errors
+/// [`DownloadError`]. What was fetched is kept for a later download, if the sink can.
+pub fn run(
+    download: &mut Download,
+    clock: &Clock,
+    waiter: &mut Waiter,
+    watch: &mut dyn Watch,
+) -> Result<Option<Finished>, DownloadError> {
+    let result = turns(download, clock, waiter, watch);
+    match &result {
+        Ok(Some(_)) => {}
+        Ok(None) => download.keep()?,
+        // The first error says more than one that follows from it.
+        Err(_) => drop(download.keep()),
+    }
+    result
+}
+
+fn turns(
+    download: &mut Download,
+    clock: &Clock,
+    waiter: &mut Waiter,
+    watch: &mut dyn Watch,
+) -> Result<Option<Finished>, DownloadError> {
+    while !waiter.stopped() {
+        if download.turn(clock, waiter, watch)? {
+            return Ok(Some(*download.finished()));
+        }
+        let until = download.poll_timeout().min(clock.now() + LOOK);
+        waiter.wait(clock.until(until))?;
+    }
+    Ok(None)
+}

@@ -1,0 +1,9 @@
+//! The producer and the consumer as programs: one thread around a [`Waiter`](crate::client::Waiter) each.
+
+pub mod download;
+pub mod load;
+pub mod publish;
+
+pub use download::{Download, DownloadConfig, DownloadError, Finished, Opened, Watch, run};
+pub use load::{Ended, load};
+pub use publish::{PublishError, PublishEvent, Quit, publish};

@@ -1,0 +1,185 @@
+//! The producer: registers the object's prefix and answers Interests until told to stop.
+
+use crate::client::{Registration, RegistrationError, Session, SessionEvent, Waiter};
+use crate::clock::Clock;
+use crate::object::naming;
+use crate::object::publisher::{Answer, Publisher, PublisherError};
+use crate::object::ranges::Ranges;
+use crate::object::source::Source;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::{LpHeader, NackReason, Name, PacketView};
+
+/// Why publishing ended.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is what its cause says")]
+pub enum PublishError {
+    #[error("{0}")]
+    Registration(#[from] RegistrationError),
+    #[error("{0}")]
+    Publisher(#[from] PublisherError),
+    #[error("waiting failed: {0}")]
+    Wait(#[from] std::io::Error),
+}
+
+/// When to end without being told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quit {
+    /// Once every segment was asked for, and nothing more for a second.
+    pub once: bool,
+    /// Once no Interest came for so long.
+    pub idle: Option<Span>,
+}
+
+/// What a watcher of [`publish`] is told.
+#[derive(Debug)]
+pub enum PublishEvent {
+    /// The forwarder sends Interests here.
+    Registered,
+    /// The forwarder does not answer; trying goes on.
+    Unanswered,
+    /// The connection was lost or made again.
+    Connection(SessionEvent),
+    /// So many Interests were answered so far, for so many different segments.
+    Progress {
+        /// Interests answered.
+        answered: u64,
+        /// Different segments among them.
+        segments: u64,
+    },
+}
+
+/// After the last segment was asked for, so long another consumer may still ask.
+const GRACE: Span = Span::from_millis(1000);
+/// How often is looked whether to stop, and progress is told.
+const LOOK: Span = Span::from_millis(200);
+
+/// Publishes until stopped or [`Quit`] says so; `prefix` is what is registered.
+///
+/// # Errors
+/// [`PublishError`] if the forwarder refuses the prefix, does not answer at all, or the source fails.
+pub fn publish<S: Source>(
+    publisher: &mut Publisher<S>,
+    prefix: &Name,
+    session: &mut Session,
+    waiter: &mut Waiter,
+    quit: Quit,
+    watch: &mut dyn FnMut(PublishEvent),
+) -> Result<(), PublishError> {
+    let clock = Clock::new();
+    let mut served = Served { publisher, asked: Ranges::new(), answered: 0, latest: clock.now(), failure: None };
+    let mut registration = Registration::new(prefix.clone());
+    let mut nonces = Rng::derive(clock_seed(), &[]);
+    let (mut ever, mut told) = (false, Time::ZERO);
+    while !waiter.stopped() && !served.is_done(quit, clock.now()) {
+        let now = clock.now();
+        if let Some(event) = session.poll(now, waiter) {
+            if matches!(event, SessionEvent::Reconnected) {
+                registration.renew();
+            }
+            watch(PublishEvent::Connection(event));
+        }
+        if session.is_connected() {
+            let nonce = u64::from(nonces.bits()) << 32 | u64::from(nonces.bits());
+            match registration.poll_transmit(now, nonce) {
+                Ok(Some(command)) => session.send(&LpHeader::default(), &command),
+                Ok(None) => {}
+                Err(error) if !ever => return Err(error.into()),
+                Err(_) => watch(PublishEvent::Unanswered),
+            }
+        }
+        let registered = serve(session, &mut served, &mut registration, now);
+        if let Some(result) = registered {
+            result?;
+            if !ever || registration.is_registered() {
+                watch(PublishEvent::Registered);
+            }
+            ever = true;
+        }
+        if let Some(failure) = served.failure.take() {
+            session.flush(now);
+            return Err(failure.into());
+        }
+        session.flush(now);
+        // Interests stay with the forwarder while it does not take the answers.
+        session.set_reading(!session.is_congested());
+        session.flush(now);
+        if now.since(told) >= LOOK {
+            told = now;
+            watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
+        }
+        let due =
+            session.poll_timeout().min(if session.is_connected() { registration.poll_timeout() } else { Time::NEVER });
+        waiter.wait(clock.until(due.min(now + LOOK)))?;
+    }
+    session.flush(clock.now());
+    watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
+    Ok(())
+}
+
+/// Nonces differ from one run to the next.
+fn clock_seed() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+}
+
+struct Served<'p, S> {
+    publisher: &'p mut Publisher<S>,
+    asked: Ranges,
+    answered: u64,
+    latest: Time,
+    failure: Option<PublisherError>,
+}
+
+impl<S: Source> Served<'_, S> {
+    fn is_done(&self, quit: Quit, now: Time) -> bool {
+        let quiet = now.since(self.latest);
+        let all = self.asked.count() == self.publisher.last_segment() + 1;
+        (quit.once && all && quiet >= GRACE) || quit.idle.is_some_and(|idle| quiet >= idle)
+    }
+}
+
+/// Answers what has arrived; the result is the forwarder's answer to the registration, if it came.
+fn serve<S: Source>(
+    session: &mut Session,
+    served: &mut Served<'_, S>,
+    registration: &mut Registration,
+    now: Time,
+) -> Option<Result<(), RegistrationError>> {
+    if session.is_congested() {
+        return None;
+    }
+    let mut registered = None;
+    let mut answers: Vec<(LpHeader, Vec<u8>)> = Vec::new();
+    session.receive(now, |header, packet| match PacketView::decode(packet) {
+        Ok(PacketView::Data(data)) => registered = registration.handle_data(now, &data).or(registered.take()),
+        Ok(PacketView::Interest(interest)) if header.nack.is_some() => drop(registration.handle_nack(now, &interest)),
+        Ok(PacketView::Interest(interest)) if served.failure.is_none() => {
+            // What the forwarder attached comes back with the answer.
+            let mut reply = LpHeader { pit_token: header.pit_token, ..LpHeader::default() };
+            match served.publisher.answer(&interest) {
+                Ok(Answer::Data(data)) => answers.push((reply, data.to_vec())),
+                Ok(Answer::Beyond) => {
+                    reply.nack = Some(NackReason::NoRoute);
+                    answers.push((reply, packet.to_vec()));
+                    return;
+                }
+                Ok(Answer::Nothing) => return,
+                Err(error) => {
+                    served.failure = Some(error);
+                    return;
+                }
+            }
+            served.answered += 1;
+            served.latest = now;
+            if let Some(segment) = naming::segment_of(served.publisher.name().as_view(), interest.name()) {
+                served.asked.insert(segment);
+            }
+        }
+        _ => {}
+    });
+    for (header, packet) in answers {
+        session.send(&header, &packet);
+    }
+    registered
+}

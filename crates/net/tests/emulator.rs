@@ -1,0 +1,107 @@
+//! The link emulator with real sockets. What depends on the machine's speed is asserted with wide margins only.
+
+use ndnweir_core::queue::Limit;
+use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_net::emulator::{Change, Direction, Emulator, End, Event, Link, Running};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::time::{Duration, Instant};
+
+fn process() -> UdpSocket {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    socket
+}
+
+fn joined(a: &UdpSocket, b: &UdpSocket, direction: Direction, events: &[Event]) -> Running {
+    let (a, b) = (a.local_addr().ok(), b.local_addr().ok());
+    let link = Link { a, b, forth: direction, back: direction };
+    Emulator::bind(Ipv4Addr::LOCALHOST, &[link], events, 1).unwrap().start().unwrap()
+}
+
+fn receive(socket: &UdpSocket) -> Option<Vec<u8>> {
+    let mut buffer = [0; 2000];
+    socket.recv(&mut buffer).ok().map(|len| buffer[..len].to_vec())
+}
+
+#[test]
+fn datagrams_cross_both_ways_in_order_and_after_the_delay() {
+    let (a, b) = (process(), process());
+    let direction = Direction { delay: Span::from_millis(20), ..Direction::default() };
+    let running = joined(&a, &b, direction, &[]);
+    for (from, to, end) in [(&a, &b, End::A), (&b, &a, End::B)] {
+        let sent = Instant::now();
+        for byte in 0..50 {
+            from.send_to(&[byte; 700], running.address(0, end)).unwrap();
+        }
+        for byte in 0..50 {
+            assert_eq!(receive(to).unwrap(), vec![byte; 700]);
+        }
+        assert!(sent.elapsed() >= Duration::from_millis(20));
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
+    let (a, b) = (process(), process());
+    // 1 Mbit/s: 1000 bytes take 8 ms; 10 of them wait and one is on the wire.
+    let direction = Direction { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(10), ..Direction::default() };
+    let running = joined(&a, &b, direction, &[]);
+    let sent = Instant::now();
+    for byte in 0..30 {
+        a.send_to(&[byte; 1000], running.address(0, End::A)).unwrap();
+    }
+    let mut got = 0;
+    while receive(&b).is_some() {
+        got += 1;
+        if got == 11 {
+            assert!(sent.elapsed() >= Duration::from_millis(85), "{:?}", sent.elapsed());
+        }
+    }
+    assert!((11..=14).contains(&got), "{got}: more only if sending took long");
+    let counters = running.counters(0, End::A);
+    assert_eq!(counters.queue.data_packets + counters.queue.drops.iter().sum::<u64>(), 30);
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_link_goes_down_and_up_when_it_is_told_to() {
+    let (a, b) = (process(), process());
+    let at = |ms, change| Event { at: Span::from_millis(ms), link: 0, change };
+    let events = [at(400, Change::Up), at(0, Change::Down)];
+    let running = joined(&a, &b, Direction::default(), &events);
+    std::thread::sleep(Duration::from_millis(100));
+    a.send_to(b"lost", running.address(0, End::A)).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    a.send_to(b"kept", running.address(0, End::A)).unwrap();
+    assert_eq!(receive(&b).unwrap(), b"kept");
+}
+
+#[test]
+fn a_stranger_does_not_get_onto_a_link_and_an_unknown_process_is_learned() {
+    let (a, b, stranger) = (process(), process(), process());
+    let link = Link { a: None, b: b.local_addr().ok(), forth: Direction::default(), back: Direction::default() };
+    let running = Emulator::bind(Ipv4Addr::LOCALHOST, &[link], &[], 1).unwrap().start().unwrap();
+    a.send_to(b"first", running.address(0, End::A)).unwrap();
+    assert_eq!(receive(&b).unwrap(), b"first");
+    stranger.send_to(b"stranger", running.address(0, End::A)).unwrap();
+    b.send_to(b"back", running.address(0, End::B)).unwrap();
+    assert_eq!(receive(&a).unwrap(), b"back");
+    assert_eq!(receive(&b), None);
+}
+
+#[test]
+fn framing_counts_on_the_link_and_an_event_without_a_link_is_refused() {
+    let direction = Direction { framing: Bytes::new(28), ..Direction::default() };
+    let (a, b) = (process(), process());
+    let running = joined(&a, &b, direction, &[]);
+    a.send_to(&[1; 100], running.address(0, End::A)).unwrap();
+    receive(&b).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while running.counters(0, End::A).queue.data_bits != 128 * 8 {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let event = Event { at: Span::ZERO, link: 3, change: Change::Down };
+    assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &[], &[event], 1).is_err());
+}

@@ -1,0 +1,142 @@
+//! From packets to frames.
+
+use super::Forwarder;
+use crate::config::Transmit;
+use crate::header;
+use crate::uses::NO_PAYLOAD;
+use ndnweir_core::ctx::{Ctx, Trace};
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::queue::{EnqueueEvent, Limit, Marker, QueueView, Verdict};
+use ndnweir_core::units::{Bytes, Time};
+use ndnweir_wire::InterestView;
+
+/// Frames of one packet, in the order they leave.
+#[derive(Debug, Default)]
+pub struct Frames {
+    /// The frames, one after the other.
+    pub bytes: Vec<u8>,
+    /// Where each ends.
+    pub ends: Vec<usize>,
+}
+
+impl Frames {
+    /// Forgets them, keeping the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// The frames.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+}
+
+impl Forwarder {
+    /// Appends the frames of the next packet that leaves to `frames` and says by which face; call until none after
+    /// every call that takes the time.
+    pub fn poll_transmit(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
+        loop {
+            let Transmit { face, mut packet, .. } = self.node.poll_transmit()?;
+            if packet.tag == NO_PAYLOAD && !self.rebuild(&mut packet) {
+                self.counters.unsendable += 1;
+                continue;
+            }
+            let sent = self.emit(now, face, packet, frames);
+            self.release(packet.tag);
+            if sent {
+                return Some(face);
+            }
+        }
+    }
+
+    /// Gives an Interest that the node has made itself its bytes; false if it can have none. Should its name have gone
+    /// out of use while it waited, and its number to another name, then it asks for that one, and nobody for the Data.
+    fn rebuild(&mut self, packet: &mut Packet) -> bool {
+        let Some(interest) = self.names.interest(packet) else { return false };
+        let Ok(view) = InterestView::decode(&interest) else { return false };
+        self.names.keep(packet.name.flow);
+        packet.tag = self.payloads.insert_interest(&view, packet.name.flow, FaceId::NONE);
+        true
+    }
+
+    fn emit(&mut self, now: Time, id: FaceId, packet: Packet, frames: &mut Frames) -> bool {
+        let Some(payload) = self.payloads.get_mut(packet.tag) else {
+            debug_assert!(false, "a packet leaves whose bytes are gone");
+            return false;
+        };
+        let incoming = self.faces.get(payload.incoming.index()).map(|face| face.number);
+        let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return false };
+        if packet.kind != Kind::Data {
+            patch(&mut payload.wire, payload.nonce_at, &packet.nonce.to_be_bytes());
+        }
+        if packet.kind == Kind::Interest {
+            patch(&mut payload.wire, payload.hop_limit_at, &[packet.hop_limit]);
+        }
+        let mut header = header::write(&packet, &self.layout);
+        if let Some(marker) = &mut face.marker {
+            let queue = QueueView {
+                packets: 0,
+                bytes: face.kernel_queue,
+                limit: Limit::Bytes(Bytes::new(u64::MAX)),
+                rate: None,
+            };
+            let mut trace = Trace::default();
+            let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut trace };
+            if let Verdict::Mark(level) = marker.on_enqueue(&EnqueueEvent { packet: &packet, queue }, &mut ctx) {
+                header.congestion_mark = header.congestion_mark.max(Some(u64::from(level)));
+                face.counters.kernel_marks += 1;
+            }
+        }
+        if packet.kind != Kind::Interest {
+            let generation = self.names.generation(packet.name.flow);
+            header.pit_token = self.tokens.take(packet.name, generation, id);
+        }
+        if face.tell_incoming {
+            header.incoming_face_id = incoming;
+        }
+        let before = frames.bytes.len();
+        match &mut face.fragmenter {
+            Some(fragmenter) => match fragmenter.fragment(&header, &payload.wire) {
+                Ok(parts) => {
+                    for part in parts {
+                        frames.bytes.extend_from_slice(&part);
+                        frames.ends.push(frames.bytes.len());
+                    }
+                }
+                Err(_) => {
+                    self.counters.unsendable += 1;
+                    return false;
+                }
+            },
+            None => {
+                if header.is_empty() {
+                    frames.bytes.extend_from_slice(&payload.wire);
+                } else {
+                    header.encode_into(Some(&payload.wire), &mut frames.bytes);
+                }
+                frames.ends.push(frames.bytes.len());
+            }
+        }
+        let counters = &mut face.counters;
+        counters.bytes_out += (frames.bytes.len() - before) as u64;
+        counters.marked_out += u64::from(header.congestion_mark.is_some());
+        match packet.kind {
+            Kind::Interest => counters.interests_out += 1,
+            Kind::Data => counters.data_out += 1,
+            Kind::Nack => counters.nacks_out += 1,
+        }
+        true
+    }
+}
+
+fn patch(wire: &mut [u8], at: u16, bytes: &[u8]) {
+    let at = usize::from(at);
+    if at > 0
+        && let Some(place) = wire.get_mut(at..at + bytes.len())
+    {
+        place.copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,215 @@
+//! Faces of a forwarder: their link layer, and numbers that are not used again too soon.
+
+use super::Forwarder;
+use crate::config::FaceConfig;
+use crate::counters::FaceCounters;
+use crate::header::Trust;
+use ndnweir_core::component::Env;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::registry::AnyMarker;
+use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_wire::lp::{Fragmenter, Reassembler};
+
+/// What a face of a forwarder is built from.
+#[derive(Clone, Debug)]
+pub struct FaceOptions {
+    /// Its place in the node.
+    pub node: FaceConfig,
+    /// Whose congestion fields count.
+    pub trust: Trust,
+    /// The largest frame in bytes; none on a stream, which takes packets of any size.
+    pub mtu: Option<usize>,
+    /// Whether the queue below it, of which [`Forwarder::set_kernel_queue`] tells, is marked by NFD's rule. Only for a
+    /// face without a rate: one with a rate has its own queue and marker.
+    pub mark_kernel_queue: bool,
+    /// Whether packets to it say by which face they came (NDNLPv2's IncomingFaceId); for local faces.
+    pub tell_incoming: bool,
+    /// The number by which others know it, which IncomingFaceId carries.
+    pub number: u64,
+}
+
+/// What passed a face's link layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Interests that arrived.
+    pub interests_in: u64,
+    /// Data that arrived.
+    pub data_in: u64,
+    /// NACKs that arrived.
+    pub nacks_in: u64,
+    /// Interests sent.
+    pub interests_out: u64,
+    /// Data sent.
+    pub data_out: u64,
+    /// NACKs sent.
+    pub nacks_out: u64,
+    /// Bytes of frames that arrived.
+    pub bytes_in: u64,
+    /// Bytes of frames sent.
+    pub bytes_out: u64,
+    /// Packets that arrived with a CongestionMark.
+    pub marked_in: u64,
+    /// Packets sent with a CongestionMark.
+    pub marked_out: u64,
+    /// Of those, the ones marked for the queue below the face.
+    pub kernel_marks: u64,
+}
+
+impl LinkCounters {
+    /// These and others together.
+    pub fn plus(self, other: LinkCounters) -> LinkCounters {
+        LinkCounters {
+            interests_in: self.interests_in + other.interests_in,
+            data_in: self.data_in + other.data_in,
+            nacks_in: self.nacks_in + other.nacks_in,
+            interests_out: self.interests_out + other.interests_out,
+            data_out: self.data_out + other.data_out,
+            nacks_out: self.nacks_out + other.nacks_out,
+            bytes_in: self.bytes_in + other.bytes_in,
+            bytes_out: self.bytes_out + other.bytes_out,
+            marked_in: self.marked_in + other.marked_in,
+            marked_out: self.marked_out + other.marked_out,
+            kernel_marks: self.kernel_marks + other.kernel_marks,
+        }
+    }
+}
+
+pub(super) struct Face {
+    pub(super) up: bool,
+    pub(super) local: bool,
+    has_rate: bool,
+    pub(super) trust: Trust,
+    pub(super) fragmenter: Option<Fragmenter>,
+    /// Made when the first fragment arrives.
+    pub(super) reassembler: Option<Box<Reassembler>>,
+    pub(super) marker: Option<AnyMarker>,
+    pub(super) kernel_queue: Bytes,
+    pub(super) tell_incoming: bool,
+    pub(super) number: u64,
+    pub(super) counters: LinkCounters,
+}
+
+/// What marks by the queue below a face: NFD's rule with NFD's numbers.
+fn kernel_marker() -> Result<AnyMarker, String> {
+    let mut layout = FieldLayout::new();
+    AnyMarker::build("nfd", &serde_json::json!({}), &mut Env { layout: &mut layout })
+}
+
+impl Face {
+    fn new(options: &FaceOptions, first_sequence: u64) -> Result<Face, String> {
+        let has_rate = options.node.rate.is_some();
+        let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()?) } else { None };
+        Ok(Face {
+            up: true,
+            local: options.node.local,
+            has_rate,
+            trust: options.trust,
+            fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
+            reassembler: None,
+            marker,
+            kernel_queue: Bytes::ZERO,
+            tell_incoming: options.tell_incoming,
+            number: options.number,
+            counters: LinkCounters::default(),
+        })
+    }
+}
+
+impl Forwarder {
+    /// Adds a face. A number that a removed face had is used again only when no Interest of its time can be pending.
+    ///
+    /// # Errors
+    /// If all numbers are taken, or the marker cannot be built.
+    pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
+        let first_sequence = u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
+        let face = Face::new(&options, first_sequence)?;
+        if let Some(&(from, id)) = self.removed.front()
+            && from <= now
+        {
+            self.node.replace_face(id, options.node)?;
+            self.removed.pop_front();
+            self.faces[id.index()] = face;
+            return Ok(id);
+        }
+        let id = self.node.add_face(options.node)?;
+        self.faces.push(face);
+        Ok(id)
+    }
+
+    /// Takes a face away, with its routes and its queue.
+    pub fn remove_face(&mut self, now: Time, id: FaceId) {
+        let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
+        face.up = false;
+        face.reassembler = None;
+        self.remove_routes_over(now, id);
+        self.node.set_up(now, id, false);
+        self.account();
+        let spare = Span::from_millis(1000);
+        self.removed.push_back((now + self.max_lifetime + spare, id));
+    }
+
+    /// Whether there is such a face.
+    pub fn has_face(&self, id: FaceId) -> bool {
+        self.faces.get(id.index()).is_some_and(|face| face.up)
+    }
+
+    /// Says how many bytes wait below a face, in the kernel or in a backlog.
+    pub fn set_kernel_queue(&mut self, id: FaceId, bytes: Bytes) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.kernel_queue = bytes;
+        }
+    }
+
+    /// Changes the largest frame of a face that has one.
+    pub fn set_mtu(&mut self, id: FaceId, mtu: usize) {
+        if let Some(fragmenter) = self.faces.get_mut(id.index()).and_then(|face| face.fragmenter.as_mut()) {
+            fragmenter.set_mtu(mtu);
+        }
+    }
+
+    /// Says whose congestion fields count on a face from now on.
+    pub fn set_trust(&mut self, id: FaceId, trust: Trust) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.trust = trust;
+        }
+    }
+
+    /// Says whether packets to a local face tell by which face they came.
+    pub fn set_tell_incoming(&mut self, id: FaceId, tell: bool) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.tell_incoming = tell && face.local;
+        }
+    }
+
+    /// Says whether the queue below a face without a rate is marked.
+    ///
+    /// # Errors
+    /// If the marker cannot be built.
+    pub fn set_mark_kernel_queue(&mut self, id: FaceId, mark: bool) -> Result<(), String> {
+        if let Some(face) = self.faces.get_mut(id.index())
+            && face.marker.is_some() != mark
+        {
+            face.marker = if mark && !face.has_rate { Some(kernel_marker()?) } else { None };
+        }
+        Ok(())
+    }
+
+    /// Whether the queue below a face is marked.
+    pub fn marks_kernel_queue(&self, id: FaceId) -> bool {
+        self.faces.get(id.index()).is_some_and(|face| face.marker.is_some())
+    }
+
+    /// What passed a face's link layer.
+    pub fn link_counters(&self, id: FaceId) -> LinkCounters {
+        self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default()
+    }
+
+    /// What passed a face, at its link layer and at its egress queue.
+    pub fn face_counters(&mut self, now: Time, id: FaceId) -> (LinkCounters, FaceCounters) {
+        let link = self.link_counters(id);
+        let egress = self.node.face_counters(now, id);
+        self.account();
+        (link, egress)
+    }
+}

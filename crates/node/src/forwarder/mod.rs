@@ -1,0 +1,249 @@
+//! A forwarder without I/O: link-layer frames and the time go in, frames and the next wake-up come out.
+//!
+//! It puts bytes around a [`Node`], whose pipelines decide everything: frames are put together from fragments, taken
+//! apart ([`crate::header`]), their names become numbers and their bytes tags; what the node sends becomes frames
+//! again. It knows no sockets.
+//!
+//! - A Data answers every pending Interest that it matches: its own name, prefixes of it with CanBePrefix, and its name
+//!   with its digest. It is cached under its own name. An Interest with CanBePrefix or a digest is answered from the
+//!   content store if one of the first [`MAX_CANDIDATES`] stored names under it will do.
+//! - `/localhost` neither comes from nor goes to faces that are not local; `/localhop` from such a face reaches
+//!   applications on this node only.
+//! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
+//! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
+//!   MustBeFresh and lifetime may be another's.
+//! - A ForwardingHint is carried but not followed.
+//! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
+//!   dropped and counted ([`ForwarderCounters`]).
+
+mod emit;
+mod faces;
+mod names;
+mod payloads;
+mod receive;
+mod routes;
+mod tokens;
+
+pub use emit::Frames;
+pub use faces::{FaceOptions, LinkCounters};
+pub use routes::{Route, RouteError};
+
+use crate::config::NodeConfig;
+use crate::fib_tree::FibTree;
+use crate::node::Node;
+use crate::uses::Use;
+use faces::Face;
+use names::Names;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_wire::NameView;
+use payloads::Payloads;
+use routes::Routes;
+use std::collections::VecDeque;
+use tokens::Tokens;
+
+/// Stored names that are looked at for an Interest with CanBePrefix.
+pub const MAX_CANDIDATES: usize = 64;
+
+/// What a forwarder is built from.
+#[derive(Clone, Debug)]
+pub struct ForwarderConfig<'a> {
+    /// The node's number, for its random streams.
+    pub number: u32,
+    /// The seed of all random numbers, nonces included.
+    pub seed: u64,
+    /// The scheme in force.
+    pub scheme: &'a Scheme,
+    /// The most PIT entries.
+    pub pit_limit: usize,
+    /// The most packets in the content store; 0 is none.
+    pub cache: usize,
+    /// The most bytes of packets and names held, cached ones included. Bookkeeping is counted, the PIT's records are not.
+    pub memory: Bytes,
+    /// The most prefixes with routes.
+    pub prefixes: usize,
+    /// The longest an Interest may stay pending.
+    pub max_lifetime: Span,
+}
+
+impl<'a> ForwarderConfig<'a> {
+    /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 4096 prefixes, one minute.
+    pub fn new(scheme: &'a Scheme) -> ForwarderConfig<'a> {
+        ForwarderConfig {
+            number: 0,
+            seed: 0,
+            scheme,
+            pit_limit: 65_536,
+            cache: 65_536,
+            memory: Bytes::new(512 << 20),
+            prefixes: 4096,
+            max_lifetime: Span::from_millis(60_000),
+        }
+    }
+}
+
+/// Packets that a forwarder dropped before they reached its node, and the sizes of its tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForwarderCounters {
+    /// Frames that are no packets.
+    pub malformed: u64,
+    /// Fragments that could not be put together.
+    pub fragments: u64,
+    /// Packets under `/localhost` from faces that are not local.
+    pub scope: u64,
+    /// Packets for whose bytes or name there was no room.
+    pub full: u64,
+    /// Data that nobody waited for.
+    pub unsolicited: u64,
+    /// NACKs for names that nobody waits for.
+    pub unmatched_nacks: u64,
+    /// Packets that could not be sent, as the link header leaves no room within the MTU.
+    pub unsendable: u64,
+    /// Names in use now.
+    pub names: u64,
+    /// Packets whose bytes are held now.
+    pub payloads: u64,
+    /// Bytes that packets and names take now, of [`ForwarderConfig::memory`].
+    pub held_bytes: u64,
+}
+
+/// The forwarder.
+pub struct Forwarder {
+    node: Node,
+    layout: FieldLayout,
+    faces: Vec<Face>,
+    /// Faces that were removed, with the time from which their numbers may be used again.
+    removed: VecDeque<(Time, FaceId)>,
+    names: Names,
+    payloads: Payloads,
+    tokens: Tokens,
+    tree: FibTree,
+    routes: Routes,
+    rng: Rng,
+    max_lifetime: Span,
+    /// The most bytes of packets and names.
+    memory: usize,
+    counters: ForwarderCounters,
+    /// Working memory.
+    answered: Vec<NameId>,
+}
+
+impl Forwarder {
+    /// A forwarder without faces and routes.
+    ///
+    /// # Errors
+    /// If a component of the scheme cannot be built.
+    pub fn new(config: ForwarderConfig<'_>) -> Result<Forwarder, String> {
+        let layout = config.scheme.layout();
+        let mut node = Node::new(NodeConfig {
+            number: config.number,
+            seed: config.seed,
+            scheme: config.scheme,
+            layout: &layout,
+            pit_limit: config.pit_limit,
+            cache: config.cache,
+            prefixes: config.prefixes,
+            trace: false,
+            // A packet is handed out when it may leave, so that nothing here waits for its time.
+            force_events: true,
+        })?;
+        node.log_uses();
+        let memory = usize::try_from(config.memory.get()).unwrap_or(usize::MAX);
+        // A name is in use by a payload or a PIT entry.
+        let names = memory / payloads::OVERHEAD + config.pit_limit;
+        Ok(Forwarder {
+            node,
+            layout,
+            faces: Vec::new(),
+            removed: VecDeque::new(),
+            names: Names::new(names.min(1 << 24)),
+            payloads: Payloads::default(),
+            tokens: Tokens::new(config.pit_limit),
+            tree: FibTree::new(config.prefixes.saturating_mul(8)),
+            routes: Routes::new(config.prefixes),
+            rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
+            max_lifetime: config.max_lifetime,
+            memory,
+            counters: ForwarderCounters::default(),
+            answered: Vec::new(),
+        })
+    }
+
+    /// When [`Forwarder::handle_timeout`] is wanted; [`Time::NEVER`] if not at all.
+    pub fn poll_timeout(&self) -> Time {
+        self.node.poll_timeout()
+    }
+
+    /// The time of [`Forwarder::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.node.handle_timeout(now);
+        self.account();
+    }
+
+    /// The node in the middle, to read.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// What was dropped here, and the sizes of the tables.
+    pub fn counters(&self) -> ForwarderCounters {
+        ForwarderCounters {
+            names: self.names.len() as u64,
+            payloads: self.payloads.len() as u64,
+            held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
+            ..self.counters
+        }
+    }
+
+    /// Lets `packets` of the content store's oldest Data go; how many there were.
+    pub fn evict(&mut self, packets: usize) -> usize {
+        let evicted = (0..packets).take_while(|_| self.node.evict()).count();
+        self.account();
+        evicted
+    }
+
+    /// Erases at most `limit` stored Data whose names begin with `prefix`: how many, and whether more are left.
+    pub fn erase(&mut self, prefix: NameView<'_>, limit: usize) -> (usize, bool) {
+        let names: Vec<NameId> = self.names.stored_under(prefix.as_bytes()).take(limit).collect();
+        let erased = names.iter().filter(|name| self.node.erase(**name)).count();
+        self.account();
+        let left = self.names.stored_under(prefix.as_bytes()).next().is_some();
+        (erased, left)
+    }
+
+    /// Counts what the node did with names and payloads since the last call.
+    fn account(&mut self) {
+        for entry in self.node.drain_uses() {
+            match entry {
+                Use::Kept(tag) => self.payloads.keep(tag),
+                Use::Pending(name) => self.names.begin(name),
+                Use::Settled(name) => self.names.end(name),
+                Use::Stored(name, tag) => {
+                    self.names.store(name);
+                    self.payloads.keep(tag);
+                }
+                Use::Released(tag) => {
+                    if let Some(flow) = self.payloads.release(tag) {
+                        self.names.release(flow);
+                    }
+                }
+                Use::Evicted(name, tag) => {
+                    self.names.evict(name);
+                    if let Some(flow) = self.payloads.release(tag) {
+                        self.names.release(flow);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends one use of a payload.
+    fn release(&mut self, tag: u32) {
+        if let Some(flow) = self.payloads.release(tag) {
+            self.names.release(flow);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Names to numbers, for as long as they are used.
+//!
+//! A flow's number stands for one of three kinds of name: the name of an object whose segments are numbered (then the
+//! segment number is the second half of the [`NameId`]), a whole name that ends in anything else, and the name in an
+//! Interest with CanBePrefix, which is apart because other Data answer it. A segment number counts as one only in its
+//! shortest form, so that two names never have one number. A number is in use while a payload or a PIT entry has it;
+//! then it goes to the next new name, with another generation.
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashTable};
+use ndnweir_core::ids::{FlowId, NameId};
+use ndnweir_core::packet::{Packet, flags};
+use ndnweir_wire::tlv::nni_len;
+use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, NameView};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
+
+/// Numbers of components of which pending prefixes are counted apart; longer ones together.
+const DEPTHS: usize = 32;
+
+/// What a flow's name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Form {
+    /// An object: the segment number follows.
+    Segments,
+    /// A whole name.
+    Whole,
+    /// A whole name in an Interest with CanBePrefix.
+    Prefix,
+}
+
+/// What a flow costs beside the bytes of its name, and what its place among the stored ones does.
+pub(super) const OVERHEAD: usize = size_of::<Flow>() + 32;
+
+#[derive(Debug)]
+struct Flow {
+    form: Form,
+    name: Box<[u8]>,
+    uses: u32,
+    generation: u32,
+    /// Segments in the content store.
+    stored: BTreeSet<u32>,
+}
+
+impl Flow {
+    /// Its place among the stored ones: an object and a whole name may be the same bytes.
+    fn place(&self) -> Box<[u8]> {
+        self.name.iter().copied().chain([self.form as u8]).collect()
+    }
+}
+
+/// A name taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Split<'a> {
+    form: Form,
+    name: &'a [u8],
+    segment: u32,
+}
+
+/// The table.
+#[derive(Debug)]
+pub(super) struct Names {
+    flows: Vec<Flow>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    limit: usize,
+    bytes: usize,
+    /// Flows with Data in the content store, by name and form, which is in canonical order of their names.
+    stored: BTreeMap<Box<[u8]>, FlowId>,
+    /// Pending Interests with CanBePrefix, by number of components.
+    prefixes: [u32; DEPTHS + 1],
+    /// Pending Interests for one Data by its digest, by name without the digest.
+    digests: HashMap<Box<[u8]>, u32, FixedState>,
+}
+
+fn hash(form: Form, name: &[u8]) -> u64 {
+    let mut hasher = FixedState::with_seed(0x6e64_6e77).build_hasher();
+    hasher.write_u8(form as u8);
+    hasher.write(name);
+    hasher.finish()
+}
+
+fn depth(name: &[u8]) -> usize {
+    NameView::from_value(name).map_or(0, |name| name.len()).min(DEPTHS)
+}
+
+/// The name without the digest that it ends in.
+fn before_digest(form: Form, name: &[u8]) -> Option<&[u8]> {
+    if form != Form::Whole {
+        return None;
+    }
+    let name = NameView::from_value(name).ok()?;
+    name.last()?.as_implicit_digest()?;
+    Some(name.parent()?.as_bytes())
+}
+
+/// The name of a Data, or in an Interest without CanBePrefix, taken apart.
+pub(super) fn split(name: NameView<'_>) -> Split<'_> {
+    let whole = Split { form: Form::Whole, name: name.as_bytes(), segment: NameId::WHOLE };
+    let Some(last) = name.last() else { return whole };
+    let Some(number) = last.as_segment().filter(|&number| nni_len(number) == last.value().len()) else { return whole };
+    match u32::try_from(number) {
+        Ok(segment) if segment != NameId::WHOLE => {
+            let len = name.as_bytes().len() - last.wire_len();
+            Split { form: Form::Segments, name: &name.as_bytes()[..len], segment }
+        }
+        _ => whole,
+    }
+}
+
+/// The name in an Interest, taken apart. No Data is longer than a name with a digest at its end, so there CanBePrefix
+/// says nothing.
+pub(super) fn split_interest<'a>(interest: &InterestView<'a>) -> Split<'a> {
+    let name = interest.name();
+    let digest = || name.last().is_some_and(|last| last.as_implicit_digest().is_some());
+    if interest.can_be_prefix() && !digest() {
+        return Split { form: Form::Prefix, name: name.as_bytes(), segment: NameId::WHOLE };
+    }
+    split(name)
+}
+
+impl Names {
+    /// At most `limit` flows.
+    pub(super) fn new(limit: usize) -> Names {
+        Names {
+            flows: Vec::new(),
+            free: Vec::new(),
+            index: HashTable::new(),
+            limit,
+            bytes: 0,
+            stored: BTreeMap::new(),
+            prefixes: [0; DEPTHS + 1],
+            digests: HashMap::default(),
+        }
+    }
+
+    /// Bytes in use, bookkeeping included.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Flows in use.
+    pub(super) fn len(&self) -> usize {
+        self.flows.len() - self.free.len()
+    }
+
+    fn flow(&self, form: Form, name: &[u8]) -> Option<FlowId> {
+        let is = |&id: &u32| {
+            let flow = &self.flows[id as usize];
+            flow.form == form && *flow.name == *name
+        };
+        self.index.find(hash(form, name), is).copied().map(FlowId)
+    }
+
+    /// The number of a name that is in use.
+    pub(super) fn find(&self, split: Split<'_>) -> Option<NameId> {
+        Some(NameId { flow: self.flow(split.form, split.name)?, segment: split.segment })
+    }
+
+    /// The number of a name, and whether its flow is new; none when the table is full. A new flow must be used, or
+    /// given back with [`Names::discard`].
+    pub(super) fn intern(&mut self, split: Split<'_>) -> Option<(NameId, bool)> {
+        if let Some(name) = self.find(split) {
+            return Some((name, false));
+        }
+        if self.len() >= self.limit {
+            return None;
+        }
+        let mut flow =
+            Flow { form: split.form, name: split.name.into(), uses: 0, generation: 0, stored: BTreeSet::new() };
+        let id = match self.free.pop() {
+            Some(id) => {
+                flow.generation = self.flows[id as usize].generation.wrapping_add(1);
+                self.flows[id as usize] = flow;
+                id
+            }
+            None => {
+                self.flows.push(flow);
+                (self.flows.len() - 1) as u32
+            }
+        };
+        self.bytes += split.name.len() + OVERHEAD;
+        let flows = &self.flows;
+        let rehash = |&id: &u32| hash(flows[id as usize].form, &flows[id as usize].name);
+        self.index.insert_unique(hash(split.form, split.name), id, rehash);
+        Some((NameId { flow: FlowId(id), segment: split.segment }, true))
+    }
+
+    /// The name of a flow: for [`Form::Segments`] without the segment.
+    pub(super) fn name(&self, flow: FlowId) -> &[u8] {
+        &self.flows[flow.0 as usize].name
+    }
+
+    /// An Interest made from a name in use and what the node knows of one; none if no such Interest can be made,
+    /// because its name says that it carries parameters.
+    pub(super) fn interest(&self, packet: &Packet) -> Option<Vec<u8>> {
+        let flow = self.flows.get(packet.name.flow.0 as usize).filter(|flow| flow.uses > 0)?;
+        let mut name = NameView::from_value(&flow.name).ok()?.to_owned();
+        if flow.form == Form::Segments {
+            name.push(Component::segment(u64::from(packet.name.segment)).as_view());
+        }
+        if name.as_view().components().any(|component| component.as_parameters_digest().is_some()) {
+            return None;
+        }
+        InterestBuilder::new(name.as_view())
+            .can_be_prefix(flow.form == Form::Prefix)
+            .must_be_fresh(packet.has(flags::MUST_BE_FRESH))
+            .nonce(packet.nonce.to_be_bytes())
+            .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)))
+            .hop_limit(packet.hop_limit)
+            .encode()
+            .ok()
+    }
+
+    /// Tells apart the names that have had one number.
+    pub(super) fn generation(&self, flow: FlowId) -> u32 {
+        self.flows.get(flow.0 as usize).map_or(0, |flow| flow.generation)
+    }
+
+    /// The flows in use whose name begins with `prefix`.
+    pub(super) fn under<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = FlowId> + 'a {
+        let under = move |(_, flow): &(usize, &Flow)| flow.uses > 0 && flow.name.starts_with(prefix);
+        self.flows.iter().enumerate().filter(under).map(|(id, _)| FlowId(id as u32))
+    }
+
+    /// One more use of a flow.
+    pub(super) fn keep(&mut self, flow: FlowId) {
+        self.flows[flow.0 as usize].uses += 1;
+    }
+
+    /// One use fewer; the last one frees the number.
+    pub(super) fn release(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.0 as usize];
+        debug_assert!(flow.uses > 0, "a name is released more often than it is kept");
+        flow.uses = flow.uses.saturating_sub(1);
+        self.discard(id);
+    }
+
+    /// Frees the number of a flow that has no use.
+    pub(super) fn discard(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.0 as usize];
+        if flow.uses > 0 {
+            return;
+        }
+        let name = std::mem::take(&mut flow.name);
+        let (form, hash) = (flow.form, hash(flow.form, &name));
+        if let Ok(entry) = self.index.find_entry(hash, |&other| other == id.0) {
+            entry.remove();
+            self.bytes -= name.len() + OVERHEAD;
+            self.free.push(id.0);
+        }
+        debug_assert!(self.flows[id.0 as usize].stored.is_empty(), "{form:?} {name:?} is still stored");
+    }
+
+    /// A PIT entry for this name begins.
+    pub(super) fn begin(&mut self, name: NameId) {
+        self.keep(name.flow);
+        let Flow { form, name, .. } = &self.flows[name.flow.0 as usize];
+        if *form == Form::Prefix {
+            self.prefixes[depth(name)] += 1;
+        } else if let Some(before) = before_digest(*form, name) {
+            match self.digests.get_mut(before) {
+                Some(count) => *count += 1,
+                None => {
+                    self.digests.insert(before.into(), 1);
+                    self.bytes += before.len() + OVERHEAD;
+                }
+            }
+        }
+    }
+
+    /// The PIT entry for this name has ended.
+    pub(super) fn end(&mut self, name: NameId) {
+        let flow = name.flow;
+        let Flow { form, name, .. } = &self.flows[flow.0 as usize];
+        if *form == Form::Prefix {
+            self.prefixes[depth(name)] -= 1;
+        } else if let Some(before) = before_digest(*form, name)
+            && let Some(count) = self.digests.get_mut(before)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.digests.remove(before);
+                self.bytes -= before.len() + OVERHEAD;
+            }
+        }
+        self.release(flow);
+    }
+
+    /// The content store has Data of this name.
+    pub(super) fn store(&mut self, name: NameId) {
+        let flow = &mut self.flows[name.flow.0 as usize];
+        if flow.stored.is_empty() {
+            self.stored.insert(flow.place(), name.flow);
+            self.bytes += flow.name.len() + OVERHEAD;
+        }
+        flow.stored.insert(name.segment);
+    }
+
+    /// The content store has it no longer.
+    pub(super) fn evict(&mut self, name: NameId) {
+        let flow = &mut self.flows[name.flow.0 as usize];
+        if flow.stored.remove(&name.segment) && flow.stored.is_empty() {
+            self.stored.remove(&flow.place());
+            self.bytes -= flow.name.len() + OVERHEAD;
+        }
+    }
+
+    /// Stored names that begin with `prefix`, in canonical order but for the segments of objects, which come first.
+    pub(super) fn stored_under<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = NameId> + 'a {
+        let from = (std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded);
+        let flows = self.stored.range::<[u8], _>(from).take_while(move |(name, _)| name.starts_with(prefix));
+        flows.flat_map(|(_, &flow)| {
+            self.flows[flow.0 as usize].stored.iter().map(move |&segment| NameId { flow, segment })
+        })
+    }
+
+    /// Pushes the numbers under which Interests that this Data answers may be pending, beside its own name: the
+    /// prefixes of its name that were asked for with CanBePrefix, and its name with its digest.
+    pub(super) fn others_answered_by(&self, data: &DataView<'_>, out: &mut Vec<NameId>) {
+        let bytes = data.name().as_bytes();
+        let mut push = |form, name: &[u8]| {
+            out.extend(self.flow(form, name).map(|flow| NameId { flow, segment: NameId::WHOLE }));
+        };
+        if self.prefixes.iter().any(|&count| count > 0) {
+            let mut end = 0;
+            for (i, component) in data.name().components().enumerate() {
+                end += component.wire_len();
+                if self.prefixes[(i + 1).min(DEPTHS)] > 0 {
+                    push(Form::Prefix, &bytes[..end]);
+                }
+            }
+        }
+        if !self.digests.is_empty() && self.digests.contains_key(bytes) {
+            push(Form::Whole, data.full_name().as_bytes());
+        }
+    }
+}

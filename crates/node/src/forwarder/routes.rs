@@ -1,0 +1,187 @@
+//! Prefixes and their next hops, by name.
+
+use super::Forwarder;
+use crate::fib_tree::FibError;
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::strategy::NextHop;
+use ndnweir_core::units::Time;
+use ndnweir_wire::{Name, NameView};
+use std::collections::BTreeMap;
+
+/// Next hops of one prefix at most.
+const MAX_HOPS: usize = 64;
+
+/// Why a route cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteError {
+    /// There are as many prefixes, or next hops of this one, as there may be.
+    Full,
+    /// There is no such face.
+    NoFace,
+    /// `/localhost` may not leave this node.
+    Scope,
+}
+
+impl std::fmt::Display for RouteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            RouteError::Full => "the table of routes is full",
+            RouteError::NoFace => "there is no such face",
+            RouteError::Scope => "names under /localhost may not leave this node",
+        })
+    }
+}
+impl std::error::Error for RouteError {}
+
+/// A prefix with its next hops.
+#[derive(Clone, Debug)]
+pub struct Route<'a> {
+    /// The prefix.
+    pub prefix: NameView<'a>,
+    /// Its next hops.
+    pub hops: &'a [NextHop],
+}
+
+#[derive(Debug)]
+pub(super) struct Routes {
+    table: BTreeMap<Name, (PrefixId, Vec<NextHop>)>,
+    /// Numbers of prefixes that were removed.
+    free: Vec<PrefixId>,
+    limit: usize,
+}
+
+impl Routes {
+    pub(super) fn new(limit: usize) -> Routes {
+        Routes { table: BTreeMap::new(), free: Vec::new(), limit }
+    }
+
+    fn next(&mut self) -> Option<PrefixId> {
+        if let Some(id) = self.free.pop() {
+            return Some(id);
+        }
+        (self.table.len() < self.limit).then_some(PrefixId(self.table.len() as u32))
+    }
+}
+
+/// Whether a name is under `/localhost`.
+pub(super) fn is_localhost(name: NameView<'_>) -> bool {
+    is_under(name, b"localhost")
+}
+
+/// Whether a name is under `/localhop`.
+pub(super) fn is_localhop(name: NameView<'_>) -> bool {
+    is_under(name, b"localhop")
+}
+
+fn is_under(name: NameView<'_>, first: &[u8]) -> bool {
+    name.components().next().is_some_and(|component| component.is_generic() && component.value() == first)
+}
+
+impl Forwarder {
+    /// Appends the shares of a prefix's Interests that the strategy sends to each face, if it splits them.
+    pub fn shares(&self, prefix: NameView<'_>, out: &mut Vec<(FaceId, f64)>) {
+        if let Some((id, _)) = self.routes.table.get(&prefix.to_owned()) {
+            self.node.shares(*id, out);
+        }
+    }
+}
+
+/// The components of a name as whole elements.
+fn elements(name: NameView<'_>) -> Vec<&[u8]> {
+    let mut rest = name.as_bytes();
+    let element = |component: ndnweir_wire::ComponentView<'_>| {
+        let (element, after) = rest.split_at(component.wire_len());
+        rest = after;
+        element
+    };
+    name.components().map(element).collect()
+}
+
+impl Forwarder {
+    /// Adds a next hop, or changes its cost.
+    ///
+    /// # Errors
+    /// [`RouteError`].
+    pub fn add_next_hop(&mut self, now: Time, prefix: NameView<'_>, face: FaceId, cost: u32) -> Result<(), RouteError> {
+        let Some(found) = self.faces.get(face.index()).filter(|face| face.up) else { return Err(RouteError::NoFace) };
+        if is_localhost(prefix) && !found.local {
+            return Err(RouteError::Scope);
+        }
+        let hop = NextHop { face, cost };
+        if let Some((id, hops)) = self.routes.table.get_mut(prefix.as_bytes()) {
+            match hops.iter().position(|known| known.face == face) {
+                Some(known) => hops[known] = hop,
+                None if hops.len() >= MAX_HOPS => return Err(RouteError::Full),
+                None => hops.push(hop),
+            }
+            self.node.set_route(now, *id, hops);
+        } else {
+            let id = self.routes.next().ok_or(RouteError::Full)?;
+            if let Err(error) = self.tree.insert(&elements(prefix), id) {
+                self.routes.free.push(id);
+                return Err(match error {
+                    FibError::Full | FibError::ComponentTooLong => RouteError::Full,
+                });
+            }
+            self.routes.table.insert(prefix.to_owned(), (id, vec![hop]));
+            self.node.set_route(now, id, &[hop]);
+            self.bind_under(prefix);
+        }
+        self.account();
+        Ok(())
+    }
+
+    /// Removes a next hop. Whether there was one.
+    pub fn remove_next_hop(&mut self, now: Time, prefix: NameView<'_>, face: FaceId) -> bool {
+        let Some((id, hops)) = self.routes.table.get_mut(prefix.as_bytes()) else { return false };
+        let before = hops.len();
+        hops.retain(|hop| hop.face != face);
+        if hops.len() == before {
+            return false;
+        }
+        let id = *id;
+        self.node.set_route(now, id, hops);
+        if hops.is_empty() {
+            self.routes.table.remove(prefix.as_bytes());
+            self.routes.free.push(id);
+            self.tree.remove(&elements(prefix));
+            self.bind_under(prefix);
+        }
+        self.account();
+        true
+    }
+
+    /// The prefixes with their next hops, in canonical order.
+    pub fn routes(&self) -> impl Iterator<Item = Route<'_>> {
+        self.routes.table.iter().map(|(name, (_, hops))| Route { prefix: name.as_view(), hops })
+    }
+
+    pub(super) fn remove_routes_over(&mut self, now: Time, face: FaceId) {
+        let over = |(_, hops): &(PrefixId, Vec<NextHop>)| hops.iter().any(|hop| hop.face == face);
+        let names: Vec<Name> =
+            self.routes.table.iter().filter(|(_, route)| over(route)).map(|(name, _)| name.clone()).collect();
+        for name in names {
+            self.remove_next_hop(now, name.as_view(), face);
+        }
+    }
+
+    /// Tells the node the prefix of a flow: the longest with a route. A default route does not lead out of this node
+    /// for `/localhost`.
+    pub(super) fn bind(&mut self, flow: FlowId) {
+        let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
+        let elements = elements(name);
+        let mut prefix = self.tree.longest(&elements);
+        if is_localhost(name) && prefix == self.tree.exact::<&[u8]>(&[]) {
+            prefix = None;
+        }
+        let bound = self.node.bind_flow(flow, prefix);
+        debug_assert!(bound, "flows are fewer than a node can have");
+    }
+
+    fn bind_under(&mut self, prefix: NameView<'_>) {
+        let flows: Vec<FlowId> = self.names.under(prefix.as_bytes()).collect();
+        for flow in flows {
+            self.bind(flow);
+        }
+    }
+}

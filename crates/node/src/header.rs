@@ -1,0 +1,165 @@
+//! Link headers: what a packet carries beside its name and payload, as NDNLPv2 header fields and as a [`Packet`] has it.
+//!
+//! A CongestionMark above 255 counts as 255. Of the reasons of a Nack that the pipelines do not know, those below a
+//! known one count as that one, and "unspecified", the most severe, as no route. Header fields that the running scheme
+//! does not use are skipped, and so are those that it uses from a neighbour that is not trusted with them.
+
+use ndnweir_core::fields::{FieldLayout, Fields};
+use ndnweir_core::packet::{Kind, NackReason, Packet};
+use ndnweir_wire::lp::{CACHE_POLICY_NO_CACHE, PitToken};
+use ndnweir_wire::tlv::read_nni;
+use ndnweir_wire::{LpHeader, LpPacketView, NackReason as WireReason};
+
+/// Whose congestion fields count. Marks and NACKs count whoever sends them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Trust {
+    /// A neighbour that was configured: its header fields are read.
+    Neighbour,
+    /// Anybody: our header fields are ignored.
+    #[default]
+    Stranger,
+}
+
+/// What came beside a network-layer packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// CongestionMark; 0 is none.
+    pub mark: u8,
+    /// Why the Interest comes back.
+    pub nack: Option<NackReason>,
+    /// To be given back with the answer.
+    pub token: Option<PitToken>,
+    /// The sender asks that the Data is not cached.
+    pub no_cache: bool,
+    /// The running scheme's header fields.
+    pub fields: Fields,
+}
+
+fn reason(reason: WireReason) -> NackReason {
+    match reason.code() {
+        1..=50 => NackReason::Congestion,
+        51..=100 => NackReason::Duplicate,
+        _ => NackReason::NoRoute,
+    }
+}
+
+fn fields<'a>(extras: impl Iterator<Item = (u32, &'a [u8])>, layout: &FieldLayout, trust: Trust) -> Fields {
+    let mut fields = Fields::default();
+    if trust == Trust::Stranger {
+        return fields;
+    }
+    for (typ, value) in extras {
+        let known = layout.iter().find(|(field, _)| field.info().tlv_type == typ);
+        if let (Some((_, slot)), Some(value)) = (known, read_nni(value)) {
+            fields.set(slot, u32::try_from(value).unwrap_or(u32::MAX));
+        }
+    }
+    fields
+}
+
+impl Beside {
+    /// Reads what came with an unfragmented packet.
+    pub fn of_view(view: &LpPacketView<'_>, layout: &FieldLayout, trust: Trust) -> Beside {
+        Beside {
+            mark: u8::try_from(view.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),
+            nack: view.nack.map(reason),
+            token: view.pit_token,
+            no_cache: view.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            fields: fields(view.extras(), layout, trust),
+        }
+    }
+
+    /// Reads what came with a packet put together from fragments.
+    pub fn of_header(header: &LpHeader, layout: &FieldLayout, trust: Trust) -> Beside {
+        Beside {
+            mark: u8::try_from(header.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),
+            nack: header.nack.map(reason),
+            token: header.pit_token,
+            no_cache: header.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            fields: fields(header.extras.iter().map(|e| (e.typ(), e.value())), layout, trust),
+        }
+    }
+}
+
+/// The header with which a packet leaves; empty when there is nothing to say.
+pub fn write(packet: &Packet, layout: &FieldLayout) -> LpHeader {
+    let mut header = LpHeader::default();
+    if packet.mark > 0 {
+        header.congestion_mark = Some(u64::from(packet.mark));
+    }
+    if packet.kind == Kind::Nack {
+        header.nack = Some(match packet.reason {
+            NackReason::Congestion => WireReason::Congestion,
+            NackReason::Duplicate => WireReason::Duplicate,
+            NackReason::NoRoute => WireReason::NoRoute,
+        });
+        return header;
+    }
+    for (field, slot) in layout.iter() {
+        let value = packet.fields.get(slot);
+        if value > 0 {
+            let set = header.set_extra_number(field.info().tlv_type, u64::from(value));
+            debug_assert!(set.is_ok(), "the field table has types that may be ignored only");
+        }
+    }
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::fields::Field;
+
+    fn layout() -> FieldLayout {
+        let mut layout = FieldLayout::new();
+        layout.slot(Field::HopRtt);
+        layout.slot(Field::PathLabel);
+        layout
+    }
+
+    fn data(mark: u8, hop_rtt: u32) -> Packet {
+        let mut packet = Packet { kind: Kind::Data, mark, ..Packet::default() };
+        let slot = layout().find(Field::HopRtt).unwrap();
+        packet.fields.set(slot, hop_rtt);
+        packet
+    }
+
+    fn read(bytes: &[u8], trust: Trust) -> Beside {
+        Beside::of_view(&LpPacketView::decode(bytes).unwrap(), &layout(), trust)
+    }
+
+    // Types by hand: 904 = 0x388 → FD 03 88; 832 = 0x340 → FD 03 40. 70,000 = 0x00011170 takes four bytes.
+    #[test]
+    fn a_mark_and_a_field_have_the_bytes_of_the_field_table() {
+        let bytes = write(&data(2, 70_000), &layout()).encode(None);
+        assert_eq!(bytes, [100, 13, 0xFD, 3, 0x40, 1, 2, 0xFD, 3, 0x88, 4, 0, 1, 0x11, 0x70]);
+    }
+
+    #[test]
+    fn a_stranger_may_mark_but_its_fields_are_ignored() {
+        let bytes = write(&data(1, 70_000), &layout()).encode(None);
+        let neighbour = read(&bytes, Trust::Neighbour);
+        assert_eq!((neighbour.mark, neighbour.fields), (1, data(0, 70_000).fields));
+        let stranger = read(&bytes, Trust::Stranger);
+        assert_eq!((stranger.mark, stranger.fields), (1, Fields::default()));
+    }
+
+    #[test]
+    fn fields_that_the_scheme_does_not_use_are_skipped_and_large_numbers_are_cut() {
+        let mut header = LpHeader { congestion_mark: Some(1 << 40), ..LpHeader::default() };
+        header.set_extra_number(928, 7).unwrap();
+        header.set_extra_number(904, 1 << 40).unwrap();
+        header.set_extra(908, &[1, 2, 3]).unwrap();
+        let beside = read(&header.encode(None), Trust::Neighbour);
+        assert_eq!((beside.mark, beside.fields), (255, data(0, u32::MAX).fields));
+        assert_eq!(Beside::of_header(&header, &layout(), Trust::Neighbour), beside);
+    }
+
+    #[test]
+    fn reasons_in_between_count_as_the_next_known_one() {
+        let read = |code| reason(WireReason::from_code(code));
+        assert_eq!([1, 50].map(read), [NackReason::Congestion; 2]);
+        assert_eq!([51, 100].map(read), [NackReason::Duplicate; 2]);
+        assert_eq!([0, 101, 150, 999].map(read), [NackReason::NoRoute; 4]);
+    }
+}

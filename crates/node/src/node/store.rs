@@ -1,0 +1,62 @@
+//! What a driver with real names and payloads asks of the tables, and the log of their uses.
+
+use super::Node;
+use crate::uses::Use;
+use ndnweir_core::ids::NameId;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::Time;
+
+impl Node {
+    /// Turns the log of uses on (see [`crate::uses`]), before traffic flows.
+    pub fn log_uses(&mut self) {
+        self.out.log_uses();
+    }
+
+    /// What became of names and payloads since the last call, in order.
+    pub fn drain_uses(&mut self) -> impl Iterator<Item = Use> + '_ {
+        self.out.drain_uses()
+    }
+
+    /// Whether an Interest for this name is pending.
+    pub fn is_pending(&self, name: NameId) -> bool {
+        self.pit.find(name).is_ok()
+    }
+
+    /// The tag of the Data that the content store would answer an Interest for this name with.
+    pub fn stored(&self, now: Time, name: NameId, must_be_fresh: bool) -> Option<u32> {
+        self.cs.peek(name, must_be_fresh, now)
+    }
+
+    /// Puts a Data into the content store, if there is one, without answering anybody.
+    pub fn store(&mut self, now: Time, data: &Packet) {
+        if self.cs.is_on() {
+            self.keep(now, data);
+        }
+    }
+
+    /// Lets the Data not used for the longest time go from the content store. Whether there was one.
+    pub fn evict(&mut self) -> bool {
+        let evicted = self.cs.evict();
+        self.log_evicted(evicted)
+    }
+
+    /// Lets the Data of a name go from the content store. Whether it was there.
+    pub fn erase(&mut self, name: NameId) -> bool {
+        let erased = self.cs.remove(name);
+        self.log_evicted(erased)
+    }
+
+    fn log_evicted(&mut self, evicted: Option<(NameId, u32)>) -> bool {
+        if let Some((name, tag)) = evicted {
+            self.out.log(|| Use::Evicted(name, tag));
+        }
+        evicted.is_some()
+    }
+
+    #[inline]
+    pub(super) fn keep(&mut self, now: Time, data: &Packet) {
+        let replaced = self.cs.insert(data, now);
+        self.log_evicted(replaced);
+        self.out.log(|| Use::Stored(data.name, data.tag));
+    }
+}

@@ -1,0 +1,142 @@
+//! A forwarder under test: faces, bytes in, bytes out.
+
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_node::forwarder::{FaceOptions, Frames};
+use ndnweir_node::header::Trust;
+use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
+use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, LpPacketView, Name};
+use serde_json::json;
+use std::time::Duration;
+
+pub fn ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(1000 + ms)
+}
+
+pub fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+/// An application on this node.
+pub fn local() -> FaceOptions {
+    let node = FaceConfig::local();
+    FaceOptions { node, trust: Trust::Neighbour, mtu: None, mark_kernel_queue: false, tell_incoming: false, number: 1 }
+}
+
+/// A neighbour over a link without a rate.
+pub fn remote() -> FaceOptions {
+    let node = FaceConfig { local: false, ..FaceConfig::local() };
+    FaceOptions { node, mtu: Some(1400), ..local() }
+}
+
+/// A neighbour over a link with a rate.
+pub fn paced(mbps: f64, packets: u32) -> FaceOptions {
+    let node = FaceConfig::link(Rate::from_mbps(mbps), Limit::Packets(packets));
+    FaceOptions { node, mtu: None, ..local() }
+}
+
+pub struct Bench {
+    pub forwarder: Forwarder,
+    pub now: Time,
+    /// What left: face and frame.
+    pub sent: Vec<(FaceId, Vec<u8>)>,
+}
+
+impl Bench {
+    pub fn new(faces: Vec<FaceOptions>) -> Bench {
+        Bench::with(&json!({}), |_| (), faces)
+    }
+
+    pub fn with(
+        scheme: &serde_json::Value,
+        change: impl Fn(&mut ForwarderConfig<'_>),
+        faces: Vec<FaceOptions>,
+    ) -> Bench {
+        let scheme = Scheme::resolve("test", scheme).unwrap();
+        let mut config = ForwarderConfig::new(&scheme);
+        change(&mut config);
+        let mut forwarder = Forwarder::new(config).unwrap();
+        for face in faces {
+            forwarder.add_face(ms(0), face).unwrap();
+        }
+        Bench { forwarder, now: ms(0), sent: Vec::new() }
+    }
+
+    pub fn route(&mut self, prefix: &str, face: u16) {
+        self.forwarder.add_next_hop(self.now, name(prefix).as_view(), FaceId(face), 1).unwrap();
+    }
+
+    /// Gives a frame to the forwarder and collects what leaves.
+    pub fn receive(&mut self, face: u16, frame: &[u8]) {
+        self.forwarder.receive(self.now, FaceId(face), frame);
+        self.collect();
+    }
+
+    pub fn collect(&mut self) {
+        let mut frames = Frames::default();
+        while let Some(face) = self.forwarder.poll_transmit(self.now, &mut frames) {
+            self.sent.extend(frames.iter().map(|frame| (face, frame.to_vec())));
+            frames.clear();
+        }
+    }
+
+    /// Lets the time pass, with all timeouts on the way.
+    pub fn wait(&mut self, span_ms: u64) {
+        let end = self.now + Span::from_millis(span_ms);
+        while self.forwarder.poll_timeout() <= end {
+            self.now = self.now.max(self.forwarder.poll_timeout());
+            self.forwarder.handle_timeout(self.now);
+            self.collect();
+        }
+        self.now = end;
+    }
+
+    /// What left since the last call.
+    pub fn take(&mut self) -> Vec<(u16, Vec<u8>)> {
+        self.sent.drain(..).map(|(face, frame)| (face.0, frame)).collect()
+    }
+
+    /// Nothing is in use when nothing is pending and the content store is empty.
+    pub fn check_empty(&mut self) {
+        self.wait(200_000);
+        self.forwarder.evict(usize::MAX);
+        let counters = self.forwarder.counters();
+        assert_eq!((counters.names, counters.payloads, counters.held_bytes), (0, 0, 0), "{counters:?}");
+        assert_eq!(self.forwarder.node().counters().check(), Ok(()));
+    }
+}
+
+pub fn interest(text: &str, nonce: u32) -> Vec<u8> {
+    InterestBuilder::new(name(text).as_view()).nonce(nonce.to_be_bytes()).encode().unwrap()
+}
+
+pub fn prefix_interest(text: &str, nonce: u32, fresh: bool) -> Vec<u8> {
+    let name = name(text);
+    let builder = InterestBuilder::new(name.as_view()).nonce(nonce.to_be_bytes());
+    builder.can_be_prefix(true).must_be_fresh(fresh).encode().unwrap()
+}
+
+pub fn data(text: &str, content: &[u8], fresh_ms: u64) -> Vec<u8> {
+    let name = name(text);
+    let builder = DataBuilder::new(name.as_view()).content(content);
+    builder.freshness_period(Duration::from_millis(fresh_ms)).sign(&DigestSha256).unwrap()
+}
+
+/// The full name of a Data.
+pub fn full_name(text: &str, data: &[u8]) -> String {
+    let digest = ndnweir_wire::DataView::decode(data).unwrap().implicit_digest();
+    name(text).with(Component::implicit_digest(&digest)).to_string()
+}
+
+/// The network-layer packet in a frame, and its header.
+pub fn open(frame: &[u8]) -> (Vec<u8>, LpHeader) {
+    let view = LpPacketView::decode(frame).unwrap();
+    (view.fragment.unwrap().to_vec(), view.to_header())
+}
+
+pub fn bytes(n: u64) -> Bytes {
+    Bytes::new(n)
+}

@@ -1,0 +1,100 @@
+//! Floods: every table stays within its bound, and the forwarder works again afterwards.
+
+use super::bench::*;
+use ndnweir_wire::{LpHeader, NackReason};
+
+const MEMORY: u64 = 1 << 20;
+
+fn small() -> Bench {
+    let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| {
+        (config.memory, config.pit_limit, config.cache) = (bytes(MEMORY), 500, 2000);
+    };
+    let mut bench = Bench::with(&serde_json::json!({}), change, vec![local(), local(), remote()]);
+    bench.route("/a", 1);
+    bench
+}
+
+fn works(bench: &mut Bench) {
+    bench.wait(10_000);
+    bench.take();
+    bench.receive(0, &interest("/a/still/here", 1));
+    bench.receive(1, &data("/a/still/here", b"yes", 0));
+    assert_eq!(bench.take().last(), Some(&(0, data("/a/still/here", b"yes", 0))));
+    bench.check_empty();
+}
+
+#[test]
+fn a_flood_of_long_names_meets_the_bounds_of_memory_and_of_pending_interests() {
+    let mut bench = small();
+    let long = "x".repeat(4000);
+    for i in 0..2000 {
+        bench.receive(2, &interest(&format!("/a/{long}/{i}"), i));
+        assert!(bench.forwarder.counters().held_bytes <= MEMORY);
+        bench.take();
+    }
+    let (counters, node) = (bench.forwarder.counters(), bench.forwarder.node().counters());
+    assert!(counters.full > 0, "{counters:?}");
+    assert!(node.pit <= 500);
+    works(&mut bench);
+}
+
+#[test]
+fn a_flood_of_short_names_is_refused_when_the_table_of_pending_interests_is_full() {
+    let mut bench = small();
+    for i in 0..800 {
+        bench.receive(2, &interest(&format!("/a/{i}"), i));
+    }
+    let refused = bench
+        .take()
+        .into_iter()
+        .filter(|(face, frame)| *face == 2 && open(frame).1.nack == Some(NackReason::Congestion));
+    assert_eq!(refused.count(), 300);
+    works(&mut bench);
+}
+
+#[test]
+fn the_content_store_gives_way_when_memory_is_short() {
+    let mut bench = small();
+    for i in 0..1000 {
+        bench.receive(0, &interest(&format!("/a/seg={i}"), i));
+        bench.receive(1, &data(&format!("/a/seg={i}"), &[1; 4000], 0));
+        assert!(bench.forwarder.counters().held_bytes <= MEMORY);
+    }
+    assert_eq!(bench.take().len(), 2000, "none was lost");
+    let node = bench.forwarder.node().counters();
+    assert!((100..260).contains(&node.cache), "{} packets of 4 kB", node.cache);
+    assert_eq!(bench.forwarder.counters().full, 0);
+    works(&mut bench);
+}
+
+#[test]
+fn data_that_nobody_asked_for_and_fragments_without_their_rest_take_no_room() {
+    let mut bench = small();
+    for i in 0..2000_u32 {
+        bench.receive(2, &data(&format!("/a/{i}"), &[1; 1000], 0));
+        let header = LpHeader {
+            sequence: Some(u64::from(i) * 10),
+            frag_index: Some(1),
+            frag_count: Some(3),
+            ..LpHeader::default()
+        };
+        bench.receive(2, &header.encode(Some(&[7; 1000])));
+    }
+    let counters = bench.forwarder.counters();
+    assert_eq!((counters.unsolicited, counters.held_bytes), (2000, 0));
+    works(&mut bench);
+}
+
+#[test]
+fn routes_are_bounded_and_a_refused_one_leaves_nothing_behind() {
+    let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| config.prefixes = 3;
+    let mut bench = Bench::with(&serde_json::json!({}), change, vec![local(), local()]);
+    let face = ndnweir_core::ids::FaceId(1);
+    let mut add = |text: &str| bench.forwarder.add_next_hop(ms(0), name(text).as_view(), face, 1).is_ok();
+    assert_eq!([add("/a"), add("/b"), add("/c"), add("/d")], [true, true, true, false]);
+    assert!(bench.forwarder.remove_next_hop(ms(0), name("/b").as_view(), face));
+    assert!(bench.forwarder.add_next_hop(ms(0), name("/d").as_view(), face, 1).is_ok());
+    assert_eq!(bench.forwarder.routes().count(), 3);
+    bench.receive(0, &interest("/d/x", 1));
+    assert_eq!(bench.take(), [(1, interest("/d/x", 1))]);
+}

@@ -1,0 +1,7 @@
+//! The forwarder without I/O, fed with real bytes.
+
+mod answers;
+mod bench;
+mod bounds;
+mod links;
+mod random;
