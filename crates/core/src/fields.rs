@@ -41,6 +41,8 @@ pub enum Field {
     Discovery,
     /// The highest rate of Interests that the routers upstream can take of this flow (HoBHIS 2014).
     ToleranceRate,
+    /// How busy the busiest link of the path is (FleCom-like).
+    PathUse,
 }
 
 /// A row of the field table.
@@ -84,6 +86,7 @@ field_table! {
     MarksFiltered   "marks-filtered"   "flag"               932 Largest;
     Discovery       "discovery"        "flag"               936 Largest;
     ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
+    PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
 }
 
 impl Field {

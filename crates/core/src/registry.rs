@@ -89,6 +89,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     Relentless = consumer::relentless::Relentless;
     AimdHis = consumer::aimd_his::AimdHis;
     NdnSieve = consumer::ndnsieve::NdnSieve;
+    LevelAimd = consumer::level_aimd::LevelAimd;
 });
 
 family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
@@ -117,6 +118,7 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
     His = shaper::his::His;
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
+    FleCom = shaper::flecom::FleCom;
 });
 
 family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -131,6 +133,8 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     Weighted = strategy::weighted::Weighted;
     StatefulForwarding = strategy::stateful_forwarding::StatefulForwarding;
     CongestionAware = strategy::congestion_aware::CongestionAware;
+    CoopCon = strategy::coopcon::CoopCon;
+    FleCom = strategy::flecom::FleCom;
 });
 
 family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
@@ -139,6 +143,8 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
     NdnSieve = meter::ndnsieve::NdnSieve;
+    CoopCon = meter::coopcon::CoopCon;
+    FleCom = meter::flecom::FleCom;
 });
 
 family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {

@@ -209,6 +209,19 @@ const NAMED: &[Named] = &[
         summary: "ndnSieve as a what-if: slow start, then one segment per round trip, marks above 9 packets of queue",
         composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
     },
+    Named {
+        name: "coopcon",
+        summary: "stands in for CoopCon: windows follow a PI controller's level, paths change on severe congestion only",
+        composition: || json!({ "consumer": "level-aimd", "strategy": "coopcon", "meter": "coopcon" }),
+    },
+    Named {
+        name: "flecom",
+        summary: "stands in for FleCom: windows follow the trend of delays, routers use another path or shape Interests",
+        composition: || {
+            let consumer = json!({ "name": "level-aimd", "gain": 0.3 });
+            json!({ "consumer": consumer, "shaper": "flecom", "strategy": "flecom", "meter": "flecom" })
+        },
+    },
 ];
 
 /// ICP's timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.

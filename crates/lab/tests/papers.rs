@@ -16,7 +16,7 @@ fn shipped(name: &str) -> Paper {
 fn every_shipped_paper_is_valid_and_has_a_page_figures_and_entries() {
     let names = library::names();
     assert!(
-        ["hbhcm-paqm", "nack-once", "packet-pair", "resource-pooling"].iter().all(|n| names.contains(n)),
+        ["hbhcm-paqm", "nack-once", "ndnsieve", "packet-pair", "resource-pooling"].iter().all(|n| names.contains(n)),
         "{names:?}"
     );
     for name in names {
@@ -140,6 +140,20 @@ fn published_numbers_are_those_the_papers_print() {
     assert_eq!(published(&hop, "s1.utilisation"), [96.4, 94.6, 92.5]);
     assert_eq!(published(&hop, "s1.queue"), [7.8, 4.5, 5.9]);
     assert_eq!(published(&hop, "s2.queue"), [4.9]);
+    let sieve = shipped("ndnsieve");
+    // ndnSieve literal and calibrated, PCON in both variants, the stand-ins for CoopCon and FleCom.
+    let row = |n: f64, p: f64, c: f64, f: f64| vec![n, n, p, p, c, f];
+    assert_eq!(published(&sieve, "table4.c1."), row(1.88, 13.19, 19.68, 6.92));
+    assert_eq!(published(&sieve, "table4.c2."), row(1.88, 13.09, 19.77, 6.94));
+    assert_eq!(published(&sieve, "table5."), row(1.0, 0.93, 0.98, 1.0).repeat(2));
+    assert_eq!(published(&sieve, "table6."), row(6.90, 9.78, 13.89, 5.24));
+    assert_eq!(published(&sieve, "table7."), [0.87, 0.87, 0.84, 0.84, 0.89].repeat(2));
+    assert_eq!(published(&sieve, "table8.c1."), row(3.03, 31.24, 55.78, 21.02));
+    assert_eq!(published(&sieve, "table8.c2."), row(37.39, 31.69, 45.56, 17.20));
+    assert_eq!(published(&sieve, "table8.c3."), row(61.35, 18.81, 31.44, 23.52));
+    assert_eq!(published(&sieve, "s1.gain."), [33.55; 4]);
+    assert_eq!(published(&sieve, "s2.gain."), [33.55; 4]);
+    assert_eq!((published(&sieve, "s2.switch"), published(&sieve, "s3.switch")), (vec![1.0; 2], vec![4.1; 2]));
 }
 
 const SCENARIO: &str = r#"

@@ -11,6 +11,7 @@ pub mod bic;
 pub mod cubic;
 pub mod fixed;
 pub mod icp;
+pub mod level_aimd;
 pub mod ndnsieve;
 pub mod pcon;
 mod preset;

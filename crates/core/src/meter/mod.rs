@@ -2,9 +2,12 @@
 //!
 //! One instance per node.
 
+pub mod coopcon;
+pub mod flecom;
 pub mod hbhcm;
 pub mod hbhcm_base;
 pub mod hbhcm_pair;
+pub mod levels;
 pub mod ndnsieve;
 pub mod none;
 pub mod paqm;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::component::{Component, Env, parse_params};
 use crate::ctx::{Rng, Trace};
-use crate::fields::FieldLayout;
+use crate::fields::{FieldLayout, Fields};
 use crate::ids::NameId;
 use crate::packet::Kind;
 use crate::queue::Limit;
@@ -28,7 +28,7 @@ pub(super) struct Bench<S> {
     pub(super) credit: Option<Bytes>,
     pub(super) reverse: Reverse,
     pub(super) base_rtt: Option<Span>,
-    /// Of Data and NACKs that come.
+    /// Of the packets that come.
     pub(super) fields: Fields,
     segment: u32,
     rng: Rng,
@@ -75,7 +75,15 @@ impl<S: Shaper + Component> Bench<S> {
     fn name(&mut self, flow: u32) -> Packet {
         self.segment += 1;
         let name = NameId { flow: FlowId(flow), segment: self.segment };
-        Packet { name, kind: Kind::Interest, size: 40, tag: self.segment, lifetime_ms: 4000, ..Packet::default() }
+        Packet {
+            name,
+            kind: Kind::Interest,
+            size: 40,
+            tag: self.segment,
+            lifetime_ms: 4000,
+            fields: self.fields,
+            ..Packet::default()
+        }
     }
 
     /// An Interest of `flow` wants to leave.

@@ -3,6 +3,7 @@
 //! One instance per out-face. The node calls [`Shaper::admit`] after the strategy chose the face and before the
 //! Interest joins the egress queue.
 
+pub mod flecom;
 pub mod his;
 pub mod hobhis;
 pub mod hobhis_2014;

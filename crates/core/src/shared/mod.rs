@@ -5,6 +5,7 @@ pub mod draw;
 pub mod flow_table;
 pub mod flows;
 pub mod guard;
+pub mod level;
 pub mod noise;
 pub mod once;
 pub mod outstanding;

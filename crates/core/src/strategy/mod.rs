@@ -6,12 +6,15 @@ pub mod asf;
 pub mod b_icp;
 pub mod best_route;
 pub mod congestion_aware;
+pub mod coopcon;
+pub mod flecom;
 pub mod multicast;
 pub mod pcon;
 pub mod random;
 pub mod rfa;
 pub mod selective;
 pub mod self_learning;
+pub mod shares;
 pub mod stateful_forwarding;
 pub mod weighted;
 

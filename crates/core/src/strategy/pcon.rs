@@ -26,6 +26,7 @@
 //! keep their shares, scaled to a sum of 1.
 
 use super::selective::{MarkFilter, Suppress};
+use super::shares::{Init, Shares};
 use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
@@ -35,16 +36,6 @@ use crate::packet::{NackReason, Packet};
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// The shares a prefix begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Init {
-    /// Everything on the lowest cost.
-    Shortest,
-    /// The same for all.
-    Equal,
-}
 
 /// How the distance from the congested link weakens a reaction: the paper's f(Distance).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,19 +84,11 @@ impl Default for Params {
     }
 }
 
-/// A face's part of a prefix's Interests.
-#[derive(Clone, Copy, Debug)]
-struct Share {
-    face: FaceId,
-    part: f64,
-}
-
 /// The strategy.
 #[derive(Clone, Debug)]
 pub struct Pcon {
     params: Params,
-    /// By prefix; grows only when routing sets one.
-    prefixes: Vec<Vec<Share>>,
+    shares: Shares,
     /// The last reaction to a marked NACK.
     last_nack: Option<Time>,
     filter: MarkFilter,
@@ -143,7 +126,7 @@ impl Component for Pcon {
         let mut slot = |field| needs.contains(&field).then(|| env.slot(field));
         Pcon {
             params: params.clone(),
-            prefixes: Vec::new(),
+            shares: Shares::default(),
             last_nack: None,
             filter: MarkFilter::default(),
             flow_count: slot(Field::FlowCount),
@@ -153,30 +136,7 @@ impl Component for Pcon {
     }
 }
 
-/// The lowest cost, then the lowest face number.
-fn cheapest(hops: impl Iterator<Item = NextHop>) -> Option<FaceId> {
-    hops.min_by_key(|hop| (hop.cost, hop.face)).map(|hop| hop.face)
-}
-
 impl Pcon {
-    fn initial(&self, hops: &[NextHop]) -> Vec<Share> {
-        let best = cheapest(hops.iter().copied());
-        let part = |face| match self.params.init {
-            Init::Equal => 1.0 / hops.len() as f64,
-            Init::Shortest if Some(face) == best => 1.0,
-            Init::Shortest => 0.0,
-        };
-        hops.iter().map(|hop| Share { face: hop.face, part: part(hop.face) }).collect()
-    }
-
-    fn of(&self, prefix: PrefixId) -> &[Share] {
-        self.prefixes.get(prefix.index()).map_or(&[], |shares| shares)
-    }
-
-    fn part(&self, prefix: PrefixId, face: FaceId) -> Option<f64> {
-        self.of(prefix).iter().find(|share| share.face == face).map(|share| share.part)
-    }
-
     /// Equations 1 and 4: what a mark takes off a share of `part`.
     fn reduction(&self, part: f64, packet: &Packet) -> f64 {
         let carried = |slot: Option<Slot>| slot.map_or(1, |slot| packet.fields.get(slot).max(1));
@@ -186,54 +146,9 @@ impl Pcon {
     /// A mark came from `face`.
     fn on_mark(&mut self, prefix: PrefixId, face: FaceId, packet: &Packet) {
         // The content store is no face of the prefix.
-        if let Some(part) = self.part(prefix, face) {
-            self.reduce(prefix, face, self.reduction(part, packet));
+        if let Some(part) = self.shares.part(prefix, face) {
+            self.shares.spread(prefix, face, self.reduction(part, packet));
         }
-    }
-
-    /// Moves up to `step` of the share of `face` evenly to the others.
-    fn reduce(&mut self, prefix: PrefixId, face: FaceId, step: f64) {
-        let Some(part) = self.part(prefix, face) else { return };
-        let Some(shares) = self.prefixes.get_mut(prefix.index()) else { return };
-        if shares.len() < 2 {
-            return;
-        }
-        let step = step.min(part);
-        let gain = step / (shares.len() - 1) as f64;
-        for share in shares.iter_mut() {
-            share.part = if share.face == face { part - step } else { share.part + gain };
-        }
-        normalise(shares);
-    }
-
-    /// The next hop for the draw `u`.
-    fn choose(&self, event: &InterestArrival<'_>, u: f64) -> Option<FaceId> {
-        let shares = self.of(event.prefix);
-        let part = |face| shares.iter().find(|share| share.face == face).map_or(0.0, |share| share.part);
-        let total: f64 = event.eligible().map(|hop| part(hop.face)).sum();
-        if total <= 0.0 {
-            return cheapest(event.eligible());
-        }
-        let (mut reached, mut chosen) = (0.0, None);
-        for hop in event.eligible() {
-            let own = part(hop.face);
-            reached += own / total;
-            if own > 0.0 {
-                chosen = Some(hop.face);
-            }
-            if u < reached {
-                break;
-            }
-        }
-        chosen
-    }
-}
-
-/// Removes what rounding did to the sum.
-fn normalise(shares: &mut [Share]) {
-    let sum: f64 = shares.iter().map(|share| share.part).sum();
-    for share in shares.iter_mut() {
-        share.part /= sum;
     }
 }
 
@@ -244,7 +159,7 @@ impl Strategy for Pcon {
             return;
         }
         let u = ctx.rng.unit();
-        let Some(face) = self.choose(event, u) else {
+        let Some(face) = self.shares.choose(event, u) else {
             if !pending {
                 choice.refuse(NackReason::NoRoute);
             }
@@ -287,7 +202,7 @@ impl Strategy for Pcon {
 
     fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
         let rested = self.last_nack.is_none_or(|last| ctx.now >= last + self.params.nack_interval);
-        if event.packet.mark > 0 && rested && self.of(event.prefix).len() > 1 {
+        if event.packet.mark > 0 && rested && self.shares.hops(event.prefix) > 1 {
             self.last_nack = Some(ctx.now);
             self.on_mark(event.prefix, event.face, event.packet);
         }
@@ -300,27 +215,16 @@ impl Strategy for Pcon {
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, _: &mut Ctx<'_>) {
         let Some(first) = event.sent.first() else { return };
         for _ in event.sent {
-            self.reduce(event.prefix, first.face, self.params.change);
+            self.shares.spread(event.prefix, first.face, self.params.change);
         }
     }
 
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], _: &mut Ctx<'_>) {
-        let mut shares = self.initial(hops);
-        let kept: Vec<_> = hops.iter().map(|hop| self.part(prefix, hop.face)).collect();
-        if kept.iter().flatten().sum::<f64>() > 0.0 {
-            for (share, part) in shares.iter_mut().zip(kept) {
-                share.part = part.unwrap_or(0.0);
-            }
-            normalise(&mut shares);
-        }
-        if self.prefixes.len() <= prefix.index() {
-            self.prefixes.resize_with(prefix.index() + 1, Vec::new);
-        }
-        self.prefixes[prefix.index()] = shares;
+        self.shares.route(prefix, hops, self.params.init);
     }
 
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) {
-        out.extend(hops.iter().map(|hop| self.part(prefix, hop.face).unwrap_or(0.0)));
+        self.shares.list(prefix, hops, out);
     }
 }
 

@@ -59,7 +59,7 @@ impl<C> Desk<C> {
 
     /// Header fields with anything in them, chosen by `salt` and not by the dice.
     pub fn any_fields(&self, salt: u32) -> Fields {
-        self.fields([0, 3, 256 * (salt % 64), u32::MAX, 1][salt as usize % 5])
+        self.fields([0, 3, 256 * (salt % 64), u32::MAX, 1, u32::MAX / 64 * (salt % 64)][salt as usize % 6])
     }
 
     /// Calls a hook.

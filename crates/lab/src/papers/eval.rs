@@ -89,10 +89,11 @@ impl Runs {
                 self.value(paper, there, other, inner)
             }
             Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
-                (Function::Event, [Expr::Name(key), id @ ..]) => {
+                (Function::Event | Function::When, [Expr::Name(key), id @ ..]) => {
                     let id = id.first().and_then(at).map(|x| x as u64);
                     let events = &measured.run.events;
-                    events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id)).map(|e| e.value)
+                    let first = events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id))?;
+                    Some(if *function == Function::When { first.at_s } else { first.value })
                 }
                 (Function::Dwell, [Expr::Name(key), value, ids @ ..]) => {
                     let ids: Vec<u64> = ids.iter().filter_map(at).map(|x| x as u64).collect();

@@ -36,6 +36,8 @@ pub enum Function {
     Dwell,
     /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
     Event,
+    /// `when(key)`, `when(key, id)`: when that was recorded, in s.
+    When,
     /// `ratio(a, b)`.
     Ratio,
     /// `difference(a, b)` = a − b.
@@ -65,7 +67,7 @@ pub enum Signature {
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 18] = [
+    pub const ALL: [(&'static str, Function); 19] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
@@ -78,6 +80,7 @@ impl Function {
         ("burst-size", Function::BurstSize),
         ("dwell", Function::Dwell),
         ("event", Function::Event),
+        ("when", Function::When),
         ("ratio", Function::Ratio),
         ("difference", Function::Difference),
         ("sum", Function::Sum),
@@ -100,7 +103,7 @@ impl Function {
             | Function::BurstStart
             | Function::BurstSize => Signature::Series,
             Function::Dwell => Signature::Dwell,
-            Function::Event => Signature::Event,
+            Function::Event | Function::When => Signature::Event,
             Function::Ratio | Function::Difference => Signature::Values(2, 2),
             Function::Sum | Function::Product | Function::Largest | Function::Smallest => Signature::Values(1, 16),
         }

@@ -15,25 +15,21 @@ pub(super) fn read(reader: &Reader<'_>, table: &Table, at: &Place) -> Option<Fig
     let title = f.required::<String>("title", "\"Throughput\"");
     let caption = f.get::<String>("caption").unwrap_or_default();
     let y = f.required::<String>("y", "\"throughput (Mbit/s)\"");
-    let lines = f.word("kind", &[("lines", true), ("bars", false)]);
-    if lines.is_none() {
+    let (to, bin) = (f.get::<f64>("to").unwrap_or(f64::INFINITY), f.get::<f64>("bin").unwrap_or(1.0));
+    let kind =
+        f.word("kind", &[("lines", Drawing::Lines { to, bin }), ("bars", Drawing::Bars), ("boxes", Drawing::Boxes)]);
+    if kind.is_none() {
         f.missing("kind", "\"lines\"");
     }
-    let to = f.get::<f64>("to");
-    let bin = f.get::<f64>("bin");
     let y_range = f.item("y-range").and_then(|item| range(reader, item));
     f.item("panel");
     f.finish();
-    let lines = lines?;
-    let panels: Vec<Panel> = tables(table, "panel").filter_map(|(t, at)| panel(reader, t, at, lines)).collect();
+    let kind = kind?;
+    let panels: Vec<Panel> = tables(table, "panel").filter_map(|(t, at)| panel(reader, t, at, kind)).collect();
     if panels.is_empty() {
         reader.found.error(at, "this figure has no panel", "add [[figure.panel]] with what it draws");
         return None;
     }
-    let kind = match lines {
-        true => Drawing::Lines { to: to.unwrap_or(f64::INFINITY), bin: bin.unwrap_or(1.0) },
-        false => Drawing::Bars,
-    };
     Some(Figure { id: id?, source: source?, title: title?, caption, y: y?, y_range, kind, panels })
 }
 
@@ -56,7 +52,7 @@ fn range(reader: &Reader<'_>, item: &Item) -> Option<(f64, f64)> {
     read
 }
 
-fn panel(reader: &Reader<'_>, table: &Table, at: &Place, lines: bool) -> Option<Panel> {
+fn panel(reader: &Reader<'_>, table: &Table, at: &Place, kind: Drawing) -> Option<Panel> {
     let f = Fields::new(table, "this panel", at, reader.found);
     let title = f.get::<String>("title").unwrap_or_default();
     let place = reader.experiment(&f);
@@ -69,19 +65,27 @@ fn panel(reader: &Reader<'_>, table: &Table, at: &Place, lines: bool) -> Option<
         f.missing("items", "[\"C1 = consumers.C1.goodput_mbps\"]");
     }
     f.item("marks");
-    // Panels of lines share their axis.
-    let y_range = if lines { None } else { f.item("y-range").and_then(|item| range(reader, item)) };
+    // Panels of lines share their axis; boxes lie.
+    let y_range = match kind {
+        Drawing::Bars => f.item("y-range").and_then(|item| range(reader, item)),
+        _ => None,
+    };
     f.finish();
     let (experiment, case) = place?;
     let schemes = reader.schemes(schemes, experiment);
     let read = |(text, at): &(String, Place)| {
         let (label, text) = text.split_once('=').map_or(("", text.as_str()), |(l, t)| (l.trim(), t.trim()));
-        let expr = match lines {
-            true => {
+        let expr = match kind {
+            Drawing::Lines { .. } => {
                 reader.wrong(at, reader.resolver.series(experiment, text))?;
                 Expr::Name(text.to_owned())
             }
-            false => reader.expr(text, at, experiment)?,
+            Drawing::Bars => reader.expr(text, at, experiment)?,
+            Drawing::Boxes => {
+                let delay = Expr::Name(format!("consumers.{text}.delay_ms.mean"));
+                reader.wrong(at, reader.resolver.value(experiment, &delay))?;
+                Expr::Name(text.to_owned())
+            }
         };
         Some((label.to_owned(), expr))
     };

@@ -165,6 +165,8 @@ pub enum Drawing {
     },
     /// Mean and spread over seeds, a group of bars for each item or case, a bar for each scheme.
     Bars,
+    /// Delay of consumers, mean over seeds of each quantile; a box for each scheme and item.
+    Boxes,
 }
 
 /// A panel of a figure.
@@ -178,7 +180,7 @@ pub struct Panel {
     pub case: Option<usize>,
     /// Schemes drawn.
     pub schemes: Vec<String>,
-    /// Labels and what is drawn: series for lines, metrics for bars.
+    /// Labels and what is drawn: series for lines, metrics for bars, consumers for boxes.
     pub items: Vec<(String, Expr)>,
     /// Published or ideal values drawn as lines.
     pub marks: Vec<(f64, String)>,

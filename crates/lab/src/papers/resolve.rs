@@ -4,7 +4,7 @@ use super::eval::{QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
 use super::model::{Case, Experiment};
 use crate::experiment::describe;
-use crate::results::{ConsumerRun, Distribution, Kind, LinkRun, Run};
+use crate::results::{ConsumerRun, ControlRun, Distribution, Kind, LinkRun, Run};
 use crate::scenario::diag::suggest;
 use std::collections::BTreeSet;
 
@@ -70,6 +70,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         bottleneck_queue_ms: Some(1.0),
         consumers: scenario.consumers.iter().map(|c| consumer(&c.name)).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
+        control: Some(ControlRun::default()),
         ..Run::default()
     };
     run.scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
@@ -151,7 +152,7 @@ impl<'a> Resolver<'a> {
             }
             (Signature::Series, _) => form("a function of a series and two numbers"),
             (Signature::Event, [Expr::Name(_)] | [Expr::Name(_), Expr::Number(_)]) => Ok(()),
-            (Signature::Event, _) => form("event(key) or event(key, number)"),
+            (Signature::Event, _) => form("a function of a key, or of a key and a number"),
             (
                 Signature::Dwell,
                 [Expr::Name(_), Expr::Number(_)] | [Expr::Name(_), Expr::Number(_), Expr::Number(_), Expr::Number(_)],
@@ -237,7 +238,7 @@ impl<'a> Resolver<'a> {
 /// The event keys an expression needs.
 pub fn event_keys(expr: &Expr) -> Vec<String> {
     match expr {
-        Expr::Call(Function::Event | Function::Dwell, arguments) => match arguments.first() {
+        Expr::Call(Function::Event | Function::When | Function::Dwell, arguments) => match arguments.first() {
             Some(Expr::Name(key)) => vec![key.clone()],
             _ => Vec::new(),
         },

@@ -130,7 +130,7 @@ fn draw_metric(canvas: &mut Canvas, metric: &Metric, all: &[Aggregate], left: f6
 }
 
 /// The mean over seeds of each quantile.
-fn averaged<'a>(values: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
+pub fn averaged<'a>(values: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
     let all: Vec<&Distribution> = values.collect();
     let n = all.len() as f64;
     let mean = |f: fn(&Distribution) -> f64| all.iter().map(|d| f(d)).sum::<f64>() / n;
@@ -166,14 +166,32 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
             rows.push((k, String::new(), d));
         }
     }
+    let (height, body) = box_rows(&schemes, &rows, if each { 9.0 } else { 3.0 })?;
+    Some(Figure {
+        id: "delay-boxes".to_owned(),
+        title: "Delay: distribution".to_owned(),
+        caption: BOX_CAPTION.to_owned(),
+        width: WIDTH,
+        height,
+        body,
+    })
+}
+
+/// What a box means, for captions.
+pub const BOX_CAPTION: &str = "First Interest to Data. Box: quartiles; thick line: median; circle: mean; whiskers: minimum and 99th percentile; \
+                               dot or number at the edge: maximum.";
+
+/// A box for each row (scheme by position, name, distribution), a gap after the rows of a scheme; height and drawing,
+/// none without rows.
+pub fn box_rows(schemes: &[&str], rows: &[(usize, String, Distribution)], gap: f64) -> Option<(f64, String)> {
     if rows.is_empty() {
         return None;
     }
-    let names = schemes.iter().map(|s| text_width(&shorten(s, 20), 12.0)).fold(40.0, f64::max) + 12.0;
+    let names = rows.iter().map(|r| text_width(&shorten(schemes[r.0], 20), 12.0)).fold(40.0, f64::max) + 12.0;
     let seconds = rows.iter().map(|r| text_width(&shorten(&r.1, 10), 11.5)).fold(0.0, f64::max);
     let left = names + seconds + 14.0;
     let right = WIDTH - 60.0;
-    let (row, gap) = (if rows.len() > 12 { 19.0 } else { 24.0 }, if each { 9.0 } else { 3.0 });
+    let row = if rows.len() > 12 { 19.0 } else { 24.0 };
     let top_value = rows.iter().map(|r| r.2.p99.max(r.2.mean + r.2.sd)).fold(0.0, f64::max) * 1.12;
     let low = rows.iter().map(|r| r.2.min).fold(f64::MAX, f64::min);
     // Start at zero unless that leaves a third of the width empty.
@@ -206,16 +224,7 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
         }
         canvas.close();
     }
-    Some(Figure {
-        id: "delay-boxes".to_owned(),
-        title: "Delay: distribution".to_owned(),
-        caption: "First Interest to Data. Box: quartiles; thick line: median; circle: mean; whiskers: minimum and 99th percentile; \
-                  dot or number at the edge: maximum."
-            .to_owned(),
-        width: WIDTH,
-        height: y + 26.0,
-        body: canvas.0,
-    })
+    Some((y + 26.0, canvas.0))
 }
 
 fn draw_box(canvas: &mut Canvas, d: &Distribution, y: f64, half: f64, x: &impl Fn(f64) -> f64, name: &str) {

@@ -4,7 +4,7 @@
 //! library's, follows light and dark ground, and names every line on hover without a script.
 
 pub(crate) mod axis;
-mod bars;
+pub(crate) mod bars;
 mod compare;
 mod fetch;
 mod figures;

@@ -1,6 +1,7 @@
 //! A paper's report: its figures from our runs, the verdicts, and what is to be said about them.
 
 mod bars;
+mod boxes;
 mod lines;
 mod references;
 
@@ -11,6 +12,7 @@ use super::verdict::{Judged, Verdict};
 use crate::report::html::{chips, document, with_caption};
 use crate::report::svg::{Figure, escape};
 use crate::results::{Error, write_folder};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -36,6 +38,7 @@ fn figures(paper: &Paper, results: &Results) -> Vec<Figure> {
     let draw = |figure: &super::model::Figure| match figure.kind {
         Drawing::Lines { to, bin } => lines::draw(figure, results, &schemes, to, bin),
         Drawing::Bars => bars::draw(paper, figure, results, &schemes),
+        Drawing::Boxes => boxes::draw(figure, results, &schemes),
     };
     paper.figures.iter().filter_map(draw).collect()
 }
@@ -68,7 +71,7 @@ fn assemble(
             "<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>",
         );
     }
-    let stand_ins: Vec<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
+    let stand_ins: BTreeSet<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
         .filter(|s| s.is_stand_in())
         .map(|s| s.name.as_str())
         .collect();
@@ -76,7 +79,7 @@ fn assemble(
         let _ = write!(
             body,
             "<div class=\"warn\"><b>Stand-ins</b> (the original law is not public): {}.</div>",
-            escape(&stand_ins.join(", "))
+            escape(&stand_ins.into_iter().collect::<Vec<_>>().join(", "))
         );
     }
     body.push_str("</header><main>");
