@@ -237,7 +237,7 @@ fn candidates(root: &Value, schema: &Value, default: &Value) -> Vec<Value> {
         Value::Bool(on) => found.push(json!(!on)),
         Value::Number(n) if n.is_u64() => {
             let n = n.as_u64().unwrap();
-            found.extend([n * 2, n / 2, n + 1, n.saturating_sub(1)].map(|n| json!(n)));
+            found.extend([n * 2, n / 2, n / 16, n + 1, n.saturating_sub(1)].map(|n| json!(n)));
         }
         Value::Number(n) => {
             let n = n.as_f64().unwrap();
