@@ -7,11 +7,16 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Starts to watch for Ctrl-C and SIGTERM; the flag tells whether one came. Called once in a process.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
+    call(|| STOP.swap(true, Ordering::Relaxed))?;
+    Ok(&STOP)
+}
+
+/// Calls `stop` when one comes; it says whether it was called before. Called once in a process.
+pub fn call(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
+    ctrlc::set_handler(move || {
+        if stop() {
             std::process::exit(1);
         }
     })
-    .map_err(Failure::work)?;
-    Ok(&STOP)
+    .map_err(Failure::work)
 }

@@ -11,6 +11,12 @@ pub fn monotonic() -> u64 {
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A number that differs from one process and run to the next.
+pub fn seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+}
+
 /// Time since the process made its clock; it never goes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {

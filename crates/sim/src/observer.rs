@@ -4,6 +4,7 @@
 //! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
 
 use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_node::FetcherCounters;
 pub use ndnweir_node::{DropCause, FaceCounters as LinkCounters};
 
 /// A consumer application, numbered in the order of the scenario.
@@ -76,6 +77,26 @@ pub struct ConsumerCounters {
     pub srtt: Span,
     /// Interests per second that the consumer paces to now; none if it does not pace.
     pub rate: Option<f64>,
+}
+
+impl From<FetcherCounters> for ConsumerCounters {
+    fn from(c: FetcherCounters) -> ConsumerCounters {
+        ConsumerCounters {
+            interests: c.interests,
+            retransmissions: c.retransmissions,
+            segments: c.segments,
+            payload_bits: c.payload_bits,
+            duplicates: c.duplicates,
+            timeouts: c.timeouts,
+            nacks: c.nacks,
+            marks: c.marks,
+            decreases: c.decreases,
+            window: c.window,
+            in_flight: c.in_flight,
+            srtt: c.srtt,
+            rate: c.rate,
+        }
+    }
 }
 
 /// The share of a prefix's Interests that a node's strategy sends to one next hop.

@@ -2,16 +2,17 @@
 
 use crate::args::{ClientArgs, FetchArgs};
 use crate::failure::Failure;
+use crate::interrupt;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Span;
 use ndnweir_net::client::{Session, Waiter, transport};
+use ndnweir_net::clock::seed;
 use ndnweir_net::object::Trust;
 use ndnweir_net::transfer::DownloadConfig;
 use ndnweir_node::FetcherConfig;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A name as the user wrote it.
 pub fn name(text: &str) -> Result<Name, Failure> {
@@ -31,22 +32,11 @@ pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
     }
 }
 
-/// A number that differs from run to run.
-pub fn seed() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
-}
-
 /// A waiter that Ctrl-C ends; a second Ctrl-C ends the program at once.
 pub fn waiter() -> Result<Waiter, Failure> {
     let waiter = Waiter::new().map_err(Failure::work)?;
     let stop = waiter.stop_handle();
-    ctrlc::set_handler(move || {
-        if stop.stop() {
-            std::process::exit(1);
-        }
-    })
-    .map_err(Failure::work)?;
+    interrupt::call(move || stop.stop())?;
     Ok(waiter)
 }
 

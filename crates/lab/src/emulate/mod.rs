@@ -148,8 +148,7 @@ impl Emulation {
                     Change::NodeCrash(node) => fleet.kill(Child::Node(node)),
                     Change::NodeRestart(node) => {
                         lives[node] += 1;
-                        fleet
-                            .start(Child::Node(node), plan.forwarder_again(node, links, &self.folder, lives[node])?)?;
+                        fleet.start(Child::Node(node), plan.forwarder_again(node, links, &self.folder, lives[node]))?;
                     }
                     _ => {}
                 }

@@ -139,17 +139,11 @@ impl Plan<'_> {
     }
 
     /// The task of one that comes after a crash: where the links expect it.
-    pub(super) fn forwarder_again(
-        &self,
-        node: usize,
-        links: &Running,
-        folder: &Path,
-        life: u32,
-    ) -> Result<Role, Error> {
+    pub(super) fn forwarder_again(&self, node: usize, links: &Running, folder: &Path, life: u32) -> Role {
         let remotes: Vec<SocketAddr> = self.ends_of(node).map(|(link, end)| links.address(link, end)).collect();
         let known = self.ends_of(node).find_map(|(link, end)| links.process(link, end));
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Ok(self.forwarder_at(node, known.unwrap_or(any), &remotes, folder, life))
+        self.forwarder_at(node, known.unwrap_or(any), &remotes, folder, life)
     }
 
     fn forwarder_at(&self, node: usize, udp: SocketAddr, remotes: &[SocketAddr], folder: &Path, life: u32) -> Role {

@@ -4,7 +4,6 @@ use super::plan::{Plan, consumer_record, node_record};
 use ndnweir_core::units::{Bytes, Span, Time};
 use ndnweir_net::emulator::End;
 use ndnweir_net::roles::record::{Record, face_counters, fetcher_counters, read};
-use ndnweir_node::FetcherCounters;
 use ndnweir_sim::observer::{
     ConsumerCounters, ConsumerId, Delivery, LinkCounters, LinkId, NodeId, Observer, PathId, Share, Snapshot,
 };
@@ -62,7 +61,6 @@ pub(super) fn replay(plan: &Plan<'_>, folder: &Path, observer: &mut dyn Observer
 /// What is known of everything so far.
 struct State {
     links: Vec<LinkCounters>,
-    /// What a node's forwarders before the present one had counted.
     consumers: Vec<ConsumerCounters>,
     shares: Vec<Share>,
 }
@@ -104,7 +102,7 @@ impl State {
                 }
             }
             (Source::Consumer(number), Record::Consumer { counts, window, in_flight, srtt, .. }) => {
-                self.consumers[number] = counters(&fetcher_counters(counts, *window, *in_flight, *srtt));
+                self.consumers[number] = fetcher_counters(counts, *window, *in_flight, *srtt).into();
             }
             (Source::Consumer(number), Record::Completed { .. }) => {
                 observer.completed(at, ConsumerId(number as u32));
@@ -126,23 +124,5 @@ impl State {
             }),
             _ => {}
         }
-    }
-}
-
-fn counters(c: &FetcherCounters) -> ConsumerCounters {
-    ConsumerCounters {
-        interests: c.interests,
-        retransmissions: c.retransmissions,
-        segments: c.segments,
-        payload_bits: c.payload_bits,
-        duplicates: c.duplicates,
-        timeouts: c.timeouts,
-        nacks: c.nacks,
-        marks: c.marks,
-        decreases: c.decreases,
-        window: c.window,
-        in_flight: c.in_flight,
-        srtt: c.srtt,
-        ..ConsumerCounters::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The producer: registers the object's prefix and answers Interests until told to stop.
 
 use crate::client::{Registration, RegistrationError, Session, SessionEvent, Waiter};
-use crate::clock::Clock;
+use crate::clock::{Clock, seed};
 use crate::object::naming;
 use crate::object::publisher::{Answer, Publisher, PublisherError};
 use crate::object::ranges::Ranges;
@@ -71,7 +71,7 @@ pub fn publish<S: Source>(
     let clock = Clock::new();
     let mut served = Served { publisher, asked: Ranges::new(), answered: 0, latest: clock.now(), failure: None };
     let mut registration = Registration::new(prefix.clone());
-    let mut nonces = Rng::derive(clock_seed(), &[]);
+    let mut nonces = Rng::derive(seed(), &[]);
     let (mut ever, mut told) = (false, Time::ZERO);
     let mut waiting = VecDeque::new();
     while !waiter.stopped() && !served.is_done(quit, clock.now()) {
@@ -121,12 +121,6 @@ pub fn publish<S: Source>(
     session.flush(clock.now());
     watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
     Ok(())
-}
-
-/// Nonces differ from one run to the next.
-fn clock_seed() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
 }
 
 struct Served<'p, S> {

@@ -127,24 +127,7 @@ impl App {
 
     pub(super) fn counters(&self) -> ConsumerCounters {
         match &self.asker {
-            Asker::Fetch(fetcher) => {
-                let c = fetcher.counters();
-                ConsumerCounters {
-                    interests: c.interests,
-                    retransmissions: c.retransmissions,
-                    segments: c.segments,
-                    payload_bits: c.payload_bits,
-                    duplicates: c.duplicates,
-                    timeouts: c.timeouts,
-                    nacks: c.nacks,
-                    marks: c.marks,
-                    decreases: c.decreases,
-                    window: c.window,
-                    in_flight: c.in_flight,
-                    srtt: c.srtt,
-                    rate: c.rate,
-                }
-            }
+            Asker::Fetch(fetcher) => fetcher.counters().into(),
             Asker::Requests(requests) => requests.counters(),
         }
     }
