@@ -83,6 +83,8 @@ pub struct Config {
     pub prefixes: usize,
     /// The longest an Interest may be pending.
     pub max_lifetime: Span,
+    /// Where this node is: an Interest with a ForwardingHint to one of these has reached its producer's region.
+    pub regions: Vec<Name>,
     /// The largest frame to peers that came by themselves.
     pub mtu: usize,
     /// Faces that came by themselves, at most.
@@ -113,6 +115,7 @@ impl Default for Config {
             memory: Bytes::new(512 << 20),
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
+            regions: Vec::new(),
             mtu: DEFAULT_MTU,
             max_peers: 1024,
             idle: Span::from_millis(600_000),
@@ -163,6 +166,8 @@ struct File {
     memory: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
     max_lifetime: Option<Span>,
+    #[serde(default)]
+    region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
     management: Option<bool>,
     #[serde(default)]
@@ -343,6 +348,7 @@ impl Config {
         config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
+        config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
         config.management = found.management.unwrap_or(config.management);
         config.authority.localhop = found.localhop;
         for anchor in &found.trust_anchor {

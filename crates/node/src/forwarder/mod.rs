@@ -12,12 +12,13 @@
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
 //! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
-//! - A ForwardingHint is carried but not followed.
+//! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
 mod emit;
 mod faces;
+mod hints;
 mod names;
 mod payloads;
 mod receive;
@@ -26,6 +27,7 @@ mod tokens;
 
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
+pub use hints::MAX_DELEGATIONS;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
@@ -39,7 +41,7 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_wire::NameView;
+use ndnweir_wire::{Name, NameView};
 use payloads::Payloads;
 use routes::Routes;
 use std::collections::VecDeque;
@@ -124,6 +126,8 @@ pub struct Forwarder {
     tokens: Tokens,
     tree: FibTree,
     routes: Routes,
+    /// Where producers are that Interests with a ForwardingHint have reached here.
+    regions: Vec<Name>,
     rng: Rng,
     max_lifetime: Span,
     /// The most bytes of packets and names.
@@ -167,6 +171,7 @@ impl Forwarder {
             tokens: Tokens::new(config.pit_limit),
             tree: FibTree::new(config.prefixes.saturating_mul(8)),
             routes: Routes::new(config.prefixes),
+            regions: Vec::new(),
             rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
             max_lifetime: config.max_lifetime,
             memory,

@@ -87,7 +87,7 @@ impl Forwarder {
 }
 
 /// The components of a name as whole elements.
-fn elements(name: NameView<'_>) -> Vec<&[u8]> {
+pub(super) fn elements(name: NameView<'_>) -> Vec<&[u8]> {
     let mut rest = name.as_bytes();
     let element = |component: ndnweir_wire::ComponentView<'_>| {
         let (element, after) = rest.split_at(component.wire_len());
@@ -165,12 +165,12 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow: the longest with a route. A default route does not lead out of this node
-    /// for `/localhost`.
+    /// Tells the node the prefix of a flow: the longest with a route for its name, or for a delegation of its hint. A
+    /// default route does not lead out of this node for `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
-        let elements = elements(name);
-        let mut prefix = self.tree.longest(&elements);
+        let hint = self.names.hint(flow);
+        let mut prefix = if hint.is_empty() { self.tree.longest(&elements(name)) } else { self.towards(hint) };
         if is_localhost(name) && prefix == self.tree.exact::<&[u8]>(&[]) {
             prefix = None;
         }
