@@ -68,8 +68,9 @@ fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
             "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
         }
         (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), _) => {
-            "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE, and the \
-             public key to the forwarder, as [[trust-anchor]] of `ndnweir fwd`"
+            "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE and \
+             --key-name NAME, and the public key to the forwarder, as a [[trust-anchor]] of `ndnweir fwd` whose name \
+             NAME begins with"
         }
         (PublishError::Registration(RegistrationError::NotTaken(_)), _) => {
             "\nhelp: let it take registrations from other machines and over UDP, with `localhop = true` and a \

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod application;
+mod citizen;
 mod faults;
 mod interruptions;
 mod process;

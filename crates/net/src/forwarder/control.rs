@@ -13,8 +13,11 @@ use crate::mgmt::dataset::{
 };
 use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
 use ndnweir_core::ids::FaceId;
+use ndnweir_core::queue::nfd;
 use ndnweir_core::registry::Family;
+use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Component, Name, NameView};
+use std::time::Duration;
 
 /// Frames smaller than this leave little room beside the link header.
 const MIN_MTU: u64 = 256;
@@ -24,17 +27,18 @@ impl Daemon {
         let link = self.links.get(id.index())?.as_ref()?;
         let count = self.forwarder.link_counters(id);
         let (remote_uri, local_uri) = self.uris(link);
+        let (marks, rule) = (self.forwarder.marks_kernel_queue(id), nfd::Params::default());
         Some(FaceStatus {
             face_id: link.id,
             remote_uri,
             local_uri,
-            expiration_period: None,
+            expiration_period: self.idles_for(link),
             scope: if link.local { Scope::Local } else { Scope::NonLocal },
             persistency: link.persistency,
             link_type: LinkType::PointToPoint,
-            base_congestion_marking_interval: None,
-            default_congestion_threshold: None,
-            mtu: link.mtu.map(|mtu| mtu as u64),
+            base_congestion_marking_interval: marks.then(|| Duration::from_nanos(rule.interval.nanos())),
+            default_congestion_threshold: marks.then(|| rule.threshold.get()),
+            mtu: Some(link.mtu.unwrap_or(MAX_PACKET_SIZE) as u64),
             counters: FaceCounters {
                 in_interests: count.interests_in,
                 in_data: count.data_in,
@@ -45,8 +49,20 @@ impl Daemon {
                 in_bytes: count.bytes_in,
                 out_bytes: count.bytes_out,
             },
-            flags: if self.forwarder.marks_kernel_queue(id) { face_flags::CONGESTION_MARKING } else { 0 },
+            flags: self.flags(id),
         })
+    }
+
+    fn flags(&self, id: FaceId) -> u64 {
+        let flag = |is, flag| if is { flag } else { 0 };
+        flag(self.forwarder.marks_kernel_queue(id), face_flags::CONGESTION_MARKING)
+            | flag(self.forwarder.tells_incoming(id), face_flags::LOCAL_FIELDS)
+    }
+
+    /// For how long a face that came by itself stays without a packet from now on.
+    fn idles_for(&self, link: &Link) -> Option<Duration> {
+        let left = || self.config.idle.nanos().saturating_sub(self.clock.now().since(link.last_in).nanos());
+        (link.is_on_demand() && link.is_datagram()).then(|| Duration::from_nanos(left()))
     }
 
     /// The two ends of a face, as NFD writes them.

@@ -183,6 +183,11 @@ impl Forwarder {
         }
     }
 
+    /// Whether it is.
+    pub fn tells_incoming(&self, id: FaceId) -> bool {
+        self.faces.get(id.index()).is_some_and(|face| face.tell_incoming)
+    }
+
     /// Says whether the queue below a face without a rate is marked.
     ///
     /// # Errors

@@ -169,8 +169,9 @@ impl Forwarder {
     /// default route does not lead out of this node for `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
+        let elements = elements(name);
         let hint = self.names.hint(flow);
-        let mut prefix = if hint.is_empty() { self.tree.longest(&elements(name)) } else { self.towards(hint) };
+        let mut prefix = if hint.is_empty() { self.tree.longest(&elements) } else { self.towards(hint) };
         if is_localhost(name) && prefix == self.tree.exact::<&[u8]>(&[]) {
             prefix = None;
         }
