@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ANNOUNCER = "NDNts, announcing"  # registers by prefix announcement, which ndnd's forwarder does not take
 PATIENCE = 30.0  # seconds for a server to be ready
 
 
@@ -130,17 +131,19 @@ class Lab:
             raise Failed(f"ndnweir {words}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def forwarder(self, kind, flags=()):
-        """Starts ours (`ndnweir`), which takes flags, or ndnd's (`ndnd`)."""
+    def forwarder(self, kind, flags=(), region=None):
+        """Starts ours (`ndnweir`), which takes flags, or ndnd's (`ndnd`); both may be in a region."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
             words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}", *flags]
+            words += ["--region", region] if region else []
         else:
             config = self.folder / f"{self.made}.yml"
             config.write_text(
                 f"faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {udp} }}\n"
                 f"  tcp: {{ enabled: true, port_unicast: {tcp} }}\n  websocket: {{ enabled: false }}\n"
                 f"  unix: {{ enabled: true, socket_path: {unix} }}\n"
+                f"tables: {{ network_region: {{ regions: [{region or ''}] }} }}\n"
             )
             words = [self.peers / "ndnd", "fw", "run", config]
         program = self.start(f"{kind}-fwd", words)
@@ -165,18 +168,20 @@ class Lab:
             "ndnweir": ([self.ndnweir, "put", file, name], None),
             "ndnd": ([self.peers / "ndnd", "put", "--expose", name], file),
             "NDNts": (["node", self.peers / "ndnts/put.js", file, name, unix], None),
+            ANNOUNCER: (["node", self.peers / "ndnts/put.js", file, name, unix, 60_000], None),
         }[kind]
         program = self.start(f"{kind}-put", words, env=env, stdin=stdin)
         self.until(program, lambda: any(route["prefix"] == name for route in self.tool(forwarder, "route list")))
         return program
 
-    def consumer(self, kind, forwarder, name, file, transport="unix"):
-        """Starts a consumer whose copy goes to `file`, which is made by it or is its standard output."""
+    def consumer(self, kind, forwarder, name, file, transport="unix", hint=None):
+        """Starts a consumer whose copy goes to `file`, which is made by it or is its standard output; ours and NDNts' may
+        send a ForwardingHint."""
         env = {"NDN_CLIENT_TRANSPORT": forwarder.uri(transport), "HOME": str(self.folder)}
         words = {
-            "ndnweir": [self.ndnweir, "get", name, "-o", file, "--json"],
+            "ndnweir": [self.ndnweir, "get", name, "-o", file, "--json", *(["--hint", hint] if hint else [])],
             "ndnd": [self.peers / "ndnd", "cat", name],
-            "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix],
+            "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix, *([hint] if hint else [])],
             "python-ndn": [self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/get.py", name, file],
         }[kind]
         file.unlink(missing_ok=True)
