@@ -24,7 +24,8 @@ impl Daemon {
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().and_then(|(stream, peer)| {
                 stream.set_nonblocking(true)?;
-                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().is_loopback()))
+                // A listener for IPv6 may take IPv4 as well, in IPv6 addresses.
+                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().to_canonical().is_loopback()))
             }),
             Listener::Unix(listener, path) => listener.accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(true)?;

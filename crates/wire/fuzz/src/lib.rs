@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 
+use ndnweir_wire::interest::delegations;
 use ndnweir_wire::lp::{Fragmenter, LpHeader, LpPacketView, Reassembler, ReassemblerConfig};
 use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, Name, NameView, PacketView, frame_len};
@@ -13,6 +14,8 @@ pub fn packet(input: &[u8]) {
     if whole.is_ok() {
         assert_eq!(frame_len(input), Ok(Some(input.len() as u64)));
     }
+    // Each name is two bytes at least.
+    assert!(delegations(input).count() <= input.len() / 2);
     if let Ok(name) = NameView::decode(input) {
         name_is_stable(name);
     }
