@@ -168,7 +168,26 @@ impl Consumer {
     }
 }
 
+/// What prefixes and objects are called, for schemes that choose a strategy by name. What has no name here has the
+/// strategy of all names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// By number of the prefix.
+    pub prefixes: Vec<String>,
+    /// By [`Consumer::object`].
+    pub objects: Vec<String>,
+}
+
 impl Network {
+    /// What the names of a flow begin with: for a catalogue that consumers call by several names, its prefix.
+    pub fn flow_name(&self, flow: Flow) -> &str {
+        let prefix = self.names.prefixes.get(flow.prefix as usize);
+        let mut asking = self.consumers.iter().filter(|consumer| consumer.flow() == flow);
+        let mut objects = asking.by_ref().map(|consumer| consumer.object);
+        let first = objects.next().filter(|first| objects.all(|object| object == *first));
+        first.and_then(|object| self.names.objects.get(object as usize)).or(prefix).map_or("/", String::as_str)
+    }
+
     /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
     pub fn flows(&self) -> Vec<Flow> {
         let mut flows = Vec::new();
@@ -309,6 +328,8 @@ pub struct Network {
     pub overlay: Option<Vec<(usize, usize)>>,
     /// How many prefixes there are.
     pub prefixes: u32,
+    /// What they and the objects under them are called.
+    pub names: Names,
     /// Who serves.
     pub producers: Vec<Producer>,
     /// Who asks; numbered by position.
@@ -337,6 +358,7 @@ impl Default for Network {
             links: Vec::new(),
             overlay: None,
             prefixes: 0,
+            names: Names::default(),
             producers: Vec::new(),
             consumers: Vec::new(),
             routing: Routing::default(),

@@ -16,6 +16,7 @@
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
+mod choices;
 mod emit;
 mod faces;
 mod names;
@@ -24,6 +25,7 @@ mod receive;
 mod routes;
 mod tokens;
 
+pub use choices::{ChoiceError, Chosen};
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
 pub use routes::{Route, RouteError};
@@ -32,6 +34,7 @@ use crate::config::NodeConfig;
 use crate::fib_tree::FibTree;
 use crate::node::Node;
 use crate::uses::Use;
+use choices::Choices;
 use faces::Face;
 use names::Names;
 use ndnweir_core::ctx::Rng;
@@ -124,6 +127,7 @@ pub struct Forwarder {
     tokens: Tokens,
     tree: FibTree,
     routes: Routes,
+    choices: Choices,
     rng: Rng,
     max_lifetime: Span,
     /// The most bytes of packets and names.
@@ -167,6 +171,7 @@ impl Forwarder {
             tokens: Tokens::new(config.pit_limit),
             tree: FibTree::new(config.prefixes.saturating_mul(8)),
             routes: Routes::new(config.prefixes),
+            choices: Choices::new(config.scheme)?,
             rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
             max_lifetime: config.max_lifetime,
             memory,
@@ -200,6 +205,12 @@ impl Forwarder {
             fragment_bytes: self.fragment_bytes(),
             ..self.counters
         }
+    }
+
+    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers.
+    pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
+        self.node.set_cache(packets, admits, serves);
+        self.account();
     }
 
     /// Lets `packets` of the content store's oldest Data go; how many there were.

@@ -5,7 +5,7 @@ use super::faults::Faults;
 use super::planner::Control;
 use super::sampling::Sampler;
 use super::{Engine, Exit, Local, Net, Place, RunOptions, Source};
-use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
+use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
@@ -24,7 +24,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_link::{Port, Way};
-use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
+use ndnweir_node::{ChoiceId, FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -119,7 +119,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             servers: Vec::new(),
             sources: Vec::new(),
             faults: Faults::new(network, producers),
-            sampler: Sampler::new(network),
+            sampler: Sampler::new(network, scheme),
             control: Control::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
             observer,
             hash: options.hash.then(EventHash::new),
@@ -204,10 +204,12 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
-        for (number, Flow { prefix, .. }) in flows.into_iter().enumerate() {
+        for (number, flow) in flows.into_iter().enumerate() {
+            let choice = ChoiceId::of_scheme(scheme.governing(self.network.flow_name(flow)));
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
-                    node.bind_flow(FlowId(number as u32), Some(PrefixId(prefix)));
+                    node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
+                    node.govern(FlowId(number as u32), choice);
                 }
             }
         }
