@@ -321,7 +321,7 @@ Examples:
       sent at 100 Mbit/s, with the queue and the marks of a scheme
   ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
 
-SIGTERM or Ctrl-C ends it, SIGHUP reads the faces and routes of the configuration again.
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes and strategies of the configuration again.
 NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
 pub struct FwdArgs {
     /// A configuration file (TOML); flags add to it or replace what it says
@@ -339,6 +339,9 @@ pub struct FwdArgs {
     /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
+    /// The strategy of a prefix, such as /video=asf; may be repeated
+    #[arg(long, value_name = "PREFIX=NAME")]
+    pub strategy: Vec<String>,
     /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
     #[arg(long, value_name = "PREFIX=FACEURI")]
     pub route: Vec<String>,

@@ -128,6 +128,14 @@ pub enum FaceAction {
     },
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Yes
+    On,
+    /// No
+    Off,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Persistency {
     /// Until it is destroyed or its link fails
@@ -155,6 +163,7 @@ Examples:
   ndnweir strategy list
   ndnweir strategy set /video best-route               short for /localhost/nfd/strategy/best-route
   ndnweir strategy set /video /localhost/nfd/strategy/best-route/v=5
+  ndnweir strategy set /video asf/v=5/max-timeouts~5     with a parameter
   ndnweir strategy unset /video"
 )]
 pub struct StrategyArgs {
@@ -188,6 +197,8 @@ pub enum StrategyAction {
     after_help = "\
 Examples:
   ndnweir cs info
+  ndnweir cs config --capacity 100000
+  ndnweir cs config --admit off                        keeps what it has and takes nothing in
   ndnweir cs erase /example
   ndnweir cs erase / --count 1000"
 )]
@@ -202,6 +213,18 @@ pub struct CsArgs {
 pub enum CsAction {
     /// Show capacity, size, hits and misses
     Info,
+    /// Change capacity, admission and service; what is not said stays
+    Config {
+        /// Hold at most this many packets
+        #[arg(long, value_name = "PACKETS")]
+        capacity: Option<u64>,
+        /// Whether Data are taken in
+        #[arg(long, value_enum)]
+        admit: Option<Switch>,
+        /// Whether Interests are answered from it
+        #[arg(long, value_enum)]
+        serve: Option<Switch>,
+    },
     /// Erase the packets whose names start with a prefix
     Erase {
         /// The prefix

@@ -2,7 +2,8 @@
 
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::{Part, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_node::forwarder::{FaceOptions, Frames};
 use ndnweir_node::header::Trust;
@@ -101,7 +102,7 @@ impl World {
 }
 
 /// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
-/// NACKs, packets within packets; in between time passes, and faces come and go. What leaves must be frames that others
+/// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be frames that others
 /// can read and that fit the link, the bounds must hold throughout, and nothing may be left in the end.
 pub fn forwarder(input: &[u8]) {
     let [scheme, rest @ ..] = input else { return };
@@ -145,6 +146,18 @@ pub fn forwarder(input: &[u8]) {
             5 => marked.encode(Some(&marked.encode(Some(bytes)))),
             6 => {
                 world.wait(Span::from_millis(u64::from(*arg) * 4));
+                continue;
+            }
+            _ if op & 8 != 0 => {
+                let prefix: Name = NAMES[usize::from(*arg) % NAMES.len()].parse().expect("a name");
+                let strategy = AnyStrategy::ALL[byte(0) as usize % AnyStrategy::ALL.len()].name;
+                if byte(1) & 1 == 0 {
+                    // There may be no header field left for it.
+                    let _ = world.forwarder.choose(world.now, prefix.as_view(), &Part::plain(strategy), None);
+                } else {
+                    world.forwarder.unchoose(prefix.as_view());
+                }
+                world.leave();
                 continue;
             }
             _ => {

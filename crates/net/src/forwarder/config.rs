@@ -175,6 +175,8 @@ struct File {
     face: Vec<Face>,
     #[serde(default)]
     route: Vec<Route>,
+    #[serde(default)]
+    strategy: Vec<Spanned<Choice>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -207,6 +209,14 @@ struct Route {
     prefix: Spanned<String>,
     to: Spanned<String>,
     cost: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Choice {
+    prefix: Spanned<String>,
+    strategy: Option<toml::Value>,
+    shaper: Option<toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -320,6 +330,17 @@ pub fn scheme(value: &Value) -> Result<Scheme, String> {
     Ok(scheme)
 }
 
+/// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
+/// [`Scheme::choose`]).
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), String> {
+    let prefix = prefix.to_string();
+    let said = format!("prefixes.{prefix}: ");
+    scheme.choose(&prefix, choice).map_err(|e| e.strip_prefix(&said).unwrap_or(&e).to_owned())
+}
+
 impl Config {
     /// Reads a configuration file; `file` is what errors call it.
     ///
@@ -378,7 +399,30 @@ impl Config {
             let (prefix, to) = (reader.parse(&route.prefix, name)?, reader.parse(&route.to, uri)?);
             config.routes.push(RouteSpec { prefix, to, cost: route.cost.unwrap_or(0) });
         }
+        config.read_choices(&reader, found.strategy)?;
         Ok(config)
+    }
+
+    /// Shorter prefixes come first: longer ones take from them what they leave out.
+    fn read_choices(&mut self, reader: &Reader<'_>, choices: Vec<Spanned<Choice>>) -> Result<(), ConfigError> {
+        let mut read: Vec<(Name, usize, Value)> = Vec::new();
+        for choice in choices {
+            let at = choice.span().start;
+            let Choice { prefix, strategy, shaper } = choice.into_inner();
+            let prefix = reader.parse(&prefix, name)?;
+            if read.iter().any(|(known, ..)| *known == prefix) {
+                return Err(reader.error(at, format!("{prefix} has two strategies: delete one of the two tables")));
+            }
+            let given = [("strategy", strategy), ("shaper", shaper)];
+            let given = given.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            let given: std::collections::BTreeMap<_, _> = given.collect();
+            read.push((prefix, at, serde_json::to_value(given).map_err(|e| reader.error(at, e))?));
+        }
+        read.sort_by_key(|(prefix, ..)| prefix.len());
+        for (prefix, at, choice) in read {
+            choose(&mut self.scheme, &prefix, &choice).map_err(|e| reader.error(at, format!("{prefix}: {e}")))?;
+        }
+        Ok(())
     }
 
     /// The face that leads to a place, made if it is not there yet.

@@ -12,6 +12,7 @@ mod events;
 mod links;
 mod management;
 pub mod metrics;
+mod strategies;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 
@@ -21,6 +22,7 @@ use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
 use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
+use control::CsSettings;
 use links::Link;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Span, Time};
@@ -101,6 +103,8 @@ pub struct Daemon {
     management: Option<Management>,
     /// The face of the management.
     inside: FaceId,
+    /// How commands want the content store.
+    cs: CsSettings,
     /// Frames for the management.
     requests: VecDeque<Vec<u8>>,
     /// What happened to faces since the management heard of it.
@@ -171,6 +175,7 @@ impl Daemon {
             peers: 0,
             management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
             inside: FaceId::NONE,
+            cs: CsSettings { capacity: config.cache, admits: true, serves: true },
             requests: VecDeque::new(),
             face_events: VecDeque::new(),
             stop,
@@ -309,14 +314,16 @@ impl Daemon {
         None
     }
 
-    /// Takes over what another configuration says about faces and routes. The scheme, the sizes of tables and the
-    /// addresses to listen on stay as they are until the next start.
+    /// Takes over what another configuration says about faces, routes and strategies. The rest of the scheme, the sizes of
+    /// tables and the addresses to listen on stay as they are until the next start.
     ///
     /// # Errors
     /// If the configuration cannot be used; then nothing has changed, but for faces that could not be made.
     pub fn reload(&mut self, mut config: Config) -> Result<(), RunError> {
         config.complete()?;
+        self.check_strategies(&config.scheme)?;
         let now = self.clock.now();
+        self.take_over_strategies(now, &config.scheme)?;
         let old = std::mem::take(&mut self.config);
         for route in old.routes.iter().filter(|route| !config.routes.contains(route)) {
             self.remove_configured_route(route);
