@@ -240,3 +240,6 @@ impl Control for Daemon {
         Erased { count: count as u64, more }
     }
 }
+
+#[cfg(test)]
+mod tests;
