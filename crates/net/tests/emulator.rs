@@ -1,8 +1,8 @@
 //! The link emulator with real sockets. What depends on the machine's speed is asserted with wide margins only.
 
+use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span};
-use ndnweir_core::packet::Kind;
 use ndnweir_net::emulator::{Change, Direction, Emulator, End, Event, Joint, Network, Running};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
