@@ -29,6 +29,7 @@ mod index;
 pub mod node;
 mod outbox;
 mod pit;
+pub mod requests;
 pub mod server;
 pub mod streams;
 pub mod uses;

@@ -35,6 +35,8 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
+    /// A marker in place of the scheme's where there is a rate: its name and parameters.
+    pub marker: Option<(String, Value)>,
 }
 
 impl FaceSpec {
@@ -47,6 +49,7 @@ impl FaceSpec {
             queue: Limit::Bytes(Bytes::new(1 << 20)),
             trust: true,
             mtu: DEFAULT_MTU,
+            marker: None,
         }
     }
 }

@@ -208,7 +208,7 @@ impl Daemon {
             return_rate: spec.return_rate.or(spec.rate),
             limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
             framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },
-            marker: None,
+            marker: spec.marker.clone(),
         };
         let number = self.next_id;
         let options = FaceOptions {

@@ -23,9 +23,9 @@ use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
 use links::Link;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::units::{Span, Time};
-use ndnweir_node::forwarder::Frames;
-use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig};
+use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_node::forwarder::{Frames, LinkCounters};
+use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, NodeCounters};
 use ndnweir_wire::NameView;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::Permissions;
@@ -238,10 +238,26 @@ impl Daemon {
         self.clock = clock;
     }
 
-    /// The counters of what leaves by the face that leads to `uri`, if there is one.
-    pub fn egress_counters(&mut self, uri: &FaceUri) -> Option<FaceCounters> {
+    /// What passed the face that leads to `uri`, if there is one, at its link layer and at its queue.
+    pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
         let id = self.face_of(uri)?;
-        Some(self.forwarder.face_counters(self.clock.now(), id).1)
+        Some(self.forwarder.face_counters(self.clock.now(), id))
+    }
+
+    /// The node's totals.
+    pub fn node_counters(&self) -> NodeCounters {
+        self.forwarder.node().counters()
+    }
+
+    /// Changes the rate of the face that leads to `uri`, or the one at which its neighbour sends back.
+    pub fn set_rates(&mut self, uri: &FaceUri, rate: Option<Rate>, return_rate: Option<Rate>) {
+        let Some(id) = self.face_of(uri) else { return };
+        if let Some(rate) = rate {
+            self.forwarder.set_rate(self.clock.now(), id, rate);
+        }
+        if let Some(rate) = return_rate {
+            self.forwarder.set_return_rate(id, rate);
+        }
     }
 
     /// The shares of a prefix's Interests that the strategy sends to each face, if it splits them.
