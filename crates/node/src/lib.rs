@@ -18,6 +18,7 @@ mod dead;
 pub mod egress;
 mod face;
 pub mod fetcher;
+mod fetcher_loss;
 mod fetcher_segments;
 mod fetcher_signals;
 mod fib;
