@@ -120,6 +120,8 @@ impl Daemon {
         for (reason, value) in [
             ("malformed", here.malformed),
             ("fragment", here.fragments),
+            ("fragment-late", here.fragments_late),
+            ("fragment-room", here.fragments_evicted),
             ("scope", here.scope),
             ("memory", here.full),
             ("unsolicited", here.unsolicited + node.unsolicited),

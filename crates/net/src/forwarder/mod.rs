@@ -144,6 +144,7 @@ impl Daemon {
             pit_limit: config.pit,
             cache: config.cache,
             memory: config.memory,
+            fragments: config.fragments,
             prefixes: config.prefixes,
             max_lifetime: config.max_lifetime,
         })
