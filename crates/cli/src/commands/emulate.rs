@@ -23,8 +23,8 @@ Examples:
   ndnweir emulate two-paths --scheme pcon,bic --seeds 3 --json
   ndnweir emulate my-scenario.toml --out results/mine-emulated
 
-Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
-this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
+Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on \
+this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet \
 sizes that the real packets have.")]
 pub struct EmulateArgs {
     /// A scenario's name (see `ndnweir list`), or a scenario or topology file

@@ -198,7 +198,9 @@ impl Daemon {
         persistency: Persistency,
     ) -> io::Result<FaceId> {
         let on_demand = persistency == Persistency::OnDemand;
-        if on_demand && self.peers >= self.config.max_peers {
+        // Applications here find room however many come from elsewhere.
+        let most = self.config.max_peers - if local { 0 } else { self.config.max_peers / 8 };
+        if on_demand && self.peers >= most {
             return Err(io::Error::other("there are as many faces as there may be"));
         }
         let datagram = matches!(transport, Transport::Udp { .. });

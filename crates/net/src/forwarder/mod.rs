@@ -9,13 +9,15 @@ pub mod config;
 mod control;
 mod dial;
 mod events;
+mod exporter;
 mod links;
 mod management;
-pub mod metrics;
+mod metrics;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 
 use crate::clock::Clock;
+use crate::face::sockets;
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
@@ -37,8 +39,13 @@ use std::path::{Path, PathBuf};
 
 /// How often idle faces are looked for and metrics are written.
 const HOUSEKEEPING: Span = Span::from_millis(1000);
+/// What may be wrong when an address cannot be had.
+const TAKEN: &str = " (is another forwarder running?)";
 /// Face numbers below are reserved, as NFD has it.
 const FIRST_ID: u64 = 256;
+
+/// Descriptors beside those of faces: listeners, ports, readers of the metrics, the poll.
+const SPARE_DESCRIPTORS: usize = 64;
 
 /// Numbers under which sockets are waited for.
 mod key {
@@ -91,6 +98,10 @@ pub struct Daemon {
     config: Config,
     udp: Vec<UdpPort>,
     listeners: Vec<Listener>,
+    /// Whether the listeners wait until the next housekeeping, as the system has no descriptors left.
+    deaf: bool,
+    /// Connections refused since the log said so.
+    refused: u64,
     /// By the number of the face in the node.
     links: Vec<Option<Link>>,
     by_id: BTreeMap<u64, FaceId>,
@@ -107,7 +118,7 @@ pub struct Daemon {
     face_events: VecDeque<(FaceEventKind, FaceStatus)>,
     stop: UnixStream,
     reload: UnixStream,
-    metrics: Option<metrics::Exporter>,
+    metrics: Option<exporter::Exporter>,
     totals: metrics::Totals,
     next_housekeeping: Time,
     ready: Vec<Ready>,
@@ -144,6 +155,7 @@ impl Daemon {
             pit_limit: config.pit,
             cache: config.cache,
             memory: config.memory,
+            fragments: config.fragments,
             prefixes: config.prefixes,
             max_lifetime: config.max_lifetime,
         })
@@ -153,8 +165,9 @@ impl Daemon {
         let reload = signals(&[signal_hook::consts::SIGHUP])?;
         poll.sources().add(&stop, key::STOP)?;
         poll.sources().add(&reload, key::RELOAD)?;
-        let metrics = config.metrics.map(metrics::Exporter::open).transpose();
-        let metrics = metrics.map_err(|e| ConfigError::new(format!("metrics: {e}")))?;
+        let metrics = config.metrics.map(exporter::Exporter::open).transpose();
+        let metrics = metrics.map_err(|error| RunError::Socket { what: "metrics".into(), error, remedy: TAKEN })?;
+        sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS);
         let now = clock.now();
         let next_housekeeping = now + HOUSEKEEPING;
         let mut daemon = Daemon {
@@ -164,6 +177,8 @@ impl Daemon {
             config: Config::default(),
             udp: Vec::new(),
             listeners: Vec::new(),
+            deaf: false,
+            refused: 0,
             links: Vec::new(),
             by_id: BTreeMap::new(),
             by_peer: HashMap::new(),
@@ -198,7 +213,6 @@ impl Daemon {
     }
 
     fn listen(&mut self, config: &Config) -> Result<(), RunError> {
-        const TAKEN: &str = " (is another forwarder running?)";
         let fail = |what: String| move |error| RunError::Socket { what, error, remedy: TAKEN };
         for &address in &config.udp {
             self.open_port(address).map_err(fail(format!("udp {address}")))?;
@@ -365,6 +379,7 @@ impl Daemon {
         }
         self.forwarder.expire_fragments(now);
         self.redial(now);
+        self.admit_again();
         if self.metrics.is_some() {
             let text = self.metrics_text(now);
             if let Some(metrics) = &self.metrics {

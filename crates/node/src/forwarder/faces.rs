@@ -147,7 +147,7 @@ impl Forwarder {
     pub fn remove_face(&mut self, now: Time, id: FaceId) {
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
         face.up = false;
-        face.reassembler = None;
+        self.fragments.forget(face.reassembler.take());
         self.remove_routes_over(now, id);
         self.node.set_up(now, id, false);
         self.account();
@@ -223,18 +223,10 @@ impl Forwarder {
     /// Gives up packets whose fragments have not all come in time. What comes later does so too on its face; call it
     /// now and then for faces on which nothing comes any more.
     pub fn expire_fragments(&mut self, now: Time) {
+        let now = Duration::from_nanos(now.nanos());
         for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
-            reassembler.expire(Duration::from_nanos(now.nanos()));
+            self.fragments.within(reassembler, |face| face.expire(now));
         }
-    }
-
-    /// Bytes of packets that are not complete yet.
-    pub(super) fn fragment_bytes(&self) -> u64 {
-        self.faces
-            .iter()
-            .filter_map(|face| face.reassembler.as_ref())
-            .map(|reassembler| reassembler.bytes() as u64)
-            .sum()
     }
 
     /// What passed a face's link layer.
