@@ -231,7 +231,8 @@ pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.timer.min=100ms (see `ndnweir explain NAME`);
+    /// may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
@@ -261,7 +262,8 @@ Examples:
   ndnweir get /example/video -o video.mp4
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
-  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
+  ndnweir get /example/data -o data.bin --trace trace.csv && ndnweir report trace.csv
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
 
 An interrupted fetch to a file goes on where it ended when the same command is given again.")]
 pub struct GetArgs {
@@ -269,7 +271,7 @@ pub struct GetArgs {
     pub name: String,
     #[command(flatten)]
     pub client: ClientArgs,
-    /// Where to write it [default: standard output]
+    /// Where to write it; - is standard output, as is the default unless that is a terminal
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

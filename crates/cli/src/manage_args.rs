@@ -42,8 +42,17 @@ pub struct RouteArgs {
 #[derive(Subcommand)]
 pub enum RouteAction {
     /// List all routes
+    #[command(after_help = "\
+Examples:
+  ndnweir route list
+  ndnweir route list --json")]
     List,
     /// Add a route, or change the one with the same prefix, face and origin
+    #[command(after_help = "\
+Examples:
+  ndnweir route add /example udp4://192.0.2.7
+  ndnweir route add /example 261 --cost 10 --expires 3600
+  ndnweir route add /example udp4://192.0.2.7 --transport tcp://192.0.2.1:6363 --key key.pem --key-name /operator/KEY/1")]
     Add {
         /// Names that start with this go over the route
         prefix: Name,
@@ -67,6 +76,10 @@ pub enum RouteAction {
         expires: Option<u64>,
     },
     /// Remove a route
+    #[command(after_help = "\
+Examples:
+  ndnweir route remove /example udp4://192.0.2.7
+  ndnweir route remove /example 261 --origin app")]
     Remove {
         /// The route's prefix
         prefix: Name,
@@ -99,14 +112,27 @@ pub struct FaceArgs {
 #[derive(Subcommand)]
 pub enum FaceAction {
     /// List all faces
+    #[command(after_help = "\
+Examples:
+  ndnweir face list
+  ndnweir face list --json")]
     List,
     /// Show one face with all its counters
+    #[command(after_help = "\
+Examples:
+  ndnweir face show 261
+  ndnweir face show udp4://192.0.2.7")]
     Show {
         /// A face's number, or the URI of its other end
         #[arg(value_name = "FACE|URI")]
         face: String,
     },
     /// Create a face; says which one when there is one to this place already
+    #[command(after_help = "\
+Examples:
+  ndnweir face create udp4://192.0.2.7
+  ndnweir face create tcp4://router.example.net:6363 --persistency permanent
+  ndnweir face create udp6://[2001:db8::7]:6363 --mtu 1200")]
     Create {
         /// The other end: udp4://HOST:PORT, tcp4://HOST:PORT and the like; names are resolved here
         uri: String,
@@ -121,6 +147,10 @@ pub enum FaceAction {
         mtu: Option<u64>,
     },
     /// Destroy a face and its routes
+    #[command(after_help = "\
+Examples:
+  ndnweir face destroy 261
+  ndnweir face destroy udp4://192.0.2.7")]
     Destroy {
         /// A face's number, or the URI of its other end
         #[arg(value_name = "FACE|URI")]
@@ -176,8 +206,10 @@ pub struct StrategyArgs {
 #[derive(Subcommand)]
 pub enum StrategyAction {
     /// List which prefixes have which strategy
+    #[command(after_help = "Example:\n  ndnweir strategy list")]
     List,
     /// Give a prefix a strategy
+    #[command(after_help = "Example:\n  ndnweir strategy set /video best-route")]
     Set {
         /// Names that start with this
         prefix: Name,
@@ -185,6 +217,7 @@ pub enum StrategyAction {
         strategy: String,
     },
     /// Let a prefix have the strategy of the next shorter one
+    #[command(after_help = "Example:\n  ndnweir strategy unset /video")]
     Unset {
         /// The prefix
         prefix: Name,
@@ -212,6 +245,10 @@ pub struct CsArgs {
 #[derive(Subcommand)]
 pub enum CsAction {
     /// Show capacity, size, hits and misses
+    #[command(after_help = "\
+Examples:
+  ndnweir cs info
+  ndnweir cs info --json")]
     Info,
     /// Change capacity, admission and service; what is not said stays
     Config {
@@ -226,6 +263,10 @@ pub enum CsAction {
         serve: Option<Switch>,
     },
     /// Erase the packets whose names start with a prefix
+    #[command(after_help = "\
+Examples:
+  ndnweir cs erase /example
+  ndnweir cs erase / --count 1000")]
     Erase {
         /// The prefix
         prefix: Name,

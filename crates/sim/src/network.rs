@@ -3,9 +3,12 @@
 //! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
 //! it, so a bad description is an error value and never a panic.
 
+use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 pub use ndnweir_link::Impairment;
+pub use ndnweir_node::requests::Retry;
+use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde_json::Value;
 use std::fmt;
 
@@ -83,15 +86,6 @@ pub struct Producer {
     pub freshness: Span,
 }
 
-/// What a consumer does about a segment that does not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// Gives it up when its lifetime ends.
-    Never,
-    /// Asks again when its lifetime ends, up to so many times.
-    Lifetime(u32),
-}
-
 /// What a consumer asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
@@ -165,6 +159,19 @@ impl Consumer {
             Traffic::Zipf { .. } => Flow { prefix: self.prefix, object: 0, catalogue: true },
             _ => Flow { prefix: self.prefix, object: self.object, catalogue: false },
         }
+    }
+
+    /// How it asks if it asks without congestion control.
+    pub fn requests(&self, flow: FlowId, seed: u64, number: u32) -> Option<RequestsConfig> {
+        let (gap, poisson, retry, pattern) = match self.traffic {
+            Traffic::Fetch { .. } => return None,
+            Traffic::Stream { gap, segments, retry } => (gap, false, retry, Pattern::Sequence(segments)),
+            Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
+                (gap, poisson, retry, Pattern::Catalogue { objects, exponent })
+            }
+        };
+        let Consumer { interest_size, lifetime, .. } = *self;
+        Some(RequestsConfig { flow, number, seed, pattern, gap, poisson, retry, interest_size, lifetime })
     }
 }
 

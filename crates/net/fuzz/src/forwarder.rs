@@ -16,6 +16,7 @@ const NAMES: [&str; 8] =
 const SCHEMES: [&str; 4] = ["pcon", "hbhcm", "hr-icp", "b-icp"];
 const MEMORY: u64 = 30_000;
 const PIT: usize = 8;
+const FRAGMENTS: u64 = 3000;
 
 fn faces() -> [FaceOptions; 4] {
     let local = FaceOptions {
@@ -85,8 +86,7 @@ impl World {
         let counters = self.forwarder.counters();
         assert!(counters.held_bytes <= MEMORY);
         assert!(self.forwarder.node().counters().pit <= PIT as u64);
-        // As much as the reassembly of each face may hold.
-        assert!(counters.fragment_bytes <= 4 << 20);
+        assert!(counters.fragment_bytes <= FRAGMENTS);
     }
 
     fn wait(&mut self, span: Span) {
@@ -109,6 +109,7 @@ pub fn forwarder(input: &[u8]) {
     let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");
     let config = ForwarderConfig {
         memory: Bytes::new(MEMORY),
+        fragments: Bytes::new(FRAGMENTS),
         pit_limit: PIT,
         cache: 4,
         prefixes: 4,

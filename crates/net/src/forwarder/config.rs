@@ -35,6 +35,8 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
+    /// A marker in place of the scheme's where there is a rate: its name and parameters.
+    pub marker: Option<(String, Value)>,
 }
 
 impl FaceSpec {
@@ -47,6 +49,7 @@ impl FaceSpec {
             queue: Limit::Bytes(Bytes::new(1 << 20)),
             trust: true,
             mtu: DEFAULT_MTU,
+            marker: None,
         }
     }
 }
@@ -79,6 +82,8 @@ pub struct Config {
     pub pit: usize,
     /// Bytes of packets held at most.
     pub memory: Bytes,
+    /// Bytes of packets of which fragments are missing at most, those of all faces together.
+    pub fragments: Bytes,
     /// Prefixes with routes at most.
     pub prefixes: usize,
     /// The longest an Interest may be pending.
@@ -111,6 +116,7 @@ impl Default for Config {
             cache: 65_536,
             pit: 65_536,
             memory: Bytes::new(512 << 20),
+            fragments: Bytes::new(32 << 20),
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
             mtu: DEFAULT_MTU,
@@ -161,6 +167,7 @@ struct File {
     cache: Option<usize>,
     pit: Option<Spanned<usize>>,
     memory: Option<Spanned<Bytes>>,
+    fragments: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
     max_lifetime: Option<Span>,
     metrics: Option<Spanned<String>>,
@@ -362,6 +369,7 @@ impl Config {
         config.pit = reader.within(found.pit, "pit", (1, 1 << 24), config.pit)?;
         let memory = (Bytes::new(1 << 20), Bytes::new(1 << 40));
         config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
+        config.fragments = reader.within(found.fragments, "fragments", memory, config.fragments)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
         config.management = found.management.unwrap_or(config.management);

@@ -9,7 +9,6 @@ use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
-use crate::requests::Requests;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
@@ -24,6 +23,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_link::{Port, Way};
+use ndnweir_node::requests::Requests;
 use ndnweir_node::{ChoiceId, FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
@@ -171,11 +171,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
-            let requests =
-                Requests::new(&consumer.traffic, flow, consumer.interest_size, consumer.lifetime, self.seed, number);
-            let asker = match (requests, &consumer.traffic) {
-                (Some(requests), _) => Asker::Requests(Box::new(requests)),
-                (None, Traffic::Fetch { segments, consumer: own }) => {
+            let asker = match &consumer.traffic {
+                Traffic::Fetch { segments, consumer: own } => {
                     let built = match own {
                         Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
                         None => scheme.consumer(layout),
@@ -196,7 +193,10 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }
-                (None, _) => continue,
+                _ => {
+                    let Some(config) = consumer.requests(flow, self.seed, number) else { continue };
+                    Asker::Requests(Box::new(Requests::new(&config)))
+                }
             };
             let mut phase = Rng::derive(self.seed, &[STREAM, number.into()]);
             let jitter = self.network.start_jitter.nanos().saturating_add(1);
@@ -274,7 +274,7 @@ fn places(
             for &channel in &topology.faces[number] {
                 node.add_face(face(network, topology, channel)).map_err(error)?;
                 let wire = topology.channels[channel as usize].wire;
-                place.exits.push(Exit { channel, wire, shared: is_below_ndn(topology, wire) });
+                place.exits.push(Exit { channel, wire, shared: topology.is_below_ndn(wire) });
             }
             place.node = Some(node);
         }
@@ -283,19 +283,13 @@ fn places(
     Ok(places)
 }
 
-/// Whether several faces share the interface at which a wire starts, or a switch owns it.
-fn is_below_ndn(topology: &Topology, wire: u32) -> bool {
-    let Wire { from, channels, .. } = topology.wires[wire as usize];
-    topology.is_switch(from) || channels > 1
-}
-
 fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     let wire = topology.channels[channel as usize].wire;
     let direction = direction(network, wire);
     let mut config = FaceConfig::local();
     config.local = false;
     config.limit = direction.limit;
-    if !is_below_ndn(topology, wire) {
+    if !topology.is_below_ndn(wire) {
         config.rate = direction.rate;
         config.framing = direction.framing;
         config.marker =
@@ -309,8 +303,8 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
 
 fn port(network: &Network, topology: &Topology, wire: u32) -> Option<Port> {
     let Direction { rate, limit, framing, .. } = *direction(network, wire);
-    let is_used = topology.wires[wire as usize].channel != NONE || is_below_ndn(topology, wire);
-    (is_used && is_below_ndn(topology, wire)).then(|| Port::new(rate, limit, framing))
+    let is_used = topology.wires[wire as usize].channel != NONE || topology.is_below_ndn(wire);
+    (is_used && topology.is_below_ndn(wire)).then(|| Port::new(rate, limit, framing))
 }
 
 fn ways(network: &Network, seed: u64) -> Vec<Way> {

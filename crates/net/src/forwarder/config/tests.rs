@@ -108,7 +108,7 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     config.complete().unwrap();
     assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
     assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
-    assert_eq!((config.max_peers, config.idle), (usual.max_peers, usual.idle));
+    assert_eq!((config.max_peers, config.idle, config.fragments), (usual.max_peers, usual.idle, usual.fragments));
 }
 
 #[test]
