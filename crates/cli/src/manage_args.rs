@@ -11,15 +11,22 @@ pub struct RemoteArgs {
     /// [default: NDN_CLIENT_TRANSPORT, client.conf, or unix:///run/nfd/nfd.sock]
     #[arg(long, value_name = "URI", global = true)]
     pub transport: Option<String>,
-    /// Sign commands with this private key (PKCS#8 PEM, Ed25519 or P-256) instead of a digest
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Who gives commands.
+#[derive(Args, Clone)]
+pub struct KeyArgs {
+    /// Sign commands to the forwarder with this private key (PKCS#8 PEM, Ed25519 or P-256) instead of a digest
     #[arg(long, value_name = "FILE", global = true)]
     pub key: Option<PathBuf>,
     /// The name by which the forwarder knows the key
     #[arg(long, value_name = "NAME", global = true, requires = "key")]
     pub key_name: Option<Name>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    pub json: bool,
 }
 
 #[derive(Args)]
@@ -117,6 +124,8 @@ Examples:
   ndnweir face list
   ndnweir face list --json")]
     List,
+    /// List the sockets on which others may begin faces
+    Channels,
     /// Show one face with all its counters
     #[command(after_help = "\
 Examples:

@@ -64,6 +64,9 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(fail)?;
     }
     found.cache = args.cs.unwrap_or(found.cache);
+    for text in &args.region {
+        found.regions.push(config::name(text).map_err(|e| Failure::Input(format!("--region: {e}")))?);
+    }
     for text in &args.rate {
         let fail = |why: String| Failure::Input(format!("--rate {text}: {why}"));
         let (uri, rate) = text.rsplit_once('=').ok_or_else(|| fail("write FACEURI=RATE".into()))?;

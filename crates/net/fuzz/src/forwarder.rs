@@ -13,6 +13,8 @@ use ndnweir_wire::{DataBuilder, InterestBuilder, LpHeader, LpPacketView, NackRea
 
 const NAMES: [&str; 8] =
     ["/", "/a", "/a/b", "/a/b/seg=0", "/a/b/seg=1", "/b", "/localhost/nfd/rib/list", "/localhop/nfd/x"];
+/// The first is in the forwarder's region.
+const HINTS: [&[&str]; 4] = [&["/b", "/r"], &["/a/b"], &["/none", "/localhost", "/a"], &["/none"]];
 const SCHEMES: [&str; 4] = ["pcon", "hbhcm", "hr-icp", "b-icp"];
 const MEMORY: u64 = 30_000;
 const PIT: usize = 8;
@@ -44,6 +46,9 @@ fn packet(kind: u8, name: u8, bytes: &[u8]) -> Vec<u8> {
     if kind & 1 == 0 {
         let builder = InterestBuilder::new(name.as_view()).nonce([0, 0, 0, byte(0) & 7]);
         let builder = builder.can_be_prefix(byte(1) & 1 != 0).must_be_fresh(byte(1) & 2 != 0);
+        let hint: &[&str] = if byte(1) & 4 != 0 { HINTS[usize::from(byte(1) >> 3) % HINTS.len()] } else { &[] };
+        let hint: Vec<Name> = hint.iter().map(|text| text.parse().expect("a name")).collect();
+        let builder = builder.forwarding_hint(hint.iter().map(Name::as_view));
         let builder = builder.lifetime(core::time::Duration::from_millis(u64::from(byte(2)) * 10));
         builder.encode().unwrap_or_default()
     } else {
@@ -116,7 +121,8 @@ pub fn forwarder(input: &[u8]) {
         max_lifetime: Span::from_millis(2000),
         ..ForwarderConfig::new(&scheme)
     };
-    let forwarder = Forwarder::new(config).expect("a forwarder");
+    let mut forwarder = Forwarder::new(config).expect("a forwarder");
+    forwarder.set_regions(vec!["/r/here".parse().expect("a name")]);
     let now = Time::ZERO + Span::from_millis(1000);
     let mut world = World { forwarder, now, mtus: Vec::new(), frames: Frames::default() };
     let mut ids: Vec<FaceId> = (0..4).map(|face| world.add(face)).collect();

@@ -88,6 +88,8 @@ pub struct Config {
     pub prefixes: usize,
     /// The longest an Interest may be pending.
     pub max_lifetime: Span,
+    /// Where this node is: an Interest with a ForwardingHint to one of these has reached its producer's region.
+    pub regions: Vec<Name>,
     /// The largest frame to peers that came by themselves.
     pub mtu: usize,
     /// Faces that came by themselves, at most.
@@ -119,6 +121,7 @@ impl Default for Config {
             fragments: Bytes::new(32 << 20),
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
+            regions: Vec::new(),
             mtu: DEFAULT_MTU,
             max_peers: 1024,
             idle: Span::from_millis(600_000),
@@ -170,6 +173,8 @@ struct File {
     fragments: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
     max_lifetime: Option<Span>,
+    #[serde(default)]
+    region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
     management: Option<bool>,
     #[serde(default)]
@@ -372,6 +377,7 @@ impl Config {
         config.fragments = reader.within(found.fragments, "fragments", memory, config.fragments)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
+        config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
         config.management = found.management.unwrap_or(config.management);
         config.authority.localhop = found.localhop;
         for anchor in &found.trust_anchor {

@@ -1,12 +1,13 @@
 //! What the management protocol may do with the forwarder.
 
-use super::Daemon;
 use super::config::FaceSpec;
 use super::links::{Link, Transport, uri_of};
 use super::strategies::{name_of, strategy_of};
+use super::{Daemon, Listener};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
-    CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope, StrategyChoice,
+    ChannelStatus, CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope,
+    StrategyChoice,
 };
 use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
 use ndnweir_core::ids::FaceId;
@@ -97,6 +98,15 @@ impl Control for Daemon {
 
     fn faces(&self) -> Vec<FaceStatus> {
         self.by_id.values().filter_map(|&id| self.face_status(id)).collect()
+    }
+
+    fn channels(&self) -> Vec<ChannelStatus> {
+        let udp = self.udp_addresses().map(|address| uri_of(true, address));
+        let streams = self.listeners.iter().filter_map(|listener| match listener {
+            Listener::Tcp(listener) => Some(uri_of(false, listener.local_addr().ok()?)),
+            Listener::Unix(_, path) => Some(FaceUri::Unix(path.clone())),
+        });
+        udp.chain(streams).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
     }
 
     fn face(&self, face_id: u64) -> Option<FaceStatus> {

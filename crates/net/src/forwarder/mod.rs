@@ -205,6 +205,7 @@ impl Daemon {
             touched_ports: Vec::new(),
         };
         daemon.listen(&config)?;
+        daemon.forwarder.set_regions(config.regions.clone());
         let (faces, routes) = (config.faces.clone(), config.routes.clone());
         daemon.config = config;
         daemon.start_management(now)?;
@@ -344,8 +345,8 @@ impl Daemon {
         None
     }
 
-    /// Takes over what another configuration says about faces, routes and strategies. The rest of the scheme, the sizes of
-    /// tables and the addresses to listen on stay as they are until the next start.
+    /// Takes over what another configuration says about faces, routes, strategies and regions. The rest of the scheme, the
+    /// sizes of tables and the addresses to listen on stay as they are until the next start.
     ///
     /// # Errors
     /// If the configuration cannot be used; then nothing has changed, but for faces that could not be made.
@@ -363,7 +364,9 @@ impl Daemon {
                 self.close(now, id, "no longer configured");
             }
         }
-        self.config = Config { faces: config.faces.clone(), routes: config.routes.clone(), ..old };
+        self.forwarder.set_regions(config.regions.clone());
+        let (faces, routes, regions) = (config.faces.clone(), config.routes.clone(), config.regions);
+        self.config = Config { faces, routes, regions, ..old };
         for face in &config.faces {
             match self.face_of(&face.uri) {
                 Some(id) => self.adopt(id, Persistency::Permanent),

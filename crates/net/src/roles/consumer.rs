@@ -81,6 +81,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
     };
     let config = DownloadConfig {
         name: name.with(Component::version(VERSION)),
+        hint: Vec::new(),
         scheme: scheme(&task.scheme)?,
         trust: Trust::Any,
         patience: PATIENCE,

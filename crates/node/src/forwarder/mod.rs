@@ -12,7 +12,7 @@
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
 //! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
-//! - A ForwardingHint is carried but not followed.
+//! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
@@ -20,6 +20,7 @@ mod choices;
 mod emit;
 mod faces;
 mod fragments;
+mod hints;
 mod names;
 mod payloads;
 mod receive;
@@ -29,6 +30,7 @@ mod tokens;
 pub use choices::{ChoiceError, Chosen};
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
+pub use hints::MAX_DELEGATIONS;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
@@ -44,7 +46,7 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_wire::NameView;
+use ndnweir_wire::{Name, NameView};
 use payloads::Payloads;
 use routes::Routes;
 use std::collections::VecDeque;
@@ -139,6 +141,8 @@ pub struct Forwarder {
     tree: FibTree,
     routes: Routes,
     choices: Choices,
+    /// Where producers are that Interests with a ForwardingHint have reached here.
+    regions: Vec<Name>,
     rng: Rng,
     max_lifetime: Span,
     /// The most bytes of packets and names.
@@ -184,6 +188,7 @@ impl Forwarder {
             tree: FibTree::new(config.prefixes.saturating_mul(8)),
             routes: Routes::new(config.prefixes),
             choices: Choices::new(config.scheme)?,
+            regions: Vec::new(),
             rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
             max_lifetime: config.max_lifetime,
             memory,

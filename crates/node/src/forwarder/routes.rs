@@ -165,12 +165,14 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow, the longest with a route, and whose choice of a strategy it has. A default route does not lead out of this node
-    /// for `/localhost`.
+    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a route for
+    /// its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not lead out of
+    /// this node for `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
         let elements = elements(name);
-        let mut prefix = self.tree.longest(&elements);
+        let hint = self.names.hint(flow);
+        let mut prefix = if hint.is_empty() { self.tree.longest(&elements) } else { self.towards(hint) };
         if is_localhost(name) && prefix == self.tree.exact::<&[u8]>(&[]) {
             prefix = None;
         }

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::uses::Use;
-use ndnweir_core::ids::NameId;
+use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 
@@ -25,6 +25,12 @@ impl Node {
     /// Whether an Interest for this name is pending.
     pub fn is_pending(&self, name: NameId) -> bool {
         self.pit.find(name).is_ok()
+    }
+
+    /// Whether an Interest for this name was sent by `face` with this nonce, and is pending.
+    pub fn is_asked(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
+        let sent = |slot| self.pit.sent(slot).iter().any(|record| record.face == face && record.nonce == nonce);
+        self.pit.find(name).is_ok_and(sent)
     }
 
     /// The tag of the Data that the content store would answer an Interest for this name with.

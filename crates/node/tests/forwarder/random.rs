@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 const MEMORY: u64 = 20_000;
 const NAMES: [&str; 9] =
     ["/a", "/a/b", "/a/b/seg=0", "/a/b/seg=1", "/a/b/50=%00%01", "/a/c/seg=7/x", "/b", "/localhost/a", "/localhop/a"];
+/// `/r` is the region.
+const HINTS: [[&str; 2]; 4] = [["/b", "/a"], ["/none", "/a/c"], ["/none", "/r"], ["/localhost/a", "/localhop"]];
 
 /// Whose strategy changes.
 const PREFIXES: [&str; 4] = ["/", "/a", "/a/b", "/localhost"];
@@ -76,6 +78,10 @@ fn asked(name: usize, nonce: u8, flags: u8, lifetime: u16) -> Vec<u8> {
         builder = builder.hop_limit(nonce);
     }
     builder = builder.can_be_prefix(flags & 1 != 0).must_be_fresh(flags & 2 != 0);
+    let hint = HINTS[usize::from(nonce) % HINTS.len()].map(super::bench::name);
+    if flags & 8 != 0 {
+        builder = builder.forwarding_hint(hint.iter().map(ndnweir_wire::Name::as_view));
+    }
     builder.lifetime(std::time::Duration::from_millis(lifetime.into())).encode().unwrap()
 }
 
@@ -84,10 +90,13 @@ fn answer(name: usize, content: u8, fresh: u16) -> Vec<u8> {
     data(NAMES[name], &vec![content; 20 + 2000 * usize::from(content)], u64::from(fresh))
 }
 
-/// What an Interest is, whatever becomes of it on the way.
-fn essence(packet: &[u8]) -> Vec<u8> {
+/// What an Interest is, whatever becomes of it on the way, in its producer's region or not.
+fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     let view = InterestView::decode_unchecked_digest(packet).unwrap();
     let mut builder = InterestBuilder::from_view(&view).nonce([0; 4]);
+    if arrived {
+        builder = builder.forwarding_hint([]);
+    }
     if view.hop_limit().is_some() {
         builder = builder.hop_limit(0);
     }
@@ -126,6 +135,7 @@ impl Run {
         bench.route("/a", 1);
         bench.route("/a", 3);
         bench.route("/", 2);
+        bench.forwarder.set_regions(vec![super::bench::name("/r/here")]);
         let (interests, rebuilt, data) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Run { bench, faces: [0, 1, 2, 3], options, interests, rebuilt, data, wanted: Vec::new(), sequence: 0 }
     }
@@ -144,7 +154,7 @@ impl Run {
     fn came(&mut self, face: usize, packet: &[u8], refused: bool) {
         match PacketView::decode(packet) {
             Ok(PacketView::Interest(_)) => {
-                self.interests.insert(essence(packet));
+                self.interests.extend([false, true].map(|arrived| essence(packet, arrived)));
                 if let Ok(view) = InterestView::decode_unchecked_digest(packet) {
                     self.rebuilt.insert(question(&view));
                 }
@@ -248,7 +258,8 @@ impl Run {
             let local = face == self.faces[0] || face == self.faces[1];
             match PacketView::decode(&packet).unwrap() {
                 PacketView::Interest(view) => {
-                    let sent = self.interests.contains(&essence(&packet)) || self.rebuilt.contains(&question(&view));
+                    let sent =
+                        self.interests.contains(&essence(&packet, false)) || self.rebuilt.contains(&question(&view));
                     assert!(sent, "an Interest that nobody sent");
                     let localhost = view.name().to_string().starts_with("/localhost");
                     assert!(local || !localhost, "/localhost leaves");
