@@ -236,7 +236,8 @@ pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.timer.min=100ms (see `ndnweir explain NAME`);
+    /// may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
@@ -269,7 +270,8 @@ Examples:
   ndnweir get /example/video -o video.mp4
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
-  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
+  ndnweir get /example/data -o data.bin --trace trace.csv && ndnweir report trace.csv
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
   ndnweir get /example/data -o data.bin --hint /net/site7     towards where the producer is now
 
 An interrupted fetch to a file goes on where it ended when the same command is given again.")]
@@ -278,7 +280,7 @@ pub struct GetArgs {
     pub name: String,
     #[command(flatten)]
     pub client: ClientArgs,
-    /// Where to write it [default: standard output]
+    /// Where to write it; - is standard output, as is the default unless that is a terminal
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -330,7 +332,7 @@ Examples:
       sent at 100 Mbit/s, with the queue and the marks of a scheme
   ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
 
-SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes and regions of the configuration again.
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes, strategies and regions of the configuration again.
 NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
 pub struct FwdArgs {
     /// A configuration file (TOML); flags add to it or replace what it says
@@ -348,6 +350,9 @@ pub struct FwdArgs {
     /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
+    /// The strategy of a prefix, such as /video=asf; may be repeated
+    #[arg(long, value_name = "PREFIX=NAME")]
+    pub strategy: Vec<String>,
     /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
     #[arg(long, value_name = "PREFIX=FACEURI")]
     pub route: Vec<String>,

@@ -2,7 +2,8 @@
 
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::{Part, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_node::forwarder::{FaceOptions, Frames};
 use ndnweir_node::header::Trust;
@@ -17,6 +18,7 @@ const HINTS: [&[&str]; 4] = [&["/b", "/r"], &["/a/b"], &["/none", "/localhost", 
 const SCHEMES: [&str; 4] = ["pcon", "hbhcm", "hr-icp", "b-icp"];
 const MEMORY: u64 = 30_000;
 const PIT: usize = 8;
+const FRAGMENTS: u64 = 3000;
 
 fn faces() -> [FaceOptions; 4] {
     let local = FaceOptions {
@@ -89,8 +91,7 @@ impl World {
         let counters = self.forwarder.counters();
         assert!(counters.held_bytes <= MEMORY);
         assert!(self.forwarder.node().counters().pit <= PIT as u64);
-        // As much as the reassembly of each face may hold.
-        assert!(counters.fragment_bytes <= 4 << 20);
+        assert!(counters.fragment_bytes <= FRAGMENTS);
     }
 
     fn wait(&mut self, span: Span) {
@@ -106,13 +107,14 @@ impl World {
 }
 
 /// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
-/// NACKs, packets within packets; in between time passes, and faces come and go. What leaves must be frames that others
+/// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be frames that others
 /// can read and that fit the link, the bounds must hold throughout, and nothing may be left in the end.
 pub fn forwarder(input: &[u8]) {
     let [scheme, rest @ ..] = input else { return };
     let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");
     let config = ForwarderConfig {
         memory: Bytes::new(MEMORY),
+        fragments: Bytes::new(FRAGMENTS),
         pit_limit: PIT,
         cache: 4,
         prefixes: 4,
@@ -151,6 +153,18 @@ pub fn forwarder(input: &[u8]) {
             5 => marked.encode(Some(&marked.encode(Some(bytes)))),
             6 => {
                 world.wait(Span::from_millis(u64::from(*arg) * 4));
+                continue;
+            }
+            _ if op & 8 != 0 => {
+                let prefix: Name = NAMES[usize::from(*arg) % NAMES.len()].parse().expect("a name");
+                let strategy = AnyStrategy::ALL[byte(0) as usize % AnyStrategy::ALL.len()].name;
+                if byte(1) & 1 == 0 {
+                    // There may be no header field left for it.
+                    let _ = world.forwarder.choose(world.now, prefix.as_view(), &Part::plain(strategy), None);
+                } else {
+                    world.forwarder.unchoose(prefix.as_view());
+                }
+                world.leave();
                 continue;
             }
             _ => {

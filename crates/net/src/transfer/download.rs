@@ -70,6 +70,8 @@ pub trait Watch {
     fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
     /// The connection was lost or made again.
     fn connection(&mut self, _event: &SessionEvent) {}
+    /// Time passes, whether something arrives or not.
+    fn waited(&mut self, _now: Time) {}
 }
 
 /// Where an object goes, and what of it is there.
@@ -341,7 +343,9 @@ fn turns(
         if download.turn(clock, waiter, watch)? {
             return Ok(Some(*download.finished()));
         }
-        let until = download.poll_timeout().min(clock.now() + LOOK);
+        let now = clock.now();
+        watch.waited(now);
+        let until = download.poll_timeout().min(now + LOOK);
         waiter.wait(clock.until(until))?;
     }
     Ok(None)

@@ -31,7 +31,8 @@ impl Forwarder {
         if view.is_fragmented() {
             let trust = face.trust;
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
-            match reassembler.push(Duration::from_nanos(now.nanos()), 0, &view) {
+            let now_here = Duration::from_nanos(now.nanos());
+            match self.fragments.within(reassembler, |face| face.push(now_here, 0, &view)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let beside = Beside::of_header(&whole.header, &self.layout, trust);

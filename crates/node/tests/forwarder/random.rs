@@ -3,6 +3,8 @@
 
 use super::bench::*;
 use ndnweir_core::ids::FaceId;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::Part;
 use ndnweir_core::units::Span;
 use ndnweir_node::forwarder::FaceOptions;
 use ndnweir_wire::lp::PitToken;
@@ -17,6 +19,9 @@ const NAMES: [&str; 9] =
 /// `/r` is the region.
 const HINTS: [[&str; 2]; 4] = [["/b", "/a"], ["/none", "/a/c"], ["/none", "/r"], ["/localhost/a", "/localhop"]];
 
+/// Whose strategy changes.
+const PREFIXES: [&str; 4] = ["/", "/a", "/a/b", "/localhost"];
+
 #[derive(Clone, Debug)]
 enum Op {
     Interest { face: usize, name: usize, nonce: u8, flags: u8, lifetime: u16, token: bool },
@@ -29,6 +34,9 @@ enum Op {
     Route { name: usize, face: usize, add: bool },
     Replace { face: usize },
     Erase { name: usize },
+    Choose { name: usize, strategy: usize, shaped: Option<bool> },
+    Unchoose { name: usize },
+    Cache { packets: usize, admits: bool, serves: bool },
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -50,7 +58,12 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0u16..1500).prop_map(Op::Wait),
         2 => (name.clone(), face.clone(), any::<bool>()).prop_map(|(name, face, add)| Op::Route { name, face, add }),
         1 => face.prop_map(|face| Op::Replace { face }),
-        1 => name.prop_map(|name| Op::Erase { name }),
+        1 => name.clone().prop_map(|name| Op::Erase { name }),
+        2 => (0..PREFIXES.len(), 0..AnyStrategy::ALL.len(), any::<Option<bool>>()).prop_map(
+            |(name, strategy, shaped)| Op::Choose { name, strategy, shaped }),
+        1 => (0..PREFIXES.len()).prop_map(|name| Op::Unchoose { name }),
+        1 => (0usize..6, any::<bool>(), any::<bool>()).prop_map(
+            |(packets, admits, serves)| Op::Cache { packets, admits, serves }),
     ]
 }
 
@@ -217,6 +230,20 @@ impl Run {
                 let (_, left) = self.bench.forwarder.erase(prefix.as_view(), usize::MAX);
                 assert!(!left);
             }
+            Op::Choose { name, strategy, shaped } => {
+                let (now, prefix) = (self.bench.now, super::bench::name(PREFIXES[name]));
+                let strategy = Part::plain(AnyStrategy::ALL[strategy].name);
+                // There may be no header field left for it.
+                let _ = self.bench.forwarder.choose(now, prefix.as_view(), &strategy, shaped);
+                self.bench.collect();
+            }
+            Op::Unchoose { name } => {
+                self.bench.forwarder.unchoose(super::bench::name(PREFIXES[name]).as_view());
+            }
+            Op::Cache { packets, admits, serves } => {
+                self.bench.forwarder.set_cache(packets, admits, serves);
+                assert!(self.bench.forwarder.node().counters().cache <= packets as u64);
+            }
         }
         self.check();
     }
@@ -271,6 +298,7 @@ proptest! {
             Just(json!({ "base": "hr-icp" })),
             Just(json!({ "base": "kato-window" })),
             Just(json!({ "base": "nack-once" })),
+            Just(json!({ "base": "kato-window", "prefixes": { "/a": { "shaper": "none" }, "/a/b": "b-icp" } })),
             Just(json!({ "base": "hbhcm", "strategy": "multicast" })),
         ],
     ) {
