@@ -205,7 +205,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
-            let choice = ChoiceId::of_scheme(scheme.governing(self.network.flow_name(flow)));
+            let governing = if scheme.choices.is_empty() { 0 } else { scheme.governing(self.network.flow_name(flow)) };
+            let choice = ChoiceId::of_scheme(governing);
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
