@@ -7,10 +7,10 @@ use crate::interrupt;
 use crate::progress::Bar;
 use clap::Args;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::emulate::{self, Emulated, Emulation, agreement, emulated_name, table};
+use ndnweir_lab::emulate::{self, Emulated, Emulation, agreement, side_by_side, table};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::report;
-use ndnweir_lab::results::{self, Keep, Repeat, Run};
+use ndnweir_lab::results::{self, Keep, Repeat};
 use ndnweir_lab::scenario::Scenario;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -76,9 +76,8 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     comparison.partial |= partial;
     comparison.repeat = repeat(args, &experiment.schemes);
     comparison.repeat.notes.extend(lost(&done));
-    comparison
-        .runs
-        .extend(done.into_iter().map(|Emulated { run, .. }| Run { scheme: emulated_name(&run.scheme), ..run }));
+    let emulated = done.into_iter().map(|emulated| emulated.run).collect();
+    comparison.runs = side_by_side(comparison.runs, emulated);
     let rows = agreement(&comparison.runs);
     report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
     if args.json {
