@@ -341,6 +341,7 @@ impl Plan<'_> {
                     start,
                     stop,
                     lifetime,
+                    link: self.network.inward_rate(consumer.node),
                     from,
                     every,
                     record,
