@@ -11,7 +11,7 @@ mod processes;
 mod replay;
 
 pub use agreement::{Agreement, Compared, HEADINGS, Spread, agreement, cells, legend, side_by_side, table};
-pub use plan::{check, check_scheme, comparable};
+pub use plan::{check, check_scheme, comparable, noisy};
 
 use crate::experiment::describe;
 use crate::metrics::Collector;

@@ -96,6 +96,18 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
     scenario
 }
 
+/// The scenario with packets that arrive up to `noise` late, at random, on links without jitter of their own: real
+/// processes are never exact, and a simulation that is may lock flows in step, with few outcomes over many seeds.
+pub fn noisy(scenario: &Scenario, noise: Span) -> Scenario {
+    let mut scenario = scenario.clone();
+    for direction in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.backward]) {
+        if direction.impairment.jitter == Span::ZERO {
+            direction.impairment.jitter = noise;
+        }
+    }
+    scenario
+}
+
 /// Whether consumers of one prefix can be served by one object.
 fn agree(one: &Traffic, other: &Traffic) -> bool {
     let length = |traffic: &Traffic| match *traffic {
