@@ -9,9 +9,10 @@ mod agreement;
 mod plan;
 mod processes;
 mod replay;
+mod suitable;
 
 pub use agreement::{Agreement, Compared, HEADINGS, Spread, agreement, cells, legend, side_by_side, table};
-pub use plan::{check, check_scheme, comparable, noisy};
+pub use suitable::{check, check_scheme, comparable, noisy};
 
 use crate::experiment::describe;
 use crate::metrics::Collector;
