@@ -72,6 +72,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
         patience: span("--timeout", &args.timeout)?,
         fetcher,
+        link: None,
     })
 }
 
