@@ -148,8 +148,7 @@ impl Drop for Stop {
 #[test]
 fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
     const PIT: u64 = 1000;
-    let fwd =
-        Fwd::with_config(&format!("pit = {PIT}\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n"));
+    let fwd = Fwd::with_config(&format!("pit = {PIT}\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n"));
     let bytes = object(800_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
     // Takes Interests and never answers.
