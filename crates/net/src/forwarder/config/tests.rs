@@ -39,6 +39,14 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
 }
 
 #[test]
+fn a_node_can_be_in_several_regions() {
+    let regions = |text: &str| Config::read("fwd.toml", text).unwrap().regions;
+    assert_eq!(regions(GOOD), []);
+    let of = |text: &str| text.parse::<Name>().unwrap();
+    assert_eq!(regions("region = [\"/net/a\", \"/b\"]"), [of("/net/a"), of("/b")]);
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
     let cases = [
         ("udp = [\"0.0.0.0:6363\"]", "udp = [\"6363\"]", "fwd.toml:6: ", "write one such as"),
@@ -56,6 +64,7 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("shaper = \"none\"", "", "fwd.toml:15: /video/live: ", "shaper = \"none\""),
         ("shaper = \"none\"", "shapr = \"none\"", "fwd.toml:17: ", "unknown field `shapr`"),
         ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
+        ("cache = 1000", "region = [\"/a\",\n\"b\"]", "fwd.toml:4: ", "/example/video"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
