@@ -231,7 +231,7 @@ pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
