@@ -31,6 +31,8 @@ pub struct Beside {
     pub token: Option<PitToken>,
     /// The sender asks that the Data is not cached.
     pub no_cache: bool,
+    /// It came late, as the link had to send a part of it again.
+    pub repaired: bool,
     /// The running scheme's header fields.
     pub fields: Fields,
 }
@@ -65,6 +67,7 @@ impl Beside {
             nack: view.nack.map(reason),
             token: view.pit_token,
             no_cache: view.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            repaired: false,
             fields: fields(view.extras(), layout, trust),
         }
     }
@@ -76,6 +79,7 @@ impl Beside {
             nack: header.nack.map(reason),
             token: header.pit_token,
             no_cache: header.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            repaired: false,
             fields: fields(header.extras.iter().map(|e| (e.typ(), e.value())), layout, trust),
         }
     }

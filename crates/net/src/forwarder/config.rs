@@ -35,6 +35,8 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
+    /// Whether losses on UDP are repaired if the neighbour takes part (NDNLPv2 link reliability).
+    pub reliability: bool,
 }
 
 impl FaceSpec {
@@ -47,6 +49,7 @@ impl FaceSpec {
             queue: Limit::Bytes(Bytes::new(1 << 20)),
             trust: true,
             mtu: DEFAULT_MTU,
+            reliability: true,
         }
     }
 }
@@ -85,6 +88,8 @@ pub struct Config {
     pub max_lifetime: Span,
     /// The largest frame to peers that came by themselves.
     pub mtu: usize,
+    /// Whether losses on the way to and from UDP peers that came by themselves are repaired if they ask for it.
+    pub reliability: bool,
     /// Faces that came by themselves, at most.
     pub max_peers: usize,
     /// After how long without a packet such a UDP face goes.
@@ -114,6 +119,7 @@ impl Default for Config {
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
             mtu: DEFAULT_MTU,
+            reliability: true,
             max_peers: 1024,
             idle: Span::from_millis(600_000),
             metrics: None,
@@ -186,6 +192,7 @@ struct Listen {
     #[serde(default)]
     tcp: Vec<Spanned<String>>,
     mtu: Option<Spanned<usize>>,
+    reliability: Option<bool>,
     max_peers: Option<Spanned<usize>>,
     idle: Option<Span>,
 }
@@ -199,6 +206,7 @@ struct Face {
     queue: Option<Spanned<String>>,
     trust: Option<bool>,
     mtu: Option<Spanned<usize>>,
+    reliability: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -354,6 +362,7 @@ impl Config {
         config.udp = listen.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
         config.tcp = listen.tcp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
         config.mtu = reader.within(listen.mtu, "mtu", (MIN_MTU, 65_507), config.mtu)?;
+        config.reliability = listen.reliability.unwrap_or(config.reliability);
         config.max_peers = reader.within(listen.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
         config.idle = listen.idle.unwrap_or(config.idle);
         for face in found.face {
@@ -372,6 +381,7 @@ impl Config {
             spec.queue = face.queue.map_or(Ok(spec.queue), |text| reader.parse(&text, queue))?;
             spec.trust = face.trust.unwrap_or(true);
             spec.mtu = reader.within(face.mtu, "mtu", (MIN_MTU, 65_507), spec.mtu)?;
+            spec.reliability = face.reliability.unwrap_or(spec.reliability);
             config.faces.push(spec);
         }
         for route in found.route {

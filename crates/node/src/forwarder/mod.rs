@@ -13,19 +13,23 @@
 //! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
 //! - A ForwardingHint is carried but not followed.
+//! - Losses on faces with an MTU are repaired where both ends take part ([`reliability`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
 mod emit;
 mod faces;
+mod links;
 mod names;
 mod payloads;
 mod receive;
+pub mod reliability;
 mod routes;
 mod tokens;
 
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
+pub use reliability::Reliability;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
@@ -110,6 +114,8 @@ pub struct ForwarderCounters {
     pub held_bytes: u64,
     /// Bytes that packets of which fragments are missing take now.
     pub fragment_bytes: u64,
+    /// Bytes that packets take now which neighbours have not acknowledged.
+    pub unacknowledged_bytes: u64,
 }
 
 /// The forwarder.
@@ -129,6 +135,9 @@ pub struct Forwarder {
     /// The most bytes of packets and names.
     memory: usize,
     counters: ForwarderCounters,
+    link_timers: links::Timers,
+    /// Bytes of packets that wait for acks, of all faces.
+    unacknowledged: usize,
     /// Working memory.
     answered: Vec<NameId>,
 }
@@ -171,16 +180,18 @@ impl Forwarder {
             max_lifetime: config.max_lifetime,
             memory,
             counters: ForwarderCounters::default(),
+            link_timers: links::Timers::default(),
+            unacknowledged: 0,
             answered: Vec::new(),
         })
     }
 
     /// When [`Forwarder::handle_timeout`] is wanted; [`Time::NEVER`] if not at all.
     pub fn poll_timeout(&self) -> Time {
-        self.node.poll_timeout()
+        self.node.poll_timeout().min(self.link_timers.next())
     }
 
-    /// The time of [`Forwarder::poll_timeout`] has come.
+    /// The time of [`Forwarder::poll_timeout`] has come. Links are served by [`Forwarder::poll_transmit`].
     pub fn handle_timeout(&mut self, now: Time) {
         self.node.handle_timeout(now);
         self.account();
@@ -198,6 +209,7 @@ impl Forwarder {
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
             fragment_bytes: self.fragment_bytes(),
+            unacknowledged_bytes: self.unacknowledged as u64,
             ..self.counters
         }
     }

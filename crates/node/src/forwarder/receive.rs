@@ -14,6 +14,10 @@ use std::time::Duration;
 /// Evictions for one packet at most, when memory is short.
 const MAX_EVICTIONS: usize = 64;
 
+fn flag(is: bool, flag: u8) -> u8 {
+    if is { flag } else { 0 }
+}
+
 fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
@@ -27,20 +31,23 @@ impl Forwarder {
             self.counters.malformed += 1;
             return;
         };
+        let Some(again) = self.hear(now, id, &view) else { return };
         let Some(fragment) = view.fragment else { return };
+        let face = &mut self.faces[id.index()];
         if view.is_fragmented() {
             let trust = face.trust;
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
-            match reassembler.push(Duration::from_nanos(now.nanos()), 0, &view) {
+            match reassembler.push_again(Duration::from_nanos(now.nanos()), 0, &view, again) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let beside = Beside::of_header(&whole.header, &self.layout, trust);
+                    let beside = Beside { repaired: whole.repaired, ..beside };
                     self.packet(now, id, &whole.packet, beside);
                 }
                 Err(_) => self.counters.fragments += 1,
             }
         } else {
-            let beside = Beside::of_view(&view, &self.layout, face.trust);
+            let beside = Beside { repaired: again, ..Beside::of_view(&view, &self.layout, face.trust) };
             self.packet(now, id, fragment, beside);
         }
     }
@@ -217,7 +224,7 @@ impl Forwarder {
             payload: data.content().len() as u32,
             lifetime_ms: millis(data.freshness_period()),
             mark: beside.mark,
-            flags: if last { flags::FINAL } else { 0 } | if beside.no_cache { flags::NO_CACHE } else { 0 },
+            flags: flag(last, flags::FINAL) | flag(beside.no_cache, flags::NO_CACHE) | flag(beside.repaired, flags::REPAIRED),
             fields: beside.fields,
             ..Packet::default()
         };
@@ -253,8 +260,8 @@ impl Forwarder {
 
 /// An Interest as the node sees it, without name and tag.
 fn asked(interest: &InterestView<'_>, nonce: [u8; 4], beside: &Beside) -> Packet {
-    let fresh = if interest.must_be_fresh() { flags::MUST_BE_FRESH } else { 0 };
-    let prefix = if interest.can_be_prefix() { flags::CAN_BE_PREFIX } else { 0 };
+    let fresh = flag(interest.must_be_fresh(), flags::MUST_BE_FRESH);
+    let prefix = flag(interest.can_be_prefix(), flags::CAN_BE_PREFIX);
     Packet {
         nonce: u32::from_be_bytes(nonce),
         size: interest.wire().len() as u32,

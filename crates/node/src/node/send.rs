@@ -4,12 +4,12 @@ use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Bytes, Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -157,6 +157,25 @@ impl Node {
         egress.offer(now, packet, &mut self.out, &mut self.trace);
         let due = egress.due();
         self.note_due(face, due);
+    }
+
+    /// The link has sent an Interest again that left by `face`: what its answer takes measures no queue.
+    pub fn note_repair(&mut self, name: NameId, face: FaceId) {
+        if let Ok(slot) = self.pit.find(name)
+            && let Some(record) = self.pit.sent_to_mut(slot, face)
+        {
+            *record = record.repaired();
+        }
+    }
+
+    /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.
+    pub fn occupy(&mut self, now: Time, face: FaceId, bytes: Bytes) -> Time {
+        let Some(out) = self.faces.get_mut(face.index()) else { return now };
+        out.egress.advance(now, &mut self.out, &mut self.trace);
+        let until = out.egress.occupy(now, bytes);
+        let due = out.egress.due();
+        self.note_due(face, due);
+        until
     }
 
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {

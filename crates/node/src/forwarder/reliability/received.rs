@@ -1,0 +1,131 @@
+//! What has arrived and is to be acknowledged.
+
+use super::{FIELD, Frames, GROWTH, IDLE_HEAD};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::LpHeader;
+use ndnweir_wire::lp::types::FRAGMENT;
+use ndnweir_wire::tlv;
+use std::collections::VecDeque;
+
+/// Sequences of which it is known whether they came.
+const WINDOW: u64 = 8192;
+/// Acks that wait at most; the oldest give way. The neighbour sends again what was not acknowledged.
+const MAX_ACKS: usize = 8192;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// It came before.
+    pub duplicate: bool,
+    /// It was sent again, so that it comes later than it might.
+    pub repaired: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    acks: VecDeque<u64>,
+    /// When the oldest of them must leave.
+    due: Option<Time>,
+    /// The greatest Sequence and the greatest TxSequence so far.
+    greatest: Option<(u64, u64)>,
+    /// One bit for each of the Sequences up to the greatest.
+    seen: Box<[u64]>,
+    duplicates: u64,
+}
+
+/// By how much `number` is ahead of `of`; numbers wrap.
+fn ahead(number: u64, of: u64) -> i64 {
+    number.wrapping_sub(of) as i64
+}
+
+impl Received {
+    pub(super) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) fn has_acks(&self) -> bool {
+        !self.acks.is_empty()
+    }
+
+    /// A frame with a TxSequence has arrived.
+    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Span) -> Arrived {
+        if self.acks.len() == MAX_ACKS {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(number);
+        self.due.get_or_insert(now + idle_ack);
+        // Without a Sequence there is nothing to tell a repetition by; such frames are not sent again.
+        let Some(sequence) = sequence else { return Arrived::default() };
+        let duplicate = self.note(sequence);
+        self.duplicates += u64::from(duplicate);
+        let Some((last_sequence, last_number)) = self.greatest else {
+            self.greatest = Some((sequence, number));
+            return Arrived { duplicate, repaired: false };
+        };
+        let (frames, transmissions) = (ahead(sequence, last_sequence), ahead(number, last_number));
+        if frames.unsigned_abs() >= WINDOW {
+            // The neighbour has begun anew.
+            self.greatest = Some((sequence, number));
+            return Arrived { duplicate, repaired: false };
+        }
+        self.greatest = Some((
+            if frames > 0 { sequence } else { last_sequence },
+            if transmissions > 0 { number } else { last_number },
+        ));
+        // A frame that is sent for the first time takes a step in both numbers, one that is sent again in TxSequence only.
+        Arrived { duplicate, repaired: transmissions > frames }
+    }
+
+    /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
+    fn note(&mut self, sequence: u64) -> bool {
+        if self.seen.is_empty() {
+            self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
+        }
+        if let Some((greatest, _)) = self.greatest {
+            let frames = ahead(sequence, greatest);
+            if frames.unsigned_abs() >= WINDOW {
+                self.seen.fill(0);
+            } else {
+                for skipped in 1..=frames {
+                    let (word, bit) = Received::place(greatest.wrapping_add(skipped.unsigned_abs()));
+                    self.seen[word] &= !bit;
+                }
+            }
+        }
+        let (word, bit) = Received::place(sequence);
+        let known = self.seen[word] & bit != 0;
+        self.seen[word] |= bit;
+        known
+    }
+
+    fn place(sequence: u64) -> (usize, u64) {
+        let at = sequence % WINDOW;
+        ((at / 64) as usize, 1 << (at % 64))
+    }
+
+    /// When acks must leave by themselves: at once if they fill a frame.
+    pub(super) fn due(&self, mtu: usize) -> Time {
+        let fit = mtu.saturating_sub(IDLE_HEAD) / FIELD;
+        match self.due {
+            Some(_) if fit == 0 => Time::NEVER,
+            Some(_) if self.acks.len() >= fit => Time::ZERO,
+            due => due.unwrap_or(Time::NEVER),
+        }
+    }
+
+    /// Appends a frame, with as many acks as it has room for; one without a part is idle.
+    pub(super) fn encode(&mut self, mut header: LpHeader, part: Option<&[u8]>, mtu: usize, frames: &mut Frames) {
+        if !self.acks.is_empty() {
+            let length = match part {
+                Some(part) => header.encode(None).len() + GROWTH + tlv::element_len(FRAGMENT, part.len()),
+                None => IDLE_HEAD,
+            };
+            let fit = (mtu.saturating_sub(length) / FIELD).min(self.acks.len());
+            header.acks.extend(self.acks.drain(..fit));
+            if self.acks.is_empty() {
+                self.due = None;
+            }
+        }
+        frames.push_packet(&header, part);
+    }
+}
