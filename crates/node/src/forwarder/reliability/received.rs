@@ -21,13 +21,21 @@ pub struct Arrived {
     pub repaired: bool,
 }
 
+/// The frame of the greatest Sequence so far.
+#[derive(Clone, Copy, Debug)]
+struct Greatest {
+    sequence: u64,
+    number: u64,
+    /// Frames since that were sent again.
+    again: i64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Received {
     acks: VecDeque<u64>,
     /// When the oldest of them must leave.
     due: Option<Time>,
-    /// The greatest Sequence and the greatest TxSequence so far.
-    greatest: Option<(u64, u64)>,
+    greatest: Option<Greatest>,
     /// One bit for each of the Sequences up to the greatest.
     seen: Box<[u64]>,
     duplicates: u64,
@@ -58,22 +66,24 @@ impl Received {
         let Some(sequence) = sequence else { return Arrived::default() };
         let duplicate = self.note(sequence);
         self.duplicates += u64::from(duplicate);
-        let Some((last_sequence, last_number)) = self.greatest else {
-            self.greatest = Some((sequence, number));
-            return Arrived { duplicate, repaired: false };
-        };
-        let (frames, transmissions) = (ahead(sequence, last_sequence), ahead(number, last_number));
-        if frames.unsigned_abs() >= WINDOW {
-            // The neighbour has begun anew.
-            self.greatest = Some((sequence, number));
-            return Arrived { duplicate, repaired: false };
+        let (mut repaired, mut newest) = (false, true);
+        if let Some(greatest) = &mut self.greatest {
+            let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
+            newest = frames > 0;
+            if frames.unsigned_abs() >= WINDOW {
+                // The neighbour has begun anew.
+                newest = true;
+            } else if transmissions > frames + greatest.again {
+                // A frame that is sent for the first time is as far ahead in both numbers, but for those sent again in
+                // between, which are ahead in TxSequence only.
+                repaired = true;
+                greatest.again += 1;
+            }
         }
-        self.greatest = Some((
-            if frames > 0 { sequence } else { last_sequence },
-            if transmissions > 0 { number } else { last_number },
-        ));
-        // A frame that is sent for the first time takes a step in both numbers, one that is sent again in TxSequence only.
-        Arrived { duplicate, repaired: transmissions > frames }
+        if newest {
+            self.greatest = Some(Greatest { sequence, number, again: 0 });
+        }
+        Arrived { duplicate, repaired }
     }
 
     /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
@@ -81,7 +91,7 @@ impl Received {
         if self.seen.is_empty() {
             self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
         }
-        if let Some((greatest, _)) = self.greatest {
+        if let Some(Greatest { sequence: greatest, .. }) = self.greatest {
             let frames = ahead(sequence, greatest);
             if frames.unsigned_abs() >= WINDOW {
                 self.seen.fill(0);

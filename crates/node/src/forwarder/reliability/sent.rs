@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// Most frames from the oldest unacknowledged one to the newest. Packets beyond go without protection.
 const MAX_FRAMES: usize = 8192;
 /// Most bytes of packets kept.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// What is counted for a packet beside its bytes.
 const OVERHEAD: usize = 512;
 /// Frames that one timeout sends again at most.
