@@ -42,7 +42,7 @@ pub mod flags {
     pub const FINAL: u8 = 8;
     /// Data: content stores leave it alone (NDNLPv2's cache policy; or the driver stores it itself).
     pub const NO_CACHE: u8 = 16;
-    /// Data: came late, as the link had to send a part of it again (for this hop only). Its round trip measures no queue.
+    /// Data: came late, as a link on the way had to send a part of it again. Its round trip measures no queue.
     pub const REPAIRED: u8 = 32;
 }
 

@@ -148,7 +148,8 @@ impl Fetcher {
         if srtt == Span::ZERO {
             return;
         }
-        let longest = srtt.max(loss.granularity * 16);
+        // A link that repairs its losses takes a round trip of its own, which may be nearly the whole.
+        let longest = (srtt * 2).max(loss.granularity * 16);
         let ahead = (srtt.scale(loss.round_trips).max(loss.granularity) * (1 << self.loss_doublings)).min(longest);
         while let Some(segment) = self.segments.oldest_outstanding() {
             let Some(slot) = self.segments.get(segment) else { return };
@@ -161,8 +162,8 @@ impl Fetcher {
     }
 
     /// An answer came `elapsed` after the latest Interest for its segment.
-    pub(crate) fn learn_reordering(&mut self, slot: &Slot, elapsed: Span) {
-        let too_soon = slot.state == State::Waiting || elapsed < self.rtt.srtt() / 2;
+    pub(crate) fn learn_reordering(&mut self, slot: &Slot, elapsed: Span, repaired: bool) {
+        let too_soon = repaired || slot.state == State::Waiting || elapsed < self.rtt.srtt() / 2;
         if slot.lost && too_soon {
             self.counters.false_losses += 1;
             self.loss_doublings = (self.loss_doublings + 1).min(MOST_DOUBLINGS);

@@ -1,8 +1,8 @@
 //! Faces whose losses the link repairs.
 
-use super::reliability::{About, Counts, Link, Own, Params, Reliability};
+use super::reliability::{Counts, Link, Params, Reliability};
 use super::{Forwarder, Frames};
-use ndnweir_core::ids::FaceId;
+use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_wire::LpPacketView;
 use ndnweir_wire::lp::Fragmenter;
@@ -98,6 +98,12 @@ impl Forwarder {
         (!arrived.duplicate).then_some(arrived.repaired)
     }
 
+    /// Whether a Data answers an Interest that its link had to send again, so that it is late.
+    pub(super) fn is_answer_to_repair(&mut self, id: FaceId, names: &[NameId]) -> bool {
+        let link = self.faces.get_mut(id.index()).and_then(|face| face.link.as_mut());
+        link.is_some_and(|link| names.iter().any(|name| link.take_late(*name)))
+    }
+
     /// Appends the next frame that a link itself has to send.
     pub(super) fn poll_links(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
         while let Some(id) = self.link_timers.due(now) {
@@ -115,9 +121,6 @@ impl Forwarder {
                 link.occupied(self.node.occupy(now, id, bytes));
             }
             self.link_timers.set(id, link.poll_timeout(mtu));
-            if let Some(Own::Repair(About::Interest(name))) = own {
-                self.node.note_repair(name, id);
-            }
             if own.is_some() {
                 return Some(id);
             }

@@ -41,13 +41,14 @@ impl Forwarder {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let beside = Beside::of_header(&whole.header, &self.layout, trust);
-                    let beside = Beside { repaired: whole.repaired, ..beside };
+                    let beside = Beside { repaired: whole.repaired || beside.repaired, ..beside };
                     self.packet(now, id, &whole.packet, beside);
                 }
                 Err(_) => self.counters.fragments += 1,
             }
         } else {
-            let beside = Beside { repaired: again, ..Beside::of_view(&view, &self.layout, face.trust) };
+            let beside = Beside::of_view(&view, &self.layout, face.trust);
+            let beside = Beside { repaired: again || beside.repaired, ..beside };
             self.packet(now, id, fragment, beside);
         }
     }
@@ -186,6 +187,8 @@ impl Forwarder {
         others.clear();
         self.names.others_answered_by(data, &mut others);
         others.retain(|name| self.node.is_pending(*name));
+        let late = self.is_answer_to_repair(id, known.as_slice()) || self.is_answer_to_repair(id, &others);
+        let beside = &Beside { repaired: beside.repaired || late, ..*beside };
         if known.is_none() && others.is_empty() {
             self.counters.unsolicited += 1;
         } else if self.make_room(data.wire().len()) {

@@ -40,7 +40,6 @@ impl Node {
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
         let repaired = packet.has(flags::REPAIRED);
-        packet.flags &= !flags::REPAIRED;
         if let Some(record) = record {
             if self.metering {
                 let rtt = now.since(record.sent);

@@ -4,7 +4,7 @@ use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
@@ -157,15 +157,6 @@ impl Node {
         egress.offer(now, packet, &mut self.out, &mut self.trace);
         let due = egress.due();
         self.note_due(face, due);
-    }
-
-    /// The link has sent an Interest again that left by `face`: what its answer takes measures no queue.
-    pub fn note_repair(&mut self, name: NameId, face: FaceId) {
-        if let Ok(slot) = self.pit.find(name)
-            && let Some(record) = self.pit.sent_to_mut(slot, face)
-        {
-            *record = record.repaired();
-        }
     }
 
     /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.

@@ -14,7 +14,8 @@
 //! - A timeout sends eight frames again at most, until an ack comes: a silent link is tried, not filled.
 //! - Every transmission has its own TxSequence, so that each ack gives a sample of the round trip (NFD: only those of frames
 //!   sent once).
-//! - Acks that would fill a frame leave at once.
+//! - Acks that would fill a frame leave at once. For 4096 frames after one that came in vain every ack is sent twice, in
+//!   different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack was.
 //! - On a face with a rate, repairs and idle packets leave before what waits and take its time.
 //! - Where more frames are lost than noise explains ([`Params::mark_above`]), a repaired Data is marked: a queue that
 //!   overflows is not hidden from consumers.
@@ -30,6 +31,7 @@ use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
 use received::Received;
+use std::collections::VecDeque;
 pub use received::Arrived;
 use sent::{Expired, Sent};
 
@@ -39,6 +41,9 @@ const FIELD: usize = 12;
 const GROWTH: usize = 4;
 /// Bytes of an idle packet's head at its longest.
 const IDLE_HEAD: usize = 4;
+
+/// Interests sent again that are remembered until their Data comes.
+const MAX_LATE: usize = 64;
 
 /// Whether a face repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -112,7 +117,7 @@ pub enum About {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
     /// A frame was sent again.
-    Repair(About),
+    Repair,
     /// Acks alone.
     Idle,
 }
@@ -132,6 +137,8 @@ pub struct Link {
     free_from: Time,
     sent: Sent,
     received: Received,
+    /// Interests that were sent again, whose Data will be late; the oldest give way.
+    late: VecDeque<NameId>,
     /// What the state before was, when the neighbour fell silent.
     counts: Counts,
 }
@@ -149,6 +156,7 @@ impl Link {
             free_from: Time::ZERO,
             sent: Sent::new(params, first),
             received: Received::default(),
+            late: VecDeque::new(),
             counts: Counts::default(),
         }
     }
@@ -249,13 +257,25 @@ impl Link {
                 self.counts.marks += 1;
             }
             self.received.encode(header, Some(part), mtu, frames);
-            return Some(Own::Repair(about));
+            if let About::Interest(name) = about {
+                if self.late.len() == MAX_LATE {
+                    self.late.pop_front();
+                }
+                self.late.push_back(name);
+            }
+            return Some(Own::Repair);
         }
         if self.received.due(mtu) <= now {
             self.received.encode(LpHeader::default(), None, mtu, frames);
             return Some(Own::Idle);
         }
         None
+    }
+
+    /// Whether an Interest for this name was sent again; each is told once.
+    pub fn take_late(&mut self, name: NameId) -> bool {
+        let found = self.late.iter().position(|late| *late == name);
+        found.is_some_and(|at| self.late.remove(at).is_some())
     }
 
     /// When [`Link::poll`] is wanted; [`Time::NEVER`] if not at all.

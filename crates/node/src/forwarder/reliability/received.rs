@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 /// Sequences of which it is known whether they came.
 const WINDOW: u64 = 8192;
+/// Frames after one that had come before in which every ack is sent twice.
+const REPEATS_FOR: u32 = 4096;
 /// Acks that wait at most; the oldest give way. The neighbour sends again what was not acknowledged.
 const MAX_ACKS: usize = 8192;
 
@@ -33,7 +35,11 @@ struct Greatest {
 #[derive(Debug, Default)]
 pub(super) struct Received {
     acks: VecDeque<u64>,
-    /// When the oldest of them must leave.
+    /// Acks that have left once and may leave again with a frame that has room.
+    repeats: VecDeque<u64>,
+    /// So many frames on, acks are sent twice: some were lost, for which the neighbour has sent frames in vain.
+    repeating: u32,
+    /// When the oldest of `acks` must leave.
     due: Option<Time>,
     greatest: Option<Greatest>,
     /// One bit for each of the Sequences up to the greatest.
@@ -66,6 +72,7 @@ impl Received {
         let Some(sequence) = sequence else { return Arrived::default() };
         let duplicate = self.note(sequence);
         self.duplicates += u64::from(duplicate);
+        self.repeating = if duplicate { REPEATS_FOR } else { self.repeating.saturating_sub(1) };
         let (mut repaired, mut newest) = (false, true);
         if let Some(greatest) = &mut self.greatest {
             let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
@@ -130,8 +137,15 @@ impl Received {
                 Some(part) => header.encode(None).len() + GROWTH + tlv::element_len(FRAGMENT, part.len()),
                 None => IDLE_HEAD,
             };
-            let fit = (mtu.saturating_sub(length) / FIELD).min(self.acks.len());
+            let room = mtu.saturating_sub(length) / FIELD;
+            let fit = room.min(self.acks.len());
             header.acks.extend(self.acks.drain(..fit));
+            let again = (room - fit).min(self.repeats.len());
+            header.acks.extend(self.repeats.drain(..again));
+            if self.repeating > 0 {
+                self.repeats.extend(&header.acks[..fit]);
+                self.repeats.drain(..self.repeats.len().saturating_sub(MAX_ACKS));
+            }
             if self.acks.is_empty() {
                 self.due = None;
             }
