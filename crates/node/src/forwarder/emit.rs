@@ -1,8 +1,8 @@
 //! From packets to frames.
 
+use super::Forwarder;
 use super::links::UNACKNOWLEDGED_SHARE;
 use super::reliability::About;
-use super::Forwarder;
 use crate::config::Transmit;
 use crate::header;
 use crate::uses::NO_PAYLOAD;
@@ -129,9 +129,9 @@ impl Forwarder {
                 self.link_timers.set(id, link.poll_timeout(fragmenter.mtu()));
                 sent
             }
-            (Some(fragmenter), None) => fragmenter
-                .fragment(&header, &payload.wire)
-                .map(|parts| parts.iter().for_each(|part| frames.push(part))),
+            (Some(fragmenter), None) => {
+                fragmenter.fragment(&header, &payload.wire).map(|parts| parts.iter().for_each(|part| frames.push(part)))
+            }
             (None, _) if header.is_empty() => {
                 frames.push(&payload.wire);
                 Ok(())

@@ -227,7 +227,9 @@ impl Forwarder {
             payload: data.content().len() as u32,
             lifetime_ms: millis(data.freshness_period()),
             mark: beside.mark,
-            flags: flag(last, flags::FINAL) | flag(beside.no_cache, flags::NO_CACHE) | flag(beside.repaired, flags::REPAIRED),
+            flags: flag(last, flags::FINAL)
+                | flag(beside.no_cache, flags::NO_CACHE)
+                | flag(beside.repaired, flags::REPAIRED),
             fields: beside.fields,
             ..Packet::default()
         };

@@ -5,3 +5,4 @@ mod bench;
 mod bounds;
 mod links;
 mod random;
+mod repairs;

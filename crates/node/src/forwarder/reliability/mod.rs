@@ -7,7 +7,7 @@
 //! themselves (an idle packet) after 5 ms.
 //!
 //! Ours, beside:
-//! - **Who takes part is found out.** A face that may ask puts a TxSequence on one packet a second; a neighbour that
+//! - **Who takes part is found out.** A face that may ask puts a TxSequence on one frame a second; a neighbour that
 //!   acknowledges it has the protocol, and from then on every packet is protected. One that does not gets no frame twice.
 //!   Whoever sends TxSequences is acknowledged, and then asked likewise. One that falls silent (no ack for any of four
 //!   timeouts in a row, each twice as long) is treated as one that never had it.
@@ -30,10 +30,10 @@ use ndnweir_core::ids::NameId;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
-use received::Received;
-use std::collections::VecDeque;
 pub use received::Arrived;
+use received::Received;
 use sent::{Expired, Sent};
+use std::collections::VecDeque;
 
 /// Bytes of a TxSequence or Ack field: TLV-TYPE 3, TLV-LENGTH 1, number 8.
 const FIELD: usize = 12;
@@ -70,7 +70,7 @@ pub struct Params {
     pub least_timeout: Span,
     /// How often a neighbour of which nothing is known is asked; ours.
     pub ask_every: Span,
-    /// Share of frames lost, averaged over 128, above which a repaired Data is marked; 1 marks none. Ours.
+    /// Share of frames lost, averaged over 512, above which a repaired Data is marked; 1 marks none. Ours.
     pub mark_above: f64,
 }
 
@@ -228,18 +228,21 @@ impl Link {
         }
         let mtu = fragmenter.mtu();
         let may_ask = self.setting == Reliability::On || self.requested;
-        let asks = !self.acknowledged && may_ask && self.ask_from <= now;
-        let room = mtu.saturating_sub(header.wrap(packet).len());
-        if room < FIELD + 2 * GROWTH || !(asks || self.received.has_acks()) {
+        if !self.acknowledged && may_ask && self.ask_from <= now {
+            let cut = fragmenter.cut(header, packet.len(), FIELD + GROWTH)?;
+            for index in 0..cut.count() {
+                let mut header = cut.header(index, header);
+                if index + 1 == cut.count() {
+                    header.tx_sequence = Some(self.sent.ask(now));
+                    self.ask_from = now + self.params.ask_every;
+                }
+                self.received.encode(header, packet.get(cut.range(index)), mtu, frames);
+            }
+        } else if self.received.has_acks() && header.wrap(packet).len() + FIELD + 2 * GROWTH <= mtu {
+            self.received.encode(header.clone(), Some(packet), mtu, frames);
+        } else {
             fragmenter.fragment(header, packet)?.iter().for_each(|part| frames.push(part));
-            return Ok(());
         }
-        let mut header = header.clone();
-        if asks {
-            header.tx_sequence = Some(self.sent.ask(now));
-            self.ask_from = now + self.params.ask_every;
-        }
-        self.received.encode(header, Some(packet), mtu, frames);
         Ok(())
     }
 

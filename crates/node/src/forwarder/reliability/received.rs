@@ -139,11 +139,12 @@ impl Received {
             };
             let room = mtu.saturating_sub(length) / FIELD;
             let fit = room.min(self.acks.len());
-            header.acks.extend(self.acks.drain(..fit));
+            // Those that are late come first, lest those behind let the neighbour think their frames lost.
             let again = (room - fit).min(self.repeats.len());
             header.acks.extend(self.repeats.drain(..again));
+            header.acks.extend(self.acks.drain(..fit));
             if self.repeating > 0 {
-                self.repeats.extend(&header.acks[..fit]);
+                self.repeats.extend(&header.acks[again..]);
                 self.repeats.drain(..self.repeats.len().saturating_sub(MAX_ACKS));
             }
             if self.acks.is_empty() {

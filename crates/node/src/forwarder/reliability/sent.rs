@@ -16,8 +16,9 @@ const MAX_BYTES: usize = 8 << 20;
 const OVERHEAD: usize = 512;
 /// Frames that one timeout sends again at most.
 const BURST: usize = 8;
-/// Weight of the newest frame in the mean share of losses.
-const WEIGHT: f64 = 1.0 / 128.0;
+/// Weight of the newest frame in the mean share of losses. Where 1 % are lost, the mean deviates from that by
+/// √(p(1 − p)/1023) = 0.3 percent points. Ours.
+const WEIGHT: f64 = 1.0 / 512.0;
 /// The packet of a frame that only asks whether it is acknowledged.
 const NONE: u32 = u32::MAX;
 
