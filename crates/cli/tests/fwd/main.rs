@@ -5,6 +5,7 @@ mod application;
 mod faults;
 mod interruptions;
 mod process;
+mod repairs;
 
 use application::{App, object, producer};
 use ndnweir_wire::NackReason;

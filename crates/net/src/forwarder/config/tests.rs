@@ -12,6 +12,7 @@ udp = ["0.0.0.0:6363"]
 uri = "udp4://192.0.2.1:6363"
 rate = "100Mbps"
 queue = "500 packets"
+reliability = false
 [[route]]
 prefix = "/example"
 to = "udp4://192.0.2.1:6363"
@@ -26,6 +27,7 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
     assert_eq!((config.cache, config.pit), (1000, 65_536));
     let face = &config.faces[0];
     assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
+    assert_eq!((face.reliability, FaceSpec::new(face.uri.clone()).reliability, config.reliability), (false, true, true));
     assert_eq!(config.routes[0].cost, 10);
     assert_eq!(config.faces.len(), 1);
 }
@@ -39,8 +41,8 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("100Mbps", "0Mbps", "fwd.toml:9: ", "leave it out"),
         ("500 packets", "many packets", "fwd.toml:10: ", "\"1000 packets\""),
         ("500 packets", "100B", "fwd.toml:10: ", "10kB"),
-        ("/example", "example", "fwd.toml:12: ", "/example/video"),
-        ("cost = 10", "price = 10", "fwd.toml:14: ", "unknown field `price`"),
+        ("/example", "example", "fwd.toml:13: ", "/example/video"),
+        ("cost = 10", "price = 10", "fwd.toml:15: ", "unknown field `price`"),
         ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
         ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
