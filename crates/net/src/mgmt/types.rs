@@ -53,6 +53,7 @@ pub const N_RETRANSMITTED_FRAMES: u32 = 65_282;
 pub const N_GIVEN_UP_PACKETS: u32 = 65_284;
 
 pub const FACE_STATUS: u32 = 128;
+pub const CHANNEL_STATUS: u32 = 130;
 pub const URI_SCHEME: u32 = 131;
 pub const FACE_SCOPE: u32 = 132;
 pub const LINK_TYPE: u32 = 134;

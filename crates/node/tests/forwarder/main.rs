@@ -3,6 +3,7 @@
 mod answers;
 mod bench;
 mod bounds;
+mod hints;
 mod links;
 mod random;
 mod repairs;
