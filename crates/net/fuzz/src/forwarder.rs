@@ -26,6 +26,7 @@ fn faces() -> [FaceOptions; 4] {
         trust: Trust::Neighbour,
         mtu: None,
         reliability: Reliability::Off,
+        mark_losses: 0.03,
         mark_kernel_queue: true,
         tell_incoming: true,
         number: 256,

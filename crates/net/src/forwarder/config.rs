@@ -6,6 +6,7 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_node::forwarder::reliability::Params;
 use ndnweir_wire::Name;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub struct FaceSpec {
     pub mtu: usize,
     /// Whether losses on UDP are repaired if the neighbour takes part (NDNLPv2 link reliability).
     pub reliability: bool,
+    /// Share of frames lost on UDP above which repaired Data are marked; 1 marks none.
+    pub mark_losses: f64,
     /// A marker in place of the scheme's where there is a rate: its name and parameters.
     pub marker: Option<(String, Value)>,
 }
@@ -52,6 +55,7 @@ impl FaceSpec {
             trust: true,
             mtu: DEFAULT_MTU,
             reliability: true,
+            mark_losses: Params::default().mark_above,
             marker: None,
         }
     }
@@ -221,6 +225,7 @@ struct Face {
     trust: Option<bool>,
     mtu: Option<Spanned<usize>>,
     reliability: Option<bool>,
+    mark_losses: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -416,6 +421,7 @@ impl Config {
             spec.queue = face.queue.map_or(Ok(spec.queue), |text| reader.parse(&text, queue))?;
             spec.trust = face.trust.unwrap_or(true);
             spec.mtu = reader.within(face.mtu, "mtu", (MIN_MTU, 65_507), spec.mtu)?;
+            spec.mark_losses = reader.within(face.mark_losses, "mark-losses", (0.0, 1.0), spec.mark_losses)?;
             spec.reliability = face.reliability.unwrap_or(spec.reliability);
             config.faces.push(spec);
         }

@@ -238,6 +238,7 @@ impl Daemon {
             trust: if spec.trust { Trust::Neighbour } else { Trust::Stranger },
             mtu: datagram.then_some(spec.mtu),
             reliability: Reliability::Off,
+            mark_losses: spec.mark_losses,
             mark_kernel_queue: true,
             tell_incoming: matches!(transport, Transport::Management),
             number,

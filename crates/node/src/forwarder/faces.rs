@@ -24,6 +24,8 @@ pub struct FaceOptions {
     pub mtu: Option<usize>,
     /// Whether losses are repaired; has no meaning without `mtu`.
     pub reliability: Reliability,
+    /// Share of frames lost above which repaired Data are marked, see [`Params::mark_above`].
+    pub mark_losses: f64,
     /// Whether the queue below it, of which [`Forwarder::set_kernel_queue`] tells, is marked by NFD's rule. Only for a
     /// face without a rate: one with a rate has its own queue and marker.
     pub mark_kernel_queue: bool,
@@ -93,6 +95,7 @@ pub(super) struct Face {
     has_rate: bool,
     pub(super) trust: Trust,
     pub(super) fragmenter: Option<Fragmenter>,
+    pub(super) mark_losses: f64,
     /// Repairs losses.
     pub(super) link: Option<Box<Link>>,
     /// Made when the first fragment arrives.
@@ -120,8 +123,11 @@ impl Face {
             has_rate,
             trust: options.trust,
             fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
-            link: (options.mtu.is_some() && options.reliability != Reliability::Off)
-                .then(|| Box::new(Link::new(Params::default(), options.reliability, first_transmission))),
+            mark_losses: options.mark_losses,
+            link: (options.mtu.is_some() && options.reliability != Reliability::Off).then(|| {
+                let params = Params { mark_above: options.mark_losses, ..Params::default() };
+                Box::new(Link::new(params, options.reliability, first_transmission))
+            }),
             reassembler: None,
             marker,
             kernel_queue: Bytes::ZERO,

@@ -59,7 +59,10 @@ impl Forwarder {
         match (&mut face.link, setting) {
             (_, Reliability::Off) => self.forget_link(now, id),
             (Some(link), setting) => link.set(setting),
-            (None, setting) => face.link = Some(Box::new(Link::new(Params::default(), setting, first))),
+            (None, setting) => {
+                let params = Params { mark_above: face.mark_losses, ..Params::default() };
+                face.link = Some(Box::new(Link::new(params, setting, first)));
+            }
         }
     }
 

@@ -24,8 +24,9 @@ pub fn name(text: &str) -> Name {
 pub fn local() -> FaceOptions {
     let node = FaceConfig::local();
     let (mark_kernel_queue, tell_incoming) = (false, false);
-    let reliability = Reliability::Off;
-    FaceOptions { node, trust: Trust::Neighbour, mtu: None, reliability, mark_kernel_queue, tell_incoming, number: 1 }
+    let (reliability, mark_losses) = (Reliability::Off, 0.03);
+    let (trust, mtu) = (Trust::Neighbour, None);
+    FaceOptions { node, trust, mtu, reliability, mark_losses, mark_kernel_queue, tell_incoming, number: 1 }
 }
 
 /// A neighbour over a link without a rate.

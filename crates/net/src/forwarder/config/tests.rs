@@ -33,7 +33,10 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
     assert_eq!((config.cache, config.pit), (1000, 65_536));
     let face = &config.faces[0];
     assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
-    assert_eq!((face.reliability, FaceSpec::new(face.uri.clone()).reliability, config.reliability), (false, true, true));
+    assert_eq!(
+        (face.reliability, FaceSpec::new(face.uri.clone()).reliability, config.reliability),
+        (false, true, true)
+    );
     assert_eq!(config.routes[0].cost, 10);
     assert_eq!(config.faces.len(), 1);
     let choices: Vec<_> = config.scheme.choices.iter().map(|c| (c.prefix.as_str(), c.strategy.name.as_str())).collect();
@@ -58,6 +61,7 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("shaper = \"none\"", "", "fwd.toml:15: /video/live: ", "shaper = \"none\""),
         ("shaper = \"none\"", "shapr = \"none\"", "fwd.toml:17: ", "unknown field `shapr`"),
         ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
+        ("reliability = false", "mark-losses = 2.0", "fwd.toml:11: ", "from 0 to 1"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
