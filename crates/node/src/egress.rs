@@ -311,6 +311,26 @@ impl Egress {
         }
     }
 
+    /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now. Until
+    /// when that takes by itself. Only for the eventful driver: packets that were handed out keep their times.
+    pub(crate) fn occupy(&mut self, now: Time, bytes: Bytes) -> Time {
+        if self.rate.is_none() || self.local || self.settled {
+            return now;
+        }
+        let size = u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing);
+        let span = transmission_time(self.rate, size);
+        let work = u64::from(size).saturating_mul(8_000_000_000);
+        if self.idle {
+            self.idle = false;
+            self.busy_until = now + span;
+            self.wire = Wire { start: now, since: now, work };
+        } else {
+            self.busy_until += span;
+            self.wire.work = self.wire.work.saturating_add(work);
+        }
+        now + span
+    }
+
     /// What the marker says about a packet that would join and fits.
     #[inline]
     fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {

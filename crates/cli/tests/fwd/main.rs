@@ -9,6 +9,7 @@ mod faults;
 mod hostile;
 mod interruptions;
 mod process;
+mod repairs;
 
 use application::{App, object, producer};
 use ndnweir_wire::NackReason;

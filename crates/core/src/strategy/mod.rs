@@ -55,6 +55,11 @@ impl OutRecord {
         self.sends > 1
     }
 
+    /// The same, but sent more than once: the link had to.
+    pub const fn repaired(self) -> OutRecord {
+        OutRecord { sends: self.sends.saturating_add(1), ..self }
+    }
+
     /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands in
     /// for it, and NDN's default of 4 s for one that carries none.
     pub fn expiry(&self, at_hand: &Packet) -> Time {

@@ -12,13 +12,14 @@ use crate::mgmt::dataset::{
 use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::nfd;
-use ndnweir_node::forwarder::ChoiceError;
+use ndnweir_node::forwarder::{ChoiceError, Reliability};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
 
 /// Frames smaller than this leave little room beside the link header.
 const MIN_MTU: u64 = 256;
+const NO_RELIABILITY: &str = "streams lose nothing: only a UDP face can have link reliability";
 
 /// How the content store is to be.
 #[derive(Clone, Copy, Debug)]
@@ -62,15 +63,20 @@ impl Daemon {
                 out_nacks: count.nacks_out,
                 in_bytes: count.bytes_in,
                 out_bytes: count.bytes_out,
+                acknowledged_frames: count.link.acked,
+                retransmitted_frames: count.link.retransmitted,
+                given_up_packets: count.link.given_up,
             },
             flags: self.flags(id),
         })
     }
 
     fn flags(&self, id: FaceId) -> u64 {
+        let (reliability, in_use) = self.forwarder.reliability(id);
         let flag = |is, flag| if is { flag } else { 0 };
         flag(self.forwarder.marks_kernel_queue(id), face_flags::CONGESTION_MARKING)
             | flag(self.forwarder.tells_incoming(id), face_flags::LOCAL_FIELDS)
+            | flag(reliability == Reliability::On || in_use, face_flags::LP_RELIABILITY)
     }
 
     /// For how long a face that came by itself stays without a packet from now on.
@@ -139,14 +145,16 @@ impl Control for Daemon {
             self.adopt(id, persistency);
             return Ok(FaceCreated::Existing(self.links[id.index()].as_ref().map_or(0, |link| link.id)));
         }
-        if request.settings.reliability == Some(true) {
-            return Err(Failure::new(409, "link reliability is not supported"));
+        let datagram = matches!(request.remote, FaceUri::Udp(..));
+        if request.settings.reliability == Some(true) && !datagram {
+            return Err(Failure::new(409, NO_RELIABILITY));
         }
         let mut spec = FaceSpec::new(request.remote.clone());
         spec.mtu = match request.settings.mtu {
             Some(mtu) => mtu.clamp(MIN_MTU, 8800) as usize,
             None => self.config.mtu,
         };
+        spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
         let id = self.create(&spec, persistency).map_err(|e| Failure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {
@@ -156,10 +164,11 @@ impl Control for Daemon {
     }
 
     fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), Failure> {
+        let now = self.clock.now();
         let Some(&id) = self.by_id.get(&face_id) else { return Err(Failure::new(404, "there is no such face")) };
         let Some(link) = self.links[id.index()].as_mut() else { return Ok(()) };
-        if settings.reliability == Some(true) {
-            return Err(Failure::new(409, "link reliability is not supported"));
+        if settings.reliability == Some(true) && link.mtu.is_none() {
+            return Err(Failure::new(409, NO_RELIABILITY));
         }
         if settings.mtu.is_some_and(|mtu| link.mtu.is_none() || mtu < MIN_MTU) {
             return Err(Failure::new(409, format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none")));
@@ -167,12 +176,16 @@ impl Control for Daemon {
         if let Some(mtu) = settings.mtu {
             let mtu = mtu.min(8800) as usize;
             link.mtu = Some(mtu);
-            self.forwarder.set_mtu(id, mtu);
+            self.forwarder.set_mtu(now, id, mtu);
         }
         if let Some(persistency) = settings.persistency {
             let on_demand = persistency == Persistency::OnDemand;
             self.peers = self.peers + usize::from(on_demand) - usize::from(link.is_on_demand());
             link.persistency = persistency;
+        }
+        if let Some(on) = settings.reliability {
+            link.reliability = on;
+            self.set_reliability(now, id);
         }
         if let Some(tell) = settings.local_fields {
             self.forwarder.set_tell_incoming(id, tell);

@@ -175,7 +175,7 @@ impl Daemon {
             return;
         }
         let mut spec = FaceSpec::new(uri_of(true, peer));
-        (spec.trust, spec.mtu) = (false, self.config.mtu);
+        (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
             Ok(id) => self.forwarder.receive(now, id, datagram),
             Err(_) => self.totals.strangers += 1,

@@ -39,19 +39,22 @@ impl Node {
         };
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
+        let repaired = packet.has(flags::REPAIRED);
         if let Some(record) = record {
             if self.metering {
                 let rtt = now.since(record.sent);
-                let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent(), local };
+                let retransmitted = record.resent() || repaired;
+                let mut event = DataIn { packet, prefix, face, rtt, retransmitted, local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
             if self.shaping && record.nacked.is_none() && self.strategies.shapes(slot) {
+                let record = if repaired { record.repaired() } else { record };
                 self.tell_shaper(now, &record, Outcome::Data, packet);
                 self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
             }
         }
-        let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
+        let rtt = record.filter(|record| !record.resent() && !repaired).map(|record| now.since(record.sent));
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
         let fields = self.pit.fields(slot);
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };

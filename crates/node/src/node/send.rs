@@ -10,7 +10,7 @@ use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Bytes, Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -161,6 +161,16 @@ impl Node {
         egress.offer(now, packet, &mut self.out, &mut self.trace);
         let due = egress.due();
         self.note_due(face, due);
+    }
+
+    /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.
+    pub fn occupy(&mut self, now: Time, face: FaceId, bytes: Bytes) -> Time {
+        let Some(out) = self.faces.get_mut(face.index()) else { return now };
+        out.egress.advance(now, &mut self.out, &mut self.trace);
+        let until = out.egress.occupy(now, bytes);
+        let due = out.egress.due();
+        self.note_due(face, due);
+        until
     }
 
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
