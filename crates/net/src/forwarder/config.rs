@@ -144,6 +144,15 @@ impl Default for Config {
     }
 }
 
+/// A message of the parser without words of the programming language.
+fn plainly(message: &str) -> String {
+    ["usize", "u64", "u32", "u16"]
+        .iter()
+        .fold(message.replace("expected struct ", "expected a table for "), |text, kind| {
+            text.replace(&format!("expected {kind}"), "expected a whole number")
+        })
+}
+
 /// Best-route without marks of our own: what forwarders do today.
 fn plain() -> Scheme {
     // A composition without a key cannot be wrong.
@@ -375,7 +384,7 @@ impl Config {
         let reader = Reader { file, text };
         let found: File = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
-            reader.error(at, e.message().trim_end())
+            reader.error(at, plainly(e.message().trim_end()))
         })?;
         let mut config = Config::default();
         if let Some(value) = found.scheme {
