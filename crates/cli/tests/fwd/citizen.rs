@@ -1,20 +1,26 @@
 //! What the forwarder does for producers that are elsewhere: hints towards them, registrations from other machines.
 
 use crate::application::object;
-use crate::faults::{KEY, PUBLIC};
-use crate::process::{Fwd, Tool, wait_for};
+use crate::common::{KEY, PUBLIC};
+use crate::process::{Ended, Fwd, Running, wait_for};
 
 /// Puts an object at a forwarder and waits until it is registered there.
-fn put(fwd: &Fwd, bytes: &[u8], flags: &str) -> Tool {
+fn put(fwd: &Fwd, bytes: &[u8], flags: &str) -> Running {
     std::fs::write(fwd.folder().join("in"), bytes).unwrap();
-    let put = Tool::start(fwd, &format!("put in /object {flags}"));
+    let put = Running::start(&mut fwd.command(&format!("put in /object {flags}")));
     wait_for("the producer", || fwd.tool(&["route", "list"]).contains("/object "));
     put
 }
 
+/// What a tool at a forwarder ends with: exit status, what it said.
+fn end(fwd: &Fwd, line: &str) -> (Option<i32>, String) {
+    let Ended { code, stderr, .. } = Running::start(&mut fwd.command(line)).end();
+    (code, stderr)
+}
+
 /// What a fetch at a forwarder ends with: exit status, what it said, what it wrote.
 fn get(fwd: &Fwd, flags: &str) -> (Option<i32>, String, Option<Vec<u8>>) {
-    let (status, text) = Tool::start(fwd, &format!("get /object -o out --restart {flags}")).end();
+    let (status, text) = end(fwd, &format!("get /object -o out --restart {flags}"));
     (status, text, std::fs::read(fwd.folder().join("out")).ok())
 }
 
@@ -62,7 +68,7 @@ fn over_tcp_and_udp_a_producer_registers_with_a_key_that_is_trusted() {
     std::fs::write(fwd.folder().join("in"), &bytes).unwrap();
     for uri in [format!("tcp://{}", fwd.tcp()), format!("udp://{}", fwd.udp())] {
         for who in ["", "--key key.pem", "--key key.pem --key-name /other"] {
-            let (status, text) = Tool::start(&fwd, &format!("put in /object --transport {uri} {who}")).end();
+            let (status, text) = end(&fwd, &format!("put in /object --transport {uri} {who}"));
             assert!(status == Some(1) && text.contains("403") && text.contains("help: "), "{uri} {who}: {text}");
         }
         let mut put = put(&fwd, &bytes, &format!("--transport {uri} --key key.pem --key-name /me/KEY/1"));
@@ -82,7 +88,7 @@ fn over_tcp_and_udp_a_producer_registers_with_a_key_that_is_trusted() {
 fn a_forwarder_that_takes_nothing_from_neighbours_is_told_from_one_that_does_not_trust_them() {
     let fwd = Fwd::start("--udp 127.0.0.1:0");
     std::fs::write(fwd.folder().join("in"), [1; 100]).unwrap();
-    let (status, text) = Tool::start(&fwd, &format!("put in /object --transport udp://{}", fwd.udp())).end();
+    let (status, text) = end(&fwd, &format!("put in /object --transport udp://{}", fwd.udp()));
     assert!(status == Some(1) && text.contains("/localhop/nfd") && text.contains("localhop = true"), "{text}");
 }
 

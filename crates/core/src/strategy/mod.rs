@@ -1,6 +1,7 @@
 //! Strategies: which next hops an Interest takes, and which marks pass on downstream.
 //!
-//! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
+//! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per FIB
+//! prefix inside.
 
 pub mod asf;
 pub mod b_icp;
@@ -293,7 +294,7 @@ pub trait Strategy {
         process_nack(event, choice);
     }
 
-    /// Nothing came back.
+    /// Nothing came back; or the name has another strategy by now and was asked for again.
     fn on_timeout(&mut self, _event: &TimeoutEvent<'_>, _ctx: &mut Ctx<'_>) {}
 
     /// A Data or NACK came for which nothing is pending (any more).

@@ -118,9 +118,9 @@ pub fn reassembly(input: &[u8]) {
         rest = tail;
         match op & 3 {
             0 => {
-                let id = sent.len() as u8;
-                let packet = vec![id; 1 + 3 * usize::from(*arg)];
-                let header = LpHeader { congestion_mark: Some(u64::from(id)), ..LpHeader::default() };
+                // The mark says which packet it is, however many there are.
+                let packet = vec![sent.len() as u8; 1 + 3 * usize::from(*arg)];
+                let header = LpHeader { congestion_mark: Some(sent.len() as u64), ..LpHeader::default() };
                 if let Ok(fragments) = fragmenter.fragment(&header, &packet) {
                     assert!(fragments.iter().all(|f| f.len() <= fragmenter.mtu()));
                     air.extend(fragments);
