@@ -98,4 +98,10 @@ fn channels_are_the_addresses_that_are_listened_on() {
     let listed = fwd.tool(&["face", "channels"]);
     let expected = [format!("udp4://{}", fwd.udp()), format!("tcp4://{}", fwd.tcp()), "unix://s".to_owned()];
     assert_eq!(listed.lines().collect::<Vec<_>>(), expected);
+    // Where an accepted connection ends here is where was listened.
+    let _peer = std::net::TcpStream::connect(fwd.tcp()).unwrap();
+    let here = format!("tcp4://{}", fwd.tcp());
+    wait_for("its face", || {
+        fwd.tool(&["face", "list"]).lines().any(|line| line.split_whitespace().nth(2) == Some(&here))
+    });
 }

@@ -4,7 +4,7 @@ use super::sockets;
 use crate::framing::{Deframer, FramingError};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
 /// Bytes that wait here while the socket takes no more.
@@ -79,6 +79,14 @@ impl StreamLink {
             let _ = stream.set_nodelay(true);
         }
         StreamLink { stream, deframer: Deframer::new(), backlog: Vec::new(), written: 0, dropped: 0 }
+    }
+
+    /// The address of this end; none of a Unix socket.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+            Stream::Unix(_) => None,
+        }
     }
 
     /// Packets dropped because the peer does not read.

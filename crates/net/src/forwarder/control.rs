@@ -90,6 +90,10 @@ impl Daemon {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
+            (Transport::Stream(stream), FaceUri::Tcp(..)) => {
+                let local = stream.local().map_or_else(|| link.uri.clone(), |address| uri_of(false, address));
+                (link.uri.to_string(), local.to_string())
+            }
             (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
