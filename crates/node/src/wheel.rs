@@ -30,6 +30,8 @@ pub(crate) struct Wheel {
     levels: u16,
     /// No timer is set before this instant, and no slot that began before it is occupied.
     elapsed: u64,
+    /// When the first occupied slot begins: kept, as it is asked for after every packet and changes rarely.
+    next: Time,
 }
 
 impl Wheel {
@@ -40,6 +42,7 @@ impl Wheel {
             occupied: [0; LEVELS],
             levels: 0,
             elapsed: 0,
+            next: Time::NEVER,
         }
     }
 
@@ -53,6 +56,7 @@ impl Wheel {
         // Following the time within 2^24 ns (17 ms) keeps deadlines of seconds in fine enough slots.
         if (now.nanos() ^ self.elapsed) >> 24 != 0 && now > Time::from_nanos(self.elapsed) && now < self.next() {
             self.elapsed = now.nanos();
+            self.find_next();
         }
         self.links[id as usize].at = at.nanos().max(self.elapsed);
         self.link(id);
@@ -90,7 +94,12 @@ impl Wheel {
     /// When [`Wheel::pop`] should be asked next: not after the earliest deadline, perhaps before.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) }
+        self.next
+    }
+
+    /// After a change of what is occupied, or of the wheel's time.
+    fn find_next(&mut self) {
+        self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) };
     }
 
     /// The next timer with a deadline up to `now`, in order of deadline; it is no longer set.
@@ -104,6 +113,7 @@ impl Wheel {
             let head = self.heads[level][slot];
             if level == 0 {
                 self.cancel(head);
+                self.find_next();
                 return Some(head);
             }
             self.heads[level][slot] = NIL;
@@ -138,6 +148,7 @@ impl Wheel {
         if self.occupied[level] == 0 {
             self.levels &= !(1 << level);
         }
+        self.find_next();
     }
 
     /// The level and slot for a deadline, stable until that slot begins.
@@ -157,6 +168,7 @@ impl Wheel {
             self.heads[level][slot] = id;
             self.occupied[level] |= 1 << slot;
             self.levels |= 1 << level;
+            self.find_next();
             let link = &mut self.links[id as usize];
             (link.prev, link.next) = (id, id);
         } else {

@@ -30,13 +30,14 @@ impl Node {
             self.drop(DropCause::Down);
             return;
         }
-        let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
-        let Some((slot, prefix)) = found else {
+        let found = self.pit.locate(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
+        let Some((found, prefix)) = found else {
             self.counters.unsolicited += 1;
             self.drop(DropCause::Protocol);
             self.tell_late(now, face, packet);
             return;
         };
+        let slot = found.slot;
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
         if let Some(record) = record {
@@ -52,17 +53,18 @@ impl Node {
             }
         }
         let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
-        let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-        let fields = self.pit.fields(slot);
+        let view = self.pit.view(slot);
+        let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
+        let (mark, ins, lone) = (view.mark(), view.ins(), view.lone());
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         if self.cs.is_on() && !packet.has(flags::NO_CACHE) {
             self.keep(now, packet);
         }
-        let (mark, own_only) = (self.pit.mark(slot), self.interest_marks == InterestMarks::Own);
-        for i in 0..self.pit.ins(slot) {
-            let (asking, expiry) = self.pit.downstream(slot, i);
+        let own_only = self.interest_marks == InterestMarks::Own;
+        for i in 0..ins {
+            let (asking, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
             if expiry < now {
                 self.counters.expired += 1;
                 continue;
@@ -92,7 +94,8 @@ impl Node {
             }
             self.pass_on(now, prefix, packet, &asked);
         }
-        self.forget(now, slot, face, Outcome::Superseded);
+        self.close(now, slot, face, Outcome::Superseded);
+        self.pit.remove_found(found);
     }
 
     /// Tells the strategy of a Data or NACK for which nothing is pending.

@@ -154,9 +154,10 @@ impl Node {
     #[inline]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
-        egress.offer(now, packet, &mut self.out, &mut self.trace);
-        let due = egress.due();
-        self.note_due(face, due);
+        if egress.offer(now, packet, &mut self.out, &mut self.trace) {
+            let due = egress.due();
+            self.note_due(face, due);
+        }
     }
 
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
@@ -199,7 +200,7 @@ impl Node {
             }
         }
         self.bury(slot);
-        self.forget(now, slot, FaceId::NONE, Outcome::Superseded);
+        self.forget(now, slot, Outcome::Superseded);
     }
 
     /// The lifetime of an entry's last downstream has ended.
@@ -213,7 +214,7 @@ impl Node {
             self.strategy.on_timeout(&event, &mut ctx);
         }
         self.bury(slot);
-        self.forget(now, slot, FaceId::NONE, Outcome::Timeout);
+        self.forget(now, slot, Outcome::Timeout);
     }
 
     /// Remembers the nonces sent for an entry that ends without Data.
@@ -224,9 +225,16 @@ impl Node {
         }
     }
 
-    /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
+    /// Forgets an entry; tells the shapers of all faces that still owe an answer what happened.
+    fn forget(&mut self, now: Time, slot: u32, outcome: Outcome) {
+        self.close(now, slot, FaceId::NONE, outcome);
+        self.pit.remove(slot);
+    }
+
+    /// An entry ends and will be removed; tells the shapers of all faces that still owe an answer, but for `answered`, what
+    /// happened.
     #[inline(always)]
-    pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+    pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.out.settled(self.pit.name(slot));
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping {
@@ -245,7 +253,6 @@ impl Node {
                 self.faces[face.index()].flows.remove(flow);
             }
         }
-        self.pit.remove(slot);
     }
 
     /// Tells a face's shaper what became of an Interest that left by it.

@@ -118,6 +118,8 @@ struct Place {
     node: Option<Box<Node>>,
     /// The source of its timeouts.
     source: u32,
+    /// When that is due in the schedule.
+    due: Time,
     /// What is behind the faces after those to neighbours.
     locals: Vec<Local>,
     /// The faces to neighbours, which come first.
@@ -186,6 +188,7 @@ impl Net<'_> {
     }
 
     /// Hands a packet to a queue below NDN.
+    #[inline(never)]
     fn offer(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet) {
         let Some(port) = &mut self.ports[wire as usize] else { return };
         if let Some((start, end)) = port.offer(now, &packet) {
@@ -193,7 +196,7 @@ impl Net<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, now: Time, wire: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
         if let Some(tap) = &mut self.tap {
             tap.sent(now, start, LinkId(wire), packet);
@@ -332,7 +335,11 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             net.schedule.set(app.source, app.due().max(now));
         }
-        net.schedule.set(place.source, node.poll_timeout().max(now));
+        let due = node.poll_timeout().max(now);
+        if due != place.due {
+            place.due = due;
+            net.schedule.set(place.source, due);
+        }
         if self.trace || self.control.is_on() {
             self.drain(number);
         }

@@ -64,7 +64,9 @@ impl Schedule for Tournament {
         loop {
             let played = &mut self.matches[seat / PLAYERS];
             let chair = seat % PLAYERS;
-            if (played.at[chair], played.source[chair]) == player {
+            // Both at once: this branch is taken once per change, at whichever level.
+            let moved = played.at[chair].nanos() ^ player.0.nanos();
+            if moved | u64::from(played.source[chair] ^ player.1) == 0 {
                 return;
             }
             played.at[chair] = player.0;
