@@ -212,6 +212,7 @@ impl Pit {
     }
 
     /// Whether there is no room for an Interest from `face`.
+    #[inline]
     pub(crate) fn is_full(&self, face: FaceId) -> bool {
         let Some(free) = self.limit.checked_sub(self.len).filter(|free| *free > 0) else { return true };
         let Some(shares) = &self.shares else { return false };

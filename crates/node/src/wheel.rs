@@ -52,7 +52,9 @@ impl Wheel {
         if id as usize >= self.links.len() {
             self.links.resize(id as usize + 1, Link { at: 0, prev: NIL, next: NIL });
         }
-        self.cancel(id);
+        if self.links[id as usize].next != NIL {
+            self.cancel(id);
+        }
         // Following the time within 2^24 ns (17 ms) keeps deadlines of seconds in fine enough slots.
         if (now.nanos() ^ self.elapsed) >> 24 != 0 && now > Time::from_nanos(self.elapsed) && now < self.next() {
             self.elapsed = now.nanos();
@@ -98,6 +100,7 @@ impl Wheel {
     }
 
     /// After a change of what is occupied, or of the wheel's time.
+    #[inline(never)]
     fn find_next(&mut self) {
         self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) };
     }
@@ -143,6 +146,7 @@ impl Wheel {
         self.links.capacity() * size_of::<Link>() + size_of::<[[u32; SLOTS]; LEVELS]>()
     }
 
+    #[cold]
     fn vacate(&mut self, level: usize, slot: usize) {
         self.occupied[level] &= !(1 << slot);
         if self.occupied[level] == 0 {

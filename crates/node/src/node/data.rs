@@ -132,6 +132,7 @@ impl Node {
     }
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
+    #[inline(never)]
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
         let mark = if self.interest_marks == InterestMarks::Ignore { 0 } else { interest.mark };
         let Some(prefix) = self.fib.prefix(interest.name.flow) else {

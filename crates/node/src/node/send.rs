@@ -151,7 +151,7 @@ impl Node {
     }
 
     /// Hands a packet to a face's egress.
-    #[inline]
+    #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
         if egress.offer(now, packet, &mut self.out, &mut self.trace) {
@@ -160,6 +160,7 @@ impl Node {
         }
     }
 
+    #[inline(never)]
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
         self.counters.nacks_sent[nack.reason as usize] += 1;
         self.emit(now, face, &nack);

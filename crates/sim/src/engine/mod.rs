@@ -273,9 +273,10 @@ impl<O: Observer> Engine<'_, '_, O> {
         way.clear_first();
         let next = way.next_arrival();
         net.in_flight -= 1;
-        net.schedule.set(source, next);
+        debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
+        net.schedule.postpone(next);
         if handled {
-            self.pump(to);
+            self.move_on(to);
         } else if let Some((channel, packet)) = frame {
             self.switch(to, channel, packet);
         }
@@ -298,7 +299,14 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// Moves packets between a node, its links and its applications until nothing moves.
+    #[inline(never)]
     fn pump(&mut self, number: u32) {
+        self.move_on(number);
+    }
+
+    /// [`Engine::pump`], built into the usual caller.
+    #[inline(always)]
+    fn move_on(&mut self, number: u32) {
         let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
         let now = *now;
         let place = &mut places[number as usize];
@@ -353,6 +361,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// Hands what components recorded to the observer, and what meters report to the planner.
+    #[inline(never)]
     fn drain(&mut self, number: u32) {
         let Some(node) = &mut self.places[number as usize].node else { return };
         for event in node.drain_trace() {
