@@ -100,7 +100,6 @@ impl Wheel {
     }
 
     /// After a change of what is occupied, or of the wheel's time.
-    #[inline(never)]
     fn find_next(&mut self) {
         self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) };
     }
@@ -147,6 +146,7 @@ impl Wheel {
     }
 
     #[cold]
+    #[inline(never)]
     fn vacate(&mut self, level: usize, slot: usize) {
         self.occupied[level] &= !(1 << slot);
         if self.occupied[level] == 0 {
@@ -169,18 +169,24 @@ impl Wheel {
         let (level, slot) = self.place(self.links[id as usize].at);
         let head = self.heads[level][slot];
         if head == NIL {
-            self.heads[level][slot] = id;
-            self.occupied[level] |= 1 << slot;
-            self.levels |= 1 << level;
-            self.find_next();
-            let link = &mut self.links[id as usize];
-            (link.prev, link.next) = (id, id);
-        } else {
-            let tail = std::mem::replace(&mut self.links[head as usize].prev, id);
-            self.links[tail as usize].next = id;
-            let link = &mut self.links[id as usize];
-            (link.prev, link.next) = (tail, head);
+            return self.begin(id, level, slot);
         }
+        let tail = std::mem::replace(&mut self.links[head as usize].prev, id);
+        self.links[tail as usize].next = id;
+        let link = &mut self.links[id as usize];
+        (link.prev, link.next) = (tail, head);
+    }
+
+    /// Begins the list of a slot.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, id: u32, level: usize, slot: usize) {
+        self.heads[level][slot] = id;
+        self.occupied[level] |= 1 << slot;
+        self.levels |= 1 << level;
+        self.find_next();
+        let link = &mut self.links[id as usize];
+        (link.prev, link.next) = (id, id);
     }
 
     /// The first occupied slot: level, slot and the instant it begins. Some level must be occupied.

@@ -89,7 +89,7 @@ impl Node {
             if self.discovering {
                 let mut stamped = *packet;
                 self.strategy.stamp_data(&event, asking.face, &mut stamped.fields);
-                self.pass_on(now, prefix, &stamped, &asked);
+                self.pass_on(now, prefix, &mut stamped, &asked);
                 continue;
             }
             self.pass_on(now, prefix, packet, &asked);
@@ -106,15 +106,17 @@ impl Node {
         }
     }
 
-    /// Sends a Data to one downstream.
+    /// Sends a Data to one downstream, and leaves it as it was for the next.
     #[inline(always)]
-    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &Packet, asked: &Asked) {
-        let mut packet = Packet { mark: asked.mark, ..*packet };
+    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
+        let (mark, flags) = (packet.mark, packet.flags);
+        packet.mark = asked.mark;
         packet.flags &= !flags::FROM_CACHE;
         if asked.from_cache {
             packet.flags |= flags::FROM_CACHE;
         }
         if self.metering {
+            let mut packet = *packet;
             let mut event = DataOut {
                 packet: &mut packet,
                 prefix,
@@ -127,8 +129,11 @@ impl Node {
             };
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_data_out(&mut event, &mut ctx);
+            self.emit(now, asked.face, &packet);
+        } else {
+            self.emit(now, asked.face, packet);
         }
-        self.emit(now, asked.face, &packet);
+        (packet.mark, packet.flags) = (mark, flags);
     }
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
@@ -139,7 +144,7 @@ impl Node {
             self.emit(now, face, &Packet { mark: mark.max(data.mark), flags: data.flags | flags::FROM_CACHE, ..data });
             return;
         };
-        let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
+        let mut data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
         let hops = self.fib.hops(prefix);
         let (packet, asked) = (&data, &interest.fields);
         let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
@@ -148,6 +153,6 @@ impl Node {
         let passed = self.strategy.pass_mark(&event, face, &mut ctx);
         let asked =
             Asked { face, at: now, renewed: false, fields: interest.fields, mark: mark.max(passed), from_cache: true };
-        self.pass_on(now, prefix, &data, &asked);
+        self.pass_on(now, prefix, &mut data, &asked);
     }
 }
