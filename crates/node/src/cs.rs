@@ -140,7 +140,7 @@ impl ContentStore {
                 self.index.reserve();
                 // Eviction and growth move buckets, so the vacancy is looked up again.
                 if let Err(vacant) = self.index.find(packet.name, |_| false) {
-                    self.index.fill(vacant, packet.name, slot);
+                    self.index.fill(vacant, slot);
                 }
                 slot
             }

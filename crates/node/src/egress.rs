@@ -290,9 +290,9 @@ impl Egress {
         next
     }
 
-    /// A packet wants to leave.
+    /// A packet wants to leave. Whether [`Egress::due`] may have changed.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
@@ -308,7 +308,9 @@ impl Egress {
         } else {
             self.advance(now, out, trace);
             self.join(now, Packet { size, ..*packet }, out, trace);
+            return true;
         }
+        false
     }
 
     /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now. Until
@@ -340,8 +342,9 @@ impl Egress {
 
     #[inline(always)]
     fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        let queue = self.view();
         let bytes = Bytes::new(u64::from(size));
+        let queue =
+            QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate };
         if !queue.fits(bytes) {
             self.overflow(now, &Packet { size, ..*packet }, out, trace);
             return;

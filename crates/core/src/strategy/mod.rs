@@ -149,6 +149,8 @@ pub struct Choice {
     hold: bool,
     stamp: Option<(Slot, u32)>,
     alternatives: Vec<FaceId>,
+    /// Whether it says more than to send the Interest as it is.
+    special: bool,
 }
 
 impl Choice {
@@ -158,6 +160,7 @@ impl Choice {
     }
     /// Also send it to `face` with a nonce of its own. Probes never cause a NACK downstream.
     pub fn probe(&mut self, face: FaceId) {
+        self.special = true;
         self.copies.push(Copy { face, new_nonce: true });
     }
     /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
@@ -167,18 +170,22 @@ impl Choice {
     }
     /// Answer downstream with a NACK and forget the entry.
     pub fn refuse(&mut self, reason: NackReason) {
+        self.special = true;
         self.refuse = Some(reason);
     }
     /// Answer only `downstream` with a NACK; the entry stays for the others.
     pub fn refuse_one(&mut self, downstream: FaceId, reason: NackReason) {
+        self.special = true;
         self.refuse_one = Some((downstream, reason));
     }
     /// The strategy keeps a copy and will give it back through [`Strategy::release`].
     pub fn hold(&mut self) {
+        self.special = true;
         self.hold = true;
     }
     /// Write a header field on every copy. The pending Interest keeps what it arrived with.
     pub fn stamp(&mut self, slot: Slot, value: u32) {
+        self.special = true;
         self.stamp = Some((slot, value));
     }
     /// The Interest as [`Choice::stamp`] wants it sent; none if it goes out as it is.
@@ -187,6 +194,13 @@ impl Choice {
         let mut stamped = *packet;
         stamped.fields.set(slot, value);
         Some(stamped)
+    }
+    /// The only face to send the Interest to, as it is, if there is nothing else to do.
+    pub fn sole(&self) -> Option<FaceId> {
+        match self.copies[..] {
+            [copy] if !self.special => Some(copy.face),
+            _ => None,
+        }
     }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {
@@ -211,11 +225,14 @@ impl Choice {
     /// Empties it for the next Interest, keeping its memory.
     pub fn clear(&mut self) {
         self.copies.clear();
-        self.refuse = None;
-        self.refuse_one = None;
-        self.hold = false;
-        self.stamp = None;
         self.alternatives.clear();
+        if self.special {
+            self.special = false;
+            self.refuse = None;
+            self.refuse_one = None;
+            self.hold = false;
+            self.stamp = None;
+        }
     }
 }
 

@@ -247,7 +247,8 @@ fn places(
 ) -> Result<Vec<Place>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
     for (number, kind) in network.nodes.iter().enumerate() {
-        let mut place = Place { node: None, source: 0, locals: Vec::new(), exits: Vec::new(), up: true };
+        let mut place =
+            Place { node: None, source: 0, due: Time::NEVER, locals: Vec::new(), exits: Vec::new(), up: true };
         if let NodeKind::Ndn { cache } = *kind {
             let config = NodeConfig {
                 number: number as u32,
