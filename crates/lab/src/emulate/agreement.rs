@@ -1,10 +1,13 @@
 //! How far emulations agree with simulations.
 
-use crate::results::Run;
+use crate::results::{Run, significant};
 use serde::{Deserialize, Serialize};
 
 /// From so many runs of each kind on, a difference of medians is no matter of a single seed.
 pub const ENOUGH: usize = 5;
+
+/// Digits of what is stored.
+const DIGITS: usize = 9;
 
 /// What an emulated run is called beside the simulated one.
 pub fn emulated_name(scheme: &str) -> String {
@@ -64,6 +67,8 @@ impl Spread {
         let (least, most) = (*values.first()?, *values.last()?);
         let n = values.len();
         let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        // As it is stored, so that results read back are the same.
+        let [median, least, most] = [median, least, most].map(|value| significant(value, DIGITS));
         Some(Spread { median, least, most, n })
     }
 }
@@ -120,6 +125,7 @@ impl Quantity {
             Measure::Absolute => Some(e.median - s.median),
             Measure::Relative => Some((e.median - s.median) / Some(s.median).filter(|median| *median != 0.0)?),
         });
+        let difference = difference.map(|difference| significant(difference, DIGITS));
         let within = self.limit.zip(difference).map(|(limit, difference)| difference.abs() <= limit);
         Compared { simulated, emulated, difference, limit: self.limit, within }
     }
