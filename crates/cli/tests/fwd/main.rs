@@ -131,14 +131,19 @@ fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
         let bytes = object(1_000_000);
         let _producer = producer(&far, "/test/object", &bytes);
         near.tool(&["route", "add", "/test", &format!("udp4://{}", far.udp())]);
-        assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
-        let marked = || {
-            let text = near.metrics();
-            let rest = text.split("ndnweir_marked_total{direction=\"out\"} ").nth(1);
-            rest.and_then(|rest| rest.lines().next()?.parse::<u64>().ok())
-        };
+        // Stays connected, so that what its face counts is not forgotten.
+        let mut app = App::connect(&near);
+        assert!(app.fetch("/test/object", bytes.len()) == bytes);
         wait_for("the metrics", || near.metrics().contains("type=\"data\"} 125\n"));
-        assert_eq!(marked() > Some(0), measured, "{far_scheme}: {:?}", marked());
+        let page = near.metrics();
+        let sum = |of: &str, with: &str| -> u64 {
+            let lines = page.lines().filter(|line| line.starts_with(of) && line.contains(with));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        };
+        // On a busy machine more may wait below a face for a while, which NFD's rule marks whatever the scheme.
+        let others = sum("ndnweir_face_marks_total", "queue=\"kernel\"") + sum("ndnweir_marked_total", "\"in\"");
+        let out = sum("ndnweir_marked_total", "\"out\"");
+        assert_eq!(out > others, measured, "{far_scheme}: {out}, {others} of these for other reasons");
     }
 }
 
