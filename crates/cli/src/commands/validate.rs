@@ -9,7 +9,7 @@ use serde_json::json;
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let scenario = super::sim::load(&args.scenario, &args.overrides)?;
     experiment::network(&scenario).check().map_err(Failure::input)?;
-    let schemes = experiment::choose(&scenario, &[]).map_err(Failure::input)?;
+    experiment::choose(&scenario, &[]).map_err(Failure::input)?;
     if args.json {
         return print_json(&json!(scenario));
     }
@@ -23,7 +23,9 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
         scenario.events.len(),
         scenario.run.duration,
     );
-    for scheme in &schemes {
+    let own: Vec<String> = scenario.compositions.iter().map(|composition| composition.name.clone()).collect();
+    let own = if own.is_empty() { Vec::new() } else { experiment::choose(&scenario, &own).map_err(Failure::input)? };
+    for scheme in &own {
         for (number, choice) in (1..).zip(&scheme.choices) {
             let shaped = match (scheme.face_shaper().name.as_str(), scheme.is_shaped(number)) {
                 ("none", _) => String::new(),
