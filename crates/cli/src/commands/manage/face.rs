@@ -67,7 +67,9 @@ fn create(forwarder: &mut Remote, parameters: &ControlParameters, as_json: bool)
     let (created, face) = match forwarder.command("faces", "create", parameters) {
         Ok(face) => (true, face),
         // That there is one already is what was asked for, too.
-        Err(RemoteError::Refused(response)) if response.code == 409 && response.body.is_some() => {
+        Err(RemoteError::Refused(response))
+            if response.code == 409 && response.body.as_ref().is_some_and(|body| body.face_id.is_some()) =>
+        {
             (false, response.body.map(|body| *body).unwrap_or_default())
         }
         Err(error) => return Err(error.into()),
