@@ -231,10 +231,10 @@ def fetched(program, seconds, original, copy):
     return done
 
 
-def peers_folder(given):
-    """Where the peers are, after scripts/peers has seen to it that they are there."""
+def peers_folder(given, *wanted):
+    """Where the peers are, after scripts/peers has seen to it that they are there; all of them unless some are named."""
     folder = given or ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "peers"
-    if subprocess.run([ROOT / "scripts/peers", folder.resolve()]).returncode:
+    if subprocess.run([ROOT / "scripts/peers", folder.resolve(), *wanted]).returncode:
         raise Failed("the other implementations cannot be had")
     return folder
 
