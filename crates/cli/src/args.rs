@@ -2,8 +2,9 @@
 
 use crate::commands::emulate::EmulateArgs;
 use crate::commands::link::LinkArgs;
-use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
+use crate::manage_args::{CsArgs, FaceArgs, KeyArgs, RouteArgs, StatusArgs, StrategyArgs};
 use clap::{Args, Parser, Subcommand};
+use ndnweir_wire::Name;
 use std::path::PathBuf;
 
 /// Congestion control for Named Data Networking: simulate, compare and explain every published scheme.
@@ -194,7 +195,9 @@ Examples:
   ndnweir put video.mp4 /example/video
   ndnweir put data.bin /example/data --sign ed25519:key.pem
   ndnweir put data.bin /example/data/v=7 --once
+  ndnweir put data.bin /example/data --transport tcp://hub.example --key me.pem --key-name /example/me
 
+Over TCP and UDP the forwarder must trust the key (see docs/management.md).
 Serves until Ctrl-C. The version is the file's time of change unless the name ends in one.")]
 pub struct PutArgs {
     /// The file
@@ -203,6 +206,8 @@ pub struct PutArgs {
     pub name: String,
     #[command(flatten)]
     pub client: ClientArgs,
+    #[command(flatten)]
+    pub key: KeyArgs,
     /// How segments are signed: digest, ed25519:KEYFILE or ecdsa:KEYFILE (private keys in PKCS#8 PEM)
     #[arg(long, default_value = "digest", value_name = "HOW")]
     pub sign: String,
@@ -231,12 +236,16 @@ pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.max-window=500; may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.timer.min=100ms (see `ndnweir explain NAME`);
+    /// may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
     #[arg(long, default_value = "any", value_name = "WHOSE")]
     pub trust: String,
+    /// Where Interests go, if not where their names lead: a name in their ForwardingHint; may be repeated, best first
+    #[arg(long, value_name = "NAME")]
+    pub hint: Vec<Name>,
     /// InterestLifetime
     #[arg(long, default_value = "4s", value_name = "TIME")]
     pub lifetime: String,
@@ -261,7 +270,9 @@ Examples:
   ndnweir get /example/video -o video.mp4
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
-  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms --trace trace.csv
+  ndnweir get /example/data -o data.bin --trace trace.csv && ndnweir report trace.csv
+  ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
+  ndnweir get /example/data -o data.bin --hint /net/site7     towards where the producer is now
 
 An interrupted fetch to a file goes on where it ended when the same command is given again.")]
 pub struct GetArgs {
@@ -269,7 +280,7 @@ pub struct GetArgs {
     pub name: String,
     #[command(flatten)]
     pub client: ClientArgs,
-    /// Where to write it [default: standard output]
+    /// Where to write it; - is standard output, as is the default unless that is a terminal
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -321,7 +332,7 @@ Examples:
       sent at 100 Mbit/s, with the queue and the marks of a scheme
   ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
 
-SIGTERM or Ctrl-C ends it, SIGHUP reads the faces and routes of the configuration again.
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes, strategies and regions of the configuration again.
 NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
 pub struct FwdArgs {
     /// A configuration file (TOML); flags add to it or replace what it says
@@ -339,9 +350,15 @@ pub struct FwdArgs {
     /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
+    /// The strategy of a prefix, such as /video=asf; may be repeated
+    #[arg(long, value_name = "PREFIX=NAME")]
+    pub strategy: Vec<String>,
     /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
     #[arg(long, value_name = "PREFIX=FACEURI")]
     pub route: Vec<String>,
+    /// A region that this node is in: Interests whose ForwardingHint says so go by their names; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub region: Vec<String>,
     /// The rate at which a face sends, such as udp4://192.0.2.1:6363=100Mbps; may be repeated
     #[arg(long, value_name = "FACEURI=RATE")]
     pub rate: Vec<String>,

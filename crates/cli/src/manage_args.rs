@@ -11,15 +11,22 @@ pub struct RemoteArgs {
     /// [default: NDN_CLIENT_TRANSPORT, client.conf, or unix:///run/nfd/nfd.sock]
     #[arg(long, value_name = "URI", global = true)]
     pub transport: Option<String>,
-    /// Sign commands with this private key (PKCS#8 PEM, Ed25519 or P-256) instead of a digest
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Who gives commands.
+#[derive(Args, Clone)]
+pub struct KeyArgs {
+    /// Sign commands to the forwarder with this private key (PKCS#8 PEM, Ed25519 or P-256) instead of a digest
     #[arg(long, value_name = "FILE", global = true)]
     pub key: Option<PathBuf>,
     /// The name by which the forwarder knows the key
     #[arg(long, value_name = "NAME", global = true, requires = "key")]
     pub key_name: Option<Name>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    pub json: bool,
 }
 
 #[derive(Args)]
@@ -42,8 +49,17 @@ pub struct RouteArgs {
 #[derive(Subcommand)]
 pub enum RouteAction {
     /// List all routes
+    #[command(after_help = "\
+Examples:
+  ndnweir route list
+  ndnweir route list --json")]
     List,
     /// Add a route, or change the one with the same prefix, face and origin
+    #[command(after_help = "\
+Examples:
+  ndnweir route add /example udp4://192.0.2.7
+  ndnweir route add /example 261 --cost 10 --expires 3600
+  ndnweir route add /example udp4://192.0.2.7 --transport tcp://192.0.2.1:6363 --key key.pem --key-name /operator/KEY/1")]
     Add {
         /// Names that start with this go over the route
         prefix: Name,
@@ -67,6 +83,10 @@ pub enum RouteAction {
         expires: Option<u64>,
     },
     /// Remove a route
+    #[command(after_help = "\
+Examples:
+  ndnweir route remove /example udp4://192.0.2.7
+  ndnweir route remove /example 261 --origin app")]
     Remove {
         /// The route's prefix
         prefix: Name,
@@ -99,14 +119,29 @@ pub struct FaceArgs {
 #[derive(Subcommand)]
 pub enum FaceAction {
     /// List all faces
+    #[command(after_help = "\
+Examples:
+  ndnweir face list
+  ndnweir face list --json")]
     List,
+    /// List the sockets on which others may begin faces
+    Channels,
     /// Show one face with all its counters
+    #[command(after_help = "\
+Examples:
+  ndnweir face show 261
+  ndnweir face show udp4://192.0.2.7")]
     Show {
         /// A face's number, or the URI of its other end
         #[arg(value_name = "FACE|URI")]
         face: String,
     },
     /// Create a face; says which one when there is one to this place already
+    #[command(after_help = "\
+Examples:
+  ndnweir face create udp4://192.0.2.7
+  ndnweir face create tcp4://router.example.net:6363 --persistency permanent
+  ndnweir face create udp6://[2001:db8::7]:6363 --mtu 1200")]
     Create {
         /// The other end: udp4://HOST:PORT, tcp4://HOST:PORT and the like; names are resolved here
         uri: String,
@@ -121,11 +156,23 @@ pub enum FaceAction {
         mtu: Option<u64>,
     },
     /// Destroy a face and its routes
+    #[command(after_help = "\
+Examples:
+  ndnweir face destroy 261
+  ndnweir face destroy udp4://192.0.2.7")]
     Destroy {
         /// A face's number, or the URI of its other end
         #[arg(value_name = "FACE|URI")]
         face: String,
     },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Yes
+    On,
+    /// No
+    Off,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -155,6 +202,7 @@ Examples:
   ndnweir strategy list
   ndnweir strategy set /video best-route               short for /localhost/nfd/strategy/best-route
   ndnweir strategy set /video /localhost/nfd/strategy/best-route/v=5
+  ndnweir strategy set /video asf/v=5/max-timeouts~5     with a parameter
   ndnweir strategy unset /video"
 )]
 pub struct StrategyArgs {
@@ -167,8 +215,10 @@ pub struct StrategyArgs {
 #[derive(Subcommand)]
 pub enum StrategyAction {
     /// List which prefixes have which strategy
+    #[command(after_help = "Example:\n  ndnweir strategy list")]
     List,
     /// Give a prefix a strategy
+    #[command(after_help = "Example:\n  ndnweir strategy set /video best-route")]
     Set {
         /// Names that start with this
         prefix: Name,
@@ -176,6 +226,7 @@ pub enum StrategyAction {
         strategy: String,
     },
     /// Let a prefix have the strategy of the next shorter one
+    #[command(after_help = "Example:\n  ndnweir strategy unset /video")]
     Unset {
         /// The prefix
         prefix: Name,
@@ -188,6 +239,8 @@ pub enum StrategyAction {
     after_help = "\
 Examples:
   ndnweir cs info
+  ndnweir cs config --capacity 100000
+  ndnweir cs config --admit off                        keeps what it has and takes nothing in
   ndnweir cs erase /example
   ndnweir cs erase / --count 1000"
 )]
@@ -201,8 +254,28 @@ pub struct CsArgs {
 #[derive(Subcommand)]
 pub enum CsAction {
     /// Show capacity, size, hits and misses
+    #[command(after_help = "\
+Examples:
+  ndnweir cs info
+  ndnweir cs info --json")]
     Info,
+    /// Change capacity, admission and service; what is not said stays
+    Config {
+        /// Hold at most this many packets
+        #[arg(long, value_name = "PACKETS")]
+        capacity: Option<u64>,
+        /// Whether Data are taken in
+        #[arg(long, value_enum)]
+        admit: Option<Switch>,
+        /// Whether Interests are answered from it
+        #[arg(long, value_enum)]
+        serve: Option<Switch>,
+    },
     /// Erase the packets whose names start with a prefix
+    #[command(after_help = "\
+Examples:
+  ndnweir cs erase /example
+  ndnweir cs erase / --count 1000")]
     Erase {
         /// The prefix
         prefix: Name,

@@ -68,11 +68,16 @@ pub struct Fetched {
     received: u64,
     largest: u64,
     began: Option<Time>,
+    /// When something arrived last.
+    heard: Time,
     drawn: Time,
 }
 
 /// From one drawing to the next.
 const REDRAW: Span = Span::from_millis(100);
+
+/// After so long without content the bar says so.
+const SILENCE: Span = Span::from_millis(1000);
 
 impl Fetched {
     /// A bar that does not know how much there is.
@@ -80,18 +85,33 @@ impl Fetched {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = styled(ProgressBar::with_draw_target(None, target), "{spinner} {msg}");
         bar.set_message("looking for the newest version");
-        Fetched { bar, stored: 0, received: 0, largest: 0, began: None, drawn: Time::ZERO }
+        Fetched { bar, stored: 0, received: 0, largest: 0, began: None, heard: Time::ZERO, drawn: Time::ZERO }
     }
 
     /// The object is known, and so many bytes of it are there.
     pub fn begin(&mut self, object: &str, stored: u64) {
         self.stored = stored;
         self.bar.set_message(object.to_owned());
+        self.bar.set_position(stored);
+        // What an earlier fetch did says nothing about the time that is left.
+        self.bar.reset_eta();
+    }
+
+    /// Time passes: says so when nothing arrives.
+    pub fn wait(&mut self, now: Time) {
+        let Some(began) = self.began else { return };
+        let silence = now.since(self.heard.max(began));
+        if silence >= SILENCE && now.since(self.drawn) >= REDRAW {
+            self.drawn = now;
+            self.bar.set_message(format!("nothing has arrived for {:.0} s", silence.secs()));
+            self.bar.tick();
+        }
     }
 
     /// Bytes of a segment arrived; `last` is the last segment's number, if known.
     pub fn advance(&mut self, now: Time, bytes: u64, last: Option<u64>, counters: &FetcherCounters) {
         let began = *self.began.get_or_insert(now);
+        self.heard = now;
         self.received += bytes;
         self.largest = self.largest.max(bytes);
         if now.since(self.drawn) < REDRAW {

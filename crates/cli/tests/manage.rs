@@ -140,6 +140,20 @@ fn the_content_store_is_erased_in_as_many_commands_as_it_takes() {
 }
 
 #[test]
+fn the_content_store_is_configured_by_what_is_said_alone() {
+    let server = Server::start(OWNER);
+    let before = server.json("cs info");
+    let done = server.json("cs config --capacity 5000");
+    assert_eq!((&done["capacity"], &done["admit"]), (&5000.into(), &before["admit"]));
+    let text = stdout(&server.run("cs config --admit off").success());
+    assert_eq!(text, "The content store holds 5000 packets at most, admit off, serve on.\n");
+    let after = server.json("cs info");
+    assert_eq!((&after["capacity"], &after["admit"], &after["serve"]), (&5000.into(), &false.into(), &true.into()));
+    assert!(stderr(&server.run("cs config").code(2)).contains("--capacity PACKETS"));
+    server.run("cs config --serve perhaps").code(2);
+}
+
+#[test]
 fn the_status_is_a_table_or_one_document() {
     let server = Server::start(OWNER);
     assert!(stdout(&server.run("status").success()).starts_with("version        fake\nuptime         0 h 00 min"));

@@ -1,6 +1,10 @@
 //! Schemes: compositions of one component per family.
 
-use crate::component::Env;
+mod choices;
+
+pub use choices::PrefixChoice;
+
+use crate::component::{Env, Info};
 use crate::fields::{Field, FieldLayout, Fields};
 use crate::registry::{AnyConsumer, AnyDiscipline, AnyMarker, AnyMeter, AnyPlanner, AnyShaper, AnyStrategy, Family};
 use serde::{Deserialize, Serialize};
@@ -53,6 +57,9 @@ pub struct Scheme {
     pub interest_marks: InterestMarks,
     /// Marks on stored Data.
     pub cached_marks: CachedMarks,
+    /// What single prefixes have in place of the strategy and shaper above; a shorter prefix comes before a longer one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<PrefixChoice>,
 }
 
 /// A scheme that comes with the product: name, summary, composition.
@@ -320,8 +327,12 @@ impl Scheme {
                     scheme.cached_marks = serde_json::from_value(value.clone())
                         .map_err(|_| format!("scheme {name}: cached-marks is \"strip\" or \"replay\""))?;
                 }
+                "prefixes" => {}
                 _ => scheme.set_part(key, value).map_err(|e| format!("scheme {name}: {e}"))?,
             }
+        }
+        if let Some(prefixes) = table.get("prefixes") {
+            scheme.choose_all(prefixes).map_err(|e| format!("scheme {name}: {e}"))?;
         }
         scheme.check_fields()?;
         Ok(scheme)
@@ -329,13 +340,14 @@ impl Scheme {
 
     /// Plain forwarding with nothing switched on.
     fn null() -> Scheme {
-        let part = |family: Family| Part { name: family.default_component().into(), params: Map::new() };
+        let part = |family: Family| Part::plain(family.default_component());
         Scheme {
             name: String::new(),
             summary: String::new(),
             parts: Family::ALL.map(part),
             interest_marks: InterestMarks::default(),
             cached_marks: CachedMarks::default(),
+            choices: Vec::new(),
         }
     }
 
@@ -344,23 +356,11 @@ impl Scheme {
         let Some(family) = Family::ALL.into_iter().find(|family| family.key() == key) else {
             let known: Vec<_> = Family::ALL.iter().map(|family| family.key()).collect();
             return Err(format!(
-                "unknown key {key:?}; a scheme has: base, summary, interest-marks, cached-marks, {}",
+                "unknown key {key:?}; a scheme has: base, summary, interest-marks, cached-marks, prefixes, {}",
                 known.join(", ")
             ));
         };
-        let part = &mut self.parts[family as usize];
-        match value {
-            Value::String(component) => *part = Part { name: component.clone(), params: Map::new() },
-            Value::Object(table) => {
-                if let Some(Value::String(component)) = table.get("name") {
-                    *part = Part { name: component.clone(), params: Map::new() };
-                }
-                let given = table.iter().filter(|(k, _)| *k != "name");
-                overlay(&mut part.params, given);
-            }
-            _ => return Err(format!("{key} must be a name, or a table with a name and parameters")),
-        }
-        family.check(&part.name, &Value::Object(part.params.clone()))
+        self.parts[family as usize].change(family, value)
     }
 
     /// The component of a family.
@@ -370,20 +370,15 @@ impl Scheme {
 
     /// Whether any part stands in for a scheme whose law is not public.
     pub fn is_stand_in(&self) -> bool {
-        let info = |family: &Family| family.components().iter().find(|i| i.name == self.part(*family).name);
-        Family::ALL.iter().filter_map(info).any(|info| info.stand_in)
+        self.parts_in_force().filter_map(|(family, part)| part.info(family)).any(|info| info.stand_in)
     }
 
     /// The header fields its components need, as they are set.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
-        for family in Family::ALL {
-            let part = self.part(family);
-            let info = family.components().iter().find(|info| info.name == part.name);
-            for field in info.map_or(Vec::new(), |info| (info.needs)(&Value::Object(part.params.clone()))) {
-                if !fields.contains(&field) {
-                    fields.push(field);
-                }
+        for field in self.parts_in_force().flat_map(|(family, part)| part.needs(family)) {
+            if !fields.contains(&field) {
+                fields.push(field);
             }
         }
         fields
@@ -412,6 +407,54 @@ impl Scheme {
     }
 }
 
+impl Part {
+    /// A component with nothing but its defaults.
+    pub fn plain(name: &str) -> Part {
+        Part { name: name.into(), params: Map::new() }
+    }
+
+    /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
+    fn change(&mut self, family: Family, value: &Value) -> Result<(), String> {
+        match value {
+            Value::String(component) => *self = Part::plain(component),
+            Value::Object(table) => {
+                if let Some(Value::String(component)) = table.get("name") {
+                    *self = Part::plain(component);
+                }
+                let given = table.iter().filter(|(k, _)| *k != "name");
+                overlay(&mut self.params, given);
+            }
+            _ => return Err(format!("{} must be a name, or a table with a name and parameters", family.key())),
+        }
+        self.check(family)
+    }
+
+    /// Checks that there is such a component with such parameters.
+    ///
+    /// # Errors
+    /// A sentence that names the remedy.
+    pub fn check(&self, family: Family) -> Result<(), String> {
+        family.check(&self.name, &Value::Object(self.params.clone()))
+    }
+
+    /// Builds it as a strategy.
+    ///
+    /// # Errors
+    /// As [`Part::check`].
+    pub fn strategy(&self, layout: &mut FieldLayout) -> Result<AnyStrategy, String> {
+        AnyStrategy::build(&self.name, &Value::Object(self.params.clone()), &mut Env { layout })
+    }
+
+    fn info(&self, family: Family) -> Option<&'static Info> {
+        family.components().iter().find(|info| info.name == self.name)
+    }
+
+    /// The header fields that a run must carry for it, as it is set.
+    pub fn needs(&self, family: Family) -> Vec<Field> {
+        self.info(family).map_or(Vec::new(), |info| (info.needs)(&Value::Object(self.params.clone())))
+    }
+}
+
 /// Puts `given` over `params`; tables within are merged, so that one of their keys can be changed alone.
 fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
     for (key, value) in given {
@@ -431,7 +474,7 @@ macro_rules! builders {
                 /// # Errors
                 /// Only for a scheme that was not made by [`Scheme::resolve`].
                 pub fn $method(&self, layout: &mut FieldLayout) -> Result<$any, String> {
-                    let part = self.part(Family::$family);
+                    let part = self.built(Family::$family);
                     $any::build(&part.name, &Value::Object(part.params.clone()), &mut Env { layout })
                 }
             )*
@@ -450,49 +493,4 @@ builders! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_named_scheme_resolves() {
-        for name in Scheme::names() {
-            Scheme::named(name).unwrap();
-        }
-    }
-
-    #[test]
-    fn wrong_compositions_are_refused_with_what_would_do() {
-        let error = |value: Value| Scheme::resolve("x", &value).unwrap_err();
-        assert!(error(json!({ "consumer": "bbr" })).contains("there are: fixed"));
-        assert!(error(json!({ "markr": "codel" })).contains("consumer, marker"));
-        assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
-        assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
-        assert!(error(json!({ "base": "nothing" })).contains("there are"));
-        assert!(error(json!({ "interest-marks": "keep" })).contains("\"own\""));
-        assert!(error(json!({ "cached-marks": "own" })).contains("\"replay\""));
-    }
-
-    #[test]
-    fn a_table_without_a_name_changes_parameters_of_the_base() {
-        let scheme = Scheme::resolve("x", &json!({ "base": "fixed", "consumer": { "window": 3.0 } })).unwrap();
-        assert_eq!(scheme.part(Family::Consumer).name, "fixed");
-        assert_eq!(scheme.part(Family::Consumer).params["window"], 3.0);
-    }
-
-    #[test]
-    fn one_key_of_a_table_within_a_component_changes_alone() {
-        let cap = json!({ "base": "packet-pair", "consumer": { "startup": { "cap": 9.0 } } });
-        let scheme = Scheme::resolve("x", &cap).unwrap();
-        assert_eq!(scheme.part(Family::Consumer).params["startup"], json!({ "kind": "packet-pair", "cap": 9.0 }));
-    }
-
-    #[test]
-    fn a_run_carries_only_the_fields_that_the_scheme_needs_as_it_is_set() {
-        let fields = |name: &str| Scheme::named(name).unwrap().fields();
-        assert_eq!(fields("pcon-ndnsim"), []);
-        assert_eq!(fields("packet-pair"), [Field::PathLabel]);
-        assert_eq!(fields("rp-a"), [Field::ConsumerWindow]);
-        assert_eq!(fields("rp-ab"), [Field::ConsumerWindow, Field::MarksFiltered]);
-        assert_eq!(fields("rp-abc"), [Field::ConsumerWindow, Field::FlowCount, Field::MarksFiltered]);
-    }
-}
+mod tests;

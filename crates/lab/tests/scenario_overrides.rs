@@ -64,6 +64,15 @@ fn an_override_that_names_nothing_lists_what_exists() {
 }
 
 #[test]
+fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
+    let set = ["scheme.mine.base=pcon", "scheme.mine.prefixes./prefix=asf", "scheme.mine.prefixes./prefix.shaper=none"];
+    let families = &with("two-paths", &set).compositions[0].families;
+    assert_eq!(families["prefixes"]["/prefix"], serde_json::json!({ "strategy": "asf", "shaper": "none" }));
+    let text = error("two-paths", "scheme.mine.prefixes./video=asf");
+    assert!(text.contains("no consumer asks for names under /video"), "{text}");
+}
+
+#[test]
 fn an_override_with_a_wrong_key_or_value_is_named_in_the_error() {
     let text = error("dumbbell", "link.R1-R2.dealy=5ms");
     assert!(text.starts_with("--set link.R1-R2.dealy=5ms: unknown key \"dealy\""), "{text}");

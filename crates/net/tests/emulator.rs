@@ -1,8 +1,9 @@
 //! The link emulator with real sockets. What depends on the machine's speed is asserted with wide margins only.
 
+use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span};
-use ndnweir_net::emulator::{Change, Direction, Emulator, End, Event, Link, Running};
+use ndnweir_net::emulator::{Change, Direction, Emulator, End, Event, Joint, Network, Running};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -13,9 +14,8 @@ fn process() -> UdpSocket {
 }
 
 fn joined(a: &UdpSocket, b: &UdpSocket, direction: Direction, events: &[Event]) -> Running {
-    let (a, b) = (a.local_addr().ok(), b.local_addr().ok());
-    let link = Link { a, b, forth: direction, back: direction };
-    Emulator::bind(Ipv4Addr::LOCALHOST, &[link], events, 1).unwrap().start().unwrap()
+    let network = Network::link(direction, [a.local_addr().ok(), b.local_addr().ok()], [0, 0]);
+    Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(events).unwrap()
 }
 
 fn receive(socket: &UdpSocket) -> Option<Vec<u8>> {
@@ -80,14 +80,58 @@ fn a_link_goes_down_and_up_when_it_is_told_to() {
 #[test]
 fn a_stranger_does_not_get_onto_a_link_and_an_unknown_process_is_learned() {
     let (a, b, stranger) = (process(), process(), process());
-    let link = Link { a: None, b: b.local_addr().ok(), forth: Direction::default(), back: Direction::default() };
-    let running = Emulator::bind(Ipv4Addr::LOCALHOST, &[link], &[], 1).unwrap().start().unwrap();
+    let network = Network::link(Direction::default(), [None, b.local_addr().ok()], [0, 0]);
+    let running = Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[]).unwrap();
     a.send_to(b"first", running.address(0, End::A)).unwrap();
     assert_eq!(receive(&b).unwrap(), b"first");
     stranger.send_to(b"stranger", running.address(0, End::A)).unwrap();
     b.send_to(b"back", running.address(0, End::B)).unwrap();
     assert_eq!(receive(&a).unwrap(), b"back");
     assert_eq!(receive(&b), None);
+    assert_eq!(running.end_counters(0, End::A).strangers, 1);
+}
+
+#[test]
+fn two_pairs_share_the_queue_of_a_link_between_switches() {
+    // a0 and a1 send over links of their own, then both over link 2, whose queue holds 4, to b0 and b1.
+    let processes: Vec<UdpSocket> = (0..4).map(|_| process()).collect();
+    let near = Direction { delay: Span::from_millis(5), ..Direction::default() };
+    let shared = Direction { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near };
+    let joint = |pair: usize| Joint {
+        processes: [processes[pair].local_addr().ok(), processes[2 + pair].local_addr().ok()],
+        ports: [0; 2],
+        routes: [vec![2 * pair, 4], vec![5, 2 * pair + 1]],
+    };
+    let network = Network {
+        links: vec![[near; 2], [near; 2], [shared; 2]],
+        joints: vec![joint(0), joint(1)],
+        kind: |datagram| if datagram[0] == 0 { Kind::Interest } else { Kind::Data },
+    };
+    let running = Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[]).unwrap();
+    let sent = Instant::now();
+    for byte in 0..10 {
+        for (pair, process) in processes[..2].iter().enumerate() {
+            process.send_to(&[byte; 500], running.address(pair, End::A)).unwrap();
+        }
+    }
+    let mut got = [0, 0];
+    for (pair, got) in got.iter_mut().enumerate() {
+        while let Some(datagram) = receive(&processes[2 + pair]) {
+            assert_eq!(datagram.len(), 500);
+            *got += 1;
+        }
+    }
+    // 10 ms of delay, 4 ms for each on the shared link; more than five pass only if sending took long.
+    assert!(sent.elapsed() >= Duration::from_millis(30));
+    let counters = running.counters(2, End::A);
+    counters.queue.check().unwrap();
+    let total: u64 = got.iter().sum();
+    assert!((5..20).contains(&total), "{got:?}");
+    assert_eq!(counters.queue.data_packets + counters.queue.interest_packets, total);
+    assert_eq!(counters.queue.drops.iter().sum::<u64>(), 20 - total);
+    assert!(counters.queue.interest_packets >= 1);
+    let delivered = |pair| running.end_counters(pair, End::B).delivered;
+    assert_eq!([delivered(0), delivered(1)], got);
 }
 
 #[test]
@@ -102,6 +146,10 @@ fn framing_counts_on_the_link_and_an_event_without_a_link_is_refused() {
         assert!(Instant::now() < deadline);
         std::thread::sleep(Duration::from_millis(5));
     }
+    let network = Network::link(Direction::default(), [None, None], [0, 0]);
     let event = Event { at: Span::ZERO, link: 3, change: Change::Down };
-    assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &[], &[event], 1).is_err());
+    assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[event]).is_err());
+    let joint = Joint { processes: [None; 2], ports: [0; 2], routes: [vec![0, 2], vec![1]] };
+    let network = Network { joints: vec![joint], ..network };
+    assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).is_err());
 }

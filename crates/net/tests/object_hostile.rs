@@ -23,6 +23,7 @@ fn fetch(trust: Trust) -> SegmentFetch {
     let consumer = scheme.consumer(&mut layout).unwrap();
     let config = SegmentFetchConfig {
         object: object(),
+        hint: Vec::new(),
         had: Ranges::new(),
         last: None,
         trust,

@@ -52,7 +52,8 @@ fn fetch(
     let consumer = scheme.consumer(&mut layout).unwrap();
     let fetcher = FetcherConfig { loss: Some(Default::default()), seed: link.seed, ..FetcherConfig::default() };
     let patience = Span::from_millis(600_000);
-    let config = SegmentFetchConfig { object: object(), had, last, trust: Trust::Digest, patience, fetcher };
+    let config =
+        SegmentFetchConfig { object: object(), hint: Vec::new(), had, last, trust: Trust::Digest, patience, fetcher };
     let mut now = Time::from_nanos(1);
     let mut fetch = SegmentFetch::new(now, config, consumer, layout);
     let mut rng = Rng::derive(link.seed, &[]);

@@ -101,6 +101,30 @@ impl FaceCounters {
         self.data_bits + self.interest_bits + self.nack_bits
     }
 
+    /// These and those of a later life of the face together; the state of the queue is the later one's.
+    pub fn plus(self, later: FaceCounters) -> FaceCounters {
+        let mut drops = later.drops;
+        drops.iter_mut().zip(self.drops).for_each(|(sum, n)| *sum += n);
+        FaceCounters {
+            data_bits: self.data_bits + later.data_bits,
+            interest_bits: self.interest_bits + later.interest_bits,
+            nack_bits: self.nack_bits + later.nack_bits,
+            data_packets: self.data_packets + later.data_packets,
+            interest_packets: self.interest_packets + later.interest_packets,
+            nack_packets: self.nack_packets + later.nack_packets,
+            drops,
+            overflow_data_bits: self.overflow_data_bits + later.overflow_data_bits,
+            data_marks: self.data_marks + later.data_marks,
+            interest_marks: self.interest_marks + later.interest_marks,
+            sojourn_sum: self.sojourn_sum + later.sojourn_sum,
+            sojourn_count: self.sojourn_count + later.sojourn_count,
+            offered_packets: self.offered_packets + later.offered_packets,
+            offered_bits: self.offered_bits + later.offered_bits,
+            cut: self.cut + later.cut,
+            ..later
+        }
+    }
+
     /// Whether every packet offered was started, dropped or waits.
     ///
     /// # Errors

@@ -37,6 +37,9 @@ pub(crate) struct ContentStore {
     oldest: u32,
     limit: usize,
     replay: bool,
+    /// Whether Data are taken in, and whether Interests are answered; both need room.
+    admits: bool,
+    serves: bool,
 }
 
 impl ContentStore {
@@ -51,13 +54,33 @@ impl ContentStore {
             oldest: NIL,
             limit,
             replay: marks == CachedMarks::Replay,
+            admits: limit > 0,
+            serves: limit > 0,
         }
     }
 
-    /// Whether it can hold anything.
+    /// From now on it holds at most `limit` packets, and takes in and answers as said. What is too much is for
+    /// [`ContentStore::evict`] as long as it [`ContentStore::is_too_full`].
+    pub(crate) fn configure(&mut self, limit: usize, admits: bool, serves: bool) {
+        self.limit = limit.min(NIL as usize - 1);
+        (self.admits, self.serves) = (admits && limit > 0, serves && limit > 0);
+    }
+
+    /// Whether it holds more than it may.
+    pub(crate) fn is_too_full(&self) -> bool {
+        self.len() > self.limit
+    }
+
+    /// Whether Data are taken in.
     #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.limit > 0
+    pub(crate) fn admits(&self) -> bool {
+        self.admits
+    }
+
+    /// Whether Interests are answered.
+    #[inline]
+    pub(crate) fn serves(&self) -> bool {
+        self.serves
     }
 
     /// Packets stored.
@@ -107,15 +130,13 @@ impl ContentStore {
                 slot
             }
             Err(_) => {
-                let slot = if self.slots.len() < self.limit && self.free.is_empty() {
+                if self.len() >= self.limit {
+                    replaced = self.evict();
+                }
+                let slot = self.free.pop().unwrap_or_else(|| {
                     self.slots.push(stored);
                     (self.slots.len() - 1) as u32
-                } else {
-                    if self.free.is_empty() {
-                        replaced = self.evict();
-                    }
-                    self.free.pop()?
-                };
+                });
                 self.index.reserve();
                 // Eviction and growth move buckets, so the vacancy is looked up again.
                 if let Err(vacant) = self.index.find(packet.name, |_| false) {

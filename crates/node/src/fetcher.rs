@@ -13,6 +13,8 @@
 //! ours; it keeps the fetch from spinning on a face that refuses at once, since no more than a window of Interests can
 //! be refused per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still on its way.
 
+pub use crate::fetcher_loss::LossDetection;
+use crate::fetcher_loss::Recovery;
 use crate::fetcher_segments::{Segments, State};
 use crate::server::millis;
 use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, SentEvent, Timer};
@@ -23,28 +25,6 @@ use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::shared::pacer::Pacer;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Span, Time};
-
-/// When a segment is given up before its timeout: Interests sent later were answered (in the manner of RFC 9002 §6.1).
-///
-/// Only for paths that keep the order: over several paths a late answer is no loss. A path that reorders a little, as a
-/// forwarder with several threads does, is learnt: each segment whose answer comes too soon after it was given up, to be
-/// that of the second Interest, doubles the distance asked for, up to a round-trip time or 16 × `granularity`. That is
-/// ours, after RACK's adaptive reordering window (RFC 8985 §6.2); "too soon" is half a round-trip time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LossDetection {
-    /// The answered Interest was sent later by at least this many smoothed round-trip times.
-    pub round_trips: f64,
-    /// And by at least this (RFC 9002 §6.1.2: 1 ms).
-    pub granularity: Span,
-    /// At least this many Interests sent later go up to the answered one (RFC 9002: 3).
-    pub packets: u32,
-}
-
-impl Default for LossDetection {
-    fn default() -> LossDetection {
-        LossDetection { round_trips: 0.25, granularity: Span::from_millis(1), packets: 3 }
-    }
-}
 
 /// What a [`Fetcher`] fetches, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,17 +151,15 @@ pub struct Fetcher {
     pub(crate) next_release: Time,
     /// ndn-cxx: losses of segments up to here were backed off for.
     pub(crate) backoff_point: Option<u64>,
-    /// The latest Interest that was answered, of those sent once: when and in which place it was sent.
-    pub(crate) answered: Option<(Time, u64)>,
-    /// How often the distance of [`LossDetection`] was doubled.
-    pub(crate) loss_doublings: u32,
+    /// Finds losses before their timeout, if that is wanted.
+    pub(crate) recovery: Option<Recovery>,
     highest: Option<u64>,
     end: u64,
     pacer: Pacer,
     nonces: Rng,
     rng: Rng,
     trace: Trace,
-    active: bool,
+    pub(crate) active: bool,
     clock: Time,
     woken: Option<Time>,
 }
@@ -208,8 +186,7 @@ impl Fetcher {
             next_deadline: Time::NEVER,
             next_release: Time::NEVER,
             backoff_point: None,
-            answered: None,
-            loss_doublings: 0,
+            recovery: config.loss.map(Recovery::new),
             highest: None,
             pacer: Pacer::new(),
             active: false,
@@ -225,6 +202,7 @@ impl Fetcher {
     pub fn start(&mut self, now: Time) {
         self.active = true;
         self.clock = now;
+        self.stir(now);
     }
 
     /// Sends nothing more and ignores what arrives.
@@ -285,7 +263,7 @@ impl Fetcher {
 
         let elapsed = now.since(slot.sent);
         let once = slot.retransmissions == 0;
-        self.learn_reordering(&slot, elapsed);
+        self.judge_repeat(now, segment, &slot, elapsed);
         let counted = self.timer.estimator == Estimator::Ndnsim || slot.state != State::Waiting;
         let in_flight_after = self.in_flight.saturating_sub(u32::from(counted));
         if once && self.gives_sample(slot.state) {
@@ -308,10 +286,7 @@ impl Fetcher {
         if packet.has(flags::FINAL) {
             self.limit(segment + 1);
         }
-        if once {
-            self.answered = self.answered.max(Some((slot.sent, slot.order)));
-            self.detect_losses(now);
-        }
+        self.detect_losses(now);
         Some(Arrival {
             segment,
             payload: Bytes::new(u64::from(packet.payload)),
@@ -337,16 +312,9 @@ impl Fetcher {
     /// The next Interest that may be sent now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.clock = now;
-        if !self.can_send() || !self.pacer.ready(now) {
-            return None;
-        }
-        let (segment, retransmission) = match self.segments.request_waiting() {
+        let (segment, retransmission) = match self.next_probe(now) {
             Some(segment) => (segment, true),
-            None if self.segments.has_room() => (self.segments.request_new(now), false),
-            None => {
-                self.counters.table_full += 1;
-                return None;
-            }
+            None => self.next_request(now)?,
         };
         let deadline = now + self.own_timeout();
         self.next_deadline = self.next_deadline.min(deadline);
@@ -358,7 +326,6 @@ impl Fetcher {
         }
         self.counters.interests += 1;
         self.counters.retransmissions += u64::from(retransmission);
-        self.in_flight = self.in_flight.saturating_add(1);
 
         let mut packet = Packet {
             name: NameId { flow: self.config.flow, segment: segment as u32 },
@@ -374,6 +341,24 @@ impl Fetcher {
         self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
         self.keep_pace(now, &event.flight);
         Some(packet)
+    }
+
+    /// The next segment to ask for, if the window and the pace let it, and whether it was asked for before.
+    fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
+        if !self.can_send() || !self.pacer.ready(now) {
+            return None;
+        }
+        let request = match self.segments.request_waiting() {
+            Some(segment) => (segment, true),
+            None if self.segments.has_room() => (self.segments.request_new(now), false),
+            None => {
+                self.counters.table_full += 1;
+                return None;
+            }
+        };
+        self.stir(now);
+        self.in_flight = self.in_flight.saturating_add(1);
+        Some(request)
     }
 
     fn keep_pace(&mut self, now: Time, flight: &Flight) {
@@ -396,7 +381,7 @@ impl Fetcher {
         if !self.active || self.is_complete() {
             return Time::NEVER;
         }
-        let mut at = self.scan_due().min(self.next_release);
+        let mut at = self.scan_due().min(self.next_release).min(self.loss_due()).min(self.probe_due());
         if self.pacer.due() > self.clock && self.can_send() {
             at = at.min(self.pacer.due());
         }
@@ -423,6 +408,7 @@ impl Fetcher {
             self.consumer.on_wake(&mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
         }
         self.release_held(now);
+        self.detect_losses(now);
         self.scan_if_due(now, false);
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Slot {
     pub nacks: u8,
     /// Whether the latest failure was a loss found before the timeout.
     pub lost: bool,
+    /// Whether the latest Interest was sent though the one before had not failed.
+    pub probed: bool,
     /// Where it stands.
     pub state: State,
 }
@@ -153,10 +155,22 @@ impl Segments {
     /// The lowest waiting segment becomes outstanding.
     pub(crate) fn request_waiting(&mut self) -> Option<u64> {
         let segment = self.lowest_waiting()?;
+        self.repeat(segment);
+        Some(segment)
+    }
+
+    /// An outstanding segment is asked for again.
+    pub(crate) fn request_again(&mut self, segment: u64) {
+        self.repeat(segment);
+        let index = self.index(segment);
+        self.slots[index].probed = true;
+        self.slots[index].lost = false;
+    }
+
+    fn repeat(&mut self, segment: u64) {
         self.set_state(segment, State::Outstanding);
         let index = self.index(segment);
         self.slots[index].retransmissions = self.slots[index].retransmissions.saturating_add(1);
-        Some(segment)
     }
 
     /// Moves a segment to another state, and with it from list to list.

@@ -11,8 +11,6 @@ use ndnweir_core::units::{Span, Time};
 const SHORTEST_HOLD: Span = Span::from_millis(1);
 /// The longest.
 const LONGEST_HOLD: Span = Span::from_millis(60_000);
-/// From a quarter of a round trip, or 1 ms, to 16 times that.
-const MOST_DOUBLINGS: u32 = 4;
 /// A timeout of the consumer's own counts as at least this, so that time passes between two of a segment.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
@@ -131,6 +129,7 @@ impl Fetcher {
         if let Some(slot) = self.segments.get_mut(segment) {
             slot.nacks = 0;
             slot.lost = kind == Congestion::Loss;
+            slot.probed = false;
         }
         self.segments.set_state(segment, State::Waiting);
     }
@@ -141,31 +140,77 @@ impl Fetcher {
         self.report(now, CongestionEvent { kind, segment, sent, fields, flight });
     }
 
-    /// Gives up Interests that were overtaken by far enough.
-    pub(crate) fn detect_losses(&mut self, now: Time) {
-        let (Some(loss), Some((answered, order))) = (self.config.loss, self.answered) else { return };
-        let srtt = self.rtt.srtt();
-        if srtt == Span::ZERO {
-            return;
+    /// Something was sent or arrived.
+    pub(crate) fn stir(&mut self, now: Time) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.stir(now);
         }
-        let longest = srtt.max(loss.granularity * 16);
-        let ahead = (srtt.scale(loss.round_trips).max(loss.granularity) * (1 << self.loss_doublings)).min(longest);
-        while let Some(segment) = self.segments.oldest_outstanding() {
-            let Some(slot) = self.segments.get(segment) else { return };
-            if slot.sent + ahead > answered || slot.order.saturating_add(u64::from(loss.packets)) > order {
-                return;
-            }
-            self.counters.losses += 1;
+    }
+
+    /// When the Interest sent longest ago counts as lost, see [`crate::fetcher_loss`].
+    pub(crate) fn loss_due(&self) -> Time {
+        let due = || {
+            let slot = self.segments.get(self.segments.oldest_outstanding()?)?;
+            self.recovery.as_ref()?.lost_at(slot.sent, slot.order, self.rtt.srtt())
+        };
+        due().unwrap_or(Time::NEVER)
+    }
+
+    /// Gives up Interests that were overtaken long enough ago.
+    pub(crate) fn detect_losses(&mut self, now: Time) {
+        while self.loss_due() <= now
+            && let Some(segment) = self.segments.oldest_outstanding()
+        {
+            self.count_loss();
             self.fail(now, segment, Congestion::Loss);
         }
     }
 
-    /// An answer came `elapsed` after the latest Interest for its segment.
-    pub(crate) fn learn_reordering(&mut self, slot: &Slot, elapsed: Span) {
-        let too_soon = slot.state == State::Waiting || elapsed < self.rtt.srtt() / 2;
-        if slot.lost && too_soon {
+    fn count_loss(&mut self) {
+        self.counters.losses += 1;
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_loss(self.counters.interests);
+        }
+    }
+
+    /// When to ask again for the segment waited for longest, since nothing that is out was overtaken.
+    pub(crate) fn probe_due(&self) -> Time {
+        match &self.recovery {
+            Some(recovery) if self.segments.outstanding() > 0 && self.loss_due() == Time::NEVER => {
+                recovery.probe_at(self.rtt.srtt())
+            }
+            _ => Time::NEVER,
+        }
+    }
+
+    /// The segment to probe for now. It stays in flight, whatever the window: what was lost is only known by the answer.
+    pub(crate) fn next_probe(&mut self, now: Time) -> Option<u64> {
+        if !self.active || self.probe_due() > now {
+            return None;
+        }
+        let segment = self.segments.oldest_outstanding()?;
+        self.recovery.as_mut()?.probe(now);
+        self.segments.request_again(segment);
+        Some(segment)
+    }
+
+    /// An answer came `elapsed` after the latest Interest for its segment: whether it is the answer to that one or to an
+    /// earlier, and what follows.
+    pub(crate) fn judge_repeat(&mut self, now: Time, segment: u64, slot: &Slot, elapsed: Span) {
+        let (once, srtt) = (slot.retransmissions == 0, self.rtt.srtt());
+        let Some(recovery) = &mut self.recovery else { return };
+        recovery.stir(now);
+        let to_earlier = !once && recovery.too_soon(elapsed, srtt);
+        if !to_earlier {
+            recovery.on_answer(slot.sent, slot.order, elapsed, once);
+        }
+        if slot.lost && (to_earlier || slot.state == State::Waiting) {
             self.counters.false_losses += 1;
-            self.loss_doublings = (self.loss_doublings + 1).min(MOST_DOUBLINGS);
+            recovery.on_disproof(self.counters.interests);
+        }
+        if slot.probed && !to_earlier {
+            self.count_loss();
+            self.report_failure(now, segment, Congestion::Loss, &Fields::default());
         }
     }
 

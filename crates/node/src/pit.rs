@@ -161,6 +161,12 @@ impl Pit {
         self.shares = Some(Box::default());
     }
 
+    /// From now on entries keep header fields.
+    pub(crate) fn carry_fields(&mut self) {
+        self.with_fields = true;
+        self.fields.resize(self.entries.len(), Fields::default());
+    }
+
     /// Whether there is no room for an Interest from `face`.
     pub(crate) fn is_full(&self, face: FaceId) -> bool {
         let Some(free) = self.limit.checked_sub(self.len).filter(|free| *free > 0) else { return true };

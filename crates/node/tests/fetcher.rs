@@ -2,13 +2,13 @@
 
 mod fetcher_link;
 
-use fetcher_link::{Link, World, at, consumer, ms};
+use fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
 use ndnweir_core::consumer::{CongestionEvent, Consumer, DataEvent, Flight, Timer};
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Span, Time};
-use ndnweir_node::fetcher::{Fetcher, FetcherConfig, LossDetection};
+use ndnweir_node::fetcher::{Fetcher, FetcherConfig};
 use ndnweir_node::server::ServerConfig;
 use serde_json::json;
 use std::sync::Arc;
@@ -16,22 +16,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 fn fixed(window: f64, timer: serde_json::Value) -> AnyConsumer {
     consumer("fixed", json!({ "window": window, "timer": timer }))
-}
-
-fn started(config: FetcherConfig, consumer: AnyConsumer, now: Time) -> Fetcher {
-    let mut fetcher = Fetcher::new(config, consumer);
-    fetcher.start(now);
-    fetcher
-}
-
-fn sent(fetcher: &mut Fetcher, now: Time) -> Vec<u32> {
-    std::iter::from_fn(|| fetcher.poll_transmit(now)).map(|packet| packet.name.segment).collect()
-}
-
-fn data(segment: u32) -> Packet {
-    let mut packet = Packet { kind: Kind::Data, size: 1064, payload: 1024, ..Packet::default() };
-    packet.name.segment = segment;
-    packet
 }
 
 fn nack(segment: u32, reason: NackReason) -> Packet {
@@ -375,52 +359,6 @@ fn every_interest_has_a_nonce_of_its_own_from_the_applications_stream() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!((first.len(), distinct.len()), (200, 200));
-}
-
-#[test]
-fn loss_detection_gives_up_what_was_overtaken_by_a_quarter_round_trip_and_three_interests() {
-    let run = |loss: Option<LossDetection>| {
-        let paced = Probe { gap: Some(ms(10)), ..probing(20.0) };
-        let mut fetcher = started(FetcherConfig { loss, ..FetcherConfig::default() }, probe(paced), at(0));
-        for step in 0..10 {
-            assert_eq!(sent(&mut fetcher, at(10 * step)).len(), 1);
-        }
-        // Segment 1 is lost; the others come 100 ms after they were sent, 10 ms apart.
-        let mut losses = Vec::new();
-        for segment in [0, 2, 3, 4, 5] {
-            fetcher.handle(at(100 + 10 * segment), &data(segment as u32));
-            losses.push(fetcher.counters().losses);
-        }
-        losses
-    };
-    // Segment 2, 3 are 10 and 20 ms later than 1, less than 25 ms; 4 is 30 ms and three Interests later.
-    assert_eq!(run(Some(LossDetection::default())), [0, 0, 0, 1, 1]);
-    assert_eq!(run(Some(LossDetection { packets: 4, ..LossDetection::default() })), [0, 0, 0, 0, 1]);
-    assert_eq!(run(None), [0; 5]);
-}
-
-#[test]
-fn an_answer_after_its_segment_was_given_up_doubles_the_distance_that_shows_a_loss() {
-    let paced = Probe { gap: Some(ms(10)), ..probing(20.0) };
-    let config = FetcherConfig { loss: Some(LossDetection::default()), ..FetcherConfig::default() };
-    let mut fetcher = started(config, probe(paced), at(0));
-    for step in 0..10 {
-        sent(&mut fetcher, at(10 * step));
-    }
-    let mut counts = |time: u64, segment: u32| {
-        fetcher.handle(at(time), &data(segment));
-        (fetcher.counters().losses, fetcher.counters().false_losses)
-    };
-    for segment in [0, 2, 3] {
-        assert_eq!(counts(100 + 10 * segment, segment as u32), (0, 0));
-    }
-    // 4 was sent 30 ms after 1, more than a quarter of 100 ms; then 1 comes all the same.
-    assert_eq!(counts(140, 4), (1, 0));
-    assert_eq!(counts(141, 1), (1, 1));
-    // 9 was sent 40 ms after 5: four Interests, but no longer far enough.
-    for segment in [6, 7, 8, 9] {
-        assert_eq!(counts(100 + 10 * segment, segment as u32), (1, 1));
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! [`run`] takes a [`Network`] (plain values), a scheme and a seed, tells an [`observer::Observer`] what happens and
 //! returns an [`Outcome`]. Every NDN node is an `ndnweir_node::Node`, the same code that forwards real packets; every
 //! consumer under congestion control is an `ndnweir_node::Fetcher`. This crate adds time, links, switches, routing,
-//! faults and applications without congestion control. It knows no scheme.
+//! and faults; consumers without congestion control are `ndnweir_node::requests`. It knows no scheme.
 //!
 //! **Time** is in whole nanoseconds. An event is due at a source: a directed link (its next arrival), a node (its next
 //! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network and
@@ -40,7 +40,6 @@ pub mod observer;
 pub mod outcome;
 pub mod path;
 pub mod pcap;
-pub mod requests;
 pub mod routing;
 pub mod schedule;
 pub mod topology;

@@ -3,9 +3,12 @@
 //! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
 //! it, so a bad description is an error value and never a panic.
 
+use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 pub use ndnweir_link::Impairment;
+pub use ndnweir_node::requests::Retry;
+use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde_json::Value;
 use std::fmt;
 
@@ -83,15 +86,6 @@ pub struct Producer {
     pub freshness: Span,
 }
 
-/// What a consumer does about a segment that does not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// Gives it up when its lifetime ends.
-    Never,
-    /// Asks again when its lifetime ends, up to so many times.
-    Lifetime(u32),
-}
-
 /// What a consumer asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
@@ -166,9 +160,41 @@ impl Consumer {
             _ => Flow { prefix: self.prefix, object: self.object, catalogue: false },
         }
     }
+
+    /// How it asks if it asks without congestion control.
+    pub fn requests(&self, flow: FlowId, seed: u64, number: u32) -> Option<RequestsConfig> {
+        let (gap, poisson, retry, pattern) = match self.traffic {
+            Traffic::Fetch { .. } => return None,
+            Traffic::Stream { gap, segments, retry } => (gap, false, retry, Pattern::Sequence(segments)),
+            Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
+                (gap, poisson, retry, Pattern::Catalogue { objects, exponent })
+            }
+        };
+        let Consumer { interest_size, lifetime, .. } = *self;
+        Some(RequestsConfig { flow, number, seed, pattern, gap, poisson, retry, interest_size, lifetime })
+    }
+}
+
+/// What prefixes and objects are called, for schemes that choose a strategy by name. What has no name here has the
+/// strategy of all names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// By number of the prefix.
+    pub prefixes: Vec<String>,
+    /// By [`Consumer::object`].
+    pub objects: Vec<String>,
 }
 
 impl Network {
+    /// What the names of a flow begin with: for a catalogue that consumers call by several names, its prefix.
+    pub fn flow_name(&self, flow: Flow) -> &str {
+        let prefix = self.names.prefixes.get(flow.prefix as usize);
+        let mut asking = self.consumers.iter().filter(|consumer| consumer.flow() == flow);
+        let mut objects = asking.by_ref().map(|consumer| consumer.object);
+        let first = objects.next().filter(|first| objects.all(|object| object == *first));
+        first.and_then(|object| self.names.objects.get(object as usize)).or(prefix).map_or("/", String::as_str)
+    }
+
     /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
     pub fn flows(&self) -> Vec<Flow> {
         let mut flows = Vec::new();
@@ -309,6 +335,8 @@ pub struct Network {
     pub overlay: Option<Vec<(usize, usize)>>,
     /// How many prefixes there are.
     pub prefixes: u32,
+    /// What they and the objects under them are called.
+    pub names: Names,
     /// Who serves.
     pub producers: Vec<Producer>,
     /// Who asks; numbered by position.
@@ -337,6 +365,7 @@ impl Default for Network {
             links: Vec::new(),
             overlay: None,
             prefixes: 0,
+            names: Names::default(),
             producers: Vec::new(),
             consumers: Vec::new(),
             routing: Routing::default(),

@@ -92,6 +92,28 @@ impl Topology {
         self.switches[place as usize] != NONE
     }
 
+    /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, or several faces
+    /// share it.
+    pub fn is_below_ndn(&self, wire: u32) -> bool {
+        let Wire { from, channels, .. } = self.wires[wire as usize];
+        self.is_switch(from) || channels > 1
+    }
+
+    /// The wires that a channel crosses, in order.
+    pub fn route(&self, channel: u32) -> Vec<u32> {
+        let Channel { to, wire, .. } = self.channels[channel as usize];
+        let mut route = vec![wire];
+        let mut at = self.wires[wire as usize].to;
+        // As many hops as there are places, should switches ever send in a circle.
+        while at != to && route.len() <= self.faces.len() {
+            let next = self.port(at, to);
+            let Some(wire) = self.wires.get(next as usize) else { break };
+            route.push(next);
+            at = wire.to;
+        }
+        route
+    }
+
     /// Where a switch sends a frame for `destination`; [`NONE`] if it cannot reach it.
     #[inline]
     pub fn port(&self, switch: u32, destination: u32) -> u32 {
@@ -267,6 +289,7 @@ mod tests {
         assert!(topology.faces[..3].iter().all(|faces| faces.len() == 2));
         assert_eq!(topology.wires[0].channels, 2);
         assert_eq!(topology.port(3, 2), 5);
+        assert!(topology.is_below_ndn(0), "two faces share it");
         for (i, channel) in topology.channels.iter().enumerate() {
             let back = topology.channels[i ^ 1];
             assert_eq!((channel.from, channel.out_face), (back.to, back.in_face));
@@ -292,6 +315,8 @@ mod tests {
         let mut topology = Topology::new(&network).unwrap();
         assert_eq!(topology.channels[0].cost, 4);
         assert_eq!(topology.port(1, 4), 6, "by way of 3");
+        assert_eq!((topology.route(0), topology.route(1)), (vec![0, 6, 8, 4], vec![5, 9, 7, 1]));
+        assert_eq!([0, 2, 3, 4].map(|wire| topology.is_below_ndn(wire)), [false, true, true, true]);
         topology.bridge(&[true, true, true, false, true]);
         assert_eq!(topology.port(1, 4), 2, "straight to 2");
     }

@@ -4,7 +4,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Routes, Traffic};
-use ndnweir_sim::observer::{Delivery, LinkId, Observer, PathId};
+use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, Observer, PathId};
 use ndnweir_sim::{Outcome, RunOptions, run};
 use serde_json::{Value, json};
 
@@ -135,4 +135,44 @@ fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_se
     let missing = keep.missing();
     assert!(missing.len() < 12 && missing.iter().all(|segment| (94..=106).contains(segment)), "{missing:?}");
     assert_eq!(keep.way(4900), OVER_2);
+}
+
+/// Two consumers that ask for /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
+fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
+    let mut network = diamond(Retry::Never);
+    network.prefixes = 2;
+    network.names.prefixes = vec!["/a".into(), "/b".into()];
+    network.names.objects = vec!["/a/1".into(), "/b/1".into()];
+    network.producers.push(producer(3, 1));
+    let mut other = consumer(0, 1, network.consumers[0].traffic.clone());
+    other.object = 1;
+    network.consumers.push(other);
+    let mut keep = Keep::default();
+    let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed", "prefixes": prefixes })).unwrap();
+    let outcome = run(&network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
+    outcome.check().unwrap();
+    (outcome, keep)
+}
+
+#[test]
+fn two_prefixes_behave_as_their_strategies_do_alone() {
+    let (outcome, keep) = two_prefixes(json!({ "/b": "multicast" }));
+    let missing = |consumer: u32| {
+        let got = keep.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.segment);
+        let got: std::collections::BTreeSet<u64> = got.collect();
+        (0..490).filter(|segment| !got.contains(segment)).count()
+    };
+    // The link of the first path fails at 1 s of 5: best-route keeps sending into it, multicast does not notice.
+    assert!(missing(0) > 380 && missing(1) == 0, "{} {}", missing(0), missing(1));
+    let (over_1, over_2) = (outcome.links[0].interest_packets, outcome.links[4].interest_packets);
+    assert!(over_1 > 980 && (491..=501).contains(&over_2), "{over_1} {over_2}");
+}
+
+#[test]
+fn a_choice_applies_to_the_names_under_it_and_the_longest_wins() {
+    let over_2 = |prefixes| two_prefixes(prefixes).0.links[4].interest_packets;
+    assert_eq!(over_2(json!({ "/b/2": "multicast" })), 0);
+    assert!(over_2(json!({ "/b/1": "multicast" })) > 490);
+    assert_eq!(over_2(json!({ "/b": "multicast", "/b/1": "best-route" })), 0);
+    assert!(over_2(json!({ "/a": "multicast", "/b": "multicast" })) > 980);
 }

@@ -22,6 +22,8 @@ pub mod content_type {
     pub const KEY: u64 = 2;
     /// Application-level negative answer.
     pub const NACK: u64 = 3;
+    /// Announcement of a prefix (NFD wiki, `PrefixAnnouncement`).
+    pub const PREFIX_ANNOUNCEMENT: u64 = 5;
 }
 
 /// MetaInfo. Its unrecognised non-critical sub-elements are not kept.

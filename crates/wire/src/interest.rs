@@ -200,16 +200,13 @@ impl<'a> InterestView<'a> {
 
     /// The names in ForwardingHint, in order; none when it is absent.
     pub fn forwarding_hint(&self) -> impl Iterator<Item = NameView<'a>> + use<'a> {
-        let mut reader = Reader::new(self.forwarding_hint.unwrap_or_default());
-        core::iter::from_fn(move || {
-            // Checked when the Interest was decoded, so an error cannot occur; ending is the safe answer.
-            loop {
-                let element = reader.element().ok()?;
-                if element.typ == types::NAME {
-                    return NameView::from_element(&element).ok();
-                }
-            }
-        })
+        delegations(self.forwarding_hint_value())
+    }
+
+    /// The value of ForwardingHint; empty when it is absent, never otherwise. [`delegations`] reads it.
+    #[must_use]
+    pub fn forwarding_hint_value(&self) -> &'a [u8] {
+        self.forwarding_hint.unwrap_or_default()
     }
 
     /// Nonce.
@@ -321,6 +318,20 @@ impl<'a> InterestView<'a> {
         };
         self.name.parent() == Some(data.name()) && *digest == data.implicit_digest()
     }
+}
+
+/// The names in the value of a ForwardingHint, in order, up to the first that is malformed. A value that comes from a
+/// decoded Interest has none such.
+pub fn delegations(value: &[u8]) -> impl Iterator<Item = NameView<'_>> {
+    let mut reader = Reader::new(value);
+    core::iter::from_fn(move || {
+        loop {
+            let element = reader.element().ok()?;
+            if element.typ == types::NAME {
+                return NameView::from_element(&element).ok();
+            }
+        }
+    })
 }
 
 fn check_forwarding_hint(element: &Element<'_>) -> DecodeResult<()> {

@@ -66,7 +66,7 @@ proptest! {
         arrivals in prop::collection::vec((0_u64..3, 0_u64..12, prop::option::of(0_u64..8), prop::option::of(0_u64..8), 0_usize..60, 0_u64..3), 0..120)
     ) {
         let config = ReassemblerConfig {
-            max_partials: 3, max_bytes: 300, max_fragments: 6, max_packet: 120, timeout: seconds(2),
+            max_partials: 3, max_bytes: 1200, max_fragments: 6, max_packet: 120, timeout: seconds(2),
         };
         let mut reassembler = Reassembler::new(config);
         let mut now = ZERO;
@@ -185,6 +185,28 @@ fn the_header_of_a_first_fragment_counts_towards_the_bound() {
     header.acks = vec![0; 200];
     let refused = push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0])));
     assert_eq!(refused, Err(ReassemblyError::TooLarge));
+}
+
+/// A packet that arrived in pieces of a byte occupies hundreds of them.
+#[test]
+fn bookkeeping_counts_towards_the_bound_and_a_lower_bound_takes_effect_with_the_next_fragment() {
+    let mut reassembler = Reassembler::new(ReassemblerConfig { max_bytes: 6000, ..ReassemblerConfig::default() });
+    let fragment = |sequence| {
+        let header =
+            LpHeader { sequence: Some(sequence), frag_index: Some(1), frag_count: Some(2), ..LpHeader::default() };
+        header.encode(Some(&[0]))
+    };
+    for i in 0..100 {
+        push(&mut reassembler, ZERO, 0, &fragment(10 * i)).unwrap();
+        assert!(reassembler.bytes() <= 6000);
+    }
+    assert!((2..60).contains(&reassembler.partials()), "{} packets", reassembler.partials());
+    let before = reassembler.stats().evicted;
+    reassembler.set_max_bytes(2000);
+    assert_eq!(reassembler.stats().evicted, before);
+    push(&mut reassembler, ZERO, 0, &fragment(2000)).unwrap();
+    assert!(reassembler.bytes() <= 2000 && reassembler.partials() >= 1);
+    assert!(reassembler.stats().evicted > before);
 }
 
 #[test]

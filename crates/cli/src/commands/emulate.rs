@@ -7,14 +7,14 @@ use crate::interrupt;
 use crate::progress::Bar;
 use clap::Args;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::emulate::{self, Emulation, agreement, table};
+use ndnweir_lab::emulate::{self, Emulated, Emulation, agreement, emulated_name, table};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::report;
 use ndnweir_lab::results::{self, Keep, Repeat, Run};
 use ndnweir_lab::scenario::Scenario;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -23,8 +23,8 @@ Examples:
   ndnweir emulate two-paths --scheme pcon,bic --seeds 3 --json
   ndnweir emulate my-scenario.toml --out results/mine-emulated
 
-Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
-this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
+Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on \
+this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet \
 sizes that the real packets have.")]
 pub struct EmulateArgs {
     /// A scenario's name (see `ndnweir list`), or a scenario or topology file
@@ -49,15 +49,11 @@ pub struct EmulateArgs {
     json: bool,
 }
 
-/// What an emulated run is called beside the simulated one.
-fn emulated(scheme: &str) -> String {
-    format!("{scheme} emulated")
-}
-
 pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
     let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
     emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.scenario)))?;
+    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::Input)?;
     let scenario = emulate::comparable(&scenario);
     experiment::network(&scenario).check().map_err(Failure::input)?;
     let out = match &args.out {
@@ -68,69 +64,77 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let stop = interrupt::watch()?;
     let seeds: Vec<u64> = (0..u64::from(args.seeds)).map(|i| args.seed.wrapping_add(i)).collect();
     let bar = Bar::new(schemes.len() * seeds.len());
-    let runs = emulate_all(&scenario, &schemes, &seeds, &bar, stop);
+    let mut done = Vec::new();
+    let ended = emulate_all(&scenario, &schemes, &seeds, &bar, stop, &mut done);
     bar.done();
-    let runs = runs?;
-    if runs.is_empty() {
-        return Err(Failure::Work("interrupted before any run was complete".into()));
+    if done.is_empty() {
+        return Err(ended.err().unwrap_or_else(|| Failure::Work("interrupted before any run was complete".into())));
     }
-    let partial = runs.len() < schemes.len() * seeds.len();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
-    let simulated = experiment.run(&experiment::Silent, &AtomicBool::new(false)).map_err(Failure::work)?;
-    let rows = agreement(&simulated.runs, &runs);
-    let mut comparison = simulated;
-    comparison.runs.extend(runs.into_iter().map(|run| Run { scheme: emulated(&run.scheme), ..run }));
+    let mut comparison = experiment.run(&experiment::Silent, &AtomicBool::new(false)).map_err(Failure::work)?;
+    let partial = done.len() < comparison.runs.len();
     comparison.partial |= partial;
     comparison.repeat = repeat(args, &experiment.schemes);
+    comparison.repeat.notes.extend(lost(&done));
+    comparison
+        .runs
+        .extend(done.into_iter().map(|Emulated { run, .. }| Run { scheme: emulated_name(&run.scheme), ..run }));
+    let rows = agreement(&comparison.runs);
     report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
     if args.json {
         let document = comparison.to_json();
         let document: serde_json::Value = serde_json::from_str(&document).map_err(Failure::work)?;
         print_json(&json!({ "agreement": rows, "comparison": document }))?;
     } else {
-        print(&format!(
-            "{}\n{}\nreport: {}\n",
-            results::table(&comparison),
-            table(&rows),
-            out.join("report.html").display()
-        ))?;
+        let notes: String = comparison.repeat.notes.iter().map(|note| format!("{note}.\n")).collect();
+        let report = out.join("report.html");
+        print(&format!("{}\n{}\n{notes}report: {}\n", results::table(&comparison), table(&rows), report.display()))?;
     }
-    match partial {
-        true => Err(Failure::Work(format!("interrupted; {} holds the runs that were complete", out.display()))),
-        false => Ok(()),
+    let there = format!("{} holds the runs that were complete", out.display());
+    match (ended, partial) {
+        (Err(failure), _) => Err(Failure::Work(format!("{failure}; {there}"))),
+        (Ok(()), true) => Err(Failure::Work(format!("interrupted; {there}"))),
+        (Ok(()), false) => Ok(()),
     }
 }
 
+/// What the machine itself lost, if that is known and not nothing.
+fn lost(done: &[Emulated]) -> Option<String> {
+    let lost: u64 = done.iter().filter_map(|emulated| emulated.lost).sum();
+    let datagrams: u64 = done.iter().map(|emulated| emulated.datagrams).sum();
+    (lost > 0).then(|| {
+        format!("{lost} of {datagrams} datagrams between emulated processes were lost by this machine, not by a link")
+    })
+}
+
+/// Adds every run that comes to its end to `done`.
 fn emulate_all(
     scenario: &Scenario,
     schemes: &[Scheme],
     seeds: &[u64],
     bar: &Bar,
     stop: &AtomicBool,
-) -> Result<Vec<Run>, Failure> {
+    done: &mut Vec<Emulated>,
+) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(Failure::work)?;
-    let mut runs = Vec::new();
     for scheme in schemes {
         for seed in seeds {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(runs);
-            }
             let folder = tempfile::Builder::new().prefix("ndnweir-").tempdir().map_err(Failure::work)?;
             let emulation = Emulation {
                 scenario: scenario.clone(),
                 program: (program.clone(), vec!["emulation-role".into()]),
                 folder: folder.path().to_owned(),
             };
-            let number = runs.len();
+            let number = done.len();
             let mut progress = |fraction| bar.advanced(number, fraction);
-            match emulation.run(scheme, *seed, stop, &mut progress).map_err(Failure::work)? {
-                Some(run) => runs.push(run),
-                None => return Ok(runs),
-            }
+            let run = emulation.run(scheme, *seed, stop, &mut progress);
+            let failed = |error| Failure::Work(format!("scheme {}, seed {seed}: {error}", scheme.name));
+            let Some(emulated) = run.map_err(failed)? else { return Ok(()) };
+            done.push(emulated);
             bar.advanced(number, 1.0);
         }
     }
-    Ok(runs)
+    Ok(())
 }
 
 /// The command that does the same again.

@@ -55,7 +55,18 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         let value = serde_json::Value::String(name.clone());
         found.scheme = config::scheme(&value).map_err(|e| Failure::Input(format!("--scheme: {e}")))?;
     }
+    for text in &args.strategy {
+        let fail = |why: String| Failure::Input(format!("--strategy {text}: {why}"));
+        // Names may hold `=`, strategies may not.
+        let (prefix, strategy) =
+            text.rsplit_once('=').ok_or_else(|| fail("write PREFIX=NAME, such as /video=asf".into()))?;
+        let prefix = config::name(prefix).map_err(fail)?;
+        config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(fail)?;
+    }
     found.cache = args.cs.unwrap_or(found.cache);
+    for text in &args.region {
+        found.regions.push(config::name(text).map_err(|e| Failure::Input(format!("--region: {e}")))?);
+    }
     for text in &args.rate {
         let fail = |why: String| Failure::Input(format!("--rate {text}: {why}"));
         let (uri, rate) = text.rsplit_once('=').ok_or_else(|| fail("write FACEURI=RATE".into()))?;

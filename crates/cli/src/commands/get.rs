@@ -17,21 +17,25 @@ use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
-use std::io::{BufWriter, ErrorKind, stdout};
-use std::path::Path;
+use std::io::{BufWriter, ErrorKind, IsTerminal, stdout};
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let mut config = download(&args.fetch, name(&args.name)?)?;
-    args.output.as_deref().map_or(Ok(()), |path| check_target("-o", path))?;
+    let output = target(args)?;
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
-    if args.output.is_none() {
+    if output.is_none() {
         config.fetcher.max_window = MOST_EARLY;
     }
     let mut waiter = waiter()?;
     let session = connect(&args.client, &waiter, 0)?;
     let scheme = config.scheme.name.clone();
-    let mut download = Download::new(session, config.clone(), opener(args, config.trust.fingerprint()));
+    let mut download = Download::new(
+        session,
+        config.clone(),
+        opener(output.map(Path::to_owned), args.restart, config.trust.fingerprint()),
+    );
     let mut seen = Seen::new(args.quiet, trace);
     let result = run_download(&mut download, &Clock::new(), &mut waiter, &mut seen);
     seen.bar.done();
@@ -40,7 +44,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     }
     let finished = match result {
         Ok(Some(finished)) => finished,
-        Ok(None) if args.output.is_some() => {
+        Ok(None) if output.is_some() => {
             return Err(Failure::Work("interrupted; the same command goes on from here".into()));
         }
         Ok(None) => return Err(Failure::Work("interrupted".into())),
@@ -66,27 +70,48 @@ fn failure(error: &DownloadError) -> Failure {
     match error.sink() {
         Some(SinkError::Resume(error)) => Failure::input(error),
         Some(SinkError::Stream(error)) if error.kind() == ErrorKind::BrokenPipe => Failure::Closed,
+        Some(sink) if sink.is_for_want_of_room() => {
+            Failure::Work(format!("{error}; with more room the same command goes on from here"))
+        }
         _ => Failure::work(error),
     }
 }
 
-/// Checks that a file can be put at `path`, before the work.
-fn check_target(option: &str, path: &Path) -> Result<(), Failure> {
+/// The file to write; none is standard output. Checks before the work that a file can be put there.
+fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
+    let refused = |path: &Path, why: &str| Err(Failure::Input(format!("-o {}: {why}", path.display())));
+    let Some(path) = args.output.as_deref() else {
+        return match stdout().is_terminal() {
+            true => Err(Failure::Input(
+                "standard output is a terminal: name a file with -o FILE, or give -o - to see the bytes here".into(),
+            )),
+            false => Ok(None),
+        };
+    };
+    if path == Path::new("-") {
+        return match args.json || args.restart {
+            true => refused(path, "--json and --restart need a file"),
+            false => Ok(None),
+        };
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if path.is_dir() || path.as_os_str().is_empty() {
-        return Err(Failure::Input(format!("{option} {}: name a file", path.display())));
+        return refused(path, "name a file");
+    }
+    // The finished file takes the place of what is there, which must not happen to a device.
+    if path.exists() && !path.is_file() {
+        return refused(path, "not a regular file; leave out -o and send standard output there");
     }
     match folder.is_none_or(Path::is_dir) {
-        true => Ok(()),
-        false => Err(Failure::Input(format!("{option} {}: there is no such folder", path.display()))),
+        true => Ok(Some(path)),
+        false => refused(path, "there is no such folder"),
     }
 }
 
-fn opener(args: &GetArgs, trust: String) -> Opener {
-    let Some(path) = args.output.clone() else {
+fn opener(path: Option<PathBuf>, restart: bool, trust: String) -> Opener {
+    let Some(path) = path else {
         return Box::new(|_| Ok(Opened::empty(Box::new(StreamSink::new(BufWriter::new(stdout()))))));
     };
-    let restart = args.restart;
     Box::new(move |object: &Name| {
         let sink = FileSink::open(&path, object, &trust, restart)?;
         let (had, stored, last) = (sink.received().clone(), sink.stored_bytes(), sink.last_segment());
@@ -162,6 +187,10 @@ impl Watch for Seen {
             trace.record(now, arrival.payload, arrival.rtt, counters.window, counters.in_flight);
         }
         self.bar.advance(now, arrival.payload.get(), last, counters);
+    }
+
+    fn waited(&mut self, now: Time) {
+        self.bar.wait(now);
     }
 
     fn connection(&mut self, event: &SessionEvent) {

@@ -6,7 +6,7 @@ use crate::interrupt;
 use clap::Args;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span};
-use ndnweir_net::emulator::{Direction, DirectionCounters, Emulator, End, Link, UDP_FRAMING};
+use ndnweir_net::emulator::{Direction, DirectionCounters, Emulator, End, Network, UDP_FRAMING};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
@@ -116,58 +116,70 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         Direction { rate: args.rate, delay: args.delay, limit, framing: args.framing, ..Direction::default() };
     direction.impairment.loss = args.loss;
     direction.impairment.jitter = args.jitter;
-    let link = Link { a: args.a, b: args.b, forth: direction, back: direction };
-    let emulator =
-        Emulator::bind_ports(Ipv4Addr::LOCALHOST, &[link], &[args.ports], &[], args.seed).map_err(Failure::input)?;
+    let network = Network::link(direction, [args.a, args.b], args.ports.into());
+    let emulator = Emulator::bind(Ipv4Addr::LOCALHOST, &network, args.seed).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
-    let running = emulator.start()?;
+    let running = emulator.start(&[])?;
     eprintln!("{} <-> {}; Ctrl-C ends the link", running.address(0, End::A), running.address(0, End::B));
     let start = Instant::now();
     let end = args.duration.map(|span| start + Duration::from_nanos(span.nanos()));
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let counted = [End::A, End::B].map(|end| (running.address(0, end), running.counters(0, end)));
+    let counted = [(End::A, End::B), (End::B, End::A)].map(|(from, to)| Counted {
+        from: running.address(0, from),
+        counters: running.counters(0, from),
+        undeliverable: running.end_counters(0, to).undeliverable,
+    });
     running.stop()?;
     let elapsed = start.elapsed().as_secs_f64();
     if args.json {
-        let directions: Vec<Value> = counted.iter().map(|(from, counters)| document(*from, counters)).collect();
+        let directions: Vec<Value> = counted.iter().map(Counted::document).collect();
         return print_json(&json!({ "duration_s": elapsed, "directions": directions }));
     }
-    print(&counted.iter().map(|(from, counters)| line(*from, counters, elapsed)).collect::<String>())
+    print(&counted.iter().map(|direction| direction.line(elapsed)).collect::<String>())
 }
 
-fn drops(counters: &DirectionCounters) -> u64 {
-    counters.queue.drops.iter().sum()
+/// One direction at the end.
+struct Counted {
+    from: SocketAddr,
+    counters: DirectionCounters,
+    undeliverable: u64,
 }
 
-fn document(from: SocketAddr, counters: &DirectionCounters) -> Value {
-    let DirectionCounters { queue, way, undeliverable } = counters;
-    json!({
-        "from": from,
-        "datagrams": queue.data_packets,
-        "bits": queue.data_bits,
-        "dropped": drops(counters),
-        "lost": way.lost,
-        "undeliverable": undeliverable,
-        "mean_queue_ms": mean_queue_ms(counters),
-    })
-}
+impl Counted {
+    fn drops(&self) -> u64 {
+        self.counters.queue.drops.iter().sum()
+    }
 
-fn mean_queue_ms(counters: &DirectionCounters) -> f64 {
-    counters.queue.sojourn_sum as f64 / counters.queue.sojourn_count.max(1) as f64 / 1e6
-}
+    fn mean_queue_ms(&self) -> f64 {
+        self.counters.queue.sojourn_sum as f64 / self.counters.queue.sojourn_count.max(1) as f64 / 1e6
+    }
 
-fn line(from: SocketAddr, counters: &DirectionCounters, elapsed: f64) -> String {
-    format!(
-        "{from}: {} datagrams, {:.2} Mbit/s, {} dropped, {} lost, {} undeliverable, mean queue {:.1} ms\n",
-        counters.queue.data_packets,
-        counters.queue.data_bits as f64 / 1e6 / elapsed,
-        drops(counters),
-        counters.way.lost,
-        counters.undeliverable,
-        mean_queue_ms(counters),
-    )
+    fn document(&self) -> Value {
+        json!({
+            "from": self.from,
+            "datagrams": self.counters.queue.data_packets,
+            "bits": self.counters.queue.data_bits,
+            "dropped": self.drops(),
+            "lost": self.counters.way.lost,
+            "undeliverable": self.undeliverable,
+            "mean_queue_ms": self.mean_queue_ms(),
+        })
+    }
+
+    fn line(&self, elapsed: f64) -> String {
+        format!(
+            "{}: {} datagrams, {:.2} Mbit/s, {} dropped, {} lost, {} undeliverable, mean queue {:.1} ms\n",
+            self.from,
+            self.counters.queue.data_packets,
+            self.counters.queue.data_bits as f64 / 1e6 / elapsed,
+            self.drops(),
+            self.counters.way.lost,
+            self.undeliverable,
+            self.mean_queue_ms(),
+        )
+    }
 }
 
 #[cfg(test)]

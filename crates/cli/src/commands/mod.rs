@@ -7,6 +7,7 @@ pub mod emulate;
 mod explain;
 mod fwd;
 mod get;
+mod key;
 pub mod link;
 mod list;
 mod manage;

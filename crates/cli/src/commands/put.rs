@@ -1,12 +1,14 @@
 //! `ndnweir put`.
 
+use super::key::command_signer;
 use super::transfer::{connect, name, span, waiter};
 use crate::args::PutArgs;
 use crate::failure::Failure;
-use ndnweir_net::client::SessionEvent;
+use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
+use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::object::publisher::{CHUNK, Publisher, PublisherConfig};
 use ndnweir_net::object::{FileSource, naming, signer};
-use ndnweir_net::transfer::{PublishEvent, Quit, publish};
+use ndnweir_net::transfer::{PublishError, PublishEvent, Quit, publish};
 use std::time::Duration;
 
 pub fn run(args: &PutArgs) -> Result<(), Failure> {
@@ -53,7 +55,27 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
         }
     };
     let quit = Quit { once: args.once, idle };
-    let result = publish(&mut publisher, &object, &mut session, &mut waiter, quit, &mut watch);
+    let mut registration = Registration::new(object, command_signer(&args.key)?, session.is_local());
+    let result = publish(&mut publisher, &mut registration, &mut session, &mut waiter, quit, &mut watch);
     bar.finish_and_clear();
-    result.map_err(Failure::work)
+    result.map_err(|error| failure(&error, session.uri()))
+}
+
+/// What can be done when the forwarder does not let this serve its prefix.
+fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
+    let remedy = match (error, forwarder) {
+        (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), FaceUri::Unix(_)) => {
+            "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
+        }
+        (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), _) => {
+            "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE, and the \
+             public key to the forwarder, as [[trust-anchor]] of `ndnweir fwd`"
+        }
+        (PublishError::Registration(RegistrationError::NotTaken(_)), _) => {
+            "\nhelp: let it take registrations from other machines and over UDP, with `localhop = true` and a \
+             [[trust-anchor]] of `ndnweir fwd`"
+        }
+        _ => "",
+    };
+    Failure::work(format!("{error}{remedy}"))
 }

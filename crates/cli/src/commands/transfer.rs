@@ -11,6 +11,7 @@ use ndnweir_net::clock::seed;
 use ndnweir_net::object::Trust;
 use ndnweir_net::transfer::DownloadConfig;
 use ndnweir_node::FetcherConfig;
+use ndnweir_node::forwarder::MAX_DELEGATIONS;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
 
@@ -54,6 +55,9 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     if !(0.0..=1.0).contains(&args.noise) {
         return Err(Failure::Input(format!("--noise {}: give a share from 0 to 1", args.noise)));
     }
+    if args.hint.len() > MAX_DELEGATIONS {
+        return Err(Failure::Input(format!("--hint: forwarders look at {MAX_DELEGATIONS} names at most")));
+    }
     let fetcher = FetcherConfig {
         seed: seed(),
         lifetime: span("--lifetime", &args.lifetime)?,
@@ -63,6 +67,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     };
     Ok(DownloadConfig {
         name,
+        hint: args.hint.clone(),
         scheme: scheme(&args.scheme, args.noise, &args.overrides)?,
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
         patience: span("--timeout", &args.timeout)?,

@@ -9,7 +9,7 @@ use serde_json::json;
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let scenario = super::sim::load(&args.scenario, &args.overrides)?;
     experiment::network(&scenario).check().map_err(Failure::input)?;
-    experiment::choose(&scenario, &[]).map_err(Failure::input)?;
+    let schemes = experiment::choose(&scenario, &[]).map_err(Failure::input)?;
     if args.json {
         return print_json(&json!(scenario));
     }
@@ -23,6 +23,16 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
         scenario.events.len(),
         scenario.run.duration,
     );
+    for scheme in &schemes {
+        for (number, choice) in (1..).zip(&scheme.choices) {
+            let shaped = match (scheme.face_shaper().name.as_str(), scheme.is_shaped(number)) {
+                ("none", _) => String::new(),
+                (shaper, true) => format!(", shaped by {shaper}"),
+                (_, false) => ", not shaped".into(),
+            };
+            text.push_str(&format!("scheme {}: {} has {}{shaped}\n", scheme.name, choice.prefix, choice.strategy.name));
+        }
+    }
     for note in &scenario.notes {
         text.push_str(&format!("note: {note}\n"));
     }

@@ -178,7 +178,85 @@ fn what_cannot_be_used_is_refused_with_a_remedy() {
     refuses("fwd --unix a.sock --route /a=udp4://x:y", &["port"]);
     refuses("fwd --unix a.sock --rate udp4://127.0.0.1:1=5", &["missing unit"]);
     refuses("fwd --unix a.sock --scheme pcoon", &["there are: "]);
+    refuses("fwd --unix a.sock --strategy asf", &["--strategy", "/video=asf"]);
+    refuses("fwd --unix a.sock --strategy /video=asff", &["--strategy", "there are: best-route"]);
     refuses("fwd --config missing.toml", &["missing.toml"]);
+}
+
+/// The strategies that a forwarder lists, without what all their names begin with.
+fn strategies(fwd: &Fwd) -> Vec<String> {
+    let text = fwd.tool(&["strategy", "list"]).replace("/localhost/nfd/strategy/", "");
+    text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn strategies_of_prefixes_come_from_flags_commands_and_a_configuration_read_again() {
+    let flags = Fwd::start("--strategy /a=asf --strategy /=multicast");
+    assert_eq!(strategies(&flags), ["/ multicast/v=1", "/a asf/v=1"]);
+    let said = flags.tool(&["strategy", "set", "/a/b", "best-route/v=5"]);
+    assert_eq!(said, "/a/b has the strategy /localhost/nfd/strategy/best-route/v=1.\n");
+    assert!(flags.tool(&["strategy", "set", "/a", "access/v=1"]).contains("there are: best-route, multicast"));
+    flags.tool(&["strategy", "unset", "/a"]);
+    assert_eq!(strategies(&flags), ["/ multicast/v=1", "/a/b best-route/v=1"]);
+
+    let file =
+        |strategy: &str| format!("[listen]\nudp = [\"127.0.0.1:0\"]\n[[strategy]]\nprefix = \"/a\"\n{strategy}\n");
+    let fwd = Fwd::with_config(&file("strategy = { name = \"asf\", max_timeouts = 2 }"));
+    assert_eq!(strategies(&fwd), ["/ best-route/v=1", "/a asf/v=1/max_timeouts~2"]);
+    fwd.write_config(&file("strategy = \"multicast\""));
+    fwd.signal("HUP");
+    wait_for("the new strategy", || strategies(&fwd) == ["/ best-route/v=1", "/a multicast/v=1"]);
+}
+
+#[test]
+fn an_object_arrives_while_its_strategy_changes_all_the_time() {
+    let far = Fwd::start("--udp 127.0.0.1:0");
+    let near = Fwd::start(&format!("--udp 127.0.0.1:0 --cs 0 --route /test=udp4://{}", far.udp()));
+    let bytes = object(3_000_000);
+    let _producer = producer(&far, "/test/object", &bytes);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for strategy in ["multicast", "b-icp", "pcon", "rfa", "self-learning", "stateful-forwarding"].iter().cycle()
+            {
+                if done.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                near.tool(&["strategy", "set", "/test", strategy]);
+                near.tool(&["strategy", "unset", "/test"]);
+            }
+        });
+        for _ in 0..3 {
+            assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(strategies(&near), ["/ best-route/v=1"]);
+}
+
+/// With a path to ndnd (v1.5.3) in NDND, its tool sets, lists and unsets strategies and configures the content store.
+#[test]
+#[ignore = "needs ndnd: set NDND to its path"]
+fn the_tool_of_ndnd_chooses_strategies() {
+    let ndnd = std::env::var("NDND").expect("NDND is the path of ndnd");
+    let fwd = Fwd::start("");
+    let tool = |words: &[&str]| {
+        let mut command = std::process::Command::new(&ndnd);
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", fwd.socket().display()));
+        let output = command.arg("fw").args(words).output().unwrap();
+        (String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr)).into_owned()
+    };
+    let set = tool(&["strategy-set", "prefix=/a", "strategy=/localhost/nfd/strategy/multicast/v=1"]);
+    assert!(set.contains("Status=200"), "{set}");
+    assert_eq!(strategies(&fwd), ["/ best-route/v=1", "/a multicast/v=1"]);
+    let list = tool(&["strategy-list"]);
+    assert!(list.contains("/localhost/nfd/strategy/multicast/v=1"), "{list}");
+    let unknown = tool(&["strategy-set", "prefix=/a", "strategy=/localhost/nfd/strategy/none"]);
+    assert!(unknown.contains("404"), "{unknown}");
+    tool(&["strategy-unset", "prefix=/a"]);
+    assert_eq!(strategies(&fwd), ["/ best-route/v=1"]);
+    let cs = tool(&["cs-info"]);
+    assert!(cs.contains("65536"), "{cs}");
 }
 
 /// With a path to ndnd (v1.5.3) in NDND, its producer and consumer move 5 and 100 MB over one and two forwarders.

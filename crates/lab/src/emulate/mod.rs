@@ -1,17 +1,17 @@
-//! A scenario with real processes: a forwarder per node, a producer per object, a consumer per fetch, joined by emulated
-//! links; and the same metrics as from the simulator.
+//! A scenario with real processes: a forwarder per node, a producer per object, a process per consumer, joined by
+//! emulated links; and the same metrics as from the simulator.
 //!
-//! The queue of every link is the forwarder's own, as in the simulator; the emulated link adds delay, losses and
-//! failures. All processes record what they see with times of one clock, and the records are then replayed into the
-//! same collector that observes simulations.
+//! The queue of a link is the forwarder's own, as in the simulator, unless a switch has it; the emulated link adds
+//! transmission times, delay, losses and failures. All processes record what they see with times of one clock, and the
+//! records are then replayed into the same collector that observes simulations.
 
 mod agreement;
 mod plan;
 mod processes;
 mod replay;
 
-pub use agreement::{Agreement, Pair, agreement, table};
-pub use plan::{check, comparable};
+pub use agreement::{Agreement, Compared, HEADINGS, Spread, agreement, cells, emulated_name, legend, table};
+pub use plan::{check, check_scheme, comparable};
 
 use crate::experiment::describe;
 use crate::metrics::Collector;
@@ -21,9 +21,11 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_net::clock::{Clock, monotonic};
 use ndnweir_net::emulator::{self, Emulator, End, Running};
+use ndnweir_net::roles::record::Grid;
 use ndnweir_sim::topology::Topology;
 use plan::Plan;
 use processes::{Child, Fleet};
+use replay::{Found, LinkSamples};
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -41,6 +43,17 @@ pub struct Emulation {
     pub folder: PathBuf,
 }
 
+/// A finished emulation.
+#[derive(Clone, Debug)]
+pub struct Emulated {
+    /// The metrics.
+    pub run: Run,
+    /// Datagrams between processes.
+    pub datagrams: u64,
+    /// Of these, how many this machine lost, and no link did; none if that cannot be told since a node was killed.
+    pub lost: Option<u64>,
+}
+
 /// Why an emulation gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -55,6 +68,9 @@ pub enum Error {
     /// The scenario cannot be emulated.
     #[error("{0}")]
     Scenario(String),
+    /// An Interest or packet got lost unnoticed: a bug.
+    #[error("the books do not balance: {0}; please report this")]
+    Books(String),
     /// The system refused something.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -65,6 +81,18 @@ const LOOK: Duration = Duration::from_millis(5);
 /// For forwarders and producers to come up, and for each process on top of it.
 const LEAD: Span = Span::from_millis(1000);
 const LEAD_EACH: Span = Span::from_millis(60);
+/// Packets on their way at the end may take so long to arrive.
+const DRAIN: Span = Span::from_millis(3000);
+/// Nothing is on its way when nothing has moved for so long.
+const QUIET: Span = Span::from_millis(200);
+
+/// What is watched during a run.
+struct Watch<'a> {
+    plan: &'a Plan<'a>,
+    links: &'a Running,
+    clock: Clock,
+    stop: &'a AtomicBool,
+}
 
 impl Emulation {
     /// Runs the scenario under a scheme, in real time; none if `stop` was set before its end.
@@ -77,27 +105,26 @@ impl Emulation {
         seed: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(f64),
-    ) -> Result<Option<Run>, Error> {
+    ) -> Result<Option<Emulated>, Error> {
         let network = crate::experiment::network(&self.scenario);
         let topology = Topology::new(&network).map_err(|e| Error::Scenario(e.to_string()))?;
         let origin = monotonic();
         let clock = Clock::since(origin);
         let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
         let zero = clock.now() + LEAD + LEAD_EACH * count as u64;
-        let mut links =
-            Emulator::bind(Ipv4Addr::LOCALHOST, &plan::links(&self.scenario), &self.events(zero, clock), seed)?;
+        let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
         let plan = Plan { scenario: &self.scenario, network: &network, topology: &topology, scheme, seed, zero };
-        let mut fleet = Fleet::new(&self.program, origin);
-        for node in 0..self.scenario.nodes.len() {
-            fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder, 0)?)?;
+        let mut fleet = Fleet::new(&self.program, origin, self.names(&plan));
+        for node in plan.forwarders() {
+            fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder)?)?;
         }
         for (place, ready) in fleet.wait()? {
             let Some(udp) = ready.udp else { continue };
-            for (link, end) in plan.ends_of(place) {
-                links.set_process(link, end, udp);
+            for (joint, end) in plan.ends_of(place) {
+                links.set_process(joint, end, udp);
             }
         }
-        let running = links.start()?;
+        let running = links.start(&self.events(zero, clock))?;
         for (number, task) in plan.producers(&self.folder) {
             fleet.start(Child::Producer(number), task)?;
         }
@@ -113,33 +140,50 @@ impl Emulation {
             );
             return Err(Error::Scenario(what));
         }
-        let end = zero + self.scenario.run.duration;
-        let complete = self.watch(&plan, &mut fleet, &running, (zero, end), clock, stop, progress)?;
-        fleet.finish()?;
-        running.stop()?;
-        if !complete {
+        let watch = Watch { plan: &plan, links: &running, clock, stop };
+        let mut samples = LinkSamples::default();
+        if !self.watch(&watch, &mut fleet, &mut samples, progress)? {
             return Ok(None);
         }
+        fleet.finish(|who| matches!(who, Child::Consumer(_)))?;
+        let drained = drain(&running, clock);
+        fleet.finish(|_| true)?;
         let mut collector = Collector::new(describe(&self.scenario).setup(&[]));
-        replay::replay(&plan, &self.folder, &mut collector)?;
-        Ok(Some(collector.finish(&scheme.name, seed)))
+        let found = replay::replay(&plan, &self.folder, &samples, &mut collector)?;
+        found.check(&running.sample()).map_err(Error::Books)?;
+        let (datagrams, lost) = self.lost(&plan, &running, &found);
+        running.stop()?;
+        let run = collector.finish(&scheme.name, seed);
+        Ok(Some(Emulated { run, datagrams, lost: lost.filter(|_| drained) }))
     }
 
-    /// Waits for the end, and does what befalls nodes on the way; whether the end came.
-    #[expect(clippy::too_many_arguments, reason = "all that one run consists of")]
+    /// What processes are called when they fail.
+    fn names(&self, plan: &Plan<'_>) -> Box<dyn Fn(Child) -> String> {
+        let nodes: Vec<String> = self.scenario.nodes.iter().map(|node| node.name.clone()).collect();
+        let consumers: Vec<String> = self.scenario.consumers.iter().map(|consumer| consumer.name.clone()).collect();
+        let objects: Vec<String> = plan.objects().into_iter().map(|(_, object)| object.to_owned()).collect();
+        let name = |names: &[String], i: usize| names.get(i).cloned().unwrap_or_default();
+        Box::new(move |who| match who {
+            Child::Node(i) => format!("forwarder of node {}", name(&nodes, i)),
+            Child::Producer(i) => format!("producer of {}", name(&objects, i)),
+            Child::Consumer(i) => format!("consumer {}", name(&consumers, i)),
+        })
+    }
+
+    /// Waits for the end, does what befalls nodes on the way, and samples the links; whether the end came.
     fn watch(
         &self,
-        plan: &Plan<'_>,
+        watch: &Watch<'_>,
         fleet: &mut Fleet,
-        links: &Running,
-        (zero, end): (Time, Time),
-        clock: Clock,
-        stop: &AtomicBool,
+        samples: &mut LinkSamples,
         progress: &mut dyn FnMut(f64),
     ) -> Result<bool, Error> {
+        let Watch { plan, links, clock, stop } = watch;
+        let (zero, run) = (plan.zero, &self.scenario.run);
         let mut events = self.scenario.events.iter().peekable();
         let mut lives = vec![0; self.scenario.nodes.len()];
-        while clock.now() < end {
+        let mut grid = Grid::new(zero, run.sample, zero);
+        loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
@@ -154,10 +198,31 @@ impl Emulation {
                 }
             }
             fleet.look()?;
-            progress(clock.now().since(zero).secs() / self.scenario.run.duration.secs());
+            let now = clock.now();
+            if let Some(at) = grid.reached(now) {
+                samples.push((at, links.sample()));
+            }
+            progress(now.since(zero).secs() / run.duration.secs());
+            if zero + run.duration <= now {
+                return Ok(true);
+            }
             std::thread::sleep(LOOK);
         }
-        Ok(true)
+    }
+
+    /// Datagrams between processes and links, and how many of them did not arrive there.
+    fn lost(&self, plan: &Plan<'_>, links: &Running, found: &Found) -> (u64, Option<u64>) {
+        let killed = self.scenario.events.iter().any(|event| matches!(event.change, Change::NodeCrash(_)));
+        let (mut datagrams, mut lost) = (0, 0);
+        for node in plan.forwarders() {
+            for (face, (joint, end)) in plan.ends_of(node).enumerate() {
+                let (there, passed) = (links.end_counters(joint, end), found.passed(node, face));
+                datagrams += passed.sent + there.delivered;
+                lost += passed.sent.saturating_sub(there.received);
+                lost += (there.delivered + there.undeliverable).saturating_sub(passed.arrived);
+            }
+        }
+        (datagrams, (!killed).then_some(lost))
     }
 
     /// What befalls links.
@@ -169,17 +234,39 @@ impl Emulation {
             match event.change {
                 Change::LinkDown(link) => add(link, emulator::Change::Down),
                 Change::LinkUp(link) => add(link, emulator::Change::Up),
+                Change::Rate(link, way, rate) => {
+                    ends(way).iter().for_each(|end| add(link, emulator::Change::Rate(*end, rate)));
+                }
                 Change::Delay(link, way, delay) => {
                     ends(way).iter().for_each(|end| add(link, emulator::Change::Delay(*end, delay)));
                 }
                 Change::Loss(link, way, loss) => {
                     ends(way).iter().for_each(|end| add(link, emulator::Change::Loss(*end, loss)));
                 }
-                Change::Rate(..) | Change::NodeCrash(_) | Change::NodeRestart(_) => {}
+                Change::NodeCrash(_) | Change::NodeRestart(_) => {}
             }
         }
         events
     }
+}
+
+/// Waits until nothing is on its way any more; whether that came.
+fn drain(links: &Running, clock: Clock) -> bool {
+    let deadline = clock.now() + DRAIN;
+    let (mut moved, mut before) = (clock.now(), None);
+    while clock.now() < deadline {
+        let sample = links.sample();
+        let sent: u64 = sample.iter().map(|direction| direction.queue.offered_packets).sum();
+        let under_way: u64 = sample.iter().map(|direction| direction.under_way).sum();
+        if under_way > 0 || before != Some(sent) {
+            (moved, before) = (clock.now(), Some(sent));
+        }
+        if clock.now().since(moved) >= QUIET {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    false
 }
 
 fn ends(way: Way) -> &'static [End] {

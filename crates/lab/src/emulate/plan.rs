@@ -2,19 +2,22 @@
 
 use super::Error;
 use crate::experiment::prefixes;
-use crate::scenario::{Change, NodeKind, QueueLimit, RouteMode, Scenario, Traffic};
+use crate::scenario::{Change, NodeKind, RouteMode, Scenario, Traffic, Way};
 use ndnweir_core::ctx::Rng;
+use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::{Part, Scheme};
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_net::emulator::{Direction, Emulator, End, Link, Running, UDP_FRAMING};
-use ndnweir_net::roles::{ConsumerTask, FaceTask, ForwarderTask, ProducerTask, Role, RouteTask};
+use ndnweir_net::emulator::{self, Direction, Emulator, End, Joint, Running, UDP_FRAMING};
+use ndnweir_net::roles::{
+    ConsumerTask, FaceTask, ForwarderTask, ProducerTask, RateTask, RequesterTask, Role, RouteTask,
+};
 use ndnweir_sim::network::{self as sim, Network};
 use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
 use ndnweir_wire::signature::DigestSha256;
-use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
+use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpPacketView, Name, PacketView};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -35,21 +38,26 @@ pub(super) struct Plan<'a> {
 /// # Errors
 /// A sentence that says what cannot be, and what to do.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
-    if let Some(node) = scenario.nodes.iter().find(|node| node.kind == NodeKind::Switch) {
-        return Err(format!("node {} is a switch: only NDN nodes can be emulated; simulate this scenario", node.name));
+    for (i, consumer) in scenario.consumers.iter().enumerate() {
+        let other = scenario.consumers[..i]
+            .iter()
+            .find(|other| other.prefix == consumer.prefix && !agree(&other.traffic, &consumer.traffic));
+        if let Some(other) = other {
+            return Err(format!(
+                "consumers {} and {} ask for {} as objects of different lengths or kinds: one producer publishes one \
+                 object; give one of them another prefix",
+                other.name, consumer.name, consumer.prefix
+            ));
+        }
     }
-    let fetches = |traffic: &Traffic| matches!(traffic, Traffic::Fetch | Traffic::Object { .. });
-    if let Some(consumer) = scenario.consumers.iter().find(|consumer| !fetches(&consumer.traffic)) {
-        let name = &consumer.name;
-        return Err(format!("consumer {name} is no fetch: only fetches can be emulated; simulate this scenario"));
-    }
-    if scenario.events.iter().any(|event| matches!(event.change, Change::Rate(..))) {
-        return Err(
-            "a link's rate changes: the rate of a face is fixed while its forwarder runs; remove the event".into()
-        );
-    }
-    if let Some(link) = scenario.links.iter().find(|l| l.forward.marker.is_some() || l.backward.marker.is_some()) {
-        return Err(format!("link {} has a marker of its own: choose it in the scheme instead", link.name));
+    let is_switch = |node: usize| scenario.nodes[node].kind == NodeKind::Switch;
+    let between_switches = |change: &Change| match *change {
+        Change::LinkDown(link) => Some(&scenario.links[link]).filter(|link| is_switch(link.a) && is_switch(link.b)),
+        _ => None,
+    };
+    if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
+        let name = &link.name;
+        return Err(format!("link {name} between switches fails: emulated switches know one way only; simulate this"));
     }
     if scenario.routing.mode == RouteMode::None {
         return Err("routing.mode is \"none\": forwarders get routes when they start; choose another mode".into());
@@ -88,18 +96,67 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
     scenario
 }
 
-/// The links below the forwarders, whose queues are the forwarders' own.
-pub(super) fn links(scenario: &Scenario) -> Vec<Link> {
-    let network = crate::experiment::network(scenario);
-    let direction = |from: &sim::Direction| Direction {
-        rate: None,
+/// Whether consumers of one prefix can be served by one object.
+fn agree(one: &Traffic, other: &Traffic) -> bool {
+    let length = |traffic: &Traffic| match *traffic {
+        Traffic::Fetch => Some(None),
+        Traffic::Object { packets } => Some(Some(packets)),
+        // Streams take what there is.
+        Traffic::Stream { .. } | Traffic::Zipf { .. } => None,
+    };
+    let is_catalogue = |traffic: &Traffic| matches!(traffic, Traffic::Zipf { .. });
+    let lengths = length(one).zip(length(other));
+    is_catalogue(one) == is_catalogue(other) && lengths.is_none_or(|(one, other)| one == other)
+}
+
+/// Whether a scheme can be emulated.
+///
+/// # Errors
+/// A sentence that says why not.
+pub fn check_scheme(scheme: &Scheme) -> Result<(), String> {
+    let planner = &scheme.parts[Family::Planner as usize];
+    match planner.name == Family::Planner.default_component() {
+        true => Ok(()),
+        false => Err(format!(
+            "scheme {}: emulated nodes have no channel to its planner {}; simulate it",
+            scheme.name, planner.name
+        )),
+    }
+}
+
+/// What a datagram between forwarders is.
+fn kind(datagram: &[u8]) -> Kind {
+    let Ok(view) = LpPacketView::decode(datagram) else { return Kind::Data };
+    match view.fragment.map(PacketView::decode) {
+        Some(Ok(PacketView::Interest(_))) if view.nack.is_some() => Kind::Nack,
+        Some(Ok(PacketView::Interest(_))) => Kind::Interest,
+        _ => Kind::Data,
+    }
+}
+
+/// The links below the forwarders, and which of them join whom. The queue of a link is a forwarder's own, unless a
+/// switch has it or several neighbours share it.
+pub(super) fn below(network: &Network, topology: &Topology) -> emulator::Network {
+    let direction = |wire: usize, from: &sim::Direction| Direction {
+        rate: from.rate,
+        paced: !topology.is_below_ndn(wire as u32),
         delay: from.delay,
-        limit: Limit::Packets(1),
-        framing: Bytes::ZERO,
+        limit: from.limit,
+        framing: UDP_FRAMING,
         impairment: from.impairment,
     };
-    let link = |link: &sim::Link| Link { a: None, b: None, forth: direction(&link.forth), back: direction(&link.back) };
-    network.links.iter().map(link).collect()
+    let links = network.links.iter().enumerate();
+    let joint = |joint: usize| Joint {
+        processes: [None; 2],
+        ports: [0; 2],
+        routes: [2 * joint, 2 * joint + 1]
+            .map(|channel| topology.route(channel as u32).into_iter().map(|wire| wire as usize).collect()),
+    };
+    emulator::Network {
+        links: links.map(|(i, l)| [direction(2 * i, &l.forth), direction(2 * i + 1, &l.back)]).collect(),
+        joints: (0..topology.channels.len() / 2).map(joint).collect(),
+        kind,
+    }
 }
 
 fn socket(folder: &Path, node: usize) -> PathBuf {
@@ -123,19 +180,22 @@ fn written(scheme: &Scheme) -> Value {
 }
 
 impl Plan<'_> {
-    /// The links that end at a node, and which end that is, in the order of the node's faces.
+    /// The joints that end at a node, and which end that is, in the order of the node's faces.
     pub(super) fn ends_of(&self, node: usize) -> impl Iterator<Item = (usize, End)> + '_ {
-        self.topology.faces[node].iter().map(|channel| {
-            let wire = self.topology.channels[*channel as usize].wire as usize;
-            (wire / 2, if wire.is_multiple_of(2) { End::A } else { End::B })
-        })
+        let channels = self.topology.faces[node].iter();
+        channels.map(|channel| (*channel as usize / 2, if channel % 2 == 0 { End::A } else { End::B }))
+    }
+
+    /// The nodes that are forwarders.
+    pub(super) fn forwarders(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.scenario.nodes.len()).filter(|node| !self.topology.is_switch(*node as u32))
     }
 
     /// The task of a node's first forwarder.
-    pub(super) fn forwarder(&self, node: usize, links: &Emulator, folder: &Path, life: u32) -> Result<Role, Error> {
+    pub(super) fn forwarder(&self, node: usize, links: &Emulator, folder: &Path) -> Result<Role, Error> {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let remotes = self.ends_of(node).map(|(link, end)| links.address(link, end)).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.forwarder_at(node, any, &remotes, folder, life))
+        Ok(self.forwarder_at(node, any, &remotes, folder, 0))
     }
 
     /// The task of one that comes after a crash: where the links expect it.
@@ -147,16 +207,18 @@ impl Plan<'_> {
     }
 
     fn forwarder_at(&self, node: usize, udp: SocketAddr, remotes: &[SocketAddr], folder: &Path, life: u32) -> Role {
-        let directions = self.ends_of(node).map(|(link, end)| {
-            let link = &self.scenario.links[link];
-            if end == End::A { (&link.forward, &link.backward) } else { (&link.backward, &link.forward) }
-        });
-        let faces = directions.zip(remotes).map(|((there, back), remote)| FaceTask {
-            remote: *remote,
-            rate: Some(there.rate),
-            return_rate: Some(back.rate),
-            queue_packets: if let QueueLimit::Packets(n) = there.queue { Some(n) } else { None },
-            queue_bytes: if let QueueLimit::Bytes(bytes) = there.queue { Some(bytes) } else { None },
+        let channels = self.topology.faces[node].iter().map(|channel| &self.topology.channels[*channel as usize]);
+        let faces = channels.zip(remotes).map(|(channel, remote)| {
+            let there = self.direction(channel.wire);
+            let own_queue = !self.topology.is_below_ndn(channel.wire);
+            FaceTask {
+                remote: *remote,
+                rate: there.rate.filter(|_| own_queue),
+                return_rate: self.direction(channel.wire ^ 1).rate.filter(|_| channel.direct),
+                queue_packets: if let Limit::Packets(n) = there.limit { Some(n) } else { None },
+                queue_bytes: if let Limit::Bytes(bytes) = there.limit { Some(bytes) } else { None },
+                marker: there.marker.clone().filter(|_| own_queue),
+            }
         });
         Role::Forwarder(ForwarderTask {
             socket: socket(folder, node),
@@ -166,9 +228,38 @@ impl Plan<'_> {
             pit: self.network.pit_limit.min(1 << 20),
             faces: faces.collect(),
             routes: self.routes(node),
+            changes: self.changes(node),
+            from: self.zero.nanos(),
             every: self.scenario.run.sample,
             record: node_record(folder, node, life),
         })
+    }
+
+    fn direction(&self, wire: u32) -> &sim::Direction {
+        let link = &self.network.links[wire as usize / 2];
+        if wire.is_multiple_of(2) { &link.forth } else { &link.back }
+    }
+
+    /// The changes of rate that a node's faces see, as sender or as receiver.
+    fn changes(&self, node: usize) -> Vec<RateTask> {
+        let mut changes = Vec::new();
+        for event in &self.scenario.events {
+            let Change::Rate(link, way, rate) = event.change else { continue };
+            let wires = [(Way::Forward, 2 * link as u32), (Way::Backward, 2 * link as u32 + 1)];
+            for (_, wire) in wires.into_iter().filter(|(one, _)| way == Way::Both || way == *one) {
+                for (face, channel) in self.topology.faces[node].iter().enumerate() {
+                    let channel = &self.topology.channels[*channel as usize];
+                    let sends = channel.wire == wire && !self.topology.is_below_ndn(wire);
+                    let receives = channel.wire == wire ^ 1 && channel.direct;
+                    if sends || receives {
+                        let at = (self.zero + event.at).nanos();
+                        let (rate, return_rate) = (sends.then_some(rate), receives.then_some(rate));
+                        changes.push(RateTask { at, face, rate, return_rate });
+                    }
+                }
+            }
+        }
+        changes
     }
 
     /// A node's routes, in the order of the scenario's prefixes.
@@ -186,52 +277,111 @@ impl Plan<'_> {
         routes
     }
 
-    /// A producer for every object, wherever its prefix is served; with a number each.
-    pub(super) fn producers(&self, folder: &Path) -> impl Iterator<Item = (usize, Role)> {
-        let mut tasks: Vec<(usize, &str, Role)> = Vec::new();
+    /// Every object with the producers of the scenario that publish it, one for each node.
+    pub(super) fn objects(&self) -> Vec<(usize, &str)> {
+        let producers = &self.scenario.producers;
+        let mut objects: Vec<(usize, &str)> = Vec::new();
         for consumer in &self.scenario.consumers {
             for &producer in &consumer.producers {
-                let producer = &self.scenario.producers[producer];
-                if tasks.iter().any(|(node, object, _)| *node == producer.node && *object == consumer.prefix) {
-                    continue;
+                let known = objects.iter().any(|&(other, object)| {
+                    producers[other].node == producers[producer].node && object == consumer.prefix
+                });
+                if !known {
+                    objects.push((producer, &consumer.prefix));
                 }
-                let segments = if let Traffic::Object { packets } = consumer.traffic { Some(packets) } else { None };
-                let task = ProducerTask {
-                    transport: socket(folder, producer.node),
-                    object: consumer.prefix.clone(),
-                    segments,
-                    payload: usize::try_from(producer.payload.get()).unwrap_or(usize::MAX),
-                    freshness: producer.freshness,
-                    seed: self.seed ^ (0x7072_6f64 + tasks.len() as u64),
-                };
-                tasks.push((producer.node, &consumer.prefix, Role::Producer(task)));
             }
         }
-        tasks.into_iter().map(|(_, _, role)| role).collect::<Vec<_>>().into_iter().enumerate()
+        objects
+    }
+
+    /// A producer for every object, wherever its prefix is served; with a number each.
+    pub(super) fn producers(&self, folder: &Path) -> impl Iterator<Item = (usize, Role)> {
+        let task = |(number, (producer, object)): (usize, (usize, &str))| {
+            let producer = &self.scenario.producers[producer];
+            let sharing = self.scenario.consumers.iter().filter(|consumer| consumer.prefix == object);
+            // An object of known length has it for all who ask; a catalogue is as long as the longest asked for.
+            let segments = sharing.filter_map(|consumer| match consumer.traffic {
+                Traffic::Object { packets } => Some(packets),
+                Traffic::Zipf { catalogue, .. } => Some(catalogue.into()),
+                Traffic::Fetch | Traffic::Stream { .. } => None,
+            });
+            let task = ProducerTask {
+                transport: socket(folder, producer.node),
+                object: object.to_owned(),
+                segments: segments.max(),
+                payload: usize::try_from(producer.payload.get()).unwrap_or(usize::MAX),
+                freshness: producer.freshness,
+                seed: self.seed ^ (0x7072_6f64 + number as u64),
+            };
+            (number, Role::Producer(task))
+        };
+        self.objects().into_iter().enumerate().map(task).collect::<Vec<_>>().into_iter()
     }
 
     /// The task of a consumer.
     pub(super) fn consumer(&self, number: usize, folder: &Path) -> Role {
         let consumer = &self.scenario.consumers[number];
+        let mut rng = Rng::derive(self.seed, &[0x656d_756c, number as u64]);
+        let jitter = self.scenario.run.start_jitter.scale(rng.unit());
+        let end = self.scenario.run.duration;
+        let [start, stop, end] =
+            [consumer.start + jitter, consumer.stop.unwrap_or(end).min(end), end].map(|at| (self.zero + at).nanos());
+        let (transport, object, record) =
+            (socket(folder, consumer.node), consumer.prefix.clone(), consumer_record(folder, number));
+        let (seed, number, lifetime) = (self.seed, number as u32, consumer.lifetime);
+        let (from, every) = (self.zero.nanos(), self.scenario.run.sample.min(Span::from_millis(100)));
+        let traffic = &self.network.consumers[number as usize].traffic;
+        let (gap, poisson, retry, segments, catalogue) = match *traffic {
+            sim::Traffic::Fetch { consumer: ref own, .. } => {
+                let scheme = written(&self.with_consumer(own.as_ref()));
+                let task = ConsumerTask {
+                    transport,
+                    object,
+                    scheme,
+                    start,
+                    stop,
+                    lifetime,
+                    from,
+                    every,
+                    record,
+                    seed,
+                    number,
+                };
+                return Role::Consumer(task);
+            }
+            sim::Traffic::Stream { gap, segments, retry } => (gap, false, retry, segments, None),
+            sim::Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
+                (gap, poisson, retry, None, Some((objects, exponent)))
+            }
+        };
+        let retries = if let sim::Retry::Lifetime(retries) = retry { retries } else { 0 };
+        Role::Requester(RequesterTask {
+            transport,
+            object,
+            segments,
+            catalogue,
+            gap,
+            poisson,
+            retries,
+            start,
+            stop,
+            end,
+            lifetime,
+            from,
+            every,
+            record,
+            seed,
+            number,
+        })
+    }
+
+    /// The scheme, perhaps with another consumer.
+    fn with_consumer(&self, own: Option<&(String, Value)>) -> Scheme {
         let mut scheme = self.scheme.clone();
-        if let sim::Traffic::Fetch { consumer: Some((name, params)), .. } = &self.network.consumers[number].traffic {
+        if let Some((name, params)) = own {
             let params = params.as_object().cloned().unwrap_or_default();
             scheme.parts[Family::Consumer as usize] = Part { name: name.clone(), params };
         }
-        let mut rng = Rng::derive(self.seed, &[0x656d_756c, number as u64]);
-        let jitter = self.scenario.run.start_jitter.scale(rng.unit());
-        let end = consumer.stop.unwrap_or(self.scenario.run.duration).min(self.scenario.run.duration);
-        Role::Consumer(ConsumerTask {
-            transport: socket(folder, consumer.node),
-            object: consumer.prefix.clone(),
-            scheme: written(&scheme),
-            start: (self.zero + consumer.start + jitter).nanos(),
-            stop: (self.zero + end).nanos(),
-            lifetime: consumer.lifetime,
-            every: self.scenario.run.sample.min(Span::from_millis(100)),
-            record: consumer_record(folder, number),
-            seed: self.seed,
-            number: number as u32,
-        })
+        scheme
     }
 }

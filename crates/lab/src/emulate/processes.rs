@@ -4,8 +4,9 @@ use super::Error;
 use ndnweir_net::roles::{Ready, Role, Task};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{self, ChildStdout, Command, Stdio};
+use std::process::{self, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -20,16 +21,6 @@ pub(super) enum Child {
     Consumer(usize),
 }
 
-impl std::fmt::Display for Child {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Child::Node(n) => write!(f, "forwarder of node {n}"),
-            Child::Producer(n) => write!(f, "producer {n}"),
-            Child::Consumer(n) => write!(f, "consumer {n}"),
-        }
-    }
-}
-
 struct Process {
     process: process::Child,
     /// Its first line of output.
@@ -41,6 +32,8 @@ struct Process {
 pub(super) struct Fleet {
     program: (PathBuf, Vec<String>),
     origin: u64,
+    /// What a process is called when it fails.
+    name: Box<dyn Fn(Child) -> String>,
     running: BTreeMap<Child, Process>,
 }
 
@@ -51,8 +44,12 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 impl Fleet {
     /// None yet.
-    pub(super) fn new(program: &(PathBuf, Vec<String>), origin: u64) -> Fleet {
-        Fleet { program: program.clone(), origin, running: BTreeMap::new() }
+    pub(super) fn new(program: &(PathBuf, Vec<String>), origin: u64, name: Box<dyn Fn(Child) -> String>) -> Fleet {
+        Fleet { program: program.clone(), origin, name, running: BTreeMap::new() }
+    }
+
+    fn failure(&self, who: Child, what: &str) -> Error {
+        Error::Process { who: (self.name)(who), what: what.to_owned() }
     }
 
     /// Starts a process; [`Fleet::wait`] waits until it is ready.
@@ -63,6 +60,8 @@ impl Fleet {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // A Ctrl-C at the terminal is for the one who watches, who then ends them all.
+            .process_group(0)
             .spawn()?;
         let task = serde_json::to_string(&Task { origin: self.origin, role }).map_err(std::io::Error::from)?;
         if let Some(stdin) = &mut process.stdin {
@@ -81,32 +80,44 @@ impl Fleet {
     pub(super) fn wait(&mut self) -> Result<Vec<(usize, Ready)>, Error> {
         let deadline = Instant::now() + PATIENCE;
         let mut said = Vec::new();
+        let mut failed = None;
         for (who, process) in self.running.iter_mut().filter(|(_, process)| !process.ready) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let line = match process.line.recv_timeout(left) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) => return Err(failure(*who, "did not come up")),
-                Err(RecvTimeoutError::Disconnected) => return Err(failure(*who, &last_words(&mut process.process))),
+            let what = match process.line.recv_timeout(left) {
+                Ok(line) => match serde_json::from_str(&line) {
+                    Ok(ready) => {
+                        process.ready = true;
+                        if let Child::Node(node) = *who {
+                            said.push((node, ready));
+                        }
+                        continue;
+                    }
+                    Err(error) => error.to_string(),
+                },
+                Err(RecvTimeoutError::Timeout) => "did not come up".into(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let words = last_words(&mut process.process);
+                    ended_by(process.process.wait()?, &words)
+                }
             };
-            let ready = serde_json::from_str(&line).map_err(|e| failure(*who, &e.to_string()))?;
-            process.ready = true;
-            if let Child::Node(node) = *who {
-                said.push((node, ready));
-            }
+            failed = Some((*who, what));
+            break;
         }
-        Ok(said)
+        failed.map_or(Ok(said), |(who, what)| Err(self.failure(who, &what)))
     }
 
     /// Whether all still do their part.
     pub(super) fn look(&mut self) -> Result<(), Error> {
+        let mut failed = None;
         for (who, process) in &mut self.running {
             if let Some(status) = process.process.try_wait()?
                 && !status.success()
             {
-                return Err(failure(*who, &last_words(&mut process.process)));
+                failed = Some((*who, ended_by(status, &last_words(&mut process.process))));
+                break;
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), |(who, what)| Err(self.failure(who, &what)))
     }
 
     /// Kills a process, as a crash does.
@@ -118,21 +129,27 @@ impl Fleet {
         }
     }
 
-    /// Asks all to end and waits until they have.
-    pub(super) fn finish(&mut self) -> Result<(), Error> {
-        for process in self.running.values_mut() {
-            drop(process.process.stdin.take());
+    /// Asks those of a kind to end and waits until they have.
+    pub(super) fn finish(&mut self, kind: impl Fn(Child) -> bool) -> Result<(), Error> {
+        let leaving: Vec<Child> = self.running.keys().copied().filter(|who| kind(*who)).collect();
+        for who in &leaving {
+            if let Some(process) = self.running.get_mut(who) {
+                drop(process.process.stdin.take());
+            }
         }
         let deadline = Instant::now() + FAREWELL;
-        for (who, mut process) in std::mem::take(&mut self.running).into_iter().rev() {
+        for who in leaving.into_iter().rev() {
+            let Some(mut process) = self.running.remove(&who) else { continue };
             loop {
                 match process.process.try_wait()? {
                     Some(status) if status.success() => break,
-                    Some(_) => return Err(failure(who, &last_words(&mut process.process))),
+                    Some(status) => {
+                        return Err(self.failure(who, &ended_by(status, &last_words(&mut process.process))));
+                    }
                     None if Instant::now() > deadline => {
                         process.process.kill()?;
                         process.process.wait()?;
-                        return Err(failure(who, "did not end when it was asked to"));
+                        return Err(self.failure(who, "did not end when it was asked to"));
                     }
                     None => std::thread::sleep(Duration::from_millis(5)),
                 }
@@ -159,8 +176,13 @@ fn first_line(stdout: ChildStdout, tell: impl FnOnce(String)) {
     }
 }
 
-fn failure(who: Child, what: &str) -> Error {
-    Error::Process { who: who.to_string(), what: what.to_owned() }
+/// How a process that failed ended: what it said, or the signal that ended it.
+fn ended_by(status: ExitStatus, words: &str) -> String {
+    match (status.signal(), words.is_empty()) {
+        (Some(signal), true) => format!("was ended by signal {signal}"),
+        (None, true) => "ended without a word".into(),
+        (_, false) => words.to_owned(),
+    }
 }
 
 /// What a process that has ended, or is about to, said last.
@@ -172,6 +194,6 @@ fn last_words(process: &mut process::Child) -> String {
     }
     match words.lines().rev().find(|line| !line.trim().is_empty()) {
         Some(line) => line.trim().to_owned(),
-        None => "ended without a word".into(),
+        None => String::new(),
     }
 }

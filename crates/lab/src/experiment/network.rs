@@ -83,6 +83,10 @@ pub fn network(scenario: &Scenario) -> sim::Network {
         nodes: scenario.nodes.iter().map(node).collect(),
         links: scenario.links.iter().map(link).collect(),
         prefixes: prefixes.len() as u32,
+        names: sim::Names {
+            prefixes: prefixes.iter().map(|&prefix| prefix.to_owned()).collect(),
+            objects: objects.iter().map(|&object| object.to_owned()).collect(),
+        },
         producers: scenario.producers.iter().map(producer).collect(),
         consumers: scenario.consumers.iter().map(consumer).collect(),
         overlay: scenario.overlay.clone(),

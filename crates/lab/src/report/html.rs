@@ -3,6 +3,7 @@
 use super::style::{SCRIPT, colour, page_css};
 use super::svg::{Figure, escape};
 use super::tables;
+use crate::emulate;
 use crate::results::{Aggregate, Comparison};
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     body.push_str(&warnings(comparison));
     body.push_str("</header><main>");
     body.push_str(&chips(all.iter().map(|a| a.scheme.as_str())));
+    body.push_str(&agreement(comparison, all));
     for figure in figures.iter().filter(|f| !f.id.starts_with("topology")) {
         let _ = write!(body, "<h2 id=\"{}\">{}</h2>", escape(&figure.id), escape(&figure.title));
         body.push_str(&with_caption(figure));
@@ -106,6 +108,29 @@ fn warnings(comparison: &Comparison) -> String {
     }
     list.extend(comparison.repeat.notes.iter().map(|n| escape(n)));
     list.iter().map(|w| format!("<div class=\"warn\">{w}</div>")).collect()
+}
+
+/// How emulated runs agree with simulated ones, if there are both.
+fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
+    let rows = emulate::agreement(&comparison.runs);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cell = |(i, text): (usize, &String)| match (i, text.as_str()) {
+        (0, scheme) if !scheme.is_empty() => {
+            let k = all.iter().position(|a| a.scheme == scheme).unwrap_or(0);
+            tables::scheme_cell(k, scheme)
+        }
+        (6, verdict) if verdict.starts_with("NOT") => format!("<td><strong>{}</strong></td>", escape(verdict)),
+        _ => escape(text),
+    };
+    let lines = emulate::cells(&rows);
+    let cells: Vec<Vec<String>> = lines.iter().map(|line| line.iter().enumerate().map(cell).collect()).collect();
+    format!(
+        "<h2 id=\"agreement\">Simulation and emulation</h2><p>{}</p>{}",
+        escape(&emulate::legend(&rows)),
+        tables::html(&emulate::HEADINGS, &cells, 2)
+    )
 }
 
 fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {

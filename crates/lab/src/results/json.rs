@@ -1,6 +1,7 @@
 //! The machine-readable document: `sim --json` and `summary.json`.
 
 use super::{Aggregate, Comparison, Error, Repeat, Run, Scenario, number};
+use crate::emulate::{Agreement, agreement};
 use crate::optimum::Optimum;
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -26,6 +27,9 @@ pub struct Document {
     /// Mean, spread and number over the seeds of each scheme; in `summary.json` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<Aggregate>,
+    /// How emulated runs agree with simulated ones, where there are both; in `summary.json` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agreement: Vec<Agreement>,
     /// How to repeat it; in `summary.json` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
@@ -40,6 +44,7 @@ impl Comparison {
             runs: self.runs.clone(),
             optimum: self.optimum.clone(),
             aggregates: if full { super::aggregate(self) } else { Vec::new() },
+            agreement: if full { agreement(&self.runs) } else { Vec::new() },
             repeat: full.then(|| self.repeat.clone()),
         }
     }

@@ -89,6 +89,7 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
     let Some(table) = table else { return };
     match rest.split_once('.') {
         None => table.set(rest, o.value.clone()),
+        Some(("prefixes", choice)) => prefix(table, choice, o, found),
         Some((family, parameter)) => {
             // "bic" becomes { name = "bic" }, which takes parameters.
             if let Some(Item { value: Value::Text(component), at }) = table.get(family).cloned() {
@@ -99,6 +100,24 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
                 None => found.error(&o.at, format!("{family} is no component"), ""),
             }
         }
+    }
+}
+
+/// Changes what a scheme says of a prefix: its strategy, or with `.strategy` or `.shaper` behind it one of the two.
+fn prefix(scheme: &mut Table, choice: &str, o: &Override, found: &Findings) {
+    let (prefix, key) = match choice.rsplit_once('.') {
+        Some((prefix, key @ ("strategy" | "shaper"))) => (prefix, key),
+        _ => (choice, "strategy"),
+    };
+    let Some(prefixes) = scheme.table_mut("prefixes", &o.at) else {
+        found.error(&o.at, "prefixes is no table", "write prefixes = { \"/video\" = { strategy = \"asf\" } }");
+        return;
+    };
+    if let Some(Item { value: Value::Text(strategy), at }) = prefixes.get(prefix).cloned() {
+        prefixes.set(prefix, Item::table(&at, vec![("strategy", Item::text(&at, strategy))]));
+    }
+    if let Some(table) = prefixes.table_mut(prefix, &o.at) {
+        table.set(key, o.value.clone());
     }
 }
 

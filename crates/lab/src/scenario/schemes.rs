@@ -6,13 +6,13 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 
 use super::diag::{Findings, Place, suggest};
-use super::model::{Composition, SchemeName};
+use super::model::{Composition, Consumer, SchemeName};
 use super::network::{Network, component};
 use super::tree::{Item, Table, Value};
-use super::{SchemeCheck, is_name};
+use super::{SchemeCheck, is_name, is_under, prefix_error};
 
 /// Keys of a composition that are no family.
-const OTHER_KEYS: [&str; 4] = ["base", "summary", "interest-marks", "cached-marks"];
+const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
 
 /// Whether `key` is one of a composition.
 pub(super) fn is_key(key: &str) -> bool {
@@ -118,10 +118,39 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
     compositions
 }
 
+/// Checks that the prefixes for which schemes choose are asked for.
+pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
+    let schemes = root.get("scheme").and_then(Item::as_table);
+    let tables = schemes.into_iter().flat_map(|schemes| &schemes.entries).filter_map(|scheme| {
+        let prefixes = scheme.item.as_table()?.get("prefixes")?.as_table()?;
+        Some((&scheme.key, prefixes))
+    });
+    for (scheme, table) in tables {
+        for entry in &table.entries {
+            let prefix = &entry.key;
+            if let Some(message) = prefix_error(prefix) {
+                found.error(
+                    &entry.key_at,
+                    format!("scheme {scheme}: {message}"),
+                    "write an NDN name such as \"/video/a\"",
+                );
+            } else if !consumers.iter().any(|consumer| is_under(prefix, &consumer.prefix)) {
+                let help =
+                    suggest(prefix, "names asked for", consumers.iter().map(|consumer| consumer.prefix.as_str()));
+                found.error(&entry.key_at, format!("scheme {scheme}: no consumer asks for names under {prefix}"), help);
+            }
+        }
+    }
+}
+
 /// The place of what an error text is about: the key it starts with (`family: ...` or `family.parameter: ...`), or the
 /// parameter or component it quotes.
 fn place_of<'a>(table: &'a Table, message: &str) -> Option<&'a Place> {
     let path = message.split_once(':').map_or("", |(path, _)| path.trim());
+    // A prefix may hold dots.
+    if let Some(choice) = path.strip_prefix("prefixes.").and_then(|key| table.get("prefixes")?.as_table()?.get(key)) {
+        return Some(&choice.at);
+    }
     let mut parts = path.split('.');
     if let Some(family) = parts.next().and_then(|key| table.get(key)) {
         let parameter = parts.next().and_then(|key| family.as_table()?.get(key));

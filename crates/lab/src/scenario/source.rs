@@ -136,6 +136,7 @@ impl Source {
         let traffic = traffic::read(&root, &settings, &network, &whole, &found, check);
         let (names, compositions) = schemes::read(&root, &found, check);
         schemes::markers(&network, &found, check);
+        schemes::prefixes(&root, &traffic.consumers, &found);
         found.check()?;
         let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);
         let stem = Path::new(&self.name).file_stem().map(|s| s.to_string_lossy().into_owned());

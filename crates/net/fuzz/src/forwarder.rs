@@ -2,7 +2,8 @@
 
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::{Part, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_node::forwarder::{FaceOptions, Frames};
 use ndnweir_node::header::Trust;
@@ -12,9 +13,12 @@ use ndnweir_wire::{DataBuilder, InterestBuilder, LpHeader, LpPacketView, NackRea
 
 const NAMES: [&str; 8] =
     ["/", "/a", "/a/b", "/a/b/seg=0", "/a/b/seg=1", "/b", "/localhost/nfd/rib/list", "/localhop/nfd/x"];
+/// The first is in the forwarder's region.
+const HINTS: [&[&str]; 4] = [&["/b", "/r"], &["/a/b"], &["/none", "/localhost", "/a"], &["/none"]];
 const SCHEMES: [&str; 4] = ["pcon", "hbhcm", "hr-icp", "b-icp"];
 const MEMORY: u64 = 30_000;
 const PIT: usize = 8;
+const FRAGMENTS: u64 = 3000;
 
 fn faces() -> [FaceOptions; 4] {
     let local = FaceOptions {
@@ -42,6 +46,9 @@ fn packet(kind: u8, name: u8, bytes: &[u8]) -> Vec<u8> {
     if kind & 1 == 0 {
         let builder = InterestBuilder::new(name.as_view()).nonce([0, 0, 0, byte(0) & 7]);
         let builder = builder.can_be_prefix(byte(1) & 1 != 0).must_be_fresh(byte(1) & 2 != 0);
+        let hint: &[&str] = if byte(1) & 4 != 0 { HINTS[usize::from(byte(1) >> 3) % HINTS.len()] } else { &[] };
+        let hint: Vec<Name> = hint.iter().map(|text| text.parse().expect("a name")).collect();
+        let builder = builder.forwarding_hint(hint.iter().map(Name::as_view));
         let builder = builder.lifetime(core::time::Duration::from_millis(u64::from(byte(2)) * 10));
         builder.encode().unwrap_or_default()
     } else {
@@ -84,8 +91,7 @@ impl World {
         let counters = self.forwarder.counters();
         assert!(counters.held_bytes <= MEMORY);
         assert!(self.forwarder.node().counters().pit <= PIT as u64);
-        // As much as the reassembly of each face may hold.
-        assert!(counters.fragment_bytes <= 4 << 20);
+        assert!(counters.fragment_bytes <= FRAGMENTS);
     }
 
     fn wait(&mut self, span: Span) {
@@ -101,20 +107,22 @@ impl World {
 }
 
 /// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
-/// NACKs, packets within packets; in between time passes, and faces come and go. What leaves must be frames that others
+/// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be frames that others
 /// can read and that fit the link, the bounds must hold throughout, and nothing may be left in the end.
 pub fn forwarder(input: &[u8]) {
     let [scheme, rest @ ..] = input else { return };
     let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");
     let config = ForwarderConfig {
         memory: Bytes::new(MEMORY),
+        fragments: Bytes::new(FRAGMENTS),
         pit_limit: PIT,
         cache: 4,
         prefixes: 4,
         max_lifetime: Span::from_millis(2000),
         ..ForwarderConfig::new(&scheme)
     };
-    let forwarder = Forwarder::new(config).expect("a forwarder");
+    let mut forwarder = Forwarder::new(config).expect("a forwarder");
+    forwarder.set_regions(vec!["/r/here".parse().expect("a name")]);
     let now = Time::ZERO + Span::from_millis(1000);
     let mut world = World { forwarder, now, mtus: Vec::new(), frames: Frames::default() };
     let mut ids: Vec<FaceId> = (0..4).map(|face| world.add(face)).collect();
@@ -145,6 +153,18 @@ pub fn forwarder(input: &[u8]) {
             5 => marked.encode(Some(&marked.encode(Some(bytes)))),
             6 => {
                 world.wait(Span::from_millis(u64::from(*arg) * 4));
+                continue;
+            }
+            _ if op & 8 != 0 => {
+                let prefix: Name = NAMES[usize::from(*arg) % NAMES.len()].parse().expect("a name");
+                let strategy = AnyStrategy::ALL[byte(0) as usize % AnyStrategy::ALL.len()].name;
+                if byte(1) & 1 == 0 {
+                    // There may be no header field left for it.
+                    let _ = world.forwarder.choose(world.now, prefix.as_view(), &Part::plain(strategy), None);
+                } else {
+                    world.forwarder.unchoose(prefix.as_view());
+                }
+                world.leave();
                 continue;
             }
             _ => {

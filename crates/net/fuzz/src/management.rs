@@ -5,18 +5,20 @@
 mod fake;
 
 use fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
-use ndnweir_net::mgmt::Config;
+use ndnweir_net::mgmt::{Announcement, Config};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
-use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::signature::{AntiReplay, DigestSha256};
 use ndnweir_wire::tlv::write_element;
-use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, Name};
+use ndnweir_wire::{Component, DataBuilder, DataView, InterestBuilder, InterestView, Name};
+use std::time::Duration;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "faces/create",
     "faces/update",
     "faces/destroy",
     "faces/query",
     "faces/list",
+    "faces/channels",
     "faces/events",
     "fib/add-nexthop",
     "fib/remove-nexthop",
@@ -31,7 +33,7 @@ const VERBS: [&str; 16] = [
 ];
 
 /// Reads the input as requests of the owner, a stranger and a neighbour: well-signed commands with any parameters,
-/// datasets with any filter, and any bytes as a packet. Answers must fit their Interests, only the owner's commands may
+/// announcements with any content, datasets with any filter, and any bytes as a packet. Answers must fit their Interests, only the owner's commands may
 /// be done, and the bounds must hold throughout.
 pub fn management(input: &[u8]) {
     let mut rig = Rig::new(Config { localhop: true, max_routes: 8, ..Config::default() });
@@ -43,6 +45,7 @@ pub fn management(input: &[u8]) {
         let packet = match op & 3 {
             0 => bytes.to_vec(),
             1 => dataset(VERBS[usize::from(*verb) % VERBS.len()], bytes),
+            2 => announcement(&mut rig, *verb, bytes),
             _ => command(&mut rig, VERBS[usize::from(*verb) % VERBS.len()], bytes),
         };
         let Ok(interest) = InterestView::decode_unchecked_digest(&packet) else { continue };
@@ -54,6 +57,30 @@ pub fn management(input: &[u8]) {
         assert!(from == OWNER || rig.management.counters().done == done);
         assert!(rig.management.rib().len() <= 8);
     }
+}
+
+/// A command with any bytes as its parameters, or with an announcement of any content.
+fn announcement(rig: &mut Rig, kind: u8, bytes: &[u8]) -> Vec<u8> {
+    const NAMES: [&str; 4] =
+        ["/a/32=PA/v=1/seg=0", "/32=PA/v=2/seg=0", "/a/b/32=PA/v=1/seg=0", "/a/32=PA/v=1/seg=0/more"];
+    let of: Name = NAMES[usize::from(kind >> 1) % NAMES.len()].parse().expect("a name");
+    let typ = 5 - u64::from(kind >> 7);
+    let data = DataBuilder::new(of.as_view()).content_type(typ).content(bytes).sign(&DigestSha256);
+    let parameters = if kind & 1 == 0 { data.expect("digests sign") } else { bytes.to_vec() };
+    if let Ok(data) = DataView::decode(&parameters)
+        && let Ok(read) = Announcement::decode(&data)
+    {
+        let again = read.sign(1, &DigestSha256).expect("digests sign");
+        let again = DataView::decode(&again).expect("what is signed decodes");
+        assert_eq!(Announcement::decode(&again), Ok(read.clone()));
+        assert!(read.lasts(rig.at.unix).is_none_or(|lasts| lasts <= read.expiration));
+    }
+    rig.advance(Duration::from_millis(1));
+    let top = if kind & 64 == 0 { "/localhost" } else { "/localhop" };
+    let name: Name = format!("{top}/nfd/rib/announce").parse().expect("a name");
+    let anti_replay = AntiReplay { nonce: Some(&[kind]), time: Some(rig.at.unix), seq_num: None };
+    let command = InterestBuilder::new(name.as_view()).application_parameters(&parameters);
+    command.sign(&DigestSha256, anti_replay).expect("digests sign")
 }
 
 fn of_verb(verb: &str, last: Vec<u8>) -> Name {

@@ -43,7 +43,7 @@ pub struct Link {
 }
 
 enum Io {
-    Stream { deframer: Deframer, out: Vec<u8>, sent: usize },
+    Stream { deframer: Deframer, out: Vec<u8>, sent: usize, local: bool },
     Datagrams { fragmenter: Fragmenter, port: Box<UdpPort>, peer: SocketAddr, blocked: bool },
 }
 
@@ -58,6 +58,14 @@ impl Link {
         socket.set_nonblocking(true).map_err(fail)?;
         let socket = waiter.watch(socket, key).map_err(fail)?;
         Ok(Link { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
+    }
+
+    /// Whether the forwarder takes this for a connection within its machine.
+    pub fn is_local(&self) -> bool {
+        match &self.io {
+            Io::Stream { local, .. } => *local,
+            Io::Datagrams { .. } => false,
+        }
     }
 
     /// Queues a packet; [`Link::flush`] sends it. A packet too large for the link is dropped, as a network would.
@@ -161,18 +169,18 @@ fn would_block(error: io::Error) -> io::Result<bool> {
 }
 
 fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<(Socket, Io)> {
-    let stream = || Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0 };
+    let stream = |local| Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0, local };
     match uri {
         FaceUri::Unix(path) => {
             let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
             socket.connect(&SockAddr::unix(path)?)?;
-            Ok((socket, stream()))
+            Ok((socket, stream(true)))
         }
         FaceUri::Tcp(family, host, port) => each_address(*family, host, *port, |address| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_tcp_nodelay(true)?;
             socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;
-            Ok((socket, stream()))
+            Ok((socket, stream(address.ip().is_loopback())))
         }),
         FaceUri::Udp(family, host, port) => each_address(*family, host, *port, |peer| {
             let any = if peer.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };

@@ -1,10 +1,11 @@
 //! Asks the forwarder to send Interests for a prefix here, and asks again when the connection is new or time is up.
 //!
-//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests.
+//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests. What a
+//! forwarder takes from its own machine goes to `/localhost/nfd`, what it takes from neighbours to `/localhop/nfd`.
 
 use crate::mgmt::{self, CommandFormat, ControlParameters, ControlResponse, Freshness, command_name, sign_command};
 use ndnweir_core::units::{Span, Time};
-use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::signature::Signer;
 use ndnweir_wire::{DataView, InterestView, Name};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,23 +34,33 @@ pub enum RegistrationError {
     /// Nobody answered.
     #[error("the forwarder does not answer the registration of {0}")]
     Unanswered(Name),
+    /// The command came back: nobody takes it there.
+    #[error("the forwarder takes no registrations over this connection: it has no route for {0}")]
+    NotTaken(&'static str),
 }
 
 /// The state of one prefix.
-#[derive(Clone, Debug)]
 pub struct Registration {
     prefix: Name,
+    signer: Box<dyn Signer>,
+    /// Where commands go.
+    top: &'static str,
     /// The command that is out, by its name.
     pending: Option<Name>,
     due: Time,
     attempts: u32,
+    /// How many of the attempts came back.
+    returned: u32,
     registered: bool,
 }
 
 impl Registration {
-    /// A prefix not registered yet.
-    pub fn new(prefix: Name) -> Registration {
-        Registration { prefix, pending: None, due: Time::ZERO, attempts: 0, registered: false }
+    /// A prefix not registered yet. `signer` signs the commands: a digest is enough for the forwarder's owner on its
+    /// Unix socket. `local` says whether the forwarder takes this application for one of its own machine.
+    pub fn new(prefix: Name, signer: Box<dyn Signer>, local: bool) -> Registration {
+        let top = if local { mgmt::LOCALHOST } else { mgmt::LOCALHOP };
+        let (pending, due) = (None, Time::ZERO);
+        Registration { prefix, signer, top, pending, due, attempts: 0, returned: 0, registered: false }
     }
 
     /// Whether the forwarder has agreed on this connection.
@@ -59,7 +70,8 @@ impl Registration {
 
     /// The connection is new: the forwarder knows nothing of this application.
     pub fn renew(&mut self) {
-        *self = Registration::new(std::mem::take(&mut self.prefix));
+        (self.pending, self.due) = (None, Time::ZERO);
+        (self.attempts, self.returned, self.registered) = (0, 0, false);
     }
 
     /// When [`Registration::poll_transmit`] has something to send.
@@ -70,15 +82,20 @@ impl Registration {
     /// The command to send now, if any; `nonce` is random.
     ///
     /// # Errors
-    /// [`RegistrationError::Unanswered`] after every few attempts without an answer; trying goes on.
+    /// [`RegistrationError::Unanswered`] or [`RegistrationError::NotTaken`] after every few attempts without an answer;
+    /// trying goes on.
     pub fn poll_transmit(&mut self, now: Time, nonce: u64) -> Result<Option<Vec<u8>>, RegistrationError> {
         if now < self.due {
             return Ok(None);
         }
         if self.attempts > 0 && self.attempts.is_multiple_of(ATTEMPTS) {
+            let returned = std::mem::take(&mut self.returned) == self.attempts;
             self.attempts = 0;
             self.pending = None;
-            return Err(RegistrationError::Unanswered(self.prefix.clone()));
+            return Err(match returned {
+                true => RegistrationError::NotTaken(self.top),
+                false => RegistrationError::Unanswered(self.prefix.clone()),
+            });
         }
         let command = self.command(nonce);
         self.pending = InterestView::decode_unchecked_digest(&command).ok().map(|view| view.name().to_owned());
@@ -90,7 +107,7 @@ impl Registration {
     /// Takes a Data packet; none if it is no answer to the command that is out.
     pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<(), RegistrationError>> {
         self.pending.take_if(|pending| pending.as_view() == data.name())?;
-        self.attempts = 0;
+        (self.attempts, self.returned) = (0, 0);
         self.due = now + RENEWAL;
         let malformed = |_| ControlResponse::new(0, "the answer is malformed");
         let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
@@ -107,19 +124,20 @@ impl Registration {
         let own = self.pending.take_if(|pending| pending.as_view() == interest.name()).is_some();
         if own {
             self.due = now + PAUSE;
+            self.returned += 1;
         }
         own
     }
 
     fn command(&self, nonce: u64) -> Vec<u8> {
         let parameters = ControlParameters::of_name(self.prefix.clone());
-        let top: Name = mgmt::LOCALHOST.parse().unwrap_or_default();
+        let top: Name = self.top.parse().unwrap_or_default();
         let name = command_name(top.as_view(), "rib", "register", &parameters);
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
         let lifetime = Duration::from_nanos(PATIENCE.nanos());
-        let command = sign_command(name.as_view(), CommandFormat::SignedInterest, &DigestSha256, freshness, lifetime);
-        // A digest over a name that is not empty always succeeds.
-        command.unwrap_or_default()
+        let format = CommandFormat::SignedInterest;
+        // A signature over a name that is not empty always succeeds.
+        sign_command(name.as_view(), format, self.signer.as_ref(), freshness, lifetime).unwrap_or_default()
     }
 }

@@ -50,6 +50,11 @@ impl Session {
         &self.uri
     }
 
+    /// Whether the forwarder takes this for a connection within its machine; false while there is none.
+    pub fn is_local(&self) -> bool {
+        self.link.as_ref().is_some_and(Link::is_local)
+    }
+
     /// Whether there is a connection.
     pub fn is_connected(&self) -> bool {
         self.link.is_some()

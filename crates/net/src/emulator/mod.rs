@@ -1,17 +1,20 @@
-//! Links on one machine: datagrams between real processes take the time, and suffer the fate, of a link.
+//! Links on one machine: datagrams between real processes take the time, and suffer the fate, of links.
 //!
-//! Every end of a link is a UDP socket on this machine. What a process sends to one end comes out of the other end
-//! and goes to the process there. A datagram's time of arrival is the kernel's time stamp, and its departure is
-//! computed from that, so that an emulator woken late loses no capacity of the link; only the delivery is late by as
-//! much as the wake-up. The queue and the way are those of the simulator (`ndnweir-link`).
+//! Two processes are joined by two UDP sockets on this machine: what one sends to its socket crosses one link, or
+//! several with switches between them, and goes from the other socket to the other process. A datagram's time of
+//! arrival is the kernel's time stamp, and its departures are computed from that, so that an emulator woken late loses
+//! no capacity of a link; only the delivery is late by as much as the wake-up. The queue and the way are those of the
+//! simulator (`ndnweir-link`).
 
 mod arrival;
 mod pipe;
 mod run;
+mod work;
 
 pub use pipe::Pipe;
 pub use run::{Emulator, Running};
 
+use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Rate, Span};
 use ndnweir_link::{Impairment, LinkTotals};
@@ -26,6 +29,9 @@ pub const UDP_FRAMING: Bytes = Bytes::new(28);
 pub struct Direction {
     /// How fast it sends; none queues nothing.
     pub rate: Option<Rate>,
+    /// Whether the sender has the queue and keeps to the rate itself: a datagram then takes its time of transmission,
+    /// but waits for no other.
+    pub paced: bool,
     /// How long a bit takes to the other end.
     pub delay: Span,
     /// The most its queue holds.
@@ -36,17 +42,34 @@ pub struct Direction {
     pub impairment: Impairment,
 }
 
-/// A link and the processes it joins.
+/// Two processes, and what lies between them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// The process at the first end; none until it has sent something.
-    pub a: Option<SocketAddr>,
-    /// The process at the second end.
-    pub b: Option<SocketAddr>,
-    /// From the first to the second.
-    pub forth: Direction,
-    /// From the second to the first.
-    pub back: Direction,
+pub struct Joint {
+    /// Where they are; none until that end has received something.
+    pub processes: [Option<SocketAddr>; 2],
+    /// The ports they send to; 0 is any free one.
+    pub ports: [u16; 2],
+    /// The directions crossed by what each of them sends, in order: `2 * link`, and `2 * link + 1` the way back.
+    pub routes: [Vec<usize>; 2],
+}
+
+/// Links, and the processes that they join.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Both directions of every link.
+    pub links: Vec<[Direction; 2]>,
+    /// Who talks to whom.
+    pub joints: Vec<Joint>,
+    /// What a datagram is, for the counters of queues.
+    pub kind: fn(&[u8]) -> Kind,
+}
+
+impl Network {
+    /// A link between any two processes on given ports, alike in both directions.
+    pub fn link(direction: Direction, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> Network {
+        let joint = Joint { processes, ports, routes: [vec![0], vec![1]] };
+        Network { links: vec![[direction; 2]], joints: vec![joint], kind: |_| Kind::Data }
+    }
 }
 
 /// What changes during a run.
@@ -64,13 +87,20 @@ pub enum Change {
     Loss(End, f64),
 }
 
-/// An end of a link, and the direction that starts there.
+/// An end of a link or joint, and the direction that starts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The first.
     A,
     /// The second.
     B,
+}
+
+impl End {
+    /// Its place among the two.
+    pub fn index(self) -> usize {
+        usize::from(self == End::B)
+    }
 }
 
 /// A change, when and where.
@@ -84,13 +114,26 @@ pub struct Event {
     pub change: Change,
 }
 
-/// What one direction has done.
+/// What one direction of a link has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionCounters {
-    /// Its queue; Data stands for all datagrams.
+    /// Its queue.
     pub queue: FaceCounters,
     /// Its way to the other end.
     pub way: LinkTotals,
-    /// Datagrams that arrived while no process was known at the other end, or that the system refused to send.
+    /// Datagrams on the way now.
+    pub under_way: u64,
+}
+
+/// What went in and out at one end of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndCounters {
+    /// Datagrams that came from the process here.
+    pub received: u64,
+    /// Datagrams from elsewhere, which were thrown away.
+    pub strangers: u64,
+    /// Datagrams handed to the process here.
+    pub delivered: u64,
+    /// Datagrams for it while it was not known, or that the system refused to send.
     pub undeliverable: u64,
 }

@@ -1,15 +1,15 @@
 //! One direction of an emulated link, without I/O: datagrams go in with their times of arrival and come out when they
 //! have crossed it.
 
+use super::{Direction, DirectionCounters};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::units::{Rate, Span, Time};
-use ndnweir_link::{Impairment, LinkTotals, Port, Way};
-use ndnweir_node::FaceCounters;
-
-use super::Direction;
+use ndnweir_core::queue::Limit;
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_link::{Impairment, Port, Way};
+use ndnweir_node::{DropCause, FaceCounters};
 
 /// The most datagrams under way on one direction; the next one is dropped and counted as an overflow of the queue.
-const MAX_UNDER_WAY: usize = 1 << 20;
+const MAX_UNDER_WAY: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
 /// A datagram's bytes, kept until it and its copy have arrived.
 #[derive(Debug, Default)]
@@ -23,6 +23,13 @@ struct Slot {
 pub struct Pipe {
     port: Port,
     way: Way,
+    /// The sender's rate, if it keeps to that itself.
+    pace: Option<Rate>,
+    framing: Bytes,
+    /// The latest offer: queues know no going back in time.
+    latest: Time,
+    /// Datagrams dropped since too many were under way.
+    refused: FaceCounters,
     slots: Vec<Slot>,
     free: Vec<u32>,
     departures: Vec<(Time, Time)>,
@@ -31,30 +38,43 @@ pub struct Pipe {
 impl Pipe {
     /// An empty one; `wire` numbers it within the run, for its random draws.
     pub fn new(direction: &Direction, seed: u64, wire: u32) -> Pipe {
-        let Direction { rate, delay, limit, framing, impairment } = *direction;
+        let Direction { rate, paced, delay, limit, framing, impairment } = *direction;
         Pipe {
-            port: Port::new(rate, limit, framing),
+            port: Port::new(rate.filter(|_| !paced), limit, framing),
             way: Way::new(delay, impairment, seed, wire),
+            pace: rate.filter(|_| paced),
+            framing,
+            latest: Time::ZERO,
+            refused: FaceCounters::default(),
             slots: Vec::new(),
             free: Vec::new(),
             departures: Vec::new(),
         }
     }
 
-    /// A datagram arrived at the sending end at `at`, which is not before earlier ones.
-    pub fn offer(&mut self, at: Time, datagram: &[u8]) {
+    /// A datagram of a channel reached the sending end at `at`; one that is told late counts as if it had come with the
+    /// one before it.
+    pub fn offer(&mut self, at: Time, channel: u32, kind: Kind, datagram: &[u8]) {
+        let at = at.max(self.latest);
+        self.latest = at;
+        let size = u32::try_from(datagram.len()).unwrap_or(u32::MAX);
+        let mut packet = Packet { kind, size, ..Packet::default() };
         if self.way.under_way() >= MAX_UNDER_WAY {
+            let bits = (packet.bytes() + self.framing).bits();
+            self.refused.offered_packets += 1;
+            self.refused.offered_bits += bits;
+            self.refused.drops[DropCause::Overflow as usize] += 1;
+            self.refused.overflow_data_bits += if kind == Kind::Data { bits } else { 0 };
             return;
         }
-        let size = u32::try_from(datagram.len()).unwrap_or(u32::MAX);
-        let mut packet = Packet { kind: Kind::Data, size, ..Packet::default() };
         let Some((_, end)) = self.port.offer(at, &packet) else { return };
+        let end = end + self.pace.map_or(Span::ZERO, |rate| rate.transmission_time(packet.bytes() + self.framing));
         packet.tag = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             (self.slots.len() - 1) as u32
         });
         let copies = self.way.totals.copies;
-        self.way.send(&packet, 0, end);
+        self.way.send(&packet, channel, end);
         let slot = &mut self.slots[packet.tag as usize];
         slot.bytes.clear();
         slot.bytes.extend_from_slice(datagram);
@@ -66,24 +86,31 @@ impl Pipe {
         self.way.next_arrival()
     }
 
-    /// Hands `deliver` every datagram that has reached the other end by `now`, in order.
-    pub fn arrive(&mut self, now: Time, mut deliver: impl FnMut(&[u8])) {
-        while self.way.next_arrival() <= now {
-            let Some(tag) = self.way.first().map(|first| first.packet.tag) else { return };
-            let slot = &mut self.slots[tag as usize];
-            if self.way.arrive().is_some() {
-                deliver(&slot.bytes);
-            }
-            slot.uses -= 1;
-            if slot.uses == 0 {
-                self.free.push(tag);
-            }
-            self.way.clear_first();
+    /// The next datagram reaches the other end, whenever that is: its channel and kind, and its bytes in `bytes`; none
+    /// if it was lost, or nothing is under way.
+    pub fn arrive(&mut self, bytes: &mut Vec<u8>) -> Option<(u32, Kind)> {
+        let first = self.way.first()?;
+        let (tag, channel, kind) = (first.packet.tag, first.channel, first.packet.kind);
+        let slot = &mut self.slots[tag as usize];
+        let arrived = self.way.arrive().is_some();
+        if arrived {
+            bytes.clear();
+            bytes.extend_from_slice(&slot.bytes);
         }
+        slot.uses -= 1;
+        if slot.uses == 0 {
+            self.free.push(tag);
+        }
+        self.way.clear_first();
+        arrived.then_some((channel, kind))
     }
 
-    /// A new rate, for the bits not sent yet.
+    /// A new rate, for the bits not sent yet; where the sender keeps to it, for the datagrams to come.
     pub fn set_rate(&mut self, now: Time, rate: Rate) {
+        if self.pace.is_some() {
+            self.pace = Some(rate);
+            return;
+        }
         self.departures.clear();
         self.port.set_rate(now, rate, &mut self.departures);
         self.way.reschedule(&self.departures);
@@ -109,14 +136,14 @@ impl Pipe {
         }
     }
 
-    /// Counts of the queue up to `now`; Data stands for all datagrams. The longest sojourn starts anew.
-    pub fn counters(&mut self, now: Time) -> FaceCounters {
-        self.port.counters(now)
-    }
-
-    /// Counts of the way to the other end.
-    pub fn totals(&self) -> LinkTotals {
-        self.way.totals
+    /// Counts of queue and way up to `now`. The longest sojourn starts anew.
+    pub fn counters(&mut self, now: Time) -> DirectionCounters {
+        let (mut queue, refused) = (self.port.counters(now), &self.refused);
+        queue.offered_packets += refused.offered_packets;
+        queue.offered_bits += refused.offered_bits;
+        queue.overflow_data_bits += refused.overflow_data_bits;
+        queue.drops[DropCause::Overflow as usize] += refused.drops[DropCause::Overflow as usize];
+        DirectionCounters { queue, way: self.way.totals, under_way: self.way.under_way() as u64 }
     }
 
     /// Datagrams whose bytes are kept.
@@ -131,9 +158,10 @@ impl Default for Direction {
     fn default() -> Direction {
         Direction {
             rate: None,
+            paced: false,
             delay: Span::ZERO,
-            limit: ndnweir_core::queue::Limit::Packets(1000),
-            framing: ndnweir_core::units::Bytes::ZERO,
+            limit: Limit::Packets(1000),
+            framing: Bytes::ZERO,
             impairment: Impairment::default(),
         }
     }
@@ -142,7 +170,6 @@ impl Default for Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndnweir_core::queue::Limit;
     use proptest::prelude::*;
 
     fn us(n: u64) -> Time {
@@ -154,13 +181,24 @@ mod tests {
         Direction { rate: Some(Rate::from_mbps(8.0)), delay: Span::from_millis(1), limit, ..Direction::default() }
     }
 
-    fn arrivals(pipe: &mut Pipe) -> Vec<(u64, Vec<u8>)> {
-        let mut out = Vec::new();
-        while pipe.next_arrival() < Time::NEVER {
+    fn offer(pipe: &mut Pipe, at: u64, bytes: &[u8]) {
+        pipe.offer(us(at), 0, Kind::Data, bytes);
+    }
+
+    /// What arrives until `end`: when, in µs, and what.
+    fn until(pipe: &mut Pipe, end: Time) -> Vec<(u64, Vec<u8>)> {
+        let (mut out, mut bytes) = (Vec::new(), Vec::new());
+        while pipe.next_arrival() < Time::NEVER && pipe.next_arrival() <= end {
             let at = pipe.next_arrival();
-            pipe.arrive(at, |bytes| out.push((at.nanos() / 1000, bytes.to_vec())));
+            if pipe.arrive(&mut bytes).is_some() {
+                out.push((at.nanos() / 1000, bytes.clone()));
+            }
         }
         out
+    }
+
+    fn arrivals(pipe: &mut Pipe) -> Vec<(u64, Vec<u8>)> {
+        until(pipe, Time::NEVER)
     }
 
     #[test]
@@ -168,33 +206,69 @@ mod tests {
         let mut pipe = Pipe::new(&direction(Limit::Packets(10)), 1, 0);
         // Read at 5000 µs, but they had arrived at 0, 50 and 400.
         for (at, byte) in [(0, 1), (50, 2), (400, 3)] {
-            pipe.offer(us(at), &[byte; 100]);
+            offer(&mut pipe, at, &[byte; 100]);
         }
         let times: Vec<u64> = arrivals(&mut pipe).iter().map(|(at, _)| *at).collect();
         assert_eq!(times, [1100, 1200, 1500]);
     }
 
     #[test]
+    fn where_the_sender_keeps_to_the_rate_a_datagram_takes_its_time_and_waits_for_none() {
+        let framing = Bytes::new(20);
+        let mut pipe = Pipe::new(&Direction { paced: true, framing, ..direction(Limit::Packets(1)) }, 1, 0);
+        // The second comes 40 µs early, as a sender that woke late catches up.
+        for (at, len) in [(0, 80), (60, 80), (200, 30)] {
+            offer(&mut pipe, at, &vec![1; len]);
+        }
+        pipe.set_rate(us(250), Rate::from_mbps(16.0));
+        offer(&mut pipe, 300, &[1; 80]);
+        let times: Vec<u64> = arrivals(&mut pipe).iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [1100, 1160, 1250, 1350]);
+        assert_eq!(pipe.counters(us(2000)).queue.drops, [0; 7]);
+    }
+
+    #[test]
+    fn what_is_told_out_of_order_keeps_the_order_in_which_it_is_told() {
+        let mut pipe = Pipe::new(&direction(Limit::Packets(10)), 1, 0);
+        offer(&mut pipe, 500, &[1; 100]);
+        offer(&mut pipe, 300, &[2; 100]);
+        assert_eq!(arrivals(&mut pipe), [(1600, vec![1; 100]), (1700, vec![2; 100])]);
+    }
+
+    #[test]
     fn a_full_queue_drops_and_counts() {
         let mut pipe = Pipe::new(&direction(Limit::Packets(2)), 1, 0);
         for byte in 0..5 {
-            pipe.offer(us(0), &[byte; 100]);
+            offer(&mut pipe, 0, &[byte; 100]);
         }
         let first: Vec<u8> = arrivals(&mut pipe).iter().map(|(_, bytes)| bytes[0]).collect();
         assert_eq!(first, [0, 1, 2], "one on the wire, two waiting");
-        assert_eq!(pipe.counters(us(10_000)).drops.iter().sum::<u64>(), 2);
+        assert_eq!(pipe.counters(us(10_000)).queue.drops.iter().sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn datagrams_beyond_the_most_under_way_are_dropped_and_counted() {
+        let mut pipe = Pipe::new(&Direction { delay: Span::from_millis(1), ..Direction::default() }, 1, 0);
+        for _ in 0..MAX_UNDER_WAY + 3 {
+            offer(&mut pipe, 0, &[1; 10]);
+        }
+        let counters = pipe.counters(us(1));
+        counters.queue.check().unwrap();
+        assert_eq!(counters.queue.drops[DropCause::Overflow as usize], 3);
+        assert_eq!(counters.queue.overflow_data_bits, 240);
+        assert_eq!((counters.under_way, arrivals(&mut pipe).len()), (MAX_UNDER_WAY as u64, MAX_UNDER_WAY));
     }
 
     #[test]
     fn a_link_that_fails_forgets_what_it_carried() {
         let mut pipe = Pipe::new(&direction(Limit::Packets(9)), 1, 0);
         for _ in 0..5 {
-            pipe.offer(us(0), &[0; 100]);
+            offer(&mut pipe, 0, &[0; 100]);
         }
         pipe.set_up(us(150), false);
-        pipe.offer(us(160), &[1; 100]);
+        offer(&mut pipe, 160, &[1; 100]);
         pipe.set_up(us(200), true);
-        pipe.offer(us(300), &[2; 100]);
+        offer(&mut pipe, 300, &[2; 100]);
         assert_eq!(arrivals(&mut pipe), [(1400, vec![2; 100])]);
         assert_eq!(pipe.kept(), 0);
     }
@@ -203,25 +277,30 @@ mod tests {
         #[test]
         fn every_datagram_is_delivered_lost_or_dropped_and_its_bytes_are_let_go(
             seed in any::<u64>(),
+            paced in any::<bool>(),
             loss in 0.0..0.5f64,
             duplicate in 0.0..0.5f64,
             reorder in 0.0..0.5f64,
             gaps in prop::collection::vec(0u64..300, 1..200),
         ) {
-            let impairment = Impairment { loss, duplicate, reorder, reorder_delay: Span::from_millis(2), ..Impairment::default() };
-            let mut pipe = Pipe::new(&Direction { impairment, ..direction(Limit::Packets(5)) }, seed, 0);
-            let mut now = us(0);
+            let reorder_delay = Span::from_millis(2);
+            let impairment = Impairment { loss, duplicate, reorder, reorder_delay, ..Impairment::default() };
+            let mut pipe = Pipe::new(&Direction { impairment, paced, ..direction(Limit::Packets(5)) }, seed, 0);
+            let mut now = 0;
             let mut delivered = 0;
             for (i, gap) in gaps.iter().enumerate() {
-                now += Span::from_micros(*gap);
-                pipe.arrive(now, |bytes| { assert!(bytes.iter().all(|b| *b == bytes[0])); delivered += 1; });
-                pipe.offer(now, &[i as u8; 120]);
+                now += gap;
+                let arrived = until(&mut pipe, us(now));
+                prop_assert!(arrived.iter().all(|(_, bytes)| bytes.iter().all(|b| *b == bytes[0])));
+                delivered += arrived.len() as u64;
+                offer(&mut pipe, now, &[i as u8; 120]);
             }
             delivered += arrivals(&mut pipe).len() as u64;
-            let totals = pipe.totals();
-            let dropped: u64 = pipe.counters(Time::NEVER).drops.iter().sum();
-            prop_assert_eq!(gaps.len() as u64 + totals.copies, delivered + totals.lost + dropped);
-            prop_assert_eq!(pipe.kept(), 0);
+            let DirectionCounters { queue, way, under_way } = pipe.counters(Time::NEVER);
+            prop_assert_eq!(queue.check(), Ok(()));
+            let dropped: u64 = queue.drops.iter().sum();
+            prop_assert_eq!(gaps.len() as u64 + way.copies, delivered + way.lost + dropped);
+            prop_assert_eq!((pipe.kept(), under_way), (0, 0));
         }
     }
 }

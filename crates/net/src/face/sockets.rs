@@ -27,6 +27,22 @@ pub fn peer_is_owner(socket: impl AsFd) -> bool {
     sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid.is_root() || peer.uid == owner)
 }
 
+/// Raises the number of descriptors that this process may have to `wanted`, or as far as the system lets it.
+pub fn allow_descriptors(wanted: usize) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = wanted as u64;
+    let limit = getrlimit(Resource::Nofile);
+    // Without a number there is no limit.
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), maximum: limit.maximum });
+    if raised.is_err() || allowed < wanted {
+        tracing::warn!(allowed, wanted, "fewer connections than max-peers can be held: raise the limit of open files");
+    }
+}
+
 /// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they include
 /// the kernel's bookkeeping.
 #[expect(unsafe_code, reason = "SIOCOUTQ has no safe wrapper")]

@@ -35,6 +35,8 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
+    /// A marker in place of the scheme's where there is a rate: its name and parameters.
+    pub marker: Option<(String, Value)>,
 }
 
 impl FaceSpec {
@@ -47,6 +49,7 @@ impl FaceSpec {
             queue: Limit::Bytes(Bytes::new(1 << 20)),
             trust: true,
             mtu: DEFAULT_MTU,
+            marker: None,
         }
     }
 }
@@ -79,10 +82,14 @@ pub struct Config {
     pub pit: usize,
     /// Bytes of packets held at most.
     pub memory: Bytes,
+    /// Bytes of packets of which fragments are missing at most, those of all faces together.
+    pub fragments: Bytes,
     /// Prefixes with routes at most.
     pub prefixes: usize,
     /// The longest an Interest may be pending.
     pub max_lifetime: Span,
+    /// Where this node is: an Interest with a ForwardingHint to one of these has reached its producer's region.
+    pub regions: Vec<Name>,
     /// The largest frame to peers that came by themselves.
     pub mtu: usize,
     /// Faces that came by themselves, at most.
@@ -111,8 +118,10 @@ impl Default for Config {
             cache: 65_536,
             pit: 65_536,
             memory: Bytes::new(512 << 20),
+            fragments: Bytes::new(32 << 20),
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
+            regions: Vec::new(),
             mtu: DEFAULT_MTU,
             max_peers: 1024,
             idle: Span::from_millis(600_000),
@@ -161,8 +170,11 @@ struct File {
     cache: Option<usize>,
     pit: Option<Spanned<usize>>,
     memory: Option<Spanned<Bytes>>,
+    fragments: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
     max_lifetime: Option<Span>,
+    #[serde(default)]
+    region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
     management: Option<bool>,
     #[serde(default)]
@@ -175,6 +187,8 @@ struct File {
     face: Vec<Face>,
     #[serde(default)]
     route: Vec<Route>,
+    #[serde(default)]
+    strategy: Vec<Spanned<Choice>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -207,6 +221,14 @@ struct Route {
     prefix: Spanned<String>,
     to: Spanned<String>,
     cost: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Choice {
+    prefix: Spanned<String>,
+    strategy: Option<toml::Value>,
+    shaper: Option<toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -320,6 +342,17 @@ pub fn scheme(value: &Value) -> Result<Scheme, String> {
     Ok(scheme)
 }
 
+/// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
+/// [`Scheme::choose`]).
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), String> {
+    let prefix = prefix.to_string();
+    let said = format!("prefixes.{prefix}: ");
+    scheme.choose(&prefix, choice).map_err(|e| e.strip_prefix(&said).unwrap_or(&e).to_owned())
+}
+
 impl Config {
     /// Reads a configuration file; `file` is what errors call it.
     ///
@@ -341,8 +374,10 @@ impl Config {
         config.pit = reader.within(found.pit, "pit", (1, 1 << 24), config.pit)?;
         let memory = (Bytes::new(1 << 20), Bytes::new(1 << 40));
         config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
+        config.fragments = reader.within(found.fragments, "fragments", memory, config.fragments)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
+        config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
         config.management = found.management.unwrap_or(config.management);
         config.authority.localhop = found.localhop;
         for anchor in &found.trust_anchor {
@@ -378,7 +413,30 @@ impl Config {
             let (prefix, to) = (reader.parse(&route.prefix, name)?, reader.parse(&route.to, uri)?);
             config.routes.push(RouteSpec { prefix, to, cost: route.cost.unwrap_or(0) });
         }
+        config.read_choices(&reader, found.strategy)?;
         Ok(config)
+    }
+
+    /// Shorter prefixes come first: longer ones take from them what they leave out.
+    fn read_choices(&mut self, reader: &Reader<'_>, choices: Vec<Spanned<Choice>>) -> Result<(), ConfigError> {
+        let mut read: Vec<(Name, usize, Value)> = Vec::new();
+        for choice in choices {
+            let at = choice.span().start;
+            let Choice { prefix, strategy, shaper } = choice.into_inner();
+            let prefix = reader.parse(&prefix, name)?;
+            if read.iter().any(|(known, ..)| *known == prefix) {
+                return Err(reader.error(at, format!("{prefix} has two strategies: delete one of the two tables")));
+            }
+            let given = [("strategy", strategy), ("shaper", shaper)];
+            let given = given.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            let given: std::collections::BTreeMap<_, _> = given.collect();
+            read.push((prefix, at, serde_json::to_value(given).map_err(|e| reader.error(at, e))?));
+        }
+        read.sort_by_key(|(prefix, ..)| prefix.len());
+        for (prefix, at, choice) in read {
+            choose(&mut self.scheme, &prefix, &choice).map_err(|e| reader.error(at, format!("{prefix}: {e}")))?;
+        }
+        Ok(())
     }
 
     /// The face that leads to a place, made if it is not there yet.

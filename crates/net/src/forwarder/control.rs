@@ -1,22 +1,37 @@
 //! What the management protocol may do with the forwarder.
-//!
-//! The scheme's strategy is the strategy of all prefixes, and the content store has the size it was started with;
-//! commands that would have it otherwise are refused.
 
-use super::Daemon;
 use super::config::FaceSpec;
 use super::links::{Link, Transport, uri_of};
+use super::strategies::{name_of, strategy_of};
+use super::{Daemon, Listener};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
-    CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope, StrategyChoice,
+    ChannelStatus, CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope,
+    StrategyChoice,
 };
 use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::registry::Family;
-use ndnweir_wire::{Component, Name, NameView};
+use ndnweir_node::forwarder::ChoiceError;
+use ndnweir_wire::{Name, NameView};
 
 /// Frames smaller than this leave little room beside the link header.
 const MIN_MTU: u64 = 256;
+
+/// How the content store is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CsSettings {
+    /// In packets.
+    pub(super) capacity: usize,
+    pub(super) admits: bool,
+    pub(super) serves: bool,
+}
+
+impl CsSettings {
+    fn flags(self) -> u64 {
+        let bit = |on: bool, bit: u64| if on { bit } else { 0 };
+        bit(self.admits, cs_flags::ADMIT) | bit(self.serves, cs_flags::SERVE)
+    }
+}
 
 impl Daemon {
     pub(super) fn face_status(&self, id: FaceId) -> Option<FaceStatus> {
@@ -57,12 +72,6 @@ impl Daemon {
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
     }
-
-    fn strategy(&self) -> Name {
-        let part = &self.config.scheme.part(Family::Strategy).name;
-        let words = ["localhost", "nfd", "strategy", part.as_str()];
-        words.into_iter().map(Component::generic).chain([Component::version(1)]).fold(Name::new(), Name::with)
-    }
 }
 
 impl Control for Daemon {
@@ -89,6 +98,15 @@ impl Control for Daemon {
 
     fn faces(&self) -> Vec<FaceStatus> {
         self.by_id.values().filter_map(|&id| self.face_status(id)).collect()
+    }
+
+    fn channels(&self) -> Vec<ChannelStatus> {
+        let udp = self.udp_addresses().map(|address| uri_of(true, address));
+        let streams = self.listeners.iter().filter_map(|listener| match listener {
+            Listener::Tcp(listener) => Some(uri_of(false, listener.local_addr().ok()?)),
+            Listener::Unix(_, path) => Some(FaceUri::Unix(path.clone())),
+        });
+        udp.chain(streams).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
     }
 
     fn face(&self, face_id: u64) -> Option<FaceStatus> {
@@ -182,26 +200,33 @@ impl Control for Daemon {
     }
 
     fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, Failure> {
-        let own = self.strategy();
-        let unversioned = own.as_view().prefix(4);
-        if strategy == own.as_view() || strategy == unversioned {
-            return Ok(own);
-        }
-        let text = format!("{prefix}: all prefixes have {unversioned}, as the scheme has it");
-        Err(Failure::new(404, text))
+        let (now, part) = (self.clock.now(), strategy_of(strategy)?);
+        self.forwarder.choose(now, prefix, &part, None).map_err(|error| match error {
+            ChoiceError::Full(why) => Failure::new(500, why),
+            ChoiceError::Unknown(why) => Failure::new(409, why),
+        })?;
+        tracing::info!(%prefix, strategy = part.name, "strategy set by command");
+        Ok(name_of(&part))
     }
 
-    fn unset_strategy(&mut self, _prefix: NameView<'_>) {}
+    fn unset_strategy(&mut self, prefix: NameView<'_>) {
+        if self.forwarder.unchoose(prefix) {
+            tracing::info!(%prefix, "strategy unset by command");
+        }
+    }
 
     fn strategies(&self) -> Vec<StrategyChoice> {
-        vec![StrategyChoice { name: Name::new(), strategy: self.strategy() }]
+        let choices = self.forwarder.choices();
+        choices
+            .map(|(name, chosen)| StrategyChoice { name: name.to_owned(), strategy: name_of(&chosen.strategy) })
+            .collect()
     }
 
     fn cs(&self) -> CsInfo {
         let node = self.forwarder.node().counters();
         CsInfo {
-            capacity: self.config.cache as u64,
-            flags: cs_flags::ADMIT | cs_flags::SERVE,
+            capacity: self.cs.capacity as u64,
+            flags: self.cs.flags(),
             entries: node.cache,
             hits: node.hits,
             misses: node.misses,
@@ -209,11 +234,15 @@ impl Control for Daemon {
     }
 
     fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>) -> Result<(), Failure> {
-        let same = capacity.is_none_or(|capacity| capacity == self.config.cache as u64);
-        match same && admit != Some(false) && serve != Some(false) {
-            true => Ok(()),
-            false => Err(Failure::new(409, "the content store stays as the forwarder was started")),
+        if let Some(capacity) = capacity {
+            // More than memory can hold is as much as memory can hold.
+            self.cs.capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
         }
+        self.cs.admits = admit.unwrap_or(self.cs.admits);
+        self.cs.serves = serve.unwrap_or(self.cs.serves);
+        let CsSettings { capacity, admits, serves } = self.cs;
+        self.forwarder.set_cache(capacity, admits, serves);
+        Ok(())
     }
 
     fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased {
@@ -221,3 +250,6 @@ impl Control for Daemon {
         Erased { count: count as u64, more }
     }
 }
+
+#[cfg(test)]
+mod tests;

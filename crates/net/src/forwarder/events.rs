@@ -31,10 +31,53 @@ impl Daemon {
                 Ok((Stream::Unix(stream), FaceUri::Unix(path.clone()), true))
             }),
         };
-        let added = accepted.and_then(|(stream, uri, local)| self.add_stream(now, stream, uri, local));
-        match added {
-            Err(e) if e.kind() != io::ErrorKind::WouldBlock => tracing::warn!(error = %e, "connection not accepted"),
-            _ => {}
+        match accepted {
+            Ok((stream, uri, local)) => {
+                if let Err(error) = self.add_stream(now, stream, uri, local) {
+                    self.refuse(&error);
+                }
+            }
+            // Whoever wanted to connect has gone again, or nobody does.
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
+            // There are no descriptors, or no memory. The connection would be offered again without end.
+            Err(error) => {
+                self.refuse(&error);
+                self.listen_again(false);
+            }
+        }
+    }
+
+    /// Counts a connection that was not taken in; the log says so once until the next housekeeping.
+    fn refuse(&mut self, error: &io::Error) {
+        if self.refused == 0 {
+            tracing::warn!(%error, "connection not accepted");
+        }
+        self.refused += 1;
+        self.totals.strangers += 1;
+    }
+
+    /// Housekeeping: who could not be admitted may try again.
+    pub(super) fn admit_again(&mut self) {
+        if self.refused > 1 {
+            tracing::warn!(connections = self.refused, "not accepted within a second");
+        }
+        self.refused = 0;
+        if self.deaf {
+            self.listen_again(true);
+        }
+    }
+
+    fn listen_again(&mut self, again: bool) {
+        self.deaf = !again;
+        for (index, listener) in self.listeners.iter().enumerate() {
+            let key = key::LISTENER + index;
+            let wanted = match listener {
+                Listener::Tcp(listener) => self.poll.sources().want(listener, key, again, false),
+                Listener::Unix(listener, _) => self.poll.sources().want(listener, key, again, false),
+            };
+            if let Err(error) = wanted {
+                tracing::debug!(%error, "poll");
+            }
         }
     }
 

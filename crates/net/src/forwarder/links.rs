@@ -198,7 +198,9 @@ impl Daemon {
         persistency: Persistency,
     ) -> io::Result<FaceId> {
         let on_demand = persistency == Persistency::OnDemand;
-        if on_demand && self.peers >= self.config.max_peers {
+        // Applications here find room however many come from elsewhere.
+        let most = self.config.max_peers - if local { 0 } else { self.config.max_peers / 8 };
+        if on_demand && self.peers >= most {
             return Err(io::Error::other("there are as many faces as there may be"));
         }
         let datagram = matches!(transport, Transport::Udp { .. });
@@ -208,7 +210,7 @@ impl Daemon {
             return_rate: spec.return_rate.or(spec.rate),
             limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
             framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },
-            marker: None,
+            marker: spec.marker.clone(),
         };
         let number = self.next_id;
         let options = FaceOptions {

@@ -6,8 +6,6 @@ use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
 use std::fmt::Write;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What only the process counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,39 +20,6 @@ pub(super) struct Totals {
     pub(super) backlog: u64,
     /// Requests that the management had no room for.
     pub(super) requests: u64,
-}
-
-/// Serves the newest text to whoever asks.
-pub struct Exporter {
-    text: Arc<Mutex<String>>,
-}
-
-impl Exporter {
-    /// Serves at an address, in a thread of its own.
-    ///
-    /// # Errors
-    /// If the address cannot be bound.
-    pub fn open(address: SocketAddr) -> Result<Exporter, String> {
-        let server = tiny_http::Server::http(address).map_err(|e| format!("{address}: {e}"))?;
-        let address = server.server_addr().to_ip().unwrap_or(address);
-        tracing::info!(%address, "serving metrics");
-        let text = Arc::new(Mutex::new(String::new()));
-        let served = Arc::clone(&text);
-        let serve = move || {
-            for request in server.incoming_requests() {
-                let body = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // A reader that has gone away is no concern of ours.
-                let _ = request.respond(tiny_http::Response::from_string(body));
-            }
-        };
-        std::thread::Builder::new().name("metrics".into()).spawn(serve).map_err(|e| e.to_string())?;
-        Ok(Exporter { text })
-    }
-
-    /// Replaces the text.
-    pub fn publish(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
 }
 
 fn label(cause: DropCause) -> &'static str {
@@ -120,6 +85,8 @@ impl Daemon {
         for (reason, value) in [
             ("malformed", here.malformed),
             ("fragment", here.fragments),
+            ("fragment-late", here.fragments_late),
+            ("fragment-room", here.fragments_evicted),
             ("scope", here.scope),
             ("memory", here.full),
             ("unsolicited", here.unsolicited + node.unsolicited),

@@ -9,23 +9,27 @@ pub mod config;
 mod control;
 mod dial;
 mod events;
+mod exporter;
 mod links;
 mod management;
-pub mod metrics;
+mod metrics;
+mod strategies;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 
 use crate::clock::Clock;
+use crate::face::sockets;
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
 use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
+use control::CsSettings;
 use links::Link;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::units::{Span, Time};
-use ndnweir_node::forwarder::Frames;
-use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig};
+use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_node::forwarder::{Frames, LinkCounters};
+use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, NodeCounters};
 use ndnweir_wire::NameView;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::Permissions;
@@ -37,8 +41,13 @@ use std::path::{Path, PathBuf};
 
 /// How often idle faces are looked for and metrics are written.
 const HOUSEKEEPING: Span = Span::from_millis(1000);
+/// What may be wrong when an address cannot be had.
+const TAKEN: &str = " (is another forwarder running?)";
 /// Face numbers below are reserved, as NFD has it.
 const FIRST_ID: u64 = 256;
+
+/// Descriptors beside those of faces: listeners, ports, readers of the metrics, the poll.
+const SPARE_DESCRIPTORS: usize = 64;
 
 /// Numbers under which sockets are waited for.
 mod key {
@@ -91,6 +100,10 @@ pub struct Daemon {
     config: Config,
     udp: Vec<UdpPort>,
     listeners: Vec<Listener>,
+    /// Whether the listeners wait until the next housekeeping, as the system has no descriptors left.
+    deaf: bool,
+    /// Connections refused since the log said so.
+    refused: u64,
     /// By the number of the face in the node.
     links: Vec<Option<Link>>,
     by_id: BTreeMap<u64, FaceId>,
@@ -101,13 +114,15 @@ pub struct Daemon {
     management: Option<Management>,
     /// The face of the management.
     inside: FaceId,
+    /// How commands want the content store.
+    cs: CsSettings,
     /// Frames for the management.
     requests: VecDeque<Vec<u8>>,
     /// What happened to faces since the management heard of it.
     face_events: VecDeque<(FaceEventKind, FaceStatus)>,
     stop: UnixStream,
     reload: UnixStream,
-    metrics: Option<metrics::Exporter>,
+    metrics: Option<exporter::Exporter>,
     totals: metrics::Totals,
     next_housekeeping: Time,
     ready: Vec<Ready>,
@@ -144,6 +159,7 @@ impl Daemon {
             pit_limit: config.pit,
             cache: config.cache,
             memory: config.memory,
+            fragments: config.fragments,
             prefixes: config.prefixes,
             max_lifetime: config.max_lifetime,
         })
@@ -153,8 +169,9 @@ impl Daemon {
         let reload = signals(&[signal_hook::consts::SIGHUP])?;
         poll.sources().add(&stop, key::STOP)?;
         poll.sources().add(&reload, key::RELOAD)?;
-        let metrics = config.metrics.map(metrics::Exporter::open).transpose();
-        let metrics = metrics.map_err(|e| ConfigError::new(format!("metrics: {e}")))?;
+        let metrics = config.metrics.map(exporter::Exporter::open).transpose();
+        let metrics = metrics.map_err(|error| RunError::Socket { what: "metrics".into(), error, remedy: TAKEN })?;
+        sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS);
         let now = clock.now();
         let next_housekeeping = now + HOUSEKEEPING;
         let mut daemon = Daemon {
@@ -164,6 +181,8 @@ impl Daemon {
             config: Config::default(),
             udp: Vec::new(),
             listeners: Vec::new(),
+            deaf: false,
+            refused: 0,
             links: Vec::new(),
             by_id: BTreeMap::new(),
             by_peer: HashMap::new(),
@@ -171,6 +190,7 @@ impl Daemon {
             peers: 0,
             management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
             inside: FaceId::NONE,
+            cs: CsSettings { capacity: config.cache, admits: true, serves: true },
             requests: VecDeque::new(),
             face_events: VecDeque::new(),
             stop,
@@ -185,6 +205,7 @@ impl Daemon {
             touched_ports: Vec::new(),
         };
         daemon.listen(&config)?;
+        daemon.forwarder.set_regions(config.regions.clone());
         let (faces, routes) = (config.faces.clone(), config.routes.clone());
         daemon.config = config;
         daemon.start_management(now)?;
@@ -198,7 +219,6 @@ impl Daemon {
     }
 
     fn listen(&mut self, config: &Config) -> Result<(), RunError> {
-        const TAKEN: &str = " (is another forwarder running?)";
         let fail = |what: String| move |error| RunError::Socket { what, error, remedy: TAKEN };
         for &address in &config.udp {
             self.open_port(address).map_err(fail(format!("udp {address}")))?;
@@ -238,10 +258,26 @@ impl Daemon {
         self.clock = clock;
     }
 
-    /// The counters of what leaves by the face that leads to `uri`, if there is one.
-    pub fn egress_counters(&mut self, uri: &FaceUri) -> Option<FaceCounters> {
+    /// What passed the face that leads to `uri`, if there is one, at its link layer and at its queue.
+    pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
         let id = self.face_of(uri)?;
-        Some(self.forwarder.face_counters(self.clock.now(), id).1)
+        Some(self.forwarder.face_counters(self.clock.now(), id))
+    }
+
+    /// The node's totals.
+    pub fn node_counters(&self) -> NodeCounters {
+        self.forwarder.node().counters()
+    }
+
+    /// Changes the rate of the face that leads to `uri`, or the one at which its neighbour sends back.
+    pub fn set_rates(&mut self, uri: &FaceUri, rate: Option<Rate>, return_rate: Option<Rate>) {
+        let Some(id) = self.face_of(uri) else { return };
+        if let Some(rate) = rate {
+            self.forwarder.set_rate(self.clock.now(), id, rate);
+        }
+        if let Some(rate) = return_rate {
+            self.forwarder.set_return_rate(id, rate);
+        }
     }
 
     /// The shares of a prefix's Interests that the strategy sends to each face, if it splits them.
@@ -309,14 +345,16 @@ impl Daemon {
         None
     }
 
-    /// Takes over what another configuration says about faces and routes. The scheme, the sizes of tables and the
-    /// addresses to listen on stay as they are until the next start.
+    /// Takes over what another configuration says about faces, routes, strategies and regions. The rest of the scheme, the
+    /// sizes of tables and the addresses to listen on stay as they are until the next start.
     ///
     /// # Errors
     /// If the configuration cannot be used; then nothing has changed, but for faces that could not be made.
     pub fn reload(&mut self, mut config: Config) -> Result<(), RunError> {
         config.complete()?;
+        self.check_strategies(&config.scheme)?;
         let now = self.clock.now();
+        self.take_over_strategies(now, &config.scheme)?;
         let old = std::mem::take(&mut self.config);
         for route in old.routes.iter().filter(|route| !config.routes.contains(route)) {
             self.remove_configured_route(route);
@@ -326,7 +364,9 @@ impl Daemon {
                 self.close(now, id, "no longer configured");
             }
         }
-        self.config = Config { faces: config.faces.clone(), routes: config.routes.clone(), ..old };
+        self.forwarder.set_regions(config.regions.clone());
+        let (faces, routes, regions) = (config.faces.clone(), config.routes.clone(), config.regions);
+        self.config = Config { faces, routes, regions, ..old };
         for face in &config.faces {
             match self.face_of(&face.uri) {
                 Some(id) => self.adopt(id, Persistency::Permanent),
@@ -349,6 +389,7 @@ impl Daemon {
         }
         self.forwarder.expire_fragments(now);
         self.redial(now);
+        self.admit_again();
         if self.metrics.is_some() {
             let text = self.metrics_text(now);
             if let Some(metrics) = &self.metrics {

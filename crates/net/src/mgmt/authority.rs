@@ -13,9 +13,10 @@
 
 use super::command::SignedCommand;
 use ndnweir_wire::signature::{
-    DigestSha256, EcdsaP256Verifier, Ed25519Verifier, KeyError, KeyLocator, SignatureType, Verifier, sha256,
+    DigestSha256, EcdsaP256Verifier, Ed25519Verifier, KeyError, KeyLocator, SignatureInfo, SignatureType, Verifier,
+    sha256,
 };
-use ndnweir_wire::{Name, NameView};
+use ndnweir_wire::{DataView, Name, NameView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -38,6 +39,12 @@ pub struct Requester {
     /// Whether the face is a local socket whose peer is known to be root, the user that the forwarder runs as, or a
     /// user whom the configuration names. A connection over TCP is never known to be, not even from this machine.
     pub owner: bool,
+}
+
+impl Requester {
+    fn is_owner(&self) -> bool {
+        self.local && self.owner
+    }
 }
 
 /// A public key whose commands are accepted.
@@ -72,26 +79,26 @@ impl TrustAnchor {
         Ok(TrustAnchor { key, digest: sha256(&[&spki]), name })
     }
 
-    fn may_have_signed(&self, command: &SignedCommand<'_>) -> bool {
+    fn may_have_signed(&self, info: &SignatureInfo<'_>) -> bool {
         let typ = match self.key {
             AnchorKey::Ed25519(_) => SignatureType::ED25519,
             AnchorKey::Ecdsa(_) => SignatureType::SHA256_WITH_ECDSA,
         };
-        let located = match (command.key_locator(), &self.name) {
+        let located = match (info.key_locator, &self.name) {
             (Some(KeyLocator::Digest(digest)), _) => digest == self.digest,
             (Some(KeyLocator::Name(locator)), Some(name)) => name.as_view().is_prefix_of(locator),
             (None, _) => false,
             (Some(_), None) => true,
         };
-        command.info().signature_type == typ && located
+        info.signature_type == typ && located
     }
 
-    fn has_signed(&self, command: &SignedCommand<'_>) -> bool {
+    fn has_signed(&self, info: &SignatureInfo<'_>, verify: impl FnOnce(&dyn Verifier) -> bool) -> bool {
         let verifier: &dyn Verifier = match &self.key {
             AnchorKey::Ed25519(key) => key,
             AnchorKey::Ecdsa(key) => key,
         };
-        self.may_have_signed(command) && command.verify(verifier).is_ok()
+        self.may_have_signed(info) && verify(verifier)
     }
 }
 
@@ -195,12 +202,12 @@ impl Authority {
         if !is_digest && (!is_keyed(command.info().signature_type) || command.key_locator().is_none()) {
             return Err(Denied::BadSignature);
         }
-        let source = if requester.local && requester.owner {
+        let source = if requester.is_owner() {
             Source::Face(requester.face_id)
         } else if is_digest {
             return Err(Denied::NotAuthorised);
         } else {
-            self.anchor_of(command)?
+            Source::Anchor(self.anchor_of(&command.info(), |key| command.verify(key).is_ok())?)
         };
         let time = command.info().anti_replay.time.ok_or(Denied::Stale)?;
         if let Source::Face(_) = source {
@@ -209,12 +216,28 @@ impl Authority {
         self.seen.entry(source).or_default().admit(time, fingerprint(command), now)
     }
 
-    fn anchor_of(&self, command: &SignedCommand<'_>) -> Result<Source, Denied> {
-        let candidate = |anchor: &TrustAnchor| anchor.may_have_signed(command);
-        match self.anchors.iter().position(|anchor| anchor.has_signed(command)) {
-            Some(at) => Ok(Source::Anchor(at)),
+    fn anchor_of(&self, info: &SignatureInfo<'_>, verify: impl Fn(&dyn Verifier) -> bool) -> Result<usize, Denied> {
+        let candidate = |anchor: &TrustAnchor| anchor.may_have_signed(info);
+        match self.anchors.iter().position(|anchor| anchor.has_signed(info, &verify)) {
+            Some(at) => Ok(at),
             None if self.anchors.iter().any(candidate) => Err(Denied::BadSignature),
             None => Err(Denied::NotAuthorised),
+        }
+    }
+
+    /// Accepts the announcement in a command that has been accepted: one that a trust anchor signed, and from the
+    /// owner any, unless a digest or the signature of a trust anchor does not match.
+    ///
+    /// # Errors
+    /// [`Denied`] says why not.
+    pub fn trusts(&self, requester: Requester, announcement: &DataView<'_>) -> Result<(), Denied> {
+        let info = announcement.signature_info();
+        if info.signature_type == SignatureType::DIGEST_SHA256 && announcement.verify(&DigestSha256).is_err() {
+            return Err(Denied::BadSignature);
+        }
+        match self.anchor_of(&info, |key| announcement.verify(key).is_ok()) {
+            Err(Denied::NotAuthorised) if requester.is_owner() => Ok(()),
+            other => other.map(|_| ()),
         }
     }
 

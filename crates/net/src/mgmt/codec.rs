@@ -21,6 +21,9 @@ pub enum CodecError {
     /// A required element is absent.
     #[error("element {0} is missing")]
     Missing(u32),
+    /// A Data that is no prefix announcement.
+    #[error("no prefix announcement: {0}")]
+    NoAnnouncement(&'static str),
     /// A number that its element does not allow.
     #[error("element {typ} cannot be {value}")]
     OutOfRange {
@@ -95,6 +98,13 @@ pub(super) fn set_with<T>(
 pub(super) fn put<T: Field>(out: &mut Vec<u8>, typ: u32, field: &Option<T>) {
     if let Some(value) = field {
         value.write(out, typ);
+    }
+}
+
+/// Writes numbers that are always present.
+pub(super) fn put_numbers<const N: usize>(out: &mut Vec<u8>, numbers: [(u32, u64); N]) {
+    for (typ, number) in numbers {
+        tlv::write_nni_element(out, typ, number);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the management protocol asks of a forwarder.
 
-use super::dataset::{CsInfo, FaceStatus, FibEntry, ForwarderStatus, Persistency, StrategyChoice};
+use super::dataset::{ChannelStatus, CsInfo, FaceStatus, FibEntry, ForwarderStatus, Persistency, StrategyChoice};
 use crate::face_uri::FaceUri;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
@@ -82,6 +82,9 @@ pub trait Control {
 
     /// All faces, in order of their ids.
     fn faces(&self) -> Vec<FaceStatus>;
+
+    /// The sockets on which others may begin faces.
+    fn channels(&self) -> Vec<ChannelStatus>;
 
     /// One face.
     fn face(&self, face_id: u64) -> Option<FaceStatus>;

@@ -1,5 +1,6 @@
 //! The forwarder's end of the protocol: Interests in, Data out, calls on [`Control`] in between.
 
+use super::announce;
 use super::authority::{Authority, Denied, Requester, TrustAnchor};
 use super::command::SignedCommand;
 use super::control::Control;
@@ -164,6 +165,7 @@ impl Management {
             ("faces", "events") => self.event(name),
             ("faces", "query") => self.dataset(interest, 5, at, |_, name| query(control, name)),
             ("faces", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.faces()))),
+            ("faces", "channels") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.channels()))),
             ("fib", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.fib()))),
             ("rib", "list") => self.dataset(interest, 4, at, |m, _| Ok(encode_all(&m.rib.list(at.now)))),
             ("strategy-choice", "list") => self.dataset(interest, 4, at, |_, _| Ok(encode_all(&control.strategies()))),
@@ -192,6 +194,10 @@ impl Management {
             return refusal(denied);
         }
         let name = command.map_or(interest.name(), |c| c.name());
+        if verb == ("rib", "announce") {
+            let response = announce::execute((interest, name), from, at, &self.authority, &mut self.rib, control);
+            return self.counted(response);
+        }
         let parameters = match name.get(4) {
             Some(component) if name.len() == 5 => ControlParameters::decode(component.value()),
             _ => {
@@ -203,6 +209,10 @@ impl Management {
             Ok(parameters) => verbs::execute(verb, parameters, from.face_id, at.now, &mut self.rib, control),
             Err(error) => ControlResponse::new(400, format!("the parameters are {error}")),
         };
+        self.counted(response)
+    }
+
+    fn counted(&mut self, response: ControlResponse) -> ControlResponse {
         if response.is_ok() {
             self.counters.done += 1;
         } else {

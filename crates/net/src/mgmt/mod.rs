@@ -7,10 +7,13 @@
 //! - [`ControlParameters`], [`ControlResponse`]: what a command says and what the forwarder answers.
 //! - [`command`]: command Interests, built, signed and taken apart.
 //! - [`dataset`]: what the forwarder says of itself.
+//! - [`announcement`]: prefix announcements.
 //! - [`rib`]: routes, and the next hops that follow from them.
 //! - [`authority`]: who may give commands.
 //! - [`Management`]: the forwarder's end, over the trait [`Control`] that a forwarder implements.
 
+mod announce;
+pub mod announcement;
 pub mod authority;
 pub mod codec;
 pub mod command;
@@ -25,6 +28,7 @@ pub mod rib;
 pub mod types;
 mod verbs;
 
+pub use announcement::Announcement;
 pub use authority::{Denied, Requester, TrustAnchor};
 pub use codec::{CodecError, CodecResult};
 pub use command::{CommandFormat, Freshness, LOCALHOP, LOCALHOST, SignedCommand, command_name, sign_command};

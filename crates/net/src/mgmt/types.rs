@@ -48,6 +48,7 @@ pub const N_SATISFIED_INTERESTS: u32 = 153;
 pub const N_UNSATISFIED_INTERESTS: u32 = 154;
 
 pub const FACE_STATUS: u32 = 128;
+pub const CHANNEL_STATUS: u32 = 130;
 pub const URI_SCHEME: u32 = 131;
 pub const FACE_SCOPE: u32 = 132;
 pub const LINK_TYPE: u32 = 134;

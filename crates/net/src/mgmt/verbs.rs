@@ -25,7 +25,7 @@ impl From<Failure> for ControlResponse {
 
 type Outcome = Result<ControlParameters, ControlResponse>;
 
-fn no(code: u32, text: impl Into<String>) -> ControlResponse {
+pub(super) fn no(code: u32, text: impl Into<String>) -> ControlResponse {
     ControlResponse::new(code, text)
 }
 

@@ -62,6 +62,7 @@ pub enum Found {
 pub struct Discovery {
     name: Name,
     metadata: Name,
+    hint: Vec<Name>,
     trust: Trust,
     patience: Span,
     started: Option<Time>,
@@ -78,6 +79,7 @@ impl Discovery {
         Discovery {
             metadata: naming::discovery_name(name.as_view()),
             name,
+            hint: Vec::new(),
             trust,
             patience,
             started: None,
@@ -87,6 +89,12 @@ impl Discovery {
             queued: Vec::new(),
             refused: false,
         }
+    }
+
+    /// Sends Interests towards these places: their ForwardingHint.
+    #[must_use]
+    pub fn towards(self, hint: Vec<Name>) -> Discovery {
+        Discovery { hint, ..self }
     }
 
     /// What needs no search: a name that ends in a version is an object's.
@@ -123,6 +131,7 @@ impl Discovery {
         let interest = InterestBuilder::new(name.as_view())
             .can_be_prefix(true)
             .must_be_fresh(true)
+            .forwarding_hint(self.hint.iter().map(Name::as_view))
             .nonce(nonce.to_be_bytes())
             .lifetime(LIFETIME);
         // A name without parameters that is not empty always encodes.

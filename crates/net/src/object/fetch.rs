@@ -62,6 +62,8 @@ pub enum FetchError {
 pub struct SegmentFetchConfig {
     /// The name that segment numbers are appended to.
     pub object: Name,
+    /// The ForwardingHint of Interests: where to look, if not where the name leads.
+    pub hint: Vec<Name>,
     /// What an earlier fetch has stored.
     pub had: Ranges,
     /// The last segment, if an earlier fetch learnt it.
@@ -197,6 +199,7 @@ impl SegmentFetch {
         let segment = self.wanted.segment(u64::from(packet.name.segment));
         let name = self.config.object.clone().with(Component::segment(segment));
         let interest = InterestBuilder::new(name.as_view())
+            .forwarding_hint(self.config.hint.iter().map(Name::as_view))
             .nonce(packet.nonce.to_be_bytes())
             .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)));
         // A name with a segment is not empty, so this always encodes.

@@ -58,6 +58,19 @@ impl Ranges {
         self.ends.last_key_value().map_or(0, |(_, end)| *end)
     }
 
+    /// Takes the largest numbers away until so many are left.
+    pub fn shorten_to(&mut self, count: u64) {
+        while self.count > count
+            && let Some((start, end)) = self.ends.pop_last()
+        {
+            let gone = (end - start).min(self.count - count);
+            self.count -= gone;
+            if end - gone > start {
+                self.ends.insert(start, end - gone);
+            }
+        }
+    }
+
     /// The ranges in order: first number, and number after the last.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ends.iter().map(|(start, end)| (*start, *end))
@@ -74,6 +87,17 @@ mod tests {
     fn ranges_that_do_not_ascend_or_touch_are_refused() {
         for bad in [&[(3, 3)][..], &[(3, 2)], &[(0, 2), (2, 4)], &[(5, 6), (0, 2)], &[(0, 9), (4, 12)]] {
             assert_eq!(Ranges::from_pairs(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_numbers_go_first() {
+        let mut ranges = Ranges::from_pairs(&[(0, 3), (5, 7), (9, 10)]).unwrap();
+        ranges.shorten_to(8);
+        assert_eq!(ranges.count(), 6);
+        for (count, left) in [(4, &[(0, 3), (5, 6)][..]), (3, &[(0, 3)]), (1, &[(0, 1)]), (0, &[])] {
+            ranges.shorten_to(count);
+            assert_eq!((ranges.iter().collect::<Vec<_>>(), ranges.count()), (left.to_vec(), count));
         }
     }
 

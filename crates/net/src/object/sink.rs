@@ -141,6 +141,14 @@ pub struct FileSink {
     saved: (Time, u64),
 }
 
+/// Bytes that make room for the state file, whatever the file system's blocks.
+const ROOM: u64 = 256 << 10;
+
+/// Whether there is no room on the disk.
+fn is_full(problem: &io::Error) -> bool {
+    matches!(problem.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 fn beside(target: &Path, ending: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(ending);
@@ -192,11 +200,32 @@ impl FileSink {
         SinkError::File { path: self.part.clone(), problem }
     }
 
+    /// On a full disk the end of the content gives way to the record of what is there.
+    fn give_way(&mut self) -> io::Result<()> {
+        let size = self.kept.segment_size.unwrap_or(0);
+        self.received.shorten_to(self.received.count().saturating_sub(ROOM.div_ceil(size.max(1))));
+        self.kept.set_ranges(&self.received);
+        // The last segment was the first to go.
+        self.kept.length = None;
+        self.file.set_len(self.received.end().saturating_mul(size))?;
+        self.file.sync_data()
+    }
+
     fn place(&mut self, segment: u64, content: &[u8], size: u64) -> Result<(), SinkError> {
         let offset = segment.checked_mul(size).ok_or_else(|| self.error(io::ErrorKind::FileTooLarge.into()))?;
         self.file.write_all_at(content, offset).map_err(|problem| self.error(problem))?;
         self.received.insert(segment);
         Ok(())
+    }
+}
+
+impl SinkError {
+    /// Whether there is no room for more content, so that the same fetch can go on when there is.
+    pub fn is_for_want_of_room(&self) -> bool {
+        match self {
+            SinkError::File { problem, .. } => is_full(problem) || problem.kind() == io::ErrorKind::FileTooLarge,
+            _ => false,
+        }
     }
 }
 
@@ -239,7 +268,12 @@ impl Sink for FileSink {
         self.kept.set_ranges(&self.received);
         let state = self.saver.finish();
         self.file.sync_data().map_err(|problem| self.error(problem))?;
-        self.kept.write(&state).map_err(|problem| SinkError::File { path: state, problem })
+        let mut written = self.kept.write(&state);
+        if written.as_ref().is_err_and(is_full) {
+            self.give_way().map_err(|problem| self.error(problem))?;
+            written = self.kept.write(&state);
+        }
+        written.map_err(|problem| SinkError::File { path: state, problem })
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), SinkError> {

@@ -1,7 +1,7 @@
 //! A consumer: fetches an object from a given instant on, and records every segment.
 
 use super::producer::VERSION;
-use super::record::{Record, Recorder};
+use super::record::{Grid, Record, Recorder};
 use super::{RoleError, ready, scheme, stop_when_abandoned};
 use crate::client::{Session, Waiter};
 use crate::clock::Clock;
@@ -31,7 +31,9 @@ pub struct ConsumerTask {
     pub stop: u64,
     /// InterestLifetime.
     pub lifetime: Span,
-    /// How often counters are recorded.
+    /// Counters are recorded at this time, in nanoseconds since the origin,
+    pub from: u64,
+    /// and so often from then on.
     pub every: Span,
     /// Where records go.
     pub record: PathBuf,
@@ -79,6 +81,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
     };
     let config = DownloadConfig {
         name: name.with(Component::version(VERSION)),
+        hint: Vec::new(),
         scheme: scheme(&task.scheme)?,
         trust: Trust::Any,
         patience: PATIENCE,
@@ -92,22 +95,20 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
     while clock.now() < start && !waiter.stopped() {
         waiter.wait(clock.until(start)).map_err(RoleError::new)?;
     }
-    let mut next = start;
+    let mut grid = Grid::new(Time::from_nanos(task.from), task.every, start);
     let mut complete = false;
     while clock.now() < stop && !waiter.stopped() && witness.failed.is_none() {
         if !complete && download.turn(&clock, &waiter, &mut witness).map_err(RoleError::new)? {
             complete = true;
             witness.add(&Record::Completed { at: clock.now().nanos() });
         }
-        let now = clock.now();
-        if next <= now {
-            witness.add(&Record::consumer(now, &download.finished().counters));
-            next += task.every;
+        if let Some(at) = grid.reached(clock.now()) {
+            witness.add(&Record::consumer(at, &download.finished().counters));
         }
         let due = if complete { stop } else { download.poll_timeout().min(stop) };
-        waiter.wait(clock.until(due.min(next))).map_err(RoleError::new)?;
+        waiter.wait(clock.until(due.min(grid.next()))).map_err(RoleError::new)?;
     }
-    witness.add(&Record::consumer(clock.now(), &download.finished().counters));
+    witness.add(&Record::consumer(clock.now().min(stop), &download.finished().counters));
     witness.failed.map_or(Ok(()), |error| Err(RoleError::new(error)))?;
     witness.recorder.flush().map_err(RoleError::new)
 }

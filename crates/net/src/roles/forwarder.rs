@@ -1,15 +1,16 @@
 //! A forwarder: the daemon, with its faces' counters recorded.
 
-use super::record::{Record, Recorder};
+use super::record::{Grid, Record, Recorder};
 use super::{RoleError, ready, scheme, when_abandoned};
 use crate::clock::Clock;
 use crate::face_uri::{FaceUri, IpFamily};
 use crate::forwarder::{Config, Daemon, FaceSpec, RouteSpec, Wish};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_wire::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -30,7 +31,11 @@ pub struct ForwarderTask {
     pub faces: Vec<FaceTask>,
     /// Routes over them.
     pub routes: Vec<RouteTask>,
-    /// How often counters are recorded.
+    /// Rates that change, in order of time.
+    pub changes: Vec<RateTask>,
+    /// Counters are recorded at this time, in nanoseconds since the origin,
+    pub from: u64,
+    /// and so often from then on.
     pub every: Span,
     /// Where records go.
     pub record: PathBuf,
@@ -49,6 +54,21 @@ pub struct FaceTask {
     pub queue_packets: Option<u32>,
     /// Bytes that may wait, if they are counted.
     pub queue_bytes: Option<Bytes>,
+    /// A marker in place of the scheme's: its name and parameters.
+    pub marker: Option<(String, Value)>,
+}
+
+/// A rate that changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RateTask {
+    /// When, in nanoseconds since the origin.
+    pub at: u64,
+    /// The face's place in the task.
+    pub face: usize,
+    /// The rate at which the node sends from then on.
+    pub rate: Option<Rate>,
+    /// The neighbour's.
+    pub return_rate: Option<Rate>,
 }
 
 /// A next hop.
@@ -84,8 +104,8 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
             (None, Some(bytes)) => Limit::Bytes(bytes),
             (None, None) => Limit::Bytes(Bytes::new(1 << 20)),
         };
-        let (rate, return_rate) = (face.rate, face.return_rate);
-        config.faces.push(FaceSpec { rate, return_rate, queue, mtu: MTU, ..FaceSpec::new(uri(face.remote)) });
+        let (rate, return_rate, marker) = (face.rate, face.return_rate, face.marker.clone());
+        config.faces.push(FaceSpec { rate, return_rate, queue, marker, mtu: MTU, ..FaceSpec::new(uri(face.remote)) });
     }
     for route in &task.routes {
         let Some(face) = task.faces.get(route.face) else { continue };
@@ -110,33 +130,62 @@ pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
     });
     ready(udp)?;
     let names: Vec<Name> = prefixes(task).iter().filter_map(|prefix| prefix.parse().ok()).collect();
-    let mut next = clock.now();
+    let mut changes = task.changes.iter().peekable();
+    let mut grid = Grid::new(Time::from_nanos(task.from), task.every, clock.now());
     loop {
-        let wish = daemon.run_until(next).map_err(RoleError::new)?;
+        let change = changes.peek().map_or(Time::NEVER, |change| Time::from_nanos(change.at));
+        let wish = daemon.run_until(grid.next().min(change)).map_err(RoleError::new)?;
         let now = clock.now();
-        if next <= now || wish == Some(Wish::Stop) {
-            for (place, face) in task.faces.iter().enumerate() {
-                if let Some(counters) = daemon.egress_counters(&uri(face.remote)) {
-                    recorder.add(&Record::face(now, place, &counters)).map_err(RoleError::new)?;
-                }
-            }
-            for (place, prefix) in names.iter().enumerate() {
-                for (to, share) in daemon.shares(prefix.as_view()) {
-                    let Some(face) = task.faces.iter().position(|face| uri(face.remote) == to) else { continue };
-                    let record = Record::Share { at: now.nanos(), prefix: place, face, share };
-                    recorder.add(&record).map_err(RoleError::new)?;
-                }
-            }
+        while let Some(change) = changes.next_if(|change| Time::from_nanos(change.at) <= now) {
+            let Some(face) = task.faces.get(change.face) else { continue };
+            daemon.set_rates(&uri(face.remote), change.rate, change.return_rate);
+        }
+        if let Some(at) = grid.reached(now) {
+            record(&mut daemon, task, &names, at, &mut recorder).map_err(RoleError::new)?;
             // Each time, as the process may be killed.
             recorder.flush().map_err(RoleError::new)?;
-            while next <= now {
-                next += task.every;
-            }
         }
         if wish == Some(Wish::Stop) {
-            return Ok(());
+            record(&mut daemon, task, &names, now, &mut recorder).map_err(RoleError::new)?;
+            let problem = books(&mut daemon, task).err();
+            recorder.add(&Record::Books { at: now.nanos(), problem }).map_err(RoleError::new)?;
+            return recorder.flush().map_err(RoleError::new);
         }
     }
+}
+
+/// Records what the faces count and where the strategy sends.
+fn record(
+    daemon: &mut Daemon,
+    task: &ForwarderTask,
+    prefixes: &[Name],
+    at: Time,
+    recorder: &mut Recorder,
+) -> io::Result<()> {
+    for (place, face) in task.faces.iter().enumerate() {
+        if let Some((link, egress)) = daemon.face_counters(&uri(face.remote)) {
+            recorder.add(&Record::face(at, place, &link, &egress))?;
+        }
+    }
+    for (place, prefix) in prefixes.iter().enumerate() {
+        for (to, share) in daemon.shares(prefix.as_view()) {
+            let Some(face) = task.faces.iter().position(|face| uri(face.remote) == to) else { continue };
+            recorder.add(&Record::Share { at: at.nanos(), prefix: place, face, share })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether every Interest that arrived was answered, refused, dropped and counted, or is pending, and every packet for
+/// a face was sent, dropped and counted, or waits.
+fn books(daemon: &mut Daemon, task: &ForwarderTask) -> Result<(), String> {
+    daemon.node_counters().check()?;
+    for (place, face) in task.faces.iter().enumerate() {
+        if let Some((_, egress)) = daemon.face_counters(&uri(face.remote)) {
+            egress.check().map_err(|what| format!("face {place}: {what}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// The prefixes that routes lead to, in order of first appearance.

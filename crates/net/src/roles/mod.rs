@@ -1,4 +1,5 @@
-//! The processes of an emulated scenario: a forwarder per node, a producer per object and place, a consumer per fetch.
+//! The processes of an emulated scenario: a forwarder per node, a producer per object and place, and a process per
+//! consumer, which fetches or asks at its own pace.
 //!
 //! Whoever starts them writes a [`Task`] as one line of JSON to their standard input and keeps that open: when it
 //! closes, they end. They answer with one [`Ready`] line on standard output and record what they see, with times of one
@@ -8,10 +9,12 @@ mod consumer;
 mod forwarder;
 mod producer;
 pub mod record;
+mod requester;
 
 pub use consumer::ConsumerTask;
-pub use forwarder::{FaceTask, ForwarderTask, RouteTask};
+pub use forwarder::{FaceTask, ForwarderTask, RateTask, RouteTask};
 pub use producer::ProducerTask;
+pub use requester::RequesterTask;
 
 use crate::client::Stop;
 use ndnweir_core::scheme::Scheme;
@@ -36,6 +39,7 @@ pub enum Role {
     Forwarder(ForwarderTask),
     Producer(ProducerTask),
     Consumer(ConsumerTask),
+    Requester(RequesterTask),
 }
 
 /// Said once a process can do its part.
@@ -68,6 +72,7 @@ pub fn run() -> Result<(), RoleError> {
         Role::Forwarder(forwarder) => forwarder::run(&forwarder, task.origin),
         Role::Producer(producer) => producer::run(&producer),
         Role::Consumer(consumer) => consumer::run(&consumer, task.origin),
+        Role::Requester(requester) => requester::run(&requester, task.origin),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A producer: publishes an object of zeros that is too long to end.
 
 use super::{RoleError, ready, stop_when_abandoned};
-use crate::client::{Session, Waiter};
+use crate::client::{Registration, Session, Waiter};
 use crate::object::publisher::{Publisher, PublisherConfig};
 use crate::object::source::Source;
 use crate::transfer::{PublishEvent, Quit, publish};
@@ -63,5 +63,7 @@ pub(super) fn run(task: &ProducerTask) -> Result<(), RoleError> {
             said = ready(None).is_ok();
         }
     };
-    publish(&mut publisher, &name, &mut session, &mut waiter, Quit::default(), &mut watch).map_err(RoleError::new)
+    let mut registration = Registration::new(name, Box::new(DigestSha256), session.is_local());
+    publish(&mut publisher, &mut registration, &mut session, &mut waiter, Quit::default(), &mut watch)
+        .map_err(RoleError::new)
 }

@@ -2,6 +2,7 @@
 
 use ndnweir_core::units::{Bytes, Span, Time};
 use ndnweir_node::fetcher::Arrival;
+use ndnweir_node::forwarder::LinkCounters;
 use ndnweir_node::{FaceCounters, FetcherCounters};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -50,16 +51,26 @@ pub enum Record {
         srtt: u64,
     },
     /// A forwarder's face: Data, Interest and NACK bits, the same in packets, overflowed Data bits, marks on Data and on
-    /// Interests, sum, number and maximum of sojourns, packets and bytes waiting; drops by cause.
+    /// Interests, sum, number and maximum of sojourns, packets and bytes waiting, packets and bits offered, packets cut
+    /// off; drops by cause.
     Face {
         /// When.
         at: u64,
         /// Its place in the task.
         face: usize,
         /// Counts in the order above.
-        counts: [u64; 14],
+        counts: [u64; 17],
         /// By cause.
         drops: [u64; 7],
+        /// Packets that arrived by it.
+        arrived: u64,
+    },
+    /// A forwarder has ended and has added up what it counted.
+    Books {
+        /// When.
+        at: u64,
+        /// The sum that does not hold, if one does not.
+        problem: Option<String>,
     },
     /// The share of a prefix's Interests that goes to a face.
     Share {
@@ -106,7 +117,7 @@ impl Record {
     }
 
     /// Of a face's counters.
-    pub fn face(at: Time, face: usize, c: &FaceCounters) -> Record {
+    pub fn face(at: Time, face: usize, link: &LinkCounters, c: &FaceCounters) -> Record {
         let counts = [
             c.data_bits,
             c.interest_bits,
@@ -122,8 +133,11 @@ impl Record {
             c.sojourn_max.nanos(),
             u64::from(c.queue_packets),
             c.queue_bytes.get(),
+            c.offered_packets,
+            c.offered_bits,
+            c.cut,
         ];
-        Record::Face { at: at.nanos(), face, counts, drops: c.drops }
+        Record::Face { at: at.nanos(), face, counts, drops: c.drops, arrived: link.packets_in() }
     }
 
     /// When.
@@ -132,6 +146,7 @@ impl Record {
         | Record::Completed { at }
         | Record::Consumer { at, .. }
         | Record::Face { at, .. }
+        | Record::Books { at, .. }
         | Record::Share { at, .. }) = self;
         Time::from_nanos(*at)
     }
@@ -158,7 +173,7 @@ pub fn fetcher_counters(counts: &[u64; 9], window: f64, in_flight: u32, srtt: u6
 }
 
 /// The counters behind [`Record::Face`].
-pub fn face_counters(counts: &[u64; 14], drops: &[u64; 7]) -> FaceCounters {
+pub fn face_counters(counts: &[u64; 17], drops: &[u64; 7]) -> FaceCounters {
     FaceCounters {
         data_bits: counts[0],
         interest_bits: counts[1],
@@ -174,8 +189,42 @@ pub fn face_counters(counts: &[u64; 14], drops: &[u64; 7]) -> FaceCounters {
         sojourn_max: Span::from_nanos(counts[11]),
         queue_packets: u32::try_from(counts[12]).unwrap_or(u32::MAX),
         queue_bytes: Bytes::new(counts[13]),
+        offered_packets: counts[14],
+        offered_bits: counts[15],
+        cut: counts[16],
         drops: *drops,
-        ..FaceCounters::default()
+    }
+}
+
+/// The instants at which counters are recorded: the same in all processes, so that the records of one instant belong
+/// together, whoever was woken late.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    next: Time,
+    every: Span,
+}
+
+impl Grid {
+    /// Instants `every` so often since `from`, those before `now` left out.
+    pub fn new(from: Time, every: Span, now: Time) -> Grid {
+        let every = every.max(Span::from_micros(100));
+        let passed = now.since(from).nanos().div_ceil(every.nanos());
+        Grid { next: from + every * passed, every }
+    }
+
+    /// The next instant.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// The latest instant that has come since the last call, if one has.
+    pub fn reached(&mut self, now: Time) -> Option<Time> {
+        let mut reached = None;
+        while self.next <= now {
+            reached = Some(self.next);
+            self.next += self.every;
+        }
+        reached
     }
 }
 
@@ -250,10 +299,14 @@ mod tests {
             sojourn_max: Span::from_nanos(12),
             queue_packets: 13,
             queue_bytes: Bytes::new(14),
+            offered_packets: 15,
+            offered_bits: 16,
+            cut: 17,
             drops: [1, 2, 3, 4, 5, 6, 7],
-            ..FaceCounters::default()
         };
-        let Record::Face { counts, drops, .. } = Record::face(Time::ZERO, 0, &face) else { panic!() };
+        let link = LinkCounters { interests_in: 20, data_in: 300, nacks_in: 4000, ..LinkCounters::default() };
+        let Record::Face { counts, drops, arrived, .. } = Record::face(Time::ZERO, 0, &link, &face) else { panic!() };
+        assert_eq!(arrived, 4320);
         assert_eq!(face_counters(&counts, &drops), face);
         let fetch =
             FetcherCounters { interests: 1, decreases: 9, window: 2.5, in_flight: 3, ..FetcherCounters::default() };
@@ -261,6 +314,17 @@ mod tests {
             panic!()
         };
         assert_eq!(fetcher_counters(&counts, window, in_flight, srtt), fetch);
+    }
+
+    #[test]
+    fn records_belong_to_the_instants_of_the_grid_however_late_they_are() {
+        let ms = |n: u64| Time::ZERO + Span::from_millis(n);
+        let mut grid = Grid::new(ms(30), Span::from_millis(10), ms(5));
+        assert_eq!((grid.next(), grid.reached(ms(29))), (ms(30), None));
+        assert_eq!(grid.reached(ms(31)), Some(ms(30)));
+        assert_eq!(grid.reached(ms(65)), Some(ms(60)), "three were missed");
+        assert_eq!((grid.reached(ms(65)), grid.next()), (None, ms(70)));
+        assert_eq!(Grid::new(ms(30), Span::from_millis(10), ms(41)).next(), ms(50), "a second life joins in");
     }
 
     #[test]

@@ -50,6 +50,8 @@ impl DownloadError {
 pub struct DownloadConfig {
     /// The object, with or without version.
     pub name: Name,
+    /// The ForwardingHint of Interests: where to look, if not where the name leads.
+    pub hint: Vec<Name>,
     /// Whose consumer decides on the window.
     pub scheme: Scheme,
     /// Whose signatures are accepted.
@@ -68,6 +70,8 @@ pub trait Watch {
     fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
     /// The connection was lost or made again.
     fn connection(&mut self, _event: &SessionEvent) {}
+    /// Time passes, whether something arrives or not.
+    fn waited(&mut self, _now: Time) {}
 }
 
 /// Where an object goes, and what of it is there.
@@ -123,6 +127,7 @@ impl Download {
     /// A download over `session`.
     pub fn new(session: Session, config: DownloadConfig, opener: Opener) -> Download {
         let discovery = Discovery::new(config.name.clone(), config.trust.clone(), config.patience);
+        let discovery = discovery.towards(config.hint.clone());
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
         let stage = Stage::Searching(Box::new(discovery), opener);
         Download { session, config, stage, nonces, finished: Finished::default(), lost: None }
@@ -212,6 +217,7 @@ impl Download {
         let consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
         let config = SegmentFetchConfig {
             object,
+            hint: self.config.hint.clone(),
             had: opened.had,
             last: opened.last,
             trust: self.config.trust.clone(),
@@ -337,7 +343,9 @@ fn turns(
         if download.turn(clock, waiter, watch)? {
             return Ok(Some(*download.finished()));
         }
-        let until = download.poll_timeout().min(clock.now() + LOOK);
+        let now = clock.now();
+        watch.waited(now);
+        let until = download.poll_timeout().min(now + LOOK);
         waiter.wait(clock.until(until))?;
     }
     Ok(None)

@@ -9,7 +9,7 @@ use crate::object::source::Source;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_wire::lp::PitToken;
-use ndnweir_wire::{InterestView, LpHeader, NackReason, Name, PacketView};
+use ndnweir_wire::{InterestView, LpHeader, NackReason, PacketView};
 use std::collections::VecDeque;
 
 /// Why publishing ended.
@@ -56,13 +56,13 @@ const GRACE: Span = Span::from_millis(1000);
 /// How often is looked whether to stop, and progress is told.
 const LOOK: Span = Span::from_millis(200);
 
-/// Publishes until stopped or [`Quit`] says so; `prefix` is what is registered.
+/// Publishes until stopped or [`Quit`] says so; `registration` is that of the prefix.
 ///
 /// # Errors
 /// [`PublishError`] if the forwarder refuses the prefix, does not answer at all, or the source fails.
 pub fn publish<S: Source>(
     publisher: &mut Publisher<S>,
-    prefix: &Name,
+    registration: &mut Registration,
     session: &mut Session,
     waiter: &mut Waiter,
     quit: Quit,
@@ -70,7 +70,6 @@ pub fn publish<S: Source>(
 ) -> Result<(), PublishError> {
     let clock = Clock::new();
     let mut served = Served { publisher, asked: Ranges::new(), answered: 0, latest: clock.now(), failure: None };
-    let mut registration = Registration::new(prefix.clone());
     let mut nonces = Rng::derive(seed(), &[]);
     let (mut ever, mut told) = (false, Time::ZERO);
     let mut waiting = VecDeque::new();
@@ -93,7 +92,7 @@ pub fn publish<S: Source>(
                 Err(_) => watch(PublishEvent::Unanswered),
             }
         }
-        let registered = serve(session, &mut served, &mut waiting, &mut registration, now);
+        let registered = serve(session, &mut served, &mut waiting, registration, now);
         if let Some(result) = registered {
             result?;
             if !ever || registration.is_registered() {

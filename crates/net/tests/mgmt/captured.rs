@@ -34,7 +34,7 @@ RYD1t7o5HhC9d0D/lBZ8RUnarXKIOYjZIDYNwVXB3d2k1BF2xOv4wYu/Ag==
 -----END PUBLIC KEY-----
 ";
 
-fn interest_of(captured: &str) -> Vec<u8> {
+pub fn interest_of(captured: &str) -> Vec<u8> {
     let wire = hex(captured);
     if wire[0] == 0x05 {
         return wire;
@@ -43,7 +43,7 @@ fn interest_of(captured: &str) -> Vec<u8> {
 }
 
 /// A rig that starts one second before the command was signed.
-fn rig_for(wire: &[u8], config: Config) -> Rig {
+pub fn rig_for(wire: &[u8], config: Config) -> Rig {
     let interest = InterestView::decode(wire).unwrap();
     let time = SignedCommand::find(&interest).unwrap().info().anti_replay.time.unwrap();
     let mut rig = Rig::new(config.clone());
@@ -52,12 +52,12 @@ fn rig_for(wire: &[u8], config: Config) -> Rig {
     rig
 }
 
-fn anchors(pems: &[&str], named: Option<&str>) -> Config {
+pub fn anchors(pems: &[&str], named: Option<&str>) -> Config {
     let anchor = |pem: &&str| TrustAnchor::from_pem(pem, named.map(name)).unwrap();
     Config { trust_anchors: pems.iter().map(anchor).collect(), ..Config::default() }
 }
 
-fn send(rig: &mut Rig, from: Requester, wire: &[u8]) -> ControlResponse {
+pub fn send(rig: &mut Rig, from: Requester, wire: &[u8]) -> ControlResponse {
     rig.answer(from, wire).expect("an answer")
 }
 

@@ -204,7 +204,6 @@ fn what_cannot_be_done_is_answered_with_the_code_that_nfd_uses() {
         ("faces/update", ControlParameters::of_face(99), 404),
         ("faces/update", flags_alone, 400),
         ("faces/destroy", ControlParameters::of_face(0), 400),
-        ("rib/announce", of_name("/a"), 501),
         ("nothing/at-all", params(), 501),
     ] {
         assert_eq!(rig().command(verb, &p).0, code, "{verb} {p:?}");
@@ -259,7 +258,7 @@ fn neighbours_register_under_localhop_when_it_is_open_and_a_key_of_theirs_is_tru
     assert_eq!(rig.management.prefixes(), [name("/localhost/nfd")]);
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {

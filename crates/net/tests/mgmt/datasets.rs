@@ -3,8 +3,8 @@
 use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER, face};
 use crate::{hex, name};
 use ndnweir_net::mgmt::dataset::{
-    CsInfo, FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, FibEntry, ForwarderStatus, Item, LinkType,
-    NextHop, Persistency, RibEntry, RouteRecord, Scope, StrategyChoice, decode_all, encode_all,
+    ChannelStatus, CsInfo, FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, FibEntry, ForwarderStatus,
+    Item, LinkType, NextHop, Persistency, RibEntry, RouteRecord, Scope, StrategyChoice, decode_all, encode_all,
 };
 use ndnweir_net::mgmt::{Config, ControlParameters, ControlResponse};
 use ndnweir_wire::data::content_type;
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 // Put together by a separate script from the protocol's pages.
 const FACE: &str = "806d6902012c7215756470343a2f2f3139322e302e322e313a363336338115756470343a2f2f3139322e302e322e323a363336336d02ea60840100850101860102870405f5e100880400010000890205789001019101029701039201049301059801069404000111709501086c0104";
+// The item and its LocalUri, with the length of "udp4://0.0.0.0:6363".
+const CHANNEL: &str = "82158113756470343a2f2f302e302e302e303a36333633";
 const EVENT: &str = "c041c101026902012c7215756470343a2f2f3139322e302e322e313a363336338115756470343a2f2f3139322e302e322e323a363336338401008501018601026c0104";
 const FIB: &str = "8016070308016181066901016a010a81076902012c6a0100";
 const RIB: &str = "80280706080161080162810c6901016f01006a01076c010181106901026f01ff6a01076c01016d0205dc";
@@ -70,6 +72,7 @@ fn every_item_has_the_bytes_of_the_protocol() {
         },
         EVENT,
     );
+    same_bytes(ChannelStatus { local_uri: "udp4://0.0.0.0:6363".into() }, CHANNEL);
     let hop = |face_id, cost| NextHop { face_id, cost };
     same_bytes(FibEntry { name: name("/a"), next_hops: vec![hop(1, 10), hop(300, 0)] }, FIB);
     let route =
@@ -235,4 +238,13 @@ fn items_of_another_kind_and_items_without_their_fields_are_refused() {
     assert!(decode_all::<FibEntry>(&hex("8000")).is_err());
     assert!(decode_all::<FaceStatus>(&hex("8003690101")).is_err());
     assert!(encode_all::<FibEntry>(&[]).is_empty());
+}
+
+#[test]
+fn channels_are_listed_to_applications() {
+    let mut rig = Rig::new(Config::default());
+    let listed = rig.fetch(STRANGER, &name("/localhost/nfd/faces/channels")).unwrap();
+    let channels: Vec<ChannelStatus> = decode_all(&listed).unwrap();
+    let uris: Vec<&str> = channels.iter().map(|channel| channel.local_uri.as_str()).collect();
+    assert_eq!(uris, ["udp4://0.0.0.0:6363", "unix:///run/nfd/nfd.sock"]);
 }

@@ -2,7 +2,8 @@
 
 use ndnweir_core::units::Time;
 use ndnweir_net::mgmt::dataset::{
-    CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope, StrategyChoice,
+    ChannelStatus, CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope,
+    StrategyChoice,
 };
 use ndnweir_net::mgmt::{
     CommandFormat, Config, Control, ControlParameters, ControlResponse, Erased, FaceCreated, FaceRequest, FaceSettings,
@@ -69,6 +70,10 @@ impl Control for Fake {
 
     fn faces(&self) -> Vec<FaceStatus> {
         self.faces.values().cloned().collect()
+    }
+
+    fn channels(&self) -> Vec<ChannelStatus> {
+        ["udp4://0.0.0.0:6363", "unix:///run/nfd/nfd.sock"].map(|uri| ChannelStatus { local_uri: uri.into() }).into()
     }
 
     fn face(&self, face_id: u64) -> Option<FaceStatus> {

@@ -7,6 +7,10 @@ use ndnweir_core::ctx::Rng;
 use ndnweir_net::mgmt::ControlParameters;
 use ndnweir_wire::InterestBuilder;
 
+/// The content of announcements for 255 ms, and for an hour between 2023 and 2026.
+const ANNOUNCED: [&str; 2] =
+    ["6d01ff", "6d040036ee80fd00fd26fd00fe0f323032333031303154303030303030fd00ff0f323032363131323154303633373137"];
+
 /// The fields of some parameters, without the element around them.
 fn seeds() -> Vec<Vec<u8>> {
     let of_name = ControlParameters::of_name(crate::name("/a/b"));
@@ -27,7 +31,7 @@ fn seeds() -> Vec<Vec<u8>> {
         of_name,
     ];
     let packet = InterestBuilder::new(crate::name("/localhost/nfd/rib/register").as_view()).encode().unwrap();
-    all.iter().map(|p| p.encode()[2..].to_vec()).chain([packet]).collect()
+    all.iter().map(|p| p.encode()[2..].to_vec()).chain([packet]).chain(ANNOUNCED.map(crate::hex)).collect()
 }
 
 #[test]

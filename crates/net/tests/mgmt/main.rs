@@ -1,6 +1,7 @@
 //! The NFD management protocol from outside: bytes, commands, captured packets, the RIB against a model.
 #![allow(clippy::duplicate_mod, reason = "the fuzz target's file brings its own copy of the forwarder it talks to")]
 
+mod announce;
 mod captured;
 mod codec;
 mod commands;

@@ -4,7 +4,8 @@
 use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
 use crate::name;
 use ndnweir_net::mgmt::dataset::{
-    CsInfo, FaceEvent, FaceQuery, FaceStatus, FibEntry, ForwarderStatus, Item, RibEntry, StrategyChoice, decode_all,
+    ChannelStatus, CsInfo, FaceEvent, FaceQuery, FaceStatus, FibEntry, ForwarderStatus, Item, RibEntry, StrategyChoice,
+    decode_all,
 };
 use ndnweir_net::mgmt::{Config, ControlParameters, ControlResponse, command_name};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
@@ -87,7 +88,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), elements()]) {
         let mut wrapped = Vec::new();
-        for typ in [101, 104, 128, 150, 192] {
+        for typ in [101, 104, 128, 130, 150, 192] {
             write_element(&mut wrapped, typ, &bytes);
             for bytes in [&bytes, &wrapped] {
                 reads_back::<FaceStatus>(bytes);
@@ -96,6 +97,7 @@ proptest! {
                 reads_back::<RibEntry>(bytes);
                 reads_back::<StrategyChoice>(bytes);
                 reads_back::<CsInfo>(bytes);
+                reads_back::<ChannelStatus>(bytes);
                 if let Ok(read) = ControlParameters::decode(bytes) {
                     prop_assert_eq!(ControlParameters::decode(&read.encode()), Ok(read));
                 }

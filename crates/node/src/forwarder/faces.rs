@@ -8,7 +8,7 @@ use ndnweir_core::component::Env;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::registry::AnyMarker;
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_wire::lp::{Fragmenter, Reassembler};
 use std::time::Duration;
 
@@ -58,6 +58,11 @@ pub struct LinkCounters {
 }
 
 impl LinkCounters {
+    /// Packets that arrived.
+    pub fn packets_in(&self) -> u64 {
+        self.interests_in + self.data_in + self.nacks_in
+    }
+
     /// These and others together.
     pub fn plus(self, other: LinkCounters) -> LinkCounters {
         LinkCounters {
@@ -142,7 +147,7 @@ impl Forwarder {
     pub fn remove_face(&mut self, now: Time, id: FaceId) {
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
         face.up = false;
-        face.reassembler = None;
+        self.fragments.forget(face.reassembler.take());
         self.remove_routes_over(now, id);
         self.node.set_up(now, id, false);
         self.account();
@@ -160,6 +165,20 @@ impl Forwarder {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.kernel_queue = bytes;
         }
+    }
+
+    /// Changes the rate at which a face that has one sends, from `now` on.
+    pub fn set_rate(&mut self, now: Time, id: FaceId, rate: Rate) {
+        if self.faces.get(id.index()).is_some_and(|face| face.has_rate) {
+            // Packets are handed out when they start, so none has to be told that it leaves at another time.
+            self.node.set_rate(now, id, Some(rate), &mut Vec::new());
+            self.account();
+        }
+    }
+
+    /// Changes the rate at which the neighbour on a face sends back.
+    pub fn set_return_rate(&mut self, id: FaceId, rate: Rate) {
+        self.node.set_return_rate(id, Some(rate));
     }
 
     /// Changes the largest frame of a face that has one.
@@ -204,18 +223,10 @@ impl Forwarder {
     /// Gives up packets whose fragments have not all come in time. What comes later does so too on its face; call it
     /// now and then for faces on which nothing comes any more.
     pub fn expire_fragments(&mut self, now: Time) {
+        let now = Duration::from_nanos(now.nanos());
         for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
-            reassembler.expire(Duration::from_nanos(now.nanos()));
+            self.fragments.within(reassembler, |face| face.expire(now));
         }
-    }
-
-    /// Bytes of packets that are not complete yet.
-    pub(super) fn fragment_bytes(&self) -> u64 {
-        self.faces
-            .iter()
-            .filter_map(|face| face.reassembler.as_ref())
-            .map(|reassembler| reassembler.bytes() as u64)
-            .sum()
     }
 
     /// What passed a face's link layer.

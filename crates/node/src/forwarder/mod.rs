@@ -12,34 +12,41 @@
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
 //! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
-//! - A ForwardingHint is carried but not followed.
+//! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
+mod choices;
 mod emit;
 mod faces;
+mod fragments;
+mod hints;
 mod names;
 mod payloads;
 mod receive;
 mod routes;
 mod tokens;
 
+pub use choices::{ChoiceError, Chosen};
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
+pub use hints::MAX_DELEGATIONS;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
 use crate::fib_tree::FibTree;
 use crate::node::Node;
 use crate::uses::Use;
+use choices::Choices;
 use faces::Face;
+use fragments::Fragments;
 use names::Names;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Span, Time};
-use ndnweir_wire::NameView;
+use ndnweir_wire::{Name, NameView};
 use payloads::Payloads;
 use routes::Routes;
 use std::collections::VecDeque;
@@ -63,6 +70,9 @@ pub struct ForwarderConfig<'a> {
     pub cache: usize,
     /// The most bytes of packets and names held, cached ones included. Bookkeeping is counted, the PIT's records are not.
     pub memory: Bytes,
+    /// The most bytes that packets of which fragments are missing may take, those of all faces together. A face may take
+    /// as many as are free, and at most 1 MiB.
+    pub fragments: Bytes,
     /// The most prefixes with routes.
     pub prefixes: usize,
     /// The longest an Interest may stay pending.
@@ -70,7 +80,8 @@ pub struct ForwarderConfig<'a> {
 }
 
 impl<'a> ForwarderConfig<'a> {
-    /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 4096 prefixes, one minute.
+    /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 32 MiB of
+    /// fragments, 4096 prefixes, one minute.
     pub fn new(scheme: &'a Scheme) -> ForwarderConfig<'a> {
         ForwarderConfig {
             number: 0,
@@ -79,6 +90,7 @@ impl<'a> ForwarderConfig<'a> {
             pit_limit: 65_536,
             cache: 65_536,
             memory: Bytes::new(512 << 20),
+            fragments: Bytes::new(32 << 20),
             prefixes: 4096,
             max_lifetime: Span::from_millis(60_000),
         }
@@ -92,6 +104,10 @@ pub struct ForwarderCounters {
     pub malformed: u64,
     /// Fragments that could not be put together.
     pub fragments: u64,
+    /// Packets whose fragments did not all come in time.
+    pub fragments_late: u64,
+    /// Packets of which fragments were missing and that gave way to newer ones of their face.
+    pub fragments_evicted: u64,
     /// Packets under `/localhost` from faces that are not local.
     pub scope: u64,
     /// Packets for whose bytes or name there was no room.
@@ -108,7 +124,7 @@ pub struct ForwarderCounters {
     pub payloads: u64,
     /// Bytes that packets and names take now, of [`ForwarderConfig::memory`].
     pub held_bytes: u64,
-    /// Bytes that packets of which fragments are missing take now.
+    /// Bytes that packets of which fragments are missing take now, of [`ForwarderConfig::fragments`].
     pub fragment_bytes: u64,
 }
 
@@ -124,10 +140,14 @@ pub struct Forwarder {
     tokens: Tokens,
     tree: FibTree,
     routes: Routes,
+    choices: Choices,
+    /// Where producers are that Interests with a ForwardingHint have reached here.
+    regions: Vec<Name>,
     rng: Rng,
     max_lifetime: Span,
     /// The most bytes of packets and names.
     memory: usize,
+    fragments: Fragments,
     counters: ForwarderCounters,
     /// Working memory.
     answered: Vec<NameId>,
@@ -167,9 +187,12 @@ impl Forwarder {
             tokens: Tokens::new(config.pit_limit),
             tree: FibTree::new(config.prefixes.saturating_mul(8)),
             routes: Routes::new(config.prefixes),
+            choices: Choices::new(config.scheme)?,
+            regions: Vec::new(),
             rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
             max_lifetime: config.max_lifetime,
             memory,
+            fragments: Fragments::new(usize::try_from(config.fragments.get()).unwrap_or(usize::MAX)),
             counters: ForwarderCounters::default(),
             answered: Vec::new(),
         })
@@ -197,9 +220,17 @@ impl Forwarder {
             names: self.names.len() as u64,
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
-            fragment_bytes: self.fragment_bytes(),
+            fragment_bytes: self.fragments.bytes(),
+            fragments_late: self.fragments.timed_out,
+            fragments_evicted: self.fragments.evicted,
             ..self.counters
         }
+    }
+
+    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers.
+    pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
+        self.node.set_cache(packets, admits, serves);
+        self.account();
     }
 
     /// Lets `packets` of the content store's oldest Data go; how many there were.

@@ -5,11 +5,15 @@
 //! Interest with CanBePrefix, which is apart because other Data answer it. A segment number counts as one only in its
 //! shortest form, so that two names never have one number. A number is in use while a payload or a PIT entry has it;
 //! then it goes to the next new name, with another generation.
+//!
+//! A name in an Interest with a ForwardingHint is apart from the same name with another one or with none: it goes
+//! elsewhere. The same Data answers all of them.
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Packet, flags};
+use ndnweir_wire::interest::delegations;
 use ndnweir_wire::tlv::nni_len;
 use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, NameView};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +42,8 @@ pub(super) const OVERHEAD: usize = size_of::<Flow>() + 32;
 struct Flow {
     form: Form,
     name: Box<[u8]>,
+    /// Value of the ForwardingHint; empty if there is none.
+    hint: Box<[u8]>,
     uses: u32,
     generation: u32,
     /// Segments in the content store.
@@ -45,6 +51,12 @@ struct Flow {
 }
 
 impl Flow {
+    /// Bytes that it takes.
+    fn cost(&self) -> usize {
+        let hint = if self.hint.is_empty() { 0 } else { self.hint.len() + 2 * size_of::<(u64, u32)>() };
+        self.name.len() + hint + OVERHEAD
+    }
+
     /// Its place among the stored ones: an object and a whole name may be the same bytes.
     fn place(&self) -> Box<[u8]> {
         self.name.iter().copied().chain([self.form as u8]).collect()
@@ -57,6 +69,7 @@ pub(super) struct Split<'a> {
     form: Form,
     name: &'a [u8],
     segment: u32,
+    hint: &'a [u8],
 }
 
 /// The table.
@@ -65,6 +78,8 @@ pub(super) struct Names {
     flows: Vec<Flow>,
     free: Vec<u32>,
     index: HashTable<u32>,
+    /// Flows with a ForwardingHint, by the hash of form and name.
+    hinted: BTreeSet<(u64, u32)>,
     limit: usize,
     bytes: usize,
     /// Flows with Data in the content store, by name and form, which is in canonical order of their names.
@@ -75,10 +90,13 @@ pub(super) struct Names {
     digests: HashMap<Box<[u8]>, u32, FixedState>,
 }
 
-fn hash(form: Form, name: &[u8]) -> u64 {
+fn hash(form: Form, name: &[u8], hint: &[u8]) -> u64 {
     let mut hasher = FixedState::with_seed(0x6e64_6e77).build_hasher();
     hasher.write_u8(form as u8);
     hasher.write(name);
+    if !hint.is_empty() {
+        hasher.write(hint);
+    }
     hasher.finish()
 }
 
@@ -98,13 +116,13 @@ fn before_digest(form: Form, name: &[u8]) -> Option<&[u8]> {
 
 /// The name of a Data, or in an Interest without CanBePrefix, taken apart.
 pub(super) fn split(name: NameView<'_>) -> Split<'_> {
-    let whole = Split { form: Form::Whole, name: name.as_bytes(), segment: NameId::WHOLE };
+    let whole = Split { form: Form::Whole, name: name.as_bytes(), segment: NameId::WHOLE, hint: &[] };
     let Some(last) = name.last() else { return whole };
     let Some(number) = last.as_segment().filter(|&number| nni_len(number) == last.value().len()) else { return whole };
     match u32::try_from(number) {
         Ok(segment) if segment != NameId::WHOLE => {
             let len = name.as_bytes().len() - last.wire_len();
-            Split { form: Form::Segments, name: &name.as_bytes()[..len], segment }
+            Split { form: Form::Segments, name: &name.as_bytes()[..len], segment, hint: &[] }
         }
         _ => whole,
     }
@@ -113,12 +131,12 @@ pub(super) fn split(name: NameView<'_>) -> Split<'_> {
 /// The name in an Interest, taken apart. No Data is longer than a name with a digest at its end, so there CanBePrefix
 /// says nothing.
 pub(super) fn split_interest<'a>(interest: &InterestView<'a>) -> Split<'a> {
-    let name = interest.name();
+    let (name, hint) = (interest.name(), interest.forwarding_hint_value());
     let digest = || name.last().is_some_and(|last| last.as_implicit_digest().is_some());
     if interest.can_be_prefix() && !digest() {
-        return Split { form: Form::Prefix, name: name.as_bytes(), segment: NameId::WHOLE };
+        return Split { form: Form::Prefix, name: name.as_bytes(), segment: NameId::WHOLE, hint };
     }
-    split(name)
+    Split { hint, ..split(name) }
 }
 
 impl Names {
@@ -128,6 +146,7 @@ impl Names {
             flows: Vec::new(),
             free: Vec::new(),
             index: HashTable::new(),
+            hinted: BTreeSet::new(),
             limit,
             bytes: 0,
             stored: BTreeMap::new(),
@@ -146,17 +165,34 @@ impl Names {
         self.flows.len() - self.free.len()
     }
 
-    fn flow(&self, form: Form, name: &[u8]) -> Option<FlowId> {
-        let is = |&id: &u32| {
-            let flow = &self.flows[id as usize];
-            flow.form == form && *flow.name == *name
-        };
-        self.index.find(hash(form, name), is).copied().map(FlowId)
-    }
-
     /// The number of a name that is in use.
     pub(super) fn find(&self, split: Split<'_>) -> Option<NameId> {
-        Some(NameId { flow: self.flow(split.form, split.name)?, segment: split.segment })
+        let is = |&id: &u32| {
+            let flow = &self.flows[id as usize];
+            flow.form == split.form && *flow.name == *split.name && *flow.hint == *split.hint
+        };
+        let flow = self.index.find(hash(split.form, split.name, split.hint), is).copied().map(FlowId)?;
+        Some(NameId { flow, segment: split.segment })
+    }
+
+    /// The numbers of a name in use with any ForwardingHint.
+    pub(super) fn hinted(&self, split: Split<'_>) -> impl Iterator<Item = NameId> {
+        let range = (!self.hinted.is_empty()).then(|| {
+            let hash = hash(split.form, split.name, &[]);
+            self.hinted.range((hash, 0)..=(hash, u32::MAX))
+        });
+        let is = move |id: &u32| {
+            let flow = &self.flows[*id as usize];
+            flow.form == split.form && *flow.name == *split.name
+        };
+        let ids = range.into_iter().flatten().map(|(_, id)| *id).filter(is);
+        ids.map(move |id| NameId { flow: FlowId(id), segment: split.segment })
+    }
+
+    /// The number of a name, if it is in use, and then those of the same name with other hints or with none.
+    pub(super) fn find_any_hint<'a>(&'a self, split: Split<'a>) -> impl Iterator<Item = NameId> + 'a {
+        let without = (!split.hint.is_empty()).then(|| self.find(Split { hint: &[], ..split })).flatten();
+        self.find(split).into_iter().chain(without).chain(self.hinted(split))
     }
 
     /// The number of a name, and whether its flow is new; none when the table is full. A new flow must be used, or
@@ -168,8 +204,15 @@ impl Names {
         if self.len() >= self.limit {
             return None;
         }
-        let mut flow =
-            Flow { form: split.form, name: split.name.into(), uses: 0, generation: 0, stored: BTreeSet::new() };
+        let mut flow = Flow {
+            form: split.form,
+            name: split.name.into(),
+            hint: split.hint.into(),
+            uses: 0,
+            generation: 0,
+            stored: BTreeSet::new(),
+        };
+        self.bytes += flow.cost();
         let id = match self.free.pop() {
             Some(id) => {
                 flow.generation = self.flows[id as usize].generation.wrapping_add(1);
@@ -181,16 +224,26 @@ impl Names {
                 (self.flows.len() - 1) as u32
             }
         };
-        self.bytes += split.name.len() + OVERHEAD;
+        if !split.hint.is_empty() {
+            self.hinted.insert((hash(split.form, split.name, &[]), id));
+        }
         let flows = &self.flows;
-        let rehash = |&id: &u32| hash(flows[id as usize].form, &flows[id as usize].name);
-        self.index.insert_unique(hash(split.form, split.name), id, rehash);
+        let rehash = |&id: &u32| {
+            let flow = &flows[id as usize];
+            hash(flow.form, &flow.name, &flow.hint)
+        };
+        self.index.insert_unique(hash(split.form, split.name, split.hint), id, rehash);
         Some((NameId { flow: FlowId(id), segment: split.segment }, true))
     }
 
     /// The name of a flow: for [`Form::Segments`] without the segment.
     pub(super) fn name(&self, flow: FlowId) -> &[u8] {
         &self.flows[flow.0 as usize].name
+    }
+
+    /// The value of the ForwardingHint of a flow; empty if there is none.
+    pub(super) fn hint(&self, flow: FlowId) -> &[u8] {
+        &self.flows[flow.0 as usize].hint
     }
 
     /// An Interest made from a name in use and what the node knows of one; none if no such Interest can be made,
@@ -207,6 +260,7 @@ impl Names {
         InterestBuilder::new(name.as_view())
             .can_be_prefix(flow.form == Form::Prefix)
             .must_be_fresh(packet.has(flags::MUST_BE_FRESH))
+            .forwarding_hint(delegations(&flow.hint))
             .nonce(packet.nonce.to_be_bytes())
             .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)))
             .hop_limit(packet.hop_limit)
@@ -219,9 +273,10 @@ impl Names {
         self.flows.get(flow.0 as usize).map_or(0, |flow| flow.generation)
     }
 
-    /// The flows in use whose name begins with `prefix`.
+    /// The flows in use that a route of `prefix` may concern: those whose name begins with it, and those with a hint.
     pub(super) fn under<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = FlowId> + 'a {
-        let under = move |(_, flow): &(usize, &Flow)| flow.uses > 0 && flow.name.starts_with(prefix);
+        let under =
+            move |(_, flow): &(usize, &Flow)| flow.uses > 0 && (!flow.hint.is_empty() || flow.name.starts_with(prefix));
         self.flows.iter().enumerate().filter(under).map(|(id, _)| FlowId(id as u32))
     }
 
@@ -244,12 +299,15 @@ impl Names {
         if flow.uses > 0 {
             return;
         }
-        let name = std::mem::take(&mut flow.name);
-        let (form, hash) = (flow.form, hash(flow.form, &name));
-        if let Ok(entry) = self.index.find_entry(hash, |&other| other == id.0) {
+        let cost = flow.cost();
+        let (form, name, hint) = (flow.form, std::mem::take(&mut flow.name), std::mem::take(&mut flow.hint));
+        if let Ok(entry) = self.index.find_entry(hash(form, &name, &hint), |&other| other == id.0) {
             entry.remove();
-            self.bytes -= name.len() + OVERHEAD;
+            self.bytes -= cost;
             self.free.push(id.0);
+            if !hint.is_empty() {
+                self.hinted.remove(&(hash(form, &name, &[]), id.0));
+            }
         }
         debug_assert!(self.flows[id.0 as usize].stored.is_empty(), "{form:?} {name:?} is still stored");
     }
@@ -317,12 +375,13 @@ impl Names {
         })
     }
 
-    /// Pushes the numbers under which Interests that this Data answers may be pending, beside its own name: the
-    /// prefixes of its name that were asked for with CanBePrefix, and its name with its digest.
+    /// Pushes the numbers under which Interests that this Data answers may be pending, beside its own name: its own
+    /// name with a hint, the prefixes of its name that were asked for with CanBePrefix, and its name with its digest.
     pub(super) fn others_answered_by(&self, data: &DataView<'_>, out: &mut Vec<NameId>) {
         let bytes = data.name().as_bytes();
+        out.extend(self.hinted(split(data.name())));
         let mut push = |form, name: &[u8]| {
-            out.extend(self.flow(form, name).map(|flow| NameId { flow, segment: NameId::WHOLE }));
+            out.extend(self.find_any_hint(Split { form, name, segment: NameId::WHOLE, hint: &[] }));
         };
         if self.prefixes.iter().any(|&count| count > 0) {
             let mut end = 0;

@@ -31,7 +31,8 @@ impl Forwarder {
         if view.is_fragmented() {
             let trust = face.trust;
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
-            match reassembler.push(Duration::from_nanos(now.nanos()), 0, &view) {
+            let now_here = Duration::from_nanos(now.nanos());
+            match self.fragments.within(reassembler, |face| face.push(now_here, 0, &view)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let beside = Beside::of_header(&whole.header, &self.layout, trust);
@@ -76,13 +77,17 @@ impl Forwarder {
     }
 
     fn interest(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, beside: &Beside) {
-        if let Some(nonce) = interest.nonce() {
+        let ends = self.hint_ends_here(interest);
+        if let Some(nonce) = interest.nonce().filter(|_| !ends) {
             self.interest_with_nonce(now, id, interest, nonce, beside);
             return;
         }
-        let nonce = self.rng.bits().to_be_bytes();
-        let with_nonce = InterestBuilder::from_view(interest).nonce(nonce).encode();
-        match with_nonce.as_deref().map(InterestView::decode_unchecked_digest) {
+        let nonce = interest.nonce().unwrap_or_else(|| self.rng.bits().to_be_bytes());
+        let mut changed = InterestBuilder::from_view(interest).nonce(nonce);
+        if ends {
+            changed = changed.forwarding_hint([]);
+        }
+        match changed.encode().as_deref().map(InterestView::decode_unchecked_digest) {
             Ok(Ok(interest)) => self.interest_with_nonce(now, id, &interest, nonce, beside),
             _ => self.counters.malformed += 1,
         }
@@ -137,19 +142,26 @@ impl Forwarder {
             let data = DataView::decode(&self.payloads.get(tag)?.wire).ok()?;
             return (data.implicit_digest() == *digest).then_some(stored);
         }
-        if !interest.can_be_prefix() {
+        let hinted = !interest.forwarding_hint_value().is_empty();
+        if !interest.can_be_prefix() && !hinted {
             return None;
         }
-        if let Some(own) = self.names.find(split(name)).filter(|own| self.node.stored(now, *own, fresh).is_some()) {
-            return Some(own);
+        let own = self.names.find(split(name)).filter(|own| self.node.stored(now, *own, fresh).is_some());
+        if own.is_some() || !interest.can_be_prefix() {
+            return own;
         }
         let candidates = self.names.stored_under(name.as_bytes()).take(MAX_CANDIDATES);
         candidates.into_iter().find(|candidate| self.node.stored(now, *candidate, fresh).is_some())
     }
 
     fn nack(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, beside: &Beside) {
-        let name = self.names.find(split_interest(interest)).filter(|name| self.node.is_pending(*name));
-        let (Some(name), Some(nonce), Some(reason)) = (name, interest.nonce(), beside.nack) else {
+        let (name, nonce) = (split_interest(interest), interest.nonce());
+        // Who has taken the hint off returns the Interest without it.
+        let asked_for =
+            |name: &NameId| nonce.is_some_and(|nonce| self.node.is_asked(*name, id, u32::from_be_bytes(nonce)));
+        let sent = self.names.find_any_hint(name).take(MAX_CANDIDATES).find(asked_for);
+        let name = sent.or_else(|| self.names.find(name).filter(|name| self.node.is_pending(*name)));
+        let (Some(name), Some(nonce), Some(reason)) = (name, nonce, beside.nack) else {
             self.counters.unmatched_nacks += 1;
             return;
         };

@@ -81,13 +81,13 @@ impl Forwarder {
     /// Appends the shares of a prefix's Interests that the strategy sends to each face, if it splits them.
     pub fn shares(&self, prefix: NameView<'_>, out: &mut Vec<(FaceId, f64)>) {
         if let Some((id, _)) = self.routes.table.get(&prefix.to_owned()) {
-            self.node.shares(*id, out);
+            self.node.shares(self.choices.of(&elements(prefix)), *id, out);
         }
     }
 }
 
 /// The components of a name as whole elements.
-fn elements(name: NameView<'_>) -> Vec<&[u8]> {
+pub(super) fn elements(name: NameView<'_>) -> Vec<&[u8]> {
     let mut rest = name.as_bytes();
     let element = |component: ndnweir_wire::ComponentView<'_>| {
         let (element, after) = rest.split_at(component.wire_len());
@@ -165,20 +165,23 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow: the longest with a route. A default route does not lead out of this node
-    /// for `/localhost`.
+    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a route for
+    /// its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not lead out of
+    /// this node for `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
         let elements = elements(name);
-        let mut prefix = self.tree.longest(&elements);
+        let hint = self.names.hint(flow);
+        let mut prefix = if hint.is_empty() { self.tree.longest(&elements) } else { self.towards(hint) };
         if is_localhost(name) && prefix == self.tree.exact::<&[u8]>(&[]) {
             prefix = None;
         }
         let bound = self.node.bind_flow(flow, prefix);
         debug_assert!(bound, "flows are fewer than a node can have");
+        self.node.govern(flow, self.choices.of(&elements));
     }
 
-    fn bind_under(&mut self, prefix: NameView<'_>) {
+    pub(super) fn bind_under(&mut self, prefix: NameView<'_>) {
         let flows: Vec<FlowId> = self.names.under(prefix.as_bytes()).collect();
         for flow in flows {
             self.bind(flow);

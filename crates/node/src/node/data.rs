@@ -46,7 +46,7 @@ impl Node {
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
-            if self.shaping && record.nacked.is_none() {
+            if self.shaping && record.nacked.is_none() && self.strategies.shapes(slot) {
                 self.tell_shaper(now, &record, Outcome::Data, packet);
                 self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
             }
@@ -55,9 +55,10 @@ impl Node {
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
         let fields = self.pit.fields(slot);
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
-        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-        self.strategy.on_data(&event, &mut ctx);
-        if self.cs.is_on() && !packet.has(flags::NO_CACHE) {
+        let governor = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+        governor.strategy.on_data(&event, &mut ctx);
+        if self.cs.admits() && !packet.has(flags::NO_CACHE) {
             self.keep(now, packet);
         }
         let (mark, own_only) = (self.pit.mark(slot), self.interest_marks == InterestMarks::Own);
@@ -74,8 +75,9 @@ impl Node {
             }
             let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
             let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
-            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-            let passed = self.strategy.pass_mark(&event, asking.face, &mut ctx);
+            let governor = self.strategies.at(slot);
+            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+            let passed = governor.strategy.pass_mark(&event, asking.face, &mut ctx);
             let asked = Asked {
                 face: asking.face,
                 at: asking.asked,
@@ -86,7 +88,7 @@ impl Node {
             };
             if self.discovering {
                 let mut stamped = *packet;
-                self.strategy.stamp_data(&event, asking.face, &mut stamped.fields);
+                self.strategies.at(slot).strategy.stamp_data(&event, asking.face, &mut stamped.fields);
                 self.pass_on(now, prefix, &stamped, &asked);
                 continue;
             }
@@ -98,8 +100,9 @@ impl Node {
     /// Tells the strategy of a Data or NACK for which nothing is pending.
     pub(super) fn tell_late(&mut self, now: Time, face: FaceId, packet: &Packet) {
         if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-            self.strategy.on_late(packet, face, prefix, &mut ctx);
+            let governor = self.strategies.of(packet.name.flow);
+            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+            governor.strategy.on_late(packet, face, prefix, &mut ctx);
         }
     }
 
@@ -139,9 +142,10 @@ impl Node {
         let hops = self.fib.hops(prefix);
         let (packet, asked) = (&data, &interest.fields);
         let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
-        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-        self.strategy.on_data(&event, &mut ctx);
-        let passed = self.strategy.pass_mark(&event, face, &mut ctx);
+        let governor = self.strategies.of(interest.name.flow);
+        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+        governor.strategy.on_data(&event, &mut ctx);
+        let passed = governor.strategy.pass_mark(&event, face, &mut ctx);
         let asked =
             Asked { face, at: now, renewed: false, fields: interest.fields, mark: mark.max(passed), from_cache: true };
         self.pass_on(now, prefix, &data, &asked);

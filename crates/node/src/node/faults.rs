@@ -55,7 +55,6 @@ impl Node {
         (self.egress_wake, self.shaper_wake) = (Time::NEVER, Time::NEVER);
         self.counters.lost += self.counters.pending;
         self.counters.pending = 0;
-        self.strategy_holds = 0;
         self.touched.clear();
         self.reports.clear();
         self.pit.clear();
@@ -71,7 +70,7 @@ impl Node {
     fn rebuild(&mut self, now: Time) -> Result<(), String> {
         let plan = &self.plan;
         let mut layout = plan.layout.clone();
-        self.strategy = plan.scheme.strategy(&mut layout)?;
+        self.strategies.rebuild(|part| part.strategy(&mut plan.layout.clone()))?;
         self.meter = plan.scheme.meter(&mut layout)?;
         for face in &mut self.faces {
             let marker = plan.marker(face.marker.as_ref())?;
@@ -87,7 +86,7 @@ impl Node {
     pub fn install(&mut self, now: Time, part: Custom) {
         match part {
             Custom::Strategy(strategy) => {
-                self.strategy = strategy;
+                self.strategies.root_mut().strategy = strategy;
                 self.introduce(now);
             }
             Custom::Meter(meter) => {
@@ -95,7 +94,10 @@ impl Node {
                 self.meter = meter;
             }
             Custom::Shaper(face, shaper) => {
-                self.shaping |= !shaper.is_none();
+                if !shaper.is_none() {
+                    self.shaping = true;
+                    self.strategies.shape_root();
+                }
                 if let Some(found) = self.faces.get_mut(face.index()) {
                     found.shaper = shaper;
                 }
@@ -111,7 +113,7 @@ impl Node {
 
 /// A component from outside the registry, for one node or face.
 pub enum Custom {
-    /// The node's strategy.
+    /// The strategy of all names that have no choice of their own.
     Strategy(AnyStrategy),
     /// The node's meter.
     Meter(AnyMeter),

@@ -31,7 +31,7 @@ impl Node {
             arrived.packets += 1;
             arrived.bits += packet.bytes().bits();
         }
-        if self.cs.is_on() {
+        if self.cs.serves() {
             if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
                 self.counters.hits += 1;
                 self.answer_from_store(now, face, packet, data);
@@ -51,6 +51,9 @@ impl Node {
                     self.send_nack(now, face, packet.nack(NackReason::Congestion));
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     let slot = self.pit.insert(vacant, packet, face, now);
+                    if self.strategies.several() {
+                        self.strategies.begin(slot, packet.name.flow);
+                    }
                     self.out.pending(packet.name);
                     self.counters.pending += 1;
                     self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
@@ -69,7 +72,7 @@ impl Node {
     fn loops_back(&mut self, now: Time, face: FaceId, packet: &Packet) {
         self.counters.loops += 1;
         self.drop(DropCause::Protocol);
-        if self.strategy.refuses_loops() {
+        if self.strategies.of(packet.name.flow).strategy.refuses_loops() {
             self.send_nack(now, face, packet.nack(NackReason::Duplicate));
         }
     }
@@ -100,6 +103,9 @@ impl Node {
             self.layout.aggregate(pending, &packet.fields);
         }
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
+        if self.strategies.several() {
+            self.hand_over(now, slot, prefix);
+        }
         let arrival = if renewed { Arrival::Retransmission } else { Arrival::Joining };
         self.consult(now, slot, prefix, face, packet, arrival);
     }
@@ -116,8 +122,9 @@ impl Node {
         let hops = self.fib.hops(prefix);
         let sent = self.pit.sent(slot);
         let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, note: &mut note };
-        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-        self.strategy.on_interest(&mut event, &mut choice, &mut ctx);
+        let governor = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+        governor.strategy.on_interest(&mut event, &mut choice, &mut ctx);
         self.pit.set_note(slot, note);
         self.carry_out(now, slot, prefix, face, packet, &choice);
         self.choice = choice;
@@ -137,7 +144,7 @@ impl Node {
         let mut sent = choice.is_held();
         let mut rejection: Option<NackReason> = None;
         if choice.is_held() {
-            self.strategy_holds += 1;
+            self.strategies.hold(slot);
             self.out.kept(packet.tag);
         }
         let stamped = choice.stamped(packet);
@@ -204,7 +211,7 @@ impl Node {
         }
         // An upstream that still owes an answer keeps the entry alive.
         if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) {
-            let cause = self.stamped_by_hops(prefix, packet);
+            let cause = self.stamped_by_hops(slot, prefix, packet);
             self.refuse(now, slot, reason, &cause);
         }
     }

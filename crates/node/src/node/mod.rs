@@ -17,6 +17,7 @@
 //! With [`InterestMarks::Own`] only the downstream whose last Interest was marked gets the mark, as in NDN-DPDK; of
 //! several marked downstreams each gets the highest level among them (NDN-DPDK has one level).
 
+mod choices;
 mod data;
 mod faults;
 mod interest;
@@ -36,6 +37,7 @@ use crate::fib::Fib;
 use crate::flows::FlowCounter;
 use crate::outbox::Outbox;
 use crate::pit::Pit;
+use crate::strategies::{ChoiceId, Governor, Strategies};
 use crate::streams::{self, stream};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
@@ -44,7 +46,7 @@ use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::planner::Order;
-use ndnweir_core::registry::{AnyMarker, AnyMeter, AnyStrategy};
+use ndnweir_core::registry::{AnyMarker, AnyMeter, Family};
 use ndnweir_core::scheme::{InterestMarks, Scheme};
 use ndnweir_core::shaper::{FaceView, Shaper};
 use ndnweir_core::strategy::{Choice, NextHop, Strategy};
@@ -86,8 +88,7 @@ pub struct Node {
     cs: ContentStore,
     fib: Fib,
     dead: DeadNonces,
-    strategy: AnyStrategy,
-    strategy_rng: Rng,
+    strategies: Strategies,
     meter: AnyMeter,
     meter_rng: Rng,
     nonces: Rng,
@@ -101,8 +102,6 @@ pub struct Node {
     metering: bool,
     /// Whether the run carries routes found by discovery.
     discovering: bool,
-    /// Interests the strategy said it holds and has not released.
-    strategy_holds: u64,
     held_limit: u64,
     /// Working memory of the pipelines.
     choice: Choice,
@@ -129,7 +128,8 @@ impl Node {
     /// If a component of the scheme cannot be built.
     pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
         let mut layout = config.layout.clone();
-        let strategy = config.scheme.strategy(&mut layout)?;
+        let (part, shaped) = (config.scheme.part(Family::Strategy), config.scheme.is_shaped(0));
+        let strategy = part.strategy(&mut layout)?;
         let meter = config.scheme.meter(&mut layout)?;
         let plan = Plan {
             scheme: config.scheme.clone(),
@@ -140,7 +140,8 @@ impl Node {
             shaping: !config.scheme.shaper(&mut layout)?.is_none(),
             metering: !meter.is_none(),
         };
-        Ok(Node {
+        let first = Governor::new(strategy, plan.stream(streams::STRATEGY, 0), part.clone(), shaped);
+        let mut node = Node {
             faces: Vec::new(),
             pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
             cs: ContentStore::new(config.cache, config.scheme.cached_marks),
@@ -149,8 +150,7 @@ impl Node {
             metering: plan.metering,
             shaping: plan.shaping,
             discovering: config.layout.find(Field::Discovery).is_some(),
-            strategy,
-            strategy_rng: plan.stream(streams::STRATEGY, 0),
+            strategies: Strategies::new(first),
             meter,
             meter_rng: plan.stream(streams::METER, 0),
             nonces: plan.stream(streams::NONCE, 0),
@@ -159,7 +159,6 @@ impl Node {
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
             interest_marks: config.scheme.interest_marks,
-            strategy_holds: 0,
             held_limit: config.pit_limit as u64,
             choice: Choice::default(),
             downstreams: Vec::new(),
@@ -171,7 +170,11 @@ impl Node {
             woken: Time::ZERO,
             reports: Vec::new(),
             plan: Box::new(plan),
-        })
+        };
+        for (place, choice) in config.scheme.choices.iter().enumerate() {
+            node.choose(Time::ZERO, &choice.strategy, config.scheme.is_shaped(place + 1))?;
+        }
+        Ok(node)
     }
 
     /// Adds a face; the first is number 0.
@@ -226,13 +229,15 @@ impl Node {
         })
     }
 
-    /// Tells the strategy about a face.
+    /// Tells the strategies about a face.
     fn tell_face(&mut self, face: FaceId) {
         let egress = &self.faces[face.index()].egress;
-        self.strategy.on_face(face, egress.is_local(), egress.is_up());
+        for governor in self.strategies.each() {
+            governor.strategy.on_face(face, egress.is_local(), egress.is_up());
+        }
     }
 
-    /// Tells the strategy about all faces and next hops: it has just been put in.
+    /// Tells the strategies about all faces and next hops: they have just been put in.
     fn introduce(&mut self, now: Time) {
         for face in 0..self.faces.len() {
             self.tell_face(FaceId(face as u16));
@@ -259,7 +264,7 @@ impl Node {
         let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
         if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
             self.tell_next_hops(now, prefix);
-            if self.strategy.sends_pending_to_new_hops() {
+            if self.strategies.any_sends_pending() {
                 let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
                 let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
                 for face in new {
@@ -271,8 +276,10 @@ impl Node {
     }
 
     fn tell_next_hops(&mut self, now: Time, prefix: PrefixId) {
-        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-        self.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
+        for governor in self.strategies.each() {
+            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+            governor.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
+        }
     }
 
     /// Says which prefix a flow's names match longest; an Interest of a flow without one is answered with a NoRoute
@@ -313,7 +320,7 @@ impl Node {
     /// [`Time::NEVER`] if not at all.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        let mut components = self.strategy.next_wake();
+        let mut components = self.strategies.next_wake();
         if self.shaping {
             components = components.min(self.shaper_wake);
         }
@@ -364,7 +371,7 @@ impl Node {
             }
             self.shaper_wake = Time::NEVER;
         }
-        let strategy = self.strategy.next_wake() <= now;
+        let strategy = self.strategies.next_wake() <= now;
         self.release(now, strategy);
         if self.shaping {
             self.shaper_wake = self.faces.iter().map(|face| face.shaper.next_wake()).min().unwrap_or(Time::NEVER);
@@ -418,11 +425,14 @@ impl Node {
         self.pit.memory()
     }
 
-    /// Pushes the share of a prefix's Interests that each next hop gets; nothing if the strategy does not split.
-    pub fn shares(&self, prefix: PrefixId, out: &mut Vec<(FaceId, f64)>) {
+    /// Pushes the share of a prefix's Interests that each next hop gets from the strategy of a choice; nothing if that does
+    /// not split.
+    pub fn shares(&self, choice: ChoiceId, prefix: PrefixId, out: &mut Vec<(FaceId, f64)>) {
         let hops = self.fib.hops(prefix);
         let mut shares = Vec::new();
-        self.strategy.shares(prefix, hops, &mut shares);
+        if let Some(governor) = self.strategies.get(choice) {
+            governor.strategy.shares(prefix, hops, &mut shares);
+        }
         out.extend(hops.iter().map(|hop| hop.face).zip(shares));
     }
 
@@ -452,6 +462,11 @@ impl Node {
     /// The next hops of a prefix, cheapest first; none for one that does not exist.
     pub fn next_hops(&self, prefix: PrefixId) -> &[NextHop] {
         self.fib.hops(prefix)
+    }
+
+    /// The header fields that packets carry: those of the scheme and of strategies put in since.
+    pub fn layout(&self) -> &FieldLayout {
+        &self.layout
     }
 
     /// How many prefixes have next hops.

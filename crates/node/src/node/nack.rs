@@ -34,7 +34,7 @@ impl Node {
             }
             return;
         };
-        if self.shaping {
+        if self.shaping && self.strategies.shapes(slot) {
             self.tell_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
             self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
         }
@@ -53,8 +53,9 @@ impl Node {
             downstreams: &downstreams,
             note: &mut note,
         };
-        let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-        self.strategy.on_nack(&mut event, &mut choice, &mut ctx);
+        let governor = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+        governor.strategy.on_nack(&mut event, &mut choice, &mut ctx);
         self.pit.set_note(slot, note);
         let in_face = downstreams.first().copied().unwrap_or(FaceId::NONE);
         self.downstreams = downstreams;

@@ -3,6 +3,7 @@
 use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
+use crate::strategies::ChoiceId;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
@@ -48,7 +49,7 @@ impl Node {
             self.drop(DropCause::Protocol);
             return Sent::Away;
         }
-        if self.shaping {
+        if self.shaping && self.strategies.shapes(slot) {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => {
@@ -56,8 +57,9 @@ impl Node {
                     return Sent::Away;
                 }
                 Admission::Reject(reason) => {
-                    let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-                    self.strategy.on_rejection(packet, prefix, face, &mut ctx);
+                    let governor = self.strategies.at(slot);
+                    let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+                    governor.strategy.on_rejection(packet, prefix, face, &mut ctx);
                     return Sent::Rejected(reason);
                 }
             }
@@ -127,12 +129,14 @@ impl Node {
         }
     }
 
-    /// Sends what is pending for a prefix to a next hop that is new, as far as someone else waits for it. What the PIT does
-    /// not keep of an Interest is as in a fresh one.
+    /// Sends what is pending for a prefix to a next hop that is new, as far as its strategy does so and someone else waits
+    /// for it. What the PIT does not keep of an Interest is as in a fresh one.
     pub(super) fn send_pending(&mut self, now: Time, prefix: PrefixId, face: FaceId) {
         for slot in self.pit.slots() {
             let name = self.pit.name(slot);
-            if self.fib.prefix(name.flow) != Some(prefix) {
+            if self.fib.prefix(name.flow) != Some(prefix)
+                || !self.strategies.at(slot).strategy.sends_pending_to_new_hops()
+            {
                 continue;
             }
             let waits = |i: &usize| {
@@ -207,13 +211,19 @@ impl Node {
         self.counters.pit_expired += 1;
         self.counters.expired += self.pit.ins(slot) as u64;
         if let Some(prefix) = self.fib.prefix(self.pit.name(slot).flow) {
-            let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
-            let event = TimeoutEvent { name, prefix, hops, sent };
-            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-            self.strategy.on_timeout(&event, &mut ctx);
+            self.tell_timeout(now, slot, prefix);
         }
         self.bury(slot);
         self.forget(now, slot, FaceId::NONE, Outcome::Timeout);
+    }
+
+    /// Tells a pending Interest's strategy that nothing came back.
+    pub(super) fn tell_timeout(&mut self, now: Time, slot: u32, prefix: PrefixId) {
+        let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
+        let event = TimeoutEvent { name, prefix, hops, sent };
+        let governor = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
+        governor.strategy.on_timeout(&event, &mut ctx);
     }
 
     /// Remembers the nonces sent for an entry that ends without Data.
@@ -229,7 +239,7 @@ impl Node {
     pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.out.settled(self.pit.name(slot));
         self.counters.pending -= self.pit.ins(slot) as u64;
-        if self.shaping {
+        if self.shaping && self.strategies.shapes(slot) {
             let name = self.pit.name(slot);
             for i in 0..self.pit.sent(slot).len() {
                 let record = self.pit.sent(slot)[i];
@@ -244,6 +254,9 @@ impl Node {
                 let face = self.pit.downstream(slot, i).0.face;
                 self.faces[face.index()].flows.remove(flow);
             }
+        }
+        if self.strategies.several() {
+            self.strategies.end(slot);
         }
         self.pit.remove(slot);
     }
@@ -260,8 +273,11 @@ impl Node {
     }
 
     /// The Interest as the cause of a NACK, with what the shapers of its next hops stamp on it.
-    pub(super) fn stamped_by_hops(&self, prefix: PrefixId, interest: &Packet) -> Packet {
+    pub(super) fn stamped_by_hops(&self, slot: u32, prefix: PrefixId, interest: &Packet) -> Packet {
         let mut cause = *interest;
+        if !self.strategies.shapes(slot) {
+            return cause;
+        }
         for hop in self.fib.hops(prefix) {
             self.faces[hop.face.index()].shaper.stamp(interest.name.flow, &mut cause.fields);
         }
@@ -271,8 +287,8 @@ impl Node {
     /// Sends what shapers and the strategy let go after a hook.
     #[inline]
     pub(super) fn release_held(&mut self, now: Time) {
-        if self.shaping || self.strategy_holds > 0 {
-            self.release(now, self.strategy_holds > 0);
+        if self.shaping || self.strategies.holds() {
+            self.release(now, self.strategies.holds());
         }
     }
 
@@ -291,7 +307,7 @@ impl Node {
                         if let Some((downstream, flow)) = asked {
                             self.faces[downstream.index()].egress.charge(flow, bytes);
                         }
-                        self.let_go(now, face, packet, false);
+                        self.let_go(now, face, packet, None);
                         self.out.released(packet.tag);
                     }
                     None => {
@@ -304,26 +320,28 @@ impl Node {
             if !strategy {
                 break;
             }
-            let mut ctx = Ctx { now, rng: &mut self.strategy_rng, trace: &mut self.trace };
-            let Some(mut released) = self.strategy.release(&mut ctx) else { break };
+            let Some((whose, mut released)) = self.strategies.release(now, &mut self.trace) else { break };
             if !released.held {
                 released.packet.tag = self.out.tag_of_rebuilt(released.packet.tag);
             }
-            self.strategy_holds = self.strategy_holds.saturating_sub(u64::from(released.held));
-            self.let_go(now, released.face, released.packet, true);
+            self.let_go(now, released.face, released.packet, Some(whose));
             self.out.released(released.packet.tag);
         }
         self.touched.clear();
     }
 
-    /// A held Interest may leave, unless nobody waits for it any more.
-    fn let_go(&mut self, now: Time, face: FaceId, packet: Packet, shape: bool) {
+    /// A held Interest may leave, unless nobody waits for it any more, or its name has gone over to another strategy than
+    /// the one that lets it go. Without one, a shaper does.
+    fn let_go(&mut self, now: Time, face: FaceId, packet: Packet, strategy: Option<ChoiceId>) {
         let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
-        let Some((slot, prefix)) = found.filter(|_| face.index() < self.faces.len()) else {
+        let Some((slot, prefix)) = found
+            .filter(|_| face.index() < self.faces.len())
+            .filter(|(slot, _)| strategy.is_none_or(|strategy| self.strategies.is_of(*slot, strategy)))
+        else {
             self.counters.held_stale += 1;
             return;
         };
-        if !shape {
+        if strategy.is_none() {
             self.emit_interest(now, slot, prefix, face, &packet);
             return;
         }
@@ -331,7 +349,7 @@ impl Node {
         if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, &packet)
             && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
         {
-            let cause = self.stamped_by_hops(prefix, &packet);
+            let cause = self.stamped_by_hops(slot, prefix, &packet);
             self.refuse(now, slot, reason, &cause);
         }
     }

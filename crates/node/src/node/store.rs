@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::uses::Use;
-use ndnweir_core::ids::NameId;
+use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 
@@ -27,16 +27,29 @@ impl Node {
         self.pit.find(name).is_ok()
     }
 
+    /// Whether an Interest for this name was sent by `face` with this nonce, and is pending.
+    pub fn is_asked(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
+        let sent = |slot| self.pit.sent(slot).iter().any(|record| record.face == face && record.nonce == nonce);
+        self.pit.find(name).is_ok_and(sent)
+    }
+
     /// The tag of the Data that the content store would answer an Interest for this name with.
     pub fn stored(&self, now: Time, name: NameId, must_be_fresh: bool) -> Option<u32> {
-        self.cs.peek(name, must_be_fresh, now)
+        self.cs.serves().then(|| self.cs.peek(name, must_be_fresh, now)).flatten()
     }
 
     /// Puts a Data into the content store, if there is one, without answering anybody.
     pub fn store(&mut self, now: Time, data: &Packet) {
-        if self.cs.is_on() {
+        if self.cs.admits() {
             self.keep(now, data);
         }
+    }
+
+    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers. What is too
+    /// much goes, the least recently used first.
+    pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
+        self.cs.configure(packets, admits, serves);
+        while self.cs.is_too_full() && self.evict() {}
     }
 
     /// Lets the Data not used for the longest time go from the content store. Whether there was one.

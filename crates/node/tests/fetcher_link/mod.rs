@@ -5,7 +5,7 @@
 use ndnweir_core::component::{Env, Info};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
-use ndnweir_core::packet::{NackReason, Packet};
+use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::fetcher::{Arrival, Fetcher, FetcherConfig};
@@ -22,6 +22,22 @@ pub fn at(ms: u64) -> Time {
 
 pub fn consumer(name: &str, params: serde_json::Value) -> AnyConsumer {
     AnyConsumer::build(name, &params, &mut Env { layout: &mut FieldLayout::new() }).unwrap()
+}
+
+pub fn started(config: FetcherConfig, consumer: AnyConsumer, now: Time) -> Fetcher {
+    let mut fetcher = Fetcher::new(config, consumer);
+    fetcher.start(now);
+    fetcher
+}
+
+pub fn sent(fetcher: &mut Fetcher, now: Time) -> Vec<u32> {
+    std::iter::from_fn(|| fetcher.poll_transmit(now)).map(|packet| packet.name.segment).collect()
+}
+
+pub fn data(segment: u32) -> Packet {
+    let mut packet = Packet { kind: Kind::Data, size: 1064, payload: 1024, ..Packet::default() };
+    packet.name.segment = segment;
+    packet
 }
 
 /// Whether a consumer takes this parameter: `timer` where the fetcher's timer is its own to choose, `reaction` where it
@@ -45,6 +61,9 @@ pub struct Link {
     pub double: u64,
     /// Up to so much extra delay for each Data, so that they arrive out of order.
     pub jitter: Span,
+    /// Chances in 1000 that a Data comes so much later, as one that a link repaired.
+    pub late: u64,
+    pub late_by: Span,
 }
 
 impl Default for Link {
@@ -59,6 +78,8 @@ impl Default for Link {
             refuse: 0,
             double: 0,
             jitter: Span::ZERO,
+            late: 0,
+            late_by: Span::ZERO,
         }
     }
 }
@@ -141,7 +162,8 @@ impl World {
         }
         self.busy_until = self.busy_until.max(self.now) + transmission;
         let jitter = Span::from_nanos(self.rng.below(self.link.jitter.nanos() + 1));
-        self.push(self.busy_until + self.link.delay + jitter, Event::Answer(data));
+        let late = if self.link.late > 0 && self.chance(self.link.late) { self.link.late_by } else { Span::ZERO };
+        self.push(self.busy_until + self.link.delay + jitter + late, Event::Answer(data));
         if self.chance(self.link.double) {
             self.push(self.busy_until + self.link.delay * 2, Event::Answer(data));
         }

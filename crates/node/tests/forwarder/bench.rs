@@ -113,6 +113,13 @@ pub fn interest(text: &str, nonce: u32) -> Vec<u8> {
     InterestBuilder::new(name(text).as_view()).nonce(nonce.to_be_bytes()).encode().unwrap()
 }
 
+/// An Interest with a ForwardingHint.
+pub fn hinted(text: &str, hint: &[&str], nonce: u32) -> Vec<u8> {
+    let (name, hint) = (name(text), hint.iter().map(|text| self::name(text)).collect::<Vec<Name>>());
+    let builder = InterestBuilder::new(name.as_view()).nonce(nonce.to_be_bytes());
+    builder.forwarding_hint(hint.iter().map(Name::as_view)).encode().unwrap()
+}
+
 pub fn prefix_interest(text: &str, nonce: u32, fresh: bool) -> Vec<u8> {
     let name = name(text);
     let builder = InterestBuilder::new(name.as_view()).nonce(nonce.to_be_bytes());

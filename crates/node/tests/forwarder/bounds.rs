@@ -1,6 +1,7 @@
 //! Floods: every table stays within its bound, and the forwarder works again afterwards.
 
 use super::bench::*;
+use ndnweir_wire::lp::Fragmenter;
 use ndnweir_wire::{LpHeader, NackReason};
 
 const MEMORY: u64 = 1 << 20;
@@ -91,6 +92,71 @@ fn data_that_nobody_asked_for_and_fragments_without_their_rest_take_no_room() {
     let counters = bench.forwarder.counters();
     assert_eq!((counters.unsolicited, counters.held_bytes), (2000, 0));
     works(&mut bench);
+}
+
+/// A fragment of a packet whose others do not follow.
+fn lonely(sequence: u64) -> Vec<u8> {
+    let header = LpHeader { sequence: Some(sequence), frag_index: Some(0), frag_count: Some(2), ..LpHeader::default() };
+    header.encode(Some(&[7; 1000]))
+}
+
+#[test]
+fn faces_that_flood_with_fragments_share_a_limit_and_take_nothing_from_others() {
+    const LIMIT: u64 = 1 << 20;
+    const PEERS: u16 = 50;
+    let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| config.fragments = bytes(LIMIT);
+    let mut bench = Bench::with(
+        &serde_json::json!({}),
+        change,
+        [local()].into_iter().chain((0..=PEERS).map(|_| remote())).collect(),
+    );
+    let honest = PEERS + 1;
+    bench.route("/a", honest);
+    bench.receive(0, &interest("/a/x", 1));
+    bench.take();
+    let answer = data("/a/x", &[5; 3000], 0);
+    let parts = Fragmenter::new(1400, 1).fragment(&LpHeader::default(), &answer).unwrap();
+    // The first peer alone has half of the limit; it shrinks as others come.
+    for i in 0..2000 {
+        bench.receive(1, &lonely(10 * i));
+    }
+    let alone = bench.forwarder.counters();
+    assert!((LIMIT / 3..=LIMIT / 2).contains(&alone.fragment_bytes), "{alone:?}");
+    assert!(alone.fragments_evicted > 1000, "{alone:?}");
+    bench.receive(honest, &parts[0]);
+    for i in 0..200 {
+        for peer in 1..=PEERS {
+            bench.receive(peer, &lonely(100_000 + 10 * i));
+            assert!(bench.forwarder.counters().fragment_bytes <= LIMIT);
+        }
+    }
+    let all = bench.forwarder.counters();
+    // 50 floods get 1/51 of the limit each, 20 kB or at most 20 of these packets.
+    let gone = all.fragments_evicted - alone.fragments_evicted;
+    assert!(all.fragment_bytes > LIMIT * 4 / 5 && gone > 180 * u64::from(PEERS), "{all:?}");
+    assert_eq!(bench.take(), []);
+    for part in &parts[1..] {
+        bench.receive(honest, part);
+    }
+    assert!(bench.take() == [(0, answer)], "what came before the flood is put together");
+    bench.wait(600);
+    bench.forwarder.expire_fragments(bench.now);
+    let after = bench.forwarder.counters();
+    assert_eq!(after.fragment_bytes, 0);
+    // Each packet that began was put together, gave way, or was given up for its time.
+    let begun = 2000 + 200 * u64::from(PEERS);
+    assert_eq!(after.fragments_evicted + after.fragments_late, begun, "{after:?}");
+}
+
+#[test]
+fn the_fragments_of_a_face_that_goes_make_room() {
+    let mut bench = small();
+    for i in 0..10 {
+        bench.receive(2, &lonely(10 * i));
+    }
+    assert!(bench.forwarder.counters().fragment_bytes > 10_000);
+    bench.forwarder.remove_face(bench.now, ndnweir_core::ids::FaceId(2));
+    assert_eq!(bench.forwarder.counters().fragment_bytes, 0);
 }
 
 #[test]

@@ -3,5 +3,6 @@
 mod answers;
 mod bench;
 mod bounds;
+mod hints;
 mod links;
 mod random;

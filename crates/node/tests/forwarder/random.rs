@@ -3,6 +3,8 @@
 
 use super::bench::*;
 use ndnweir_core::ids::FaceId;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::Part;
 use ndnweir_core::units::Span;
 use ndnweir_node::forwarder::FaceOptions;
 use ndnweir_wire::lp::PitToken;
@@ -14,6 +16,11 @@ use std::collections::BTreeSet;
 const MEMORY: u64 = 20_000;
 const NAMES: [&str; 9] =
     ["/a", "/a/b", "/a/b/seg=0", "/a/b/seg=1", "/a/b/50=%00%01", "/a/c/seg=7/x", "/b", "/localhost/a", "/localhop/a"];
+/// `/r` is the region.
+const HINTS: [[&str; 2]; 4] = [["/b", "/a"], ["/none", "/a/c"], ["/none", "/r"], ["/localhost/a", "/localhop"]];
+
+/// Whose strategy changes.
+const PREFIXES: [&str; 4] = ["/", "/a", "/a/b", "/localhost"];
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -27,6 +34,9 @@ enum Op {
     Route { name: usize, face: usize, add: bool },
     Replace { face: usize },
     Erase { name: usize },
+    Choose { name: usize, strategy: usize, shaped: Option<bool> },
+    Unchoose { name: usize },
+    Cache { packets: usize, admits: bool, serves: bool },
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -48,7 +58,12 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0u16..1500).prop_map(Op::Wait),
         2 => (name.clone(), face.clone(), any::<bool>()).prop_map(|(name, face, add)| Op::Route { name, face, add }),
         1 => face.prop_map(|face| Op::Replace { face }),
-        1 => name.prop_map(|name| Op::Erase { name }),
+        1 => name.clone().prop_map(|name| Op::Erase { name }),
+        2 => (0..PREFIXES.len(), 0..AnyStrategy::ALL.len(), any::<Option<bool>>()).prop_map(
+            |(name, strategy, shaped)| Op::Choose { name, strategy, shaped }),
+        1 => (0..PREFIXES.len()).prop_map(|name| Op::Unchoose { name }),
+        1 => (0usize..6, any::<bool>(), any::<bool>()).prop_map(
+            |(packets, admits, serves)| Op::Cache { packets, admits, serves }),
     ]
 }
 
@@ -63,6 +78,10 @@ fn asked(name: usize, nonce: u8, flags: u8, lifetime: u16) -> Vec<u8> {
         builder = builder.hop_limit(nonce);
     }
     builder = builder.can_be_prefix(flags & 1 != 0).must_be_fresh(flags & 2 != 0);
+    let hint = HINTS[usize::from(nonce) % HINTS.len()].map(super::bench::name);
+    if flags & 8 != 0 {
+        builder = builder.forwarding_hint(hint.iter().map(ndnweir_wire::Name::as_view));
+    }
     builder.lifetime(std::time::Duration::from_millis(lifetime.into())).encode().unwrap()
 }
 
@@ -71,10 +90,13 @@ fn answer(name: usize, content: u8, fresh: u16) -> Vec<u8> {
     data(NAMES[name], &vec![content; 20 + 2000 * usize::from(content)], u64::from(fresh))
 }
 
-/// What an Interest is, whatever becomes of it on the way.
-fn essence(packet: &[u8]) -> Vec<u8> {
+/// What an Interest is, whatever becomes of it on the way, in its producer's region or not.
+fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     let view = InterestView::decode_unchecked_digest(packet).unwrap();
     let mut builder = InterestBuilder::from_view(&view).nonce([0; 4]);
+    if arrived {
+        builder = builder.forwarding_hint([]);
+    }
     if view.hop_limit().is_some() {
         builder = builder.hop_limit(0);
     }
@@ -113,6 +135,7 @@ impl Run {
         bench.route("/a", 1);
         bench.route("/a", 3);
         bench.route("/", 2);
+        bench.forwarder.set_regions(vec![super::bench::name("/r/here")]);
         let (interests, rebuilt, data) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Run { bench, faces: [0, 1, 2, 3], options, interests, rebuilt, data, wanted: Vec::new(), sequence: 0 }
     }
@@ -131,7 +154,7 @@ impl Run {
     fn came(&mut self, face: usize, packet: &[u8], refused: bool) {
         match PacketView::decode(packet) {
             Ok(PacketView::Interest(_)) => {
-                self.interests.insert(essence(packet));
+                self.interests.extend([false, true].map(|arrived| essence(packet, arrived)));
                 if let Ok(view) = InterestView::decode_unchecked_digest(packet) {
                     self.rebuilt.insert(question(&view));
                 }
@@ -207,6 +230,20 @@ impl Run {
                 let (_, left) = self.bench.forwarder.erase(prefix.as_view(), usize::MAX);
                 assert!(!left);
             }
+            Op::Choose { name, strategy, shaped } => {
+                let (now, prefix) = (self.bench.now, super::bench::name(PREFIXES[name]));
+                let strategy = Part::plain(AnyStrategy::ALL[strategy].name);
+                // There may be no header field left for it.
+                let _ = self.bench.forwarder.choose(now, prefix.as_view(), &strategy, shaped);
+                self.bench.collect();
+            }
+            Op::Unchoose { name } => {
+                self.bench.forwarder.unchoose(super::bench::name(PREFIXES[name]).as_view());
+            }
+            Op::Cache { packets, admits, serves } => {
+                self.bench.forwarder.set_cache(packets, admits, serves);
+                assert!(self.bench.forwarder.node().counters().cache <= packets as u64);
+            }
         }
         self.check();
     }
@@ -221,7 +258,8 @@ impl Run {
             let local = face == self.faces[0] || face == self.faces[1];
             match PacketView::decode(&packet).unwrap() {
                 PacketView::Interest(view) => {
-                    let sent = self.interests.contains(&essence(&packet)) || self.rebuilt.contains(&question(&view));
+                    let sent =
+                        self.interests.contains(&essence(&packet, false)) || self.rebuilt.contains(&question(&view));
                     assert!(sent, "an Interest that nobody sent");
                     let localhost = view.name().to_string().starts_with("/localhost");
                     assert!(local || !localhost, "/localhost leaves");
@@ -260,6 +298,7 @@ proptest! {
             Just(json!({ "base": "hr-icp" })),
             Just(json!({ "base": "kato-window" })),
             Just(json!({ "base": "nack-once" })),
+            Just(json!({ "base": "kato-window", "prefixes": { "/a": { "shaper": "none" }, "/a/b": "b-icp" } })),
             Just(json!({ "base": "hbhcm", "strategy": "multicast" })),
         ],
     ) {

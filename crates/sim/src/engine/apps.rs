@@ -2,11 +2,11 @@
 
 use crate::observer::{ConsumerCounters, ConsumerId, Delivery, PathId};
 use crate::outcome::Account;
-use crate::requests::Requests;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_node::Fetcher;
+use ndnweir_node::requests::Requests;
 
 /// What asks.
 pub(super) enum Asker {
@@ -128,7 +128,7 @@ impl App {
     pub(super) fn counters(&self) -> ConsumerCounters {
         match &self.asker {
             Asker::Fetch(fetcher) => fetcher.counters().into(),
-            Asker::Requests(requests) => requests.counters(),
+            Asker::Requests(requests) => requests.counters().into(),
         }
     }
 

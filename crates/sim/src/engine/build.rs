@@ -5,11 +5,10 @@ use super::faults::Faults;
 use super::planner::Control;
 use super::sampling::Sampler;
 use super::{Engine, Exit, Local, Net, Place, RunOptions, Source};
-use crate::network::{Direction, Flow, Network, NetworkError, NodeKind, Traffic};
+use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
-use crate::requests::Requests;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
@@ -24,7 +23,8 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_link::{Port, Way};
-use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
+use ndnweir_node::requests::Requests;
+use ndnweir_node::{ChoiceId, FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
 use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -119,7 +119,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             servers: Vec::new(),
             sources: Vec::new(),
             faults: Faults::new(network, producers),
-            sampler: Sampler::new(network),
+            sampler: Sampler::new(network, scheme),
             control: Control::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
             observer,
             hash: options.hash.then(EventHash::new),
@@ -171,11 +171,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
-            let requests =
-                Requests::new(&consumer.traffic, flow, consumer.interest_size, consumer.lifetime, self.seed, number);
-            let asker = match (requests, &consumer.traffic) {
-                (Some(requests), _) => Asker::Requests(Box::new(requests)),
-                (None, Traffic::Fetch { segments, consumer: own }) => {
+            let asker = match &consumer.traffic {
+                Traffic::Fetch { segments, consumer: own } => {
                     let built = match own {
                         Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
                         None => scheme.consumer(layout),
@@ -196,7 +193,10 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                     };
                     Asker::Fetch(Box::new(Fetcher::new(config, built)))
                 }
-                (None, _) => continue,
+                _ => {
+                    let Some(config) = consumer.requests(flow, self.seed, number) else { continue };
+                    Asker::Requests(Box::new(Requests::new(&config)))
+                }
             };
             let mut phase = Rng::derive(self.seed, &[STREAM, number.into()]);
             let jitter = self.network.start_jitter.nanos().saturating_add(1);
@@ -204,10 +204,12 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
-        for (number, Flow { prefix, .. }) in flows.into_iter().enumerate() {
+        for (number, flow) in flows.into_iter().enumerate() {
+            let choice = ChoiceId::of_scheme(scheme.governing(self.network.flow_name(flow)));
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
-                    node.bind_flow(FlowId(number as u32), Some(PrefixId(prefix)));
+                    node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
+                    node.govern(FlowId(number as u32), choice);
                 }
             }
         }
@@ -272,7 +274,7 @@ fn places(
             for &channel in &topology.faces[number] {
                 node.add_face(face(network, topology, channel)).map_err(error)?;
                 let wire = topology.channels[channel as usize].wire;
-                place.exits.push(Exit { channel, wire, shared: is_below_ndn(topology, wire) });
+                place.exits.push(Exit { channel, wire, shared: topology.is_below_ndn(wire) });
             }
             place.node = Some(node);
         }
@@ -281,19 +283,13 @@ fn places(
     Ok(places)
 }
 
-/// Whether several faces share the interface at which a wire starts, or a switch owns it.
-fn is_below_ndn(topology: &Topology, wire: u32) -> bool {
-    let Wire { from, channels, .. } = topology.wires[wire as usize];
-    topology.is_switch(from) || channels > 1
-}
-
 fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     let wire = topology.channels[channel as usize].wire;
     let direction = direction(network, wire);
     let mut config = FaceConfig::local();
     config.local = false;
     config.limit = direction.limit;
-    if !is_below_ndn(topology, wire) {
+    if !topology.is_below_ndn(wire) {
         config.rate = direction.rate;
         config.framing = direction.framing;
         config.marker =
@@ -307,8 +303,8 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
 
 fn port(network: &Network, topology: &Topology, wire: u32) -> Option<Port> {
     let Direction { rate, limit, framing, .. } = *direction(network, wire);
-    let is_used = topology.wires[wire as usize].channel != NONE || is_below_ndn(topology, wire);
-    (is_used && is_below_ndn(topology, wire)).then(|| Port::new(rate, limit, framing))
+    let is_used = topology.wires[wire as usize].channel != NONE || topology.is_below_ndn(wire);
+    (is_used && topology.is_below_ndn(wire)).then(|| Port::new(rate, limit, framing))
 }
 
 fn ways(network: &Network, seed: u64) -> Vec<Way> {

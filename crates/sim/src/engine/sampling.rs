@@ -7,8 +7,9 @@ use crate::outcome::{EventHash, Outcome};
 use crate::schedule::Schedule;
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Span, Time};
-use ndnweir_node::NodeCounters;
+use ndnweir_node::{ChoiceId, NodeCounters};
 
 /// When to sample, and room for what is sampled.
 pub(super) struct Sampler {
@@ -21,10 +22,14 @@ pub(super) struct Sampler {
     consumers: Vec<crate::observer::ConsumerCounters>,
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
+    /// By prefix, whose strategy says the shares of its name.
+    choices: Vec<ChoiceId>,
 }
 
 impl Sampler {
-    pub(super) fn new(network: &Network) -> Sampler {
+    pub(super) fn new(network: &Network, scheme: &Scheme) -> Sampler {
+        let name = |prefix| network.names.prefixes.get(prefix as usize).map_or("/", String::as_str);
+        let choice = |prefix| ChoiceId::of_scheme(scheme.governing(name(prefix)));
         Sampler {
             source: 0,
             every: network.sampling,
@@ -35,6 +40,7 @@ impl Sampler {
             consumers: Vec::new(),
             shares: Vec::new(),
             node_shares: Vec::new(),
+            choices: (0..network.prefixes).map(choice).collect(),
         }
     }
 
@@ -91,7 +97,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             for (number, hops) in by_node.iter().enumerate().filter(|(_, hops)| hops.len() > 1) {
                 let Some(node) = &places[number].node else { continue };
                 sampler.node_shares.clear();
-                node.shares(PrefixId(prefix as u32), &mut sampler.node_shares);
+                node.shares(sampler.choices[prefix], PrefixId(prefix as u32), &mut sampler.node_shares);
                 for &(face, share) in &sampler.node_shares {
                     let Some(&channel) = net.topology.faces[number].get(face.index()) else { continue };
                     let link = LinkId(net.topology.channels[channel as usize].wire);

@@ -100,7 +100,7 @@ pub fn reassembly(input: &[u8]) {
     };
     let config = ReassemblerConfig {
         max_partials: 1 + usize::from(limits & 3),
-        max_bytes: 200 + 40 * usize::from(limits >> 2),
+        max_bytes: 400 + 60 * usize::from(limits >> 2),
         max_fragments: 12,
         max_packet: 600,
         timeout: Duration::from_millis(20),

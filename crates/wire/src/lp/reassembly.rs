@@ -118,9 +118,15 @@ impl Partial {
     }
 }
 
+/// Bookkeeping of an incomplete packet: itself, its places in both maps, and for each part its slot and what an
+/// allocator typically adds.
 const fn cost_of_parts(count: usize) -> usize {
-    count * size_of::<Option<Box<[u8]>>>()
+    let maps = 2 * (size_of::<Key>() + size_of::<u64>());
+    size_of::<Partial>() + maps + count * (size_of::<Option<Box<[u8]>>>() + ALLOCATION)
 }
+
+/// Bytes that an allocator typically needs beside what was asked for.
+const ALLOCATION: usize = 16;
 
 /// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
 fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
@@ -155,6 +161,12 @@ impl Reassembler {
     pub fn new(config: ReassemblerConfig) -> Self {
         let (partials, by_age) = (BTreeMap::new(), BTreeMap::new());
         Self { config, partials, by_age, arrivals: 0, bytes: 0, stats: ReassemblyStats::default() }
+    }
+
+    /// Changes how many bytes incomplete packets may occupy. When they occupy more, the oldest give way to the next
+    /// fragment.
+    pub const fn set_max_bytes(&mut self, max_bytes: usize) {
+        self.config.max_bytes = max_bytes;
     }
 
     /// What happened so far.

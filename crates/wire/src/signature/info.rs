@@ -166,7 +166,11 @@ impl<'a> KeyLocator<'a> {
 }
 
 impl ValidityPeriod {
-    fn from_element(element: &Element<'_>) -> DecodeResult<Self> {
+    /// Reads the element.
+    ///
+    /// # Errors
+    /// [`DecodeError`] unless it holds two times of 15 bytes.
+    pub fn from_element(element: &Element<'_>) -> DecodeResult<Self> {
         let (mut not_before, mut not_after) = (None, None);
         let mut inner = Ordered::new(element.nested(), &[types::NOT_BEFORE, types::NOT_AFTER]);
         while let Some(e) = inner.next()? {
@@ -181,7 +185,8 @@ impl ValidityPeriod {
         })
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    /// Appends the element.
+    pub fn write(&self, out: &mut Vec<u8>) {
         let len = tlv::element_len(types::NOT_BEFORE, 15) + tlv::element_len(types::NOT_AFTER, 15);
         tlv::write_head(out, types::VALIDITY_PERIOD, len);
         tlv::write_element(out, types::NOT_BEFORE, &self.not_before);

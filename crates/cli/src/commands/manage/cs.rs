@@ -4,7 +4,7 @@ use super::connect;
 use super::table::pairs;
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
-use crate::manage_args::{CsAction, CsArgs};
+use crate::manage_args::{CsAction, CsArgs, Switch};
 use ndnweir_net::mgmt::dataset::CsInfo;
 use ndnweir_net::mgmt::{ControlParameters, cs_flags};
 use ndnweir_net::remote::Remote;
@@ -20,6 +20,18 @@ pub fn run(args: &CsArgs) -> Result<(), Failure> {
             let info = infos.first().ok_or_else(|| Failure::work("the forwarder says nothing of its content store"))?;
             info_of(info, as_json)
         }
+        CsAction::Config { capacity, admit, serve } => {
+            let parameters = configuration(*capacity, *admit, *serve)?;
+            let done = forwarder.command("cs", "config", &parameters)?;
+            let (capacity, flags) = (done.capacity.unwrap_or(0), done.flags.unwrap_or(0));
+            let word = |bit| if flags & bit != 0 { "on" } else { "off" };
+            let (admit, serve) = (word(cs_flags::ADMIT), word(cs_flags::SERVE));
+            if as_json {
+                let on = |word| word == "on";
+                return print_json(&json!({ "capacity": capacity, "admit": on(admit), "serve": on(serve) }));
+            }
+            print(&format!("The content store holds {capacity} packets at most, admit {admit}, serve {serve}.\n"))
+        }
         CsAction::Erase { prefix, count } => {
             let erased = erase(&mut forwarder, prefix, *count)?;
             if as_json {
@@ -28,6 +40,24 @@ pub fn run(args: &CsArgs) -> Result<(), Failure> {
             print(&format!("Erased {erased} packets under {prefix}.\n"))
         }
     }
+}
+
+/// What a command asks for, with the bits that are meant.
+fn configuration(
+    capacity: Option<u64>,
+    admit: Option<Switch>,
+    serve: Option<Switch>,
+) -> Result<ControlParameters, Failure> {
+    if capacity.is_none() && admit.is_none() && serve.is_none() {
+        return Err(Failure::input("say what to change: --capacity PACKETS, --admit on|off, --serve on|off"));
+    }
+    let given = [(admit, cs_flags::ADMIT), (serve, cs_flags::SERVE)];
+    let bits = |wanted: &dyn Fn(Switch) -> bool| {
+        given.iter().filter(|(switch, _)| switch.is_some_and(wanted)).fold(0, |bits, (_, bit)| bits | bit)
+    };
+    let (mask, flags) = (bits(&|_| true), bits(&|switch| switch == Switch::On));
+    let (flags, mask) = if mask == 0 { (None, None) } else { (Some(flags), Some(mask)) };
+    Ok(ControlParameters { capacity, flags, mask, ..ControlParameters::default() })
 }
 
 /// Erases command after command, since one erases only so many packets.

@@ -5,7 +5,7 @@ use super::{FaceWord, canonical, connect};
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::manage_args::{FaceAction, FaceArgs, Persistency as Wanted};
-use ndnweir_net::mgmt::dataset::{FaceStatus, Persistency};
+use ndnweir_net::mgmt::dataset::{ChannelStatus, FaceStatus, Persistency};
 use ndnweir_net::mgmt::{ControlParameters, face_flags};
 use ndnweir_net::remote::{Remote, RemoteError};
 use serde_json::{Value, json};
@@ -16,6 +16,15 @@ pub fn run(args: &FaceArgs) -> Result<(), Failure> {
         FaceAction::List => {
             let faces: Vec<FaceStatus> = connect(&args.remote)?.list("faces", "list")?;
             if as_json { print_json(&Value::from_iter(faces.iter().map(document))) } else { print(&list(&faces)) }
+        }
+        FaceAction::Channels => {
+            let channels: Vec<ChannelStatus> = connect(&args.remote)?.list("faces", "channels")?;
+            let uris = channels.into_iter().map(|channel| channel.local_uri);
+            if as_json {
+                print_json(&uris.map(|uri| json!({ "local_uri": uri })).collect())
+            } else {
+                print(&uris.map(|uri| uri + "\n").collect::<String>())
+            }
         }
         FaceAction::Show { face } => {
             let word = FaceWord::parse(face)?;

@@ -7,13 +7,13 @@ pub mod status;
 pub mod strategy;
 mod table;
 
+use crate::commands::key::command_signer;
 use crate::failure::Failure;
 use crate::manage_args::RemoteArgs;
 use ndnweir_net::client::transport;
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::dataset::FaceStatus;
 use ndnweir_net::remote::{self, Remote, RemoteError};
-use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
 use std::time::Duration;
 
 /// How long each answer is waited for.
@@ -34,21 +34,7 @@ impl From<RemoteError> for Failure {
 /// Connects as the arguments say.
 fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
     let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
-    Ok(Remote::connect(&uri, signer(args)?, PATIENCE)?)
-}
-
-fn signer(args: &RemoteArgs) -> Result<Box<dyn Signer + Send>, Failure> {
-    let Some(file) = &args.key else { return Ok(Box::new(DigestSha256)) };
-    let name = args.key_name.clone().unwrap_or_default();
-    let fail = |what: String| Failure::input(format!("{}: {what}", file.display()));
-    let pem = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
-    if let Ok(signer) = Ed25519Signer::from_pkcs8_pem(&pem, Some(name.clone())) {
-        return Ok(Box::new(signer));
-    }
-    match EcdsaP256Signer::from_pkcs8_pem(&pem, Some(name)) {
-        Ok(signer) => Ok(Box::new(signer)),
-        Err(_) => Err(fail("no Ed25519 or P-256 private key in PKCS#8 PEM (BEGIN PRIVATE KEY)".to_owned())),
-    }
+    Ok(Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?)
 }
 
 /// What a user calls a face.

@@ -16,6 +16,12 @@ queue = "500 packets"
 prefix = "/example"
 to = "udp4://192.0.2.1:6363"
 cost = 10
+[[strategy]]
+prefix = "/video/live"
+shaper = "none"
+[[strategy]]
+prefix = "/video"
+strategy = { name = "asf", max_timeouts = 3 }
 "#;
 
 #[test]
@@ -28,6 +34,8 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
     assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
     assert_eq!(config.routes[0].cost, 10);
     assert_eq!(config.faces.len(), 1);
+    let choices: Vec<_> = config.scheme.choices.iter().map(|c| (c.prefix.as_str(), c.strategy.name.as_str())).collect();
+    assert_eq!(choices, [("/video", "asf"), ("/video/live", "asf")], "the shorter comes first");
 }
 
 #[test]
@@ -42,6 +50,11 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("/example", "example", "fwd.toml:12: ", "/example/video"),
         ("cost = 10", "price = 10", "fwd.toml:14: ", "unknown field `price`"),
         ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
+        ("\"/video\"", "\"video\"", "fwd.toml:19: ", "/example/video"),
+        ("\"asf\"", "\"asff\"", "fwd.toml:18: /video: there is no strategy", "there are: "),
+        ("\"/video\"", "\"/video/live\"", "fwd.toml:18: /video/live has two strategies", "delete"),
+        ("shaper = \"none\"", "", "fwd.toml:15: /video/live: ", "shaper = \"none\""),
+        ("shaper = \"none\"", "shapr = \"none\"", "fwd.toml:17: ", "unknown field `shapr`"),
         ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
@@ -95,7 +108,7 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     config.complete().unwrap();
     assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
     assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
-    assert_eq!((config.max_peers, config.idle), (usual.max_peers, usual.idle));
+    assert_eq!((config.max_peers, config.idle, config.fragments), (usual.max_peers, usual.idle, usual.fragments));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::Item;
 use crate::mgmt::codec::{
-    CodecError, CodecResult, each, millis, nanos, only, put, put_millis, put_nanos, required, set, set_with, wrap,
+    CodecError, CodecResult, each, millis, nanos, only, put, put_millis, put_nanos, put_numbers, required, set,
+    set_with, wrap,
 };
 use crate::mgmt::types;
 use ndnweir_wire::tlv::{self, Element};
@@ -146,7 +147,7 @@ impl Item for FaceStatus {
             put(out, types::DEFAULT_CONGESTION_THRESHOLD, &self.default_congestion_threshold);
             put(out, types::MTU, &self.mtu);
             let c = &self.counters;
-            for (typ, count) in [
+            let counters = [
                 (types::N_IN_INTERESTS, c.in_interests),
                 (types::N_IN_DATA, c.in_data),
                 (types::N_IN_NACKS, c.in_nacks),
@@ -156,9 +157,8 @@ impl Item for FaceStatus {
                 (types::N_IN_BYTES, c.in_bytes),
                 (types::N_OUT_BYTES, c.out_bytes),
                 (types::FLAGS, self.flags),
-            ] {
-                tlv::write_nni_element(out, typ, count);
-            }
+            ];
+            put_numbers(out, counters);
         });
     }
 
@@ -208,6 +208,29 @@ impl Item for FaceStatus {
             counters,
             flags: flags.unwrap_or_default(),
         })
+    }
+}
+
+/// A socket on which others may begin faces, as `faces/channels` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelStatus {
+    /// LocalUri.
+    pub local_uri: String,
+}
+
+impl Item for ChannelStatus {
+    fn write(&self, out: &mut Vec<u8>) {
+        wrap(out, types::CHANNEL_STATUS, |out| tlv::write_element(out, types::LOCAL_URI, self.local_uri.as_bytes()));
+    }
+
+    fn read(element: &Element<'_>) -> CodecResult<ChannelStatus> {
+        expect_type(element, types::CHANNEL_STATUS)?;
+        let mut local_uri = None;
+        each(element, |e| match e.typ {
+            types::LOCAL_URI => set(&mut local_uri, e),
+            _ => Ok(()),
+        })?;
+        Ok(ChannelStatus { local_uri: required(local_uri, types::LOCAL_URI)? })
     }
 }
 

@@ -6,7 +6,9 @@
 mod face;
 mod tables;
 
-pub use face::{FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, LinkType, Persistency, Scope};
+pub use face::{
+    ChannelStatus, FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, LinkType, Persistency, Scope,
+};
 pub use tables::{CsInfo, FibEntry, ForwarderStatus, NextHop, RibEntry, RouteRecord, StrategyChoice};
 
 use super::codec::CodecResult;

@@ -3,7 +3,7 @@
 use super::Item;
 use super::face::expect_type;
 use crate::mgmt::codec::{
-    CodecResult, each, millis, nested_name, put_millis, put_nested_name, required, set, set_with, wrap,
+    CodecResult, each, millis, nested_name, put_millis, put_nested_name, put_numbers, required, set, set_with, wrap,
 };
 use crate::mgmt::types;
 use ndnweir_wire::Name;
@@ -55,7 +55,7 @@ impl ForwarderStatus {
         tlv::write_element(&mut out, types::NFD_VERSION, self.version.as_bytes());
         put_millis(&mut out, types::START_TIMESTAMP, Some(self.started));
         put_millis(&mut out, types::CURRENT_TIMESTAMP, Some(self.now));
-        for (typ, count) in [
+        let numbers = [
             (types::N_NAME_TREE_ENTRIES, self.name_tree_entries),
             (types::N_FIB_ENTRIES, self.fib_entries),
             (types::N_PIT_ENTRIES, self.pit_entries),
@@ -69,9 +69,8 @@ impl ForwarderStatus {
             (types::N_OUT_NACKS, self.out_nacks),
             (types::N_SATISFIED_INTERESTS, self.satisfied_interests),
             (types::N_UNSATISFIED_INTERESTS, self.unsatisfied_interests),
-        ] {
-            tlv::write_nni_element(&mut out, typ, count);
-        }
+        ];
+        put_numbers(&mut out, numbers);
         out
     }
 
@@ -146,8 +145,7 @@ impl Item for FibEntry {
             self.name.as_view().write(out);
             for hop in &self.next_hops {
                 wrap(out, types::NEXT_HOP_RECORD, |out| {
-                    tlv::write_nni_element(out, types::FACE_ID, hop.face_id);
-                    tlv::write_nni_element(out, types::COST, hop.cost);
+                    put_numbers(out, [(types::FACE_ID, hop.face_id), (types::COST, hop.cost)]);
                 });
             }
         });
@@ -205,10 +203,13 @@ impl Item for RibEntry {
             self.name.as_view().write(out);
             for route in &self.routes {
                 wrap(out, types::ROUTE, |out| {
-                    tlv::write_nni_element(out, types::FACE_ID, route.face_id);
-                    tlv::write_nni_element(out, types::ORIGIN, route.origin);
-                    tlv::write_nni_element(out, types::COST, route.cost);
-                    tlv::write_nni_element(out, types::FLAGS, route.flags);
+                    let numbers = [
+                        (types::FACE_ID, route.face_id),
+                        (types::ORIGIN, route.origin),
+                        (types::COST, route.cost),
+                        (types::FLAGS, route.flags),
+                    ];
+                    put_numbers(out, numbers);
                     put_millis(out, types::EXPIRATION_PERIOD, route.expiration_period);
                 });
             }
@@ -296,15 +297,14 @@ pub struct CsInfo {
 impl Item for CsInfo {
     fn write(&self, out: &mut Vec<u8>) {
         wrap(out, types::CS_INFO, |out| {
-            for (typ, number) in [
+            let numbers = [
                 (types::CAPACITY, self.capacity),
                 (types::FLAGS, self.flags),
                 (types::N_CS_ENTRIES, self.entries),
                 (types::N_HITS, self.hits),
                 (types::N_MISSES, self.misses),
-            ] {
-                tlv::write_nni_element(out, typ, number);
-            }
+            ];
+            put_numbers(out, numbers);
         });
     }
 

@@ -1,7 +1,7 @@
 //! Applications without congestion control: a stream at constant pace, and requests over a catalogue.
 
-use crate::network::{Retry, Traffic};
-use crate::observer::ConsumerCounters;
+use crate::fetcher::FetcherCounters;
+use crate::server::millis;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use ndnweir_core::ctx::Rng;
@@ -9,6 +9,53 @@ use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
+
+/// What a consumer does about a segment that does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Gives it up when its lifetime ends.
+    Never,
+    /// Asks again when its lifetime ends, up to so many times.
+    Lifetime(u32),
+}
+
+/// Which segments are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern {
+    /// Those of one object in order, so many of them; none goes on until stopped.
+    Sequence(Option<u64>),
+    /// Objects of one segment from a catalogue, each drawn by Zipf's law: the object of rank r, which is its segment
+    /// number plus one, with weight 1/r^exponent.
+    Catalogue {
+        /// Objects in it.
+        objects: u32,
+        /// Zipf's exponent.
+        exponent: f64,
+    },
+}
+
+/// What [`Requests`] ask for, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestsConfig {
+    /// The flow of the object or catalogue.
+    pub flow: FlowId,
+    /// The application's number in the run, for its random streams.
+    pub number: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Which segments.
+    pub pattern: Pattern,
+    /// Mean time between two requests.
+    pub gap: Span,
+    /// Whether gaps are exponentially distributed (Poisson arrivals) rather than constant.
+    pub poisson: bool,
+    /// About segments that do not come.
+    pub retry: Retry,
+    /// Bytes of an Interest on the wire, link framing excluded.
+    pub interest_size: u32,
+    /// InterestLifetime.
+    pub lifetime: Span,
+}
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +111,7 @@ pub struct Requests {
     next_request: Time,
     /// The lowest segment not yet answered, of a sequence.
     expected: u64,
-    counters: ConsumerCounters,
+    counters: FetcherCounters,
     /// Requests given up.
     pub abandoned: u64,
 }
@@ -73,33 +120,23 @@ pub struct Requests {
 const STREAM: u64 = 0x7265_7173;
 
 impl Requests {
-    /// An application that does not ask until [`Requests::start`]; none for traffic under congestion control.
-    pub fn new(
-        traffic: &Traffic,
-        flow: FlowId,
-        interest_size: u32,
-        lifetime: Span,
-        seed: u64,
-        number: u32,
-    ) -> Option<Requests> {
-        let rng = |purpose: u64| Rng::derive(seed, &[STREAM, number.into(), purpose]);
-        let (gap, gaps, retry, choice) = match *traffic {
-            Traffic::Fetch { .. } => return None,
-            Traffic::Stream { gap, segments, retry } => {
-                (gap, None, retry, Choice::Sequence { next: 0, total: segments })
-            }
-            Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
-                let cumulative = zipf(objects, exponent);
-                (gap, poisson.then(|| rng(1)), retry, Choice::Catalogue { cumulative, rng: rng(2) })
+    /// An application that does not ask until [`Requests::start`].
+    pub fn new(config: &RequestsConfig) -> Requests {
+        let RequestsConfig { flow, interest_size, lifetime, retry, gap, .. } = *config;
+        let rng = |purpose: u64| Rng::derive(config.seed, &[STREAM, config.number.into(), purpose]);
+        let choice = match config.pattern {
+            Pattern::Sequence(total) => Choice::Sequence { next: 0, total },
+            Pattern::Catalogue { objects, exponent } => {
+                Choice::Catalogue { cumulative: zipf(objects, exponent), rng: rng(2) }
             }
         };
-        Some(Requests {
+        Requests {
             flow,
             interest_size,
             lifetime,
             retry,
             gap,
-            gaps,
+            gaps: config.poisson.then(|| rng(1)),
             nonces: rng(0),
             choice,
             pending: HashMap::with_hasher(FixedState::with_seed(0)),
@@ -107,9 +144,9 @@ impl Requests {
             again: VecDeque::new(),
             next_request: Time::NEVER,
             expected: 0,
-            counters: ConsumerCounters::default(),
+            counters: FetcherCounters::default(),
             abandoned: 0,
-        })
+        }
     }
 
     /// Begins to ask.
@@ -123,8 +160,8 @@ impl Requests {
     }
 
     /// The totals and state.
-    pub fn counters(&self) -> ConsumerCounters {
-        ConsumerCounters { in_flight: self.pending.len() as u32, window: self.pending.len() as f64, ..self.counters }
+    pub fn counters(&self) -> FetcherCounters {
+        FetcherCounters { in_flight: self.pending.len() as u32, window: self.pending.len() as f64, ..self.counters }
     }
 
     /// A packet arrived; what it answered, if it is Data that was waited for.
@@ -214,7 +251,7 @@ impl Requests {
             name: NameId { flow: self.flow, segment },
             nonce: self.nonces.bits(),
             size: self.interest_size,
-            lifetime_ms: (self.lifetime.nanos() / 1_000_000).min(u32::MAX.into()) as u32,
+            lifetime_ms: millis(self.lifetime),
             kind: Kind::Interest,
             hop_limit: Packet::HOP_LIMIT,
             ..Packet::default()
@@ -267,8 +304,17 @@ mod tests {
     use super::*;
 
     fn stream(segments: Option<u64>, retry: Retry) -> Requests {
-        let traffic = Traffic::Stream { gap: Span::from_millis(10), segments, retry };
-        Requests::new(&traffic, FlowId(3), 30, Span::from_millis(100), 1, 0).unwrap()
+        Requests::new(&RequestsConfig {
+            flow: FlowId(3),
+            number: 0,
+            seed: 1,
+            pattern: Pattern::Sequence(segments),
+            gap: Span::from_millis(10),
+            poisson: false,
+            retry,
+            interest_size: 30,
+            lifetime: Span::from_millis(100),
+        })
     }
 
     fn ms(n: u64) -> Time {
@@ -318,9 +364,17 @@ mod tests {
 
     #[test]
     fn requests_over_a_catalogue_follow_zipfs_law() {
-        let traffic =
-            Traffic::Zipf { gap: Span::from_millis(1), poisson: true, objects: 10, exponent: 1.0, retry: Retry::Never };
-        let mut app = Requests::new(&traffic, FlowId(0), 30, Span::from_millis(100), 1, 0).unwrap();
+        let mut app = Requests::new(&RequestsConfig {
+            flow: FlowId(0),
+            number: 0,
+            seed: 1,
+            pattern: Pattern::Catalogue { objects: 10, exponent: 1.0 },
+            gap: Span::from_millis(1),
+            poisson: true,
+            retry: Retry::Never,
+            interest_size: 30,
+            lifetime: Span::from_millis(100),
+        });
         app.start(ms(0));
         let mut counts = [0u32; 10];
         let mut now = ms(0);

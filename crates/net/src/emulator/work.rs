@@ -1,0 +1,152 @@
+//! The emulator at work: one thread that moves datagrams between the sockets over the links.
+
+use super::run::{Published, Station};
+use super::{Change, End, Event, Pipe, arrival};
+use crate::clock::Clock;
+use crate::poll::Poll;
+use ndnweir_core::packet::Kind;
+use ndnweir_core::units::{Span, Time};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The largest UDP datagram.
+const MAX_DATAGRAM: usize = 65_535;
+/// Datagrams read from one socket before others have their turn.
+const BATCH: usize = 256;
+/// How often counters are published, and the thread looks whether it should stop.
+const PUBLISH: Span = Span::from_millis(10);
+
+/// What the thread works on, beside the sockets.
+pub(super) struct Worker {
+    /// By direction.
+    pub(super) pipes: Vec<Pipe>,
+    /// In order of time.
+    pub(super) events: Vec<Event>,
+    pub(super) kind: fn(&[u8]) -> Kind,
+    pub(super) clock: Clock,
+}
+
+impl Worker {
+    pub(super) fn work(
+        mut self,
+        start: Time,
+        mut stations: Vec<Station>,
+        stop: &AtomicBool,
+        published: &Mutex<Published>,
+    ) -> io::Result<()> {
+        let mut poll = Poll::new()?;
+        for (key, station) in stations.iter().enumerate() {
+            poll.sources().add(&station.socket, key)?;
+        }
+        let mut buffer = vec![0; MAX_DATAGRAM];
+        let mut ready = Vec::new();
+        let mut next_event = 0;
+        let mut publish = start;
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            while let Some(event) = self.events.get(next_event).copied()
+                && start + event.at <= now
+            {
+                self.deliver(start + event.at, &mut stations, &mut buffer);
+                self.apply(start + event.at, event);
+                next_event += 1;
+            }
+            self.deliver(now, &mut stations, &mut buffer);
+            if publish <= now {
+                self.publish(now, &stations, published);
+                publish = now + PUBLISH;
+            }
+            let wake = self.next_arrival().map_or(Time::NEVER, |(at, _)| at);
+            let wake = self.events.get(next_event).map_or(wake, |event| wake.min(start + event.at)).min(publish);
+            poll.wait(self.clock.until(wake), &mut ready)?;
+            buffer.resize(MAX_DATAGRAM, 0);
+            for ready in &ready {
+                self.read(ready.key, &mut stations[ready.key], &mut buffer)?;
+            }
+        }
+        let now = self.clock.now();
+        self.publish(now, &stations, published);
+        Ok(())
+    }
+
+    fn read(&mut self, number: usize, station: &mut Station, buffer: &mut [u8]) -> io::Result<()> {
+        for _ in 0..BATCH {
+            let received = match arrival::receive(&station.socket, &self.clock, buffer) {
+                Ok(Some(received)) => received,
+                Ok(None) => break,
+                // What an earlier datagram met at a port that nobody listens at.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            match (station.process, received.from) {
+                (None, from) => station.process = from,
+                // A stranger's datagram is none of the link's.
+                (Some(known), Some(from)) if known != from => {
+                    station.counters.strangers += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            station.counters.received += 1;
+            let datagram = &buffer[..received.len];
+            if let Some(&first) = station.route.first() {
+                self.pipes[first].offer(received.at, number as u32, (self.kind)(datagram), datagram);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next datagram has crossed a direction, and which.
+    fn next_arrival(&self) -> Option<(Time, usize)> {
+        let due = self.pipes.iter().enumerate().map(|(wire, pipe)| (pipe.next_arrival(), wire));
+        due.min().filter(|(at, _)| *at < Time::NEVER)
+    }
+
+    /// Hands on what has crossed a direction by `now`, in the order of time.
+    fn deliver(&mut self, now: Time, stations: &mut [Station], buffer: &mut Vec<u8>) {
+        while let Some((at, wire)) = self.next_arrival().filter(|(at, _)| *at <= now) {
+            let Some((from, kind)) = self.pipes[wire].arrive(buffer) else { continue };
+            let route = &stations[from as usize].route;
+            let next = route.iter().skip_while(|on| **on != wire).nth(1);
+            match next {
+                Some(&next) => self.pipes[next].offer(at, from, kind, buffer),
+                None => hand_over(&mut stations[from as usize ^ 1], buffer),
+            }
+        }
+    }
+
+    fn apply(&mut self, now: Time, Event { link, change, .. }: Event) {
+        let pipes = &mut self.pipes[2 * link..2 * link + 2];
+        let mut at = |end: End, act: &mut dyn FnMut(&mut Pipe)| act(&mut pipes[end.index()]);
+        match change {
+            Change::Down | Change::Up => {
+                for end in [End::A, End::B] {
+                    at(end, &mut |pipe| pipe.set_up(now, change == Change::Up));
+                }
+            }
+            Change::Rate(end, rate) => at(end, &mut |pipe| pipe.set_rate(now, rate)),
+            Change::Delay(end, delay) => at(end, &mut |pipe| pipe.set_delay(now, delay)),
+            Change::Loss(end, loss) => at(end, &mut |pipe| pipe.set_loss(now, loss)),
+        }
+    }
+
+    fn publish(&mut self, now: Time, stations: &[Station], published: &Mutex<Published>) {
+        let mut published = published.lock().unwrap_or_else(PoisonError::into_inner);
+        for (pipe, out) in self.pipes.iter_mut().zip(&mut published.directions) {
+            let longest = out.queue.sojourn_max;
+            *out = pipe.counters(now);
+            out.queue.sojourn_max = out.queue.sojourn_max.max(longest);
+        }
+        published.ends = stations.iter().map(|station| station.counters).collect();
+    }
+}
+
+/// Gives what has arrived to the process at an end.
+fn hand_over(to: &mut Station, datagram: &[u8]) {
+    let sent = to.process.map(|process| to.socket.send_to(datagram, process));
+    match sent {
+        Some(Ok(_)) => to.counters.delivered += 1,
+        _ => to.counters.undeliverable += 1,
+    }
+}

@@ -1,0 +1,132 @@
+//! Which strategy names have, by their longest prefix with a choice of its own.
+
+use super::Forwarder;
+use super::routes::elements;
+use crate::fib_tree::FibTree;
+use crate::strategies::ChoiceId;
+use ndnweir_core::ids::PrefixId;
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::{Part, Scheme};
+use ndnweir_core::units::Time;
+use ndnweir_wire::{Name, NameView};
+use std::collections::BTreeMap;
+
+/// Components of all prefixes in the table, shared ones counted once.
+const MAX_COMPONENTS: usize = 64 * Scheme::MAX_CHOICES;
+
+/// What a prefix has.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    id: ChoiceId,
+    /// Its strategy.
+    pub strategy: Part,
+    /// Whether its Interests go through the shapers of faces, where there are any.
+    pub shaped: bool,
+}
+
+/// Why a choice cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChoiceError {
+    /// There are as many choices as there may be.
+    Full(String),
+    /// There is no such strategy, or it cannot have such parameters.
+    Unknown(String),
+}
+
+impl std::fmt::Display for ChoiceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (ChoiceError::Full(why) | ChoiceError::Unknown(why)) = self;
+        f.write_str(why)
+    }
+}
+impl std::error::Error for ChoiceError {}
+
+#[derive(Debug)]
+pub(super) struct Choices {
+    /// The empty prefix is always there.
+    table: BTreeMap<Name, Chosen>,
+    /// Its numbers stand for choices.
+    tree: FibTree,
+}
+
+impl Choices {
+    /// The choices of a scheme, as a node built from it numbers them.
+    pub(super) fn new(scheme: &Scheme) -> Result<Choices, String> {
+        let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::new(MAX_COMPONENTS) };
+        choices.put(Name::new(), ChoiceId::ROOT, scheme.part(Family::Strategy), scheme.is_shaped(0))?;
+        for (number, choice) in (1..).zip(&scheme.choices) {
+            let name = choice.prefix.parse().map_err(|e| format!("`{}` is no name: {e}", choice.prefix))?;
+            choices.put(name, ChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
+        }
+        Ok(choices)
+    }
+
+    fn put(&mut self, name: Name, id: ChoiceId, strategy: &Part, shaped: bool) -> Result<(), String> {
+        self.tree.insert(&elements(name.as_view()), PrefixId(id.0.into())).map_err(|e| e.to_string())?;
+        self.table.insert(name, Chosen { id, strategy: strategy.clone(), shaped });
+        Ok(())
+    }
+
+    /// Whose choice a name has.
+    pub(super) fn of<C: AsRef<[u8]>>(&self, elements: &[C]) -> ChoiceId {
+        self.tree.longest(elements).map_or(ChoiceId::ROOT, |id| ChoiceId::of_scheme(id.index()))
+    }
+
+    fn chosen(&self, name: NameView<'_>) -> Option<&Chosen> {
+        let id = self.of(&elements(name));
+        self.table.values().find(|chosen| chosen.id == id)
+    }
+}
+
+impl Forwarder {
+    /// Gives the names under a prefix a strategy, and says whether their Interests are shaped; if it does not, they are if
+    /// they were so far. What is pending stays with the former strategy until it is answered, ends, or is asked for again.
+    ///
+    /// # Errors
+    /// [`ChoiceError`]; nothing has changed then.
+    pub fn choose(
+        &mut self,
+        now: Time,
+        prefix: NameView<'_>,
+        strategy: &Part,
+        shaped: Option<bool>,
+    ) -> Result<(), ChoiceError> {
+        strategy.check(Family::Strategy).map_err(ChoiceError::Unknown)?;
+        let shaped = shaped.unwrap_or_else(|| self.choices.chosen(prefix).is_some_and(|chosen| chosen.shaped));
+        if let Some(chosen) = self.choices.table.get_mut(prefix.as_bytes()) {
+            self.node.rechoose(now, chosen.id, strategy, shaped).map_err(ChoiceError::Full)?;
+            (chosen.strategy, chosen.shaped) = (strategy.clone(), shaped);
+        } else {
+            if self.choices.table.len() > Scheme::MAX_CHOICES {
+                let most = Scheme::MAX_CHOICES;
+                return Err(ChoiceError::Full(format!("there are {most} prefixes with a strategy of their own")));
+            }
+            let id = self.node.choose(now, strategy, shaped).map_err(ChoiceError::Full)?;
+            if let Err(error) = self.choices.put(prefix.to_owned(), id, strategy, shaped) {
+                self.node.unchoose(id);
+                return Err(ChoiceError::Full(error));
+            }
+            self.bind_under(prefix);
+        }
+        self.layout = self.node.layout().clone();
+        self.account();
+        Ok(())
+    }
+
+    /// Lets a prefix have the strategy of the next shorter one. Whether it had one of its own; the empty one keeps it.
+    pub fn unchoose(&mut self, prefix: NameView<'_>) -> bool {
+        if prefix.is_empty() {
+            return false;
+        }
+        let Some(chosen) = self.choices.table.remove(prefix.as_bytes()) else { return false };
+        self.choices.tree.remove(&elements(prefix));
+        self.bind_under(prefix);
+        self.node.unchoose(chosen.id);
+        true
+    }
+
+    /// The prefixes with a choice of their own, the empty one first, in canonical order.
+    pub fn choices(&self) -> impl Iterator<Item = (NameView<'_>, &Chosen)> {
+        self.choices.table.iter().map(|(name, chosen)| (name.as_view(), chosen))
+    }
+}

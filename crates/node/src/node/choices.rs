@@ -1,0 +1,106 @@
+//! Strategies for some of the names, put in, changed and taken out while traffic flows.
+
+use super::Node;
+use crate::fib::Fib;
+use crate::strategies::{ChoiceId, Governor};
+use crate::streams;
+use ndnweir_core::ctx::Ctx;
+use ndnweir_core::fields::{Field, Fields};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Part;
+use ndnweir_core::strategy::Strategy;
+use ndnweir_core::units::Time;
+
+const TOO_MANY: &str = "a node has at most 127 strategies beside that of all names, those whose Interests are still \
+                        pending included";
+
+impl Node {
+    /// Puts in a strategy for names that are to have one of their own, and says whether their Interests go through the
+    /// faces' shapers; [`Node::govern`] then says which names. The choices of the scheme are there from the start.
+    ///
+    /// # Errors
+    /// If there are too many, or it needs more header fields than packets carry; nothing has changed then.
+    pub fn choose(&mut self, now: Time, part: &Part, shaped: bool) -> Result<ChoiceId, String> {
+        let governor = self.governor(part, shaped)?;
+        let choice = self.strategies.add(governor).ok_or(TOO_MANY)?;
+        self.introduce_choice(now, choice);
+        Ok(choice)
+    }
+
+    /// Changes the strategy of a choice; nothing happens if it is that already. What is pending stays with the former one
+    /// until it is answered, ends, or is asked for again.
+    ///
+    /// # Errors
+    /// As [`Node::choose`], or if there is no such choice.
+    pub fn rechoose(&mut self, now: Time, choice: ChoiceId, part: &Part, shaped: bool) -> Result<(), String> {
+        match self.strategies.get(choice) {
+            None => return Err("there is no such choice".into()),
+            Some(present) if present.is(part, shaped) => return Ok(()),
+            Some(_) => {}
+        }
+        let governor = self.governor(part, shaped)?;
+        self.strategies.replace(choice, governor, &self.pit.slots());
+        self.introduce_choice(now, choice);
+        Ok(())
+    }
+
+    /// Takes a choice out; its names have that of the root until [`Node::govern`] says otherwise. The root stays.
+    pub fn unchoose(&mut self, choice: ChoiceId) {
+        self.strategies.remove(choice, &self.pit.slots());
+    }
+
+    /// Says which choice the names of a flow have, from their next Interest on.
+    pub fn govern(&mut self, flow: FlowId, choice: ChoiceId) {
+        if self.strategies.several() && flow.0 < Fib::MAX_FLOWS && self.strategies.get(choice).is_some() {
+            self.strategies.govern(flow, choice);
+        }
+    }
+
+    fn governor(&mut self, part: &Part, shaped: bool) -> Result<Governor, String> {
+        if !self.strategies.have_room() {
+            return Err(TOO_MANY.into());
+        }
+        let mut layout = self.plan.layout.clone();
+        for field in part.needs(Family::Strategy) {
+            if layout.slot(field).is_none() {
+                let (name, most) = (&part.name, Fields::SLOTS);
+                return Err(format!(
+                    "{name} needs a header field more than the {most} that packets carry beside the scheme's"
+                ));
+            }
+        }
+        let strategy = part.strategy(&mut layout)?;
+        if layout.iter().next().is_some() {
+            self.pit.carry_fields();
+        }
+        self.discovering = layout.find(Field::Discovery).is_some();
+        self.layout = layout.clone();
+        self.plan.layout = layout;
+        let rng = self.plan.stream(streams::STRATEGY, self.strategies.next_stream());
+        Ok(Governor::new(strategy, rng, part.clone(), shaped))
+    }
+
+    /// Tells a strategy that has just been put in about all faces and next hops.
+    fn introduce_choice(&mut self, now: Time, choice: ChoiceId) {
+        let Some(Governor { strategy, rng, .. }) = self.strategies.get_mut(choice) else { return };
+        for (number, face) in self.faces.iter().enumerate() {
+            strategy.on_face(FaceId(number as u16), face.egress.is_local(), face.egress.is_up());
+        }
+        for prefix in (0..self.fib.prefixes()).map(|prefix| PrefixId(prefix as u32)) {
+            let mut ctx = Ctx { now, rng: &mut *rng, trace: &mut self.trace };
+            strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
+        }
+    }
+
+    /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former one
+    /// nothing came back.
+    pub(super) fn hand_over(&mut self, now: Time, slot: u32, prefix: PrefixId) {
+        let flow = self.pit.name(slot).flow;
+        if self.strategies.has_moved(slot, flow) {
+            self.tell_timeout(now, slot, prefix);
+            self.pit.set_note(slot, 0);
+            self.strategies.hand_over(slot, flow);
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! The strategies of a node: one for all names, and one more for each choice that names have of their own.
+//!
+//! Each has its own state and random stream over the names that it governs. A pending Interest belongs to the strategy under
+//! which it began, so that whoever counts what is on its way hears how it ends, until somebody asks for its name again:
+//! then it goes over to the strategy that the name has by now. One that is replaced or removed is there until nothing
+//! pending or held is its own. With one strategy alone all this is a comparison with zero.
+
+use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::ids::FlowId;
+use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::scheme::Part;
+use ndnweir_core::strategy::{Released, Strategy};
+use ndnweir_core::units::Time;
+
+/// Strategies beside the first at most, those on their way out included.
+const MAX_OTHERS: usize = 127;
+
+/// Names that have one choice in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChoiceId(pub(crate) u8);
+
+impl ChoiceId {
+    /// All names that have no choice of their own.
+    pub const ROOT: ChoiceId = ChoiceId(0);
+
+    /// The n-th choice of a node's scheme, as [`ndnweir_core::scheme::Scheme::governing`] counts; 0 is the root.
+    pub fn of_scheme(governing: usize) -> ChoiceId {
+        ChoiceId(u8::try_from(governing).unwrap_or(0))
+    }
+}
+
+/// A strategy with what belongs to it.
+pub(crate) struct Governor {
+    pub(crate) strategy: AnyStrategy,
+    pub(crate) rng: Rng,
+    /// What it is built from, after a crash again.
+    part: Part,
+    /// Whether its Interests go through shapers.
+    shaped: bool,
+    /// Interests it said it holds and has not released.
+    held: u64,
+    /// Pending Interests that are still its own, once it governs no names any more.
+    leaving: Option<usize>,
+}
+
+impl Governor {
+    pub(crate) fn new(strategy: AnyStrategy, rng: Rng, part: Part, shaped: bool) -> Governor {
+        Governor { strategy, rng, part, shaped, held: 0, leaving: None }
+    }
+
+    pub(crate) fn is(&self, part: &Part, shaped: bool) -> bool {
+        self.part == *part && self.shaped == shaped
+    }
+}
+
+/// Whose a pending Interest is, and whether it is shaped, which it stays.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    id: u8,
+    shaped: bool,
+}
+
+/// All of them.
+pub(crate) struct Strategies {
+    first: Governor,
+    /// The others, by number less one; empty as long as the first governs all names.
+    others: Vec<Option<Box<Governor>>>,
+    /// By flow, whose choice its names have; those beyond its end have none of their own.
+    by_flow: Vec<u8>,
+    /// By PIT slot; those beyond its end are the first's.
+    by_slot: Vec<Owner>,
+    /// What all hold together.
+    held: u64,
+    /// How many were made, for their random streams.
+    made: u64,
+}
+
+impl Strategies {
+    pub(crate) fn new(first: Governor) -> Strategies {
+        Strategies { first, others: Vec::new(), by_flow: Vec::new(), by_slot: Vec::new(), held: 0, made: 1 }
+    }
+
+    /// The number of the next one's random stream.
+    pub(crate) fn next_stream(&mut self) -> u64 {
+        self.made += 1;
+        self.made - 1
+    }
+
+    /// Whether there are others beside the first.
+    #[inline(always)]
+    pub(crate) fn several(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// What governs new Interests of a flow.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, flow: FlowId) -> &mut Governor {
+        if self.others.is_empty() {
+            return &mut self.first;
+        }
+        let id = self.chosen(flow);
+        self.by_id(id)
+    }
+
+    /// Whose a pending Interest is.
+    #[inline(always)]
+    pub(crate) fn at(&mut self, slot: u32) -> &mut Governor {
+        if self.others.is_empty() {
+            return &mut self.first;
+        }
+        let id = self.owner(slot).id;
+        self.by_id(id)
+    }
+
+    /// Whether a pending Interest goes through shapers, where there are any.
+    #[inline(always)]
+    pub(crate) fn shapes(&self, slot: u32) -> bool {
+        if self.others.is_empty() { self.first.shaped } else { self.owner(slot).shaped }
+    }
+
+    fn chosen(&self, flow: FlowId) -> u8 {
+        self.by_flow.get(flow.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn owner(&self, slot: u32) -> Owner {
+        self.by_slot.get(slot as usize).copied().unwrap_or(Owner { id: 0, shaped: self.first.shaped })
+    }
+
+    fn set_owner(&mut self, slot: u32, owner: Owner) {
+        let none = Owner { id: 0, shaped: self.first.shaped };
+        let slot = slot as usize;
+        if slot >= self.by_slot.len() {
+            self.by_slot.resize(slot + 1, none);
+        }
+        self.by_slot[slot] = owner;
+    }
+
+    fn by_id(&mut self, id: u8) -> &mut Governor {
+        let other = usize::from(id).checked_sub(1).and_then(|place| self.others.get_mut(place)?.as_deref_mut());
+        other.unwrap_or(&mut self.first)
+    }
+
+    /// One by its choice; none if there is no such choice (any more).
+    pub(crate) fn get(&self, choice: ChoiceId) -> Option<&Governor> {
+        let found = match usize::from(choice.0).checked_sub(1) {
+            None => Some(&self.first),
+            Some(place) => self.others.get(place)?.as_deref(),
+        };
+        found.filter(|governor| governor.leaving.is_none())
+    }
+
+    /// As [`Strategies::get`].
+    pub(crate) fn get_mut(&mut self, choice: ChoiceId) -> Option<&mut Governor> {
+        self.get(choice)?;
+        Some(self.by_id(choice.0))
+    }
+
+    /// The one of the root.
+    pub(crate) fn root_mut(&mut self) -> &mut Governor {
+        &mut self.first
+    }
+
+    /// All, with their numbers.
+    fn numbered(&mut self) -> impl Iterator<Item = (u8, &mut Governor)> {
+        let others = self.others.iter_mut().zip(1..).filter_map(|(other, id)| Some((id, other.as_deref_mut()?)));
+        std::iter::once((0, &mut self.first)).chain(others)
+    }
+
+    /// All, in order of their numbers.
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Governor> {
+        self.numbered().map(|(_, governor)| governor)
+    }
+
+    /// Whether any sends what is pending to new next hops.
+    pub(crate) fn any_sends_pending(&self) -> bool {
+        let sends = |governor: &Governor| governor.strategy.sends_pending_to_new_hops();
+        sends(&self.first) || self.others.iter().flatten().any(|other| sends(other))
+    }
+
+    /// When the first of them wants to be woken.
+    #[inline]
+    pub(crate) fn next_wake(&self) -> Time {
+        let others = self.others.iter().flatten().map(|other| other.strategy.next_wake());
+        others.fold(self.first.strategy.next_wake(), Time::min)
+    }
+
+    /// Whether any holds Interests.
+    #[inline(always)]
+    pub(crate) fn holds(&self) -> bool {
+        self.held > 0
+    }
+
+    /// The one whose a pending Interest is holds it.
+    pub(crate) fn hold(&mut self, slot: u32) {
+        self.at(slot).held += 1;
+        self.held += 1;
+    }
+
+    /// The next Interest that any of them lets go, and whose it is.
+    pub(crate) fn release(&mut self, now: Time, trace: &mut Trace) -> Option<(ChoiceId, Released)> {
+        let (id, held, released) = self.numbered().find_map(|(id, governor)| {
+            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut *trace };
+            let released = governor.strategy.release(&mut ctx)?;
+            let held = released.held && governor.held > 0;
+            governor.held -= u64::from(held);
+            Some((id, held, released))
+        })?;
+        self.held -= u64::from(held);
+        if self.several() {
+            self.settle(id);
+        }
+        Some((ChoiceId(id), released))
+    }
+
+    /// Whether a pending Interest belongs to the strategy of a choice.
+    pub(crate) fn is_of(&self, slot: u32, choice: ChoiceId) -> bool {
+        self.others.is_empty() || self.owner(slot).id == choice.0
+    }
+
+    /// An Interest is pending from now on.
+    pub(crate) fn begin(&mut self, slot: u32, flow: FlowId) {
+        let id = self.chosen(flow);
+        let shaped = self.by_id(id).shaped;
+        self.set_owner(slot, Owner { id, shaped });
+    }
+
+    /// An Interest is no longer pending.
+    pub(crate) fn end(&mut self, slot: u32) {
+        let id = self.owner(slot).id;
+        if let Some(left) = &mut self.by_id(id).leaving {
+            *left = left.saturating_sub(1);
+        }
+        self.settle(id);
+    }
+
+    /// Whether the name of a pending Interest has another strategy by now.
+    pub(crate) fn has_moved(&self, slot: u32, flow: FlowId) -> bool {
+        self.owner(slot).id != self.chosen(flow)
+    }
+
+    /// A pending Interest goes over to the strategy that its name has now.
+    pub(crate) fn hand_over(&mut self, slot: u32, flow: FlowId) {
+        let (Owner { shaped, .. }, id) = (self.owner(slot), self.chosen(flow));
+        self.end(slot);
+        if self.several() {
+            self.set_owner(slot, Owner { id, shaped });
+        }
+    }
+
+    /// Says whose choice the names of a flow have.
+    pub(crate) fn govern(&mut self, flow: FlowId, choice: ChoiceId) {
+        let flow = flow.0 as usize;
+        if flow < self.by_flow.len() {
+            self.by_flow[flow] = choice.0;
+        } else if choice != ChoiceId::ROOT {
+            self.by_flow.resize(flow + 1, 0);
+            self.by_flow[flow] = choice.0;
+        }
+    }
+
+    /// The number of one more.
+    fn vacant(&self) -> Option<u8> {
+        let free = self.others.iter().position(Option::is_none).unwrap_or(self.others.len());
+        (free < MAX_OTHERS).then_some(free as u8 + 1)
+    }
+
+    /// Whether there is room for one more.
+    pub(crate) fn have_room(&self) -> bool {
+        self.vacant().is_some()
+    }
+
+    fn put(&mut self, id: u8, governor: Governor) {
+        let place = usize::from(id) - 1;
+        if place >= self.others.len() {
+            self.others.resize_with(place + 1, || None);
+        }
+        self.others[place] = Some(Box::new(governor));
+    }
+
+    /// One more, which governs no names yet; none if there is no room.
+    pub(crate) fn add(&mut self, governor: Governor) -> Option<ChoiceId> {
+        let id = self.vacant()?;
+        self.put(id, governor);
+        Some(ChoiceId(id))
+    }
+
+    /// Another one for the names of a choice; what is `pending` stays with the former. Whether there was room for both.
+    pub(crate) fn replace(&mut self, choice: ChoiceId, governor: Governor, pending: &[u32]) -> bool {
+        let Some(id) = self.vacant().filter(|_| self.get(choice).is_some()) else { return false };
+        let former = std::mem::replace(self.by_id(choice.0), governor);
+        let shaped = former.shaped;
+        self.put(id, former);
+        for &slot in pending.iter().filter(|&&slot| self.owner(slot).id == choice.0).collect::<Vec<_>>() {
+            // A slot without an owner of its own was the former's, shaped as that was.
+            let owner = self.by_slot.get(slot as usize).copied().unwrap_or(Owner { id, shaped });
+            self.set_owner(slot, Owner { id, ..owner });
+        }
+        self.dismiss(id, pending);
+        true
+    }
+
+    /// The names of a choice, never the root, have that of the root until they are given another.
+    pub(crate) fn remove(&mut self, choice: ChoiceId, pending: &[u32]) {
+        if choice != ChoiceId::ROOT && self.get(choice).is_some() {
+            self.by_flow.iter_mut().filter(|id| **id == choice.0).for_each(|id| *id = 0);
+            self.dismiss(choice.0, pending);
+        }
+    }
+
+    fn dismiss(&mut self, id: u8, pending: &[u32]) {
+        let left = pending.iter().filter(|&&slot| self.owner(slot).id == id).count();
+        self.by_id(id).leaving = Some(left);
+        self.settle(id);
+    }
+
+    /// One that is on its way out and has nothing left goes.
+    fn settle(&mut self, id: u8) {
+        let Some(Some(other)) = usize::from(id).checked_sub(1).map(|place| self.others.get_mut(place)) else { return };
+        if other.as_ref().is_none_or(|governor| governor.leaving != Some(0) || governor.held > 0) {
+            return;
+        }
+        *other = None;
+        while self.others.last().is_some_and(Option::is_none) {
+            self.others.pop();
+        }
+        if self.others.is_empty() {
+            self.by_flow.clear();
+            self.by_slot.clear();
+        }
+    }
+
+    /// Builds all anew after a crash, which nothing that was pending has survived. Their random streams go on.
+    ///
+    /// # Errors
+    /// If one cannot be built; what was built once can.
+    pub(crate) fn rebuild(&mut self, build: impl Fn(&Part) -> Result<AnyStrategy, String>) -> Result<(), String> {
+        self.held = 0;
+        self.by_slot.clear();
+        for governor in self.each() {
+            governor.held = 0;
+            governor.leaving = governor.leaving.map(|_| 0);
+            governor.strategy = build(&governor.part)?;
+        }
+        (1..=self.others.len() as u8).for_each(|id| self.settle(id));
+        Ok(())
+    }
+
+    /// A shaper has been put in from outside.
+    pub(crate) fn shape_root(&mut self) {
+        self.first.shaped = true;
+    }
+}
