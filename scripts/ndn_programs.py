@@ -93,11 +93,13 @@ class Forwarder:
 class Lab:
     """The programs and their folder. Use it in a `with` statement."""
 
-    def __init__(self, ndnweir, peers=None):
+    def __init__(self, ndnweir, peers=None, nfd=None):
         self.ndnweir = Path(ndnweir).resolve()
         if not self.ndnweir.is_file():
             raise Failed(f"{self.ndnweir} is missing; cargo build --release makes it")
         self.peers = peers_folder(peers).resolve()
+        # Programs of NFD and ndn-tools, which no registry has, if there are any.
+        self.nfd = nfd and Path(nfd).resolve()
         self.running, self.made = [], 0
 
     def __enter__(self):
@@ -131,10 +133,14 @@ class Lab:
         return json.loads(done.stdout)
 
     def forwarder(self, kind, flags=()):
-        """Starts ours (`ndnweir`), which takes flags, or ndnd's (`ndnd`)."""
+        """Starts ours (`ndnweir`), which takes flags, ndnd's (`ndnd`), or NFD (`NFD`)."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
             words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}", *flags]
+        elif kind == "NFD":
+            config = self.folder / f"{self.made}.conf"
+            config.write_text(nfd_configuration(unix, udp, tcp))
+            words = [self.nfd / "nfd", "--config", config]
         else:
             config = self.folder / f"{self.made}.yml"
             config.write_text(
@@ -160,11 +166,13 @@ class Lab:
 
     def producer(self, kind, forwarder, file, name):
         """Starts a producer and waits until its prefix is registered."""
-        unix, env = forwarder.unix, {"NDN_CLIENT_TRANSPORT": forwarder.uri("unix")}
+        unix, env = forwarder.unix, {"NDN_CLIENT_TRANSPORT": forwarder.uri("unix"), "HOME": str(self.folder)}
         words, stdin = {
             "ndnweir": ([self.ndnweir, "put", file, name], None),
             "ndnd": ([self.peers / "ndnd", "put", "--expose", name], file),
             "NDNts": (["node", self.peers / "ndnts/put.js", file, name, unix], None),
+            "python-ndn": ([self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/put.py", file, name], None),
+            "ndn-tools": ([f"{self.nfd}/ndnputchunks", "--quiet", name], file),
         }[kind]
         program = self.start(f"{kind}-put", words, env=env, stdin=stdin)
         self.until(program, lambda: any(route["prefix"] == name for route in self.tool(forwarder, "route list")))
@@ -178,10 +186,11 @@ class Lab:
             "ndnd": [self.peers / "ndnd", "cat", name],
             "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix],
             "python-ndn": [self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/get.py", name, file],
+            "ndn-tools": [f"{self.nfd}/ndncatchunks", "--quiet", name],
         }[kind]
         file.unlink(missing_ok=True)
         program = self.start(f"{kind}-get", words, env=env)
-        if kind == "ndnd":
+        if kind in ("ndnd", "ndn-tools"):
             file.hardlink_to(program.output)
         return program
 
@@ -203,6 +212,24 @@ def free_port(kind):
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def nfd_configuration(unix, udp, tcp):
+    """Configuration of an NFD for tests: every application may give commands, nothing is sent to groups."""
+    return f"""
+tables {{ cs_max_packets 65536 strategy_choice {{
+  / /localhost/nfd/strategy/best-route
+  /localhost /localhost/nfd/strategy/multicast
+  /localhost/nfd /localhost/nfd/strategy/best-route
+}} }}
+face_system {{
+  unix {{ path {unix} }}
+  tcp {{ port {tcp} enable_v6 no }}
+  udp {{ port {udp} enable_v6 no mcast no }}
+}}
+authorizations {{ authorize {{ certfile any privileges {{ faces fib cs strategy-choice }} }} }}
+rib {{ localhost_security {{ trust-anchor {{ type any }} }} }}
+"""
 
 
 def answers(unix):

@@ -4,7 +4,7 @@ use super::sockets;
 use crate::framing::{Deframer, FramingError};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
 /// Bytes that wait here while the socket takes no more.
@@ -71,6 +71,14 @@ pub struct StreamLink {
 }
 
 impl StreamLink {
+    /// This end's address, if the stream is TCP and still has one.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+            Stream::Unix(_) => None,
+        }
+    }
+
     /// Takes a connected stream that does not block.
     pub fn new(stream: Stream) -> StreamLink {
         sockets::size_buffers(&stream);

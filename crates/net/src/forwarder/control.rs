@@ -69,6 +69,11 @@ impl Daemon {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
             (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
+            (Transport::Stream(stream), uri) => {
+                let local =
+                    stream.local().map_or_else(|| uri.to_string(), |address| uri_of(false, address).to_string());
+                (uri.to_string(), local)
+            }
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
     }
