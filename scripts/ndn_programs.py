@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ANNOUNCER = "NDNts, announcing"  # registers by prefix announcement, which ndnd's forwarder does not take
 PATIENCE = 30.0  # seconds for a server to be ready
 
 
@@ -132,14 +133,15 @@ class Lab:
             raise Failed(f"ndnweir {words}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def forwarder(self, kind, flags=()):
-        """Starts ours (`ndnweir`), which takes flags, ndnd's (`ndnd`), or NFD (`NFD`)."""
+    def forwarder(self, kind, flags=(), region=None):
+        """Starts ours (`ndnweir`), which takes flags, ndnd's (`ndnd`), or NFD (`NFD`); each may be in a region."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
             words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}", *flags]
+            words += ["--region", region] if region else []
         elif kind == "NFD":
             config = self.folder / f"{self.made}.conf"
-            config.write_text(nfd_configuration(unix, udp, tcp))
+            config.write_text(nfd_configuration(unix, udp, tcp, region))
             words = [self.nfd / "nfd", "--config", config]
         else:
             config = self.folder / f"{self.made}.yml"
@@ -147,6 +149,7 @@ class Lab:
                 f"faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {udp} }}\n"
                 f"  tcp: {{ enabled: true, port_unicast: {tcp} }}\n  websocket: {{ enabled: false }}\n"
                 f"  unix: {{ enabled: true, socket_path: {unix} }}\n"
+                f"tables: {{ network_region: {{ regions: [{region or ''}] }} }}\n"
             )
             words = [self.peers / "ndnd", "fw", "run", config]
         program = self.start(f"{kind}-fwd", words)
@@ -173,18 +176,20 @@ class Lab:
             "NDNts": (["node", self.peers / "ndnts/put.js", file, name, unix], None),
             "python-ndn": ([self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/put.py", file, name], None),
             "ndn-tools": ([f"{self.nfd}/ndnputchunks", "--quiet", name], file),
+            ANNOUNCER: (["node", self.peers / "ndnts/put.js", file, name, unix, 60_000], None),
         }[kind]
         program = self.start(f"{kind}-put", words, env=env, stdin=stdin)
         self.until(program, lambda: any(route["prefix"] == name for route in self.tool(forwarder, "route list")))
         return program
 
-    def consumer(self, kind, forwarder, name, file, transport="unix"):
-        """Starts a consumer whose copy goes to `file`, which is made by it or is its standard output."""
+    def consumer(self, kind, forwarder, name, file, transport="unix", hint=None):
+        """Starts a consumer whose copy goes to `file`, which is made by it or is its standard output; ours and NDNts' may
+        send a ForwardingHint."""
         env = {"NDN_CLIENT_TRANSPORT": forwarder.uri(transport), "HOME": str(self.folder)}
         words = {
-            "ndnweir": [self.ndnweir, "get", name, "-o", file, "--json"],
+            "ndnweir": [self.ndnweir, "get", name, "-o", file, "--json", *(["--hint", hint] if hint else [])],
             "ndnd": [self.peers / "ndnd", "cat", name],
-            "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix],
+            "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix, *([hint] if hint else [])],
             "python-ndn": [self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/get.py", name, file],
             "ndn-tools": [f"{self.nfd}/ndncatchunks", "--quiet", name],
         }[kind]
@@ -214,10 +219,10 @@ def free_port(kind):
         return probe.getsockname()[1]
 
 
-def nfd_configuration(unix, udp, tcp):
+def nfd_configuration(unix, udp, tcp, region=None):
     """Configuration of an NFD for tests: every application may give commands, nothing is sent to groups."""
     return f"""
-tables {{ cs_max_packets 65536 strategy_choice {{
+tables {{ cs_max_packets 65536 network_region {{ {region or ""} }} strategy_choice {{
   / /localhost/nfd/strategy/best-route
   /localhost /localhost/nfd/strategy/multicast
   /localhost/nfd /localhost/nfd/strategy/best-route

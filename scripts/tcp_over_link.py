@@ -4,7 +4,7 @@
 Two network namespaces, a TUN interface in each, and the emulated link between them: every IP packet crosses it as one
 datagram. Needs root. Everything it makes is gone when it ends.
 
-    scripts/tcp_over_link.py target/release/ndnweir --rate 100Mbps --delay 10ms --queue 1BDP --bytes 30000000
+    scripts/tcp_over_link.py target/release/ndnweir --rate 100Mbps --delay 10ms --queue 1BDP --bytes 30000000 --runs 5
 """
 import argparse
 import ctypes
@@ -16,6 +16,7 @@ import re
 import select
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -94,11 +95,11 @@ def background(target, *args):
     return process
 
 
-def measure(args, algorithm):
+def measure(args, algorithm, seed):
     for side in SIDES:
         subprocess.run(["ip", "netns", "add", side], check=True)
     command = [args.ndnweir, "link", "--json", "--framing", "0B", "--rate", args.rate, "--delay", args.delay]
-    command += ["--queue", args.queue, "--loss", str(args.loss)]
+    command += ["--queue", args.queue, "--loss", str(args.loss), "--seed", str(seed)]
     link = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     processes = []
     try:
@@ -123,6 +124,12 @@ def measure(args, algorithm):
     return seconds, forth
 
 
+def summary(runs):
+    """Medians of an algorithm's runs, and its least and largest share."""
+    middle = {key: statistics.median(run[key] for run in runs) for key in ("share", "dropped", "lost", "mean_queue_ms")}
+    return middle | {"least": min(run["share"] for run in runs), "most": max(run["share"] for run in runs)}
+
+
 def bits_per_second(text):
     number, unit = re.fullmatch(r"([\d.]+)([kMG]?)bps", text).groups()
     return float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[unit]
@@ -140,12 +147,15 @@ def main():
     parser.add_argument("--algorithms", default="cubic,bbr")
     args = parser.parse_args()
     document = {"link": {key: getattr(args, key) for key in ("rate", "delay", "queue", "loss", "bytes")}, "runs": []}
+    algorithms = args.algorithms.split(",")
     for run in range(args.runs):
-        for algorithm in args.algorithms.split(","):
-            seconds, forth = measure(args, algorithm)
+        for algorithm in algorithms:
+            seconds, forth = measure(args, algorithm, run + 1)
             share = args.bytes * 8 / seconds / bits_per_second(args.rate)
             sent = {key: forth[key] for key in ("dropped", "lost", "mean_queue_ms")}
             document["runs"].append({"algorithm": algorithm, "run": run, "seconds": seconds, "share": share, **sent})
+    of = {algorithm: [run for run in document["runs"] if run["algorithm"] == algorithm] for algorithm in algorithms}
+    document["medians"] = {algorithm: summary(runs) for algorithm, runs in of.items()}
     print(json.dumps(document, indent=2))
 
 

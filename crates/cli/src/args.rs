@@ -236,8 +236,7 @@ pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.timer.min=100ms (see `ndnweir explain NAME`);
-    /// may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7 (see `ndnweir explain NAME`); may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)

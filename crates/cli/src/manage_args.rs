@@ -154,6 +154,9 @@ Examples:
         /// The largest link packet, in bytes
         #[arg(long, value_name = "BYTES")]
         mtu: Option<u64>,
+        /// Whether losses on UDP are repaired where the neighbour takes part; the forwarder's default if not said
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        reliability: Option<bool>,
     },
     /// Destroy a face and its routes
     #[command(after_help = "\

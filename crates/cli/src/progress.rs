@@ -121,7 +121,7 @@ impl Fetched {
             && let Some(last) = last
         {
             self.bar.set_length((last + 1) * self.largest);
-            let template = "{spinner} [{bar:30}] {bytes}/{total_bytes} {msg} ({eta} left)";
+            let template = "{spinner} {percent}% of {total_bytes}, {msg}, {eta} left [{wide_bar}]";
             self.bar = styled(self.bar.clone(), template);
         }
         self.drawn = now;

@@ -2,9 +2,9 @@
 
 mod common;
 
+use common::process::{Running, command};
 use common::{contents, repository, run, stderr, stdout};
 use serde_json::{Value, json};
-use std::process::Stdio;
 use tempfile::tempdir;
 
 fn listed() -> Value {
@@ -103,20 +103,27 @@ fn completions_exist_for_the_usual_shells_and_know_every_command() {
     }
 }
 
+/// The commands that a help text lists.
+fn subcommands(help: &str) -> Vec<&str> {
+    (help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1))
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| *word != "help")
+        .collect()
+}
+
 #[test]
 fn every_help_text_has_an_example() {
     let dir = tempdir().unwrap();
     let help = stdout(&run(dir.path(), "--help").success());
-    let commands: Vec<&str> = (help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1))
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|word| *word != "help")
-        .collect();
+    let commands = subcommands(&help);
     assert!(commands.len() >= 7, "{commands:?}");
-    for command in commands {
+    let mut left: Vec<String> = commands.into_iter().map(str::to_owned).collect();
+    while let Some(command) = left.pop() {
         let text = stdout(&run(dir.path(), &format!("{command} --help")).success());
         let examples = text.split("Example").nth(1).unwrap_or_default();
         assert!(examples.contains(&format!("ndnweir {command}")), "{command} --help has no example");
+        left.extend(subcommands(&text).into_iter().map(|below| format!("{command} {below}")));
     }
     assert!(help.contains("Exit status"));
 }
@@ -138,36 +145,17 @@ fn without_a_command_the_help_is_shown_and_the_status_is_that_of_bad_input() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let dir = tempdir().unwrap();
-    let program = assert_cmd::cargo::cargo_bin!("ndnweir");
     for line in ["list", "list --json", "explain pcon", "completions bash", "--help", "validate geant --json"] {
-        let mut child = std::process::Command::new(program)
-            .current_dir(dir.path())
-            .args(line.split_whitespace())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // Closes the reading end at once.
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(text, "", "{line}");
-        assert!(output.status.success(), "{line}: {}", output.status);
+        let ended = Running::start_unread(&mut command(dir.path(), "none", line)).end();
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{line}");
     }
 }
 
 #[test]
 fn a_simulation_whose_reader_went_away_still_leaves_its_results() {
     let dir = tempdir().unwrap();
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
-        .current_dir(dir.path())
-        .args("sim dumbbell --scheme aimd --set run.duration=1s --json --out out".split(' '))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    let line = "sim dumbbell --scheme aimd --set run.duration=1s --json --out out";
+    let ended = Running::start_unread(&mut command(dir.path(), "none", line)).end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(dir.path().join("out/report.html").is_file());
 }

@@ -3,41 +3,14 @@
 
 mod common;
 
+use common::process::{Running, command};
 use common::{contents, run, summary};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::tempdir;
 
-/// Longest wait for anything here; far beyond what a loaded machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn start(dir: &Path, line: &str) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
-        .current_dir(dir)
-        .args(line.split_whitespace())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
-
-/// What the command left when it ended; kills it and fails if it does not end.
-fn end(mut child: Child) -> Output {
-    let start = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            panic!("the command goes on after an interrupt");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.wait_with_output().unwrap()
+fn start(dir: &Path, line: &str) -> Running {
+    Running::start(&mut command(dir, "none", line))
 }
 
 #[test]
@@ -47,10 +20,10 @@ fn an_interrupted_comparison_leaves_the_complete_runs_flagged_as_partial() {
     let line = "sim dumbbell --scheme aimd --set run.duration=5s --seeds 10000 --threads 2 --out out";
     let child = start(dir.path(), line);
     std::thread::sleep(Duration::from_secs(5));
-    interrupt(&child);
-    let output = end(child);
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{text}");
+    child.signal("INT");
+    let output = child.end();
+    let text = output.stderr;
+    assert_eq!(output.code, Some(1), "{text}");
     assert!(text.contains("interrupted"), "{text}");
     if !dir.path().join("out").exists() {
         // A machine so slow that no run was complete.
@@ -77,10 +50,10 @@ fn an_interrupt_before_any_run_is_complete_writes_nothing() {
     let dir = tempdir().unwrap();
     let child = start(dir.path(), "sim dumbbell --scheme aimd,cubic --set run.duration=50000s --json --out out");
     std::thread::sleep(Duration::from_secs(2));
-    interrupt(&child);
-    let output = end(child);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), "error: interrupted before any run was complete");
+    child.signal("INT");
+    let output = child.end();
+    assert_eq!(output.code, Some(1));
+    assert_eq!(output.stderr.trim(), "error: interrupted before any run was complete");
     assert!(output.stdout.is_empty());
     assert!(contents(dir.path()).is_empty());
 }
@@ -92,7 +65,7 @@ fn an_interrupt_leaves_older_results_as_they_were_when_there_is_nothing_new() {
     let before = contents(dir.path());
     let child = start(dir.path(), "sim dumbbell --scheme aimd --set run.duration=50000s --out out");
     std::thread::sleep(Duration::from_secs(2));
-    interrupt(&child);
-    assert_eq!(end(child).status.code(), Some(1));
+    child.signal("INT");
+    assert_eq!(child.end().code, Some(1));
     assert!(before == contents(dir.path()));
 }

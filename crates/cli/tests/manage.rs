@@ -5,6 +5,7 @@ mod common;
 #[path = "../../net/tests/mgmt/fake.rs"]
 mod fake;
 
+use common::process::{Running, wait_for};
 use common::{ndnweir, stderr, stdout};
 use fake::{Fake, NOW, OWNER, STRANGER};
 use ndnweir_net::framing::Deframer;
@@ -188,17 +189,10 @@ fn what_is_no_face_origin_key_or_forwarder_is_named() {
     }
 }
 
-/// ndnd's forwarder, ended when this goes out of scope.
+/// ndnd's forwarder.
 struct Ndnd {
-    process: std::process::Child,
+    _process: Running,
     dir: TempDir,
-}
-
-impl Drop for Ndnd {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl Ndnd {
@@ -214,20 +208,10 @@ impl Ndnd {
             socket.display()
         );
         std::fs::write(dir.path().join("fw.yml"), config).unwrap();
-        let process = std::process::Command::new(program)
-            .args(["fw", "run", "fw.yml"])
-            .current_dir(dir.path())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let ndnd = Ndnd { process, dir };
-        for _ in 0..100 {
-            if UnixStream::connect(&socket).is_ok() {
-                return ndnd;
-            }
-            thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("ndnd does not listen at {}", socket.display());
+        let mut command = std::process::Command::new(program);
+        let process = Running::start(command.args(["fw", "run", "fw.yml"]).current_dir(dir.path()));
+        wait_for("ndnd to listen", || UnixStream::connect(&socket).is_ok());
+        Ndnd { _process: process, dir }
     }
 
     fn json(&self, line: &str) -> Value {

@@ -3,57 +3,15 @@
 
 mod common;
 
-use common::{ndnweir, refuses};
+use common::process::{Ended, PATIENCE, Running, command, wait_for};
+use common::{KEY, PUBLIC, STRANGER, ndnweir, refuses};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir};
 
-/// Longest wait for anything here; far beyond what a loaded machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-// Made with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKlbT1j06Opso8uXYlCUxR/MFNYOivzDt5PpXS9llQGn\n-----END PRIVATE KEY-----\n";
-const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
-const STRANGER: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAec9dhcX+WEUPvab28LJU3XQ0J3jwUZptttFUjrOxcMk=\n-----END PUBLIC KEY-----\n";
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Fails only if it has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn start(dir: &Path, args: &[&str]) -> Running {
-    let transport = format!("unix://{}", dir.join("fwd.sock").display());
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
-    command.current_dir(dir).args(args).env("NDN_CLIENT_TRANSPORT", transport);
-    Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// What the process left when it ended by itself.
-fn end(mut running: Running) -> Output {
-    until("the process does not end", || running.0.try_wait().unwrap().is_some());
-    let child = std::mem::replace(&mut running.0, Command::new("true").spawn().unwrap());
-    child.wait_with_output().unwrap()
-}
-
-fn interrupt(running: &Running) {
-    assert!(Command::new("kill").args(["-INT", &running.0.id().to_string()]).status().unwrap().success());
+    Running::start(command(dir, "fwd.sock", "").args(args))
 }
 
 fn forwarder(dir: &Path) -> Running {
@@ -64,7 +22,7 @@ fn forwarder(dir: &Path) -> Running {
 
 fn forwarder_at(dir: &Path, more: &[&str]) -> Running {
     let running = start(dir, &[&["fwd", "--unix", "fwd.sock", "--cs", "0"], more].concat());
-    until("the forwarder does not listen", || dir.join("fwd.sock").exists());
+    wait_for("the forwarder does not listen", || dir.join("fwd.sock").exists());
     running
 }
 
@@ -98,9 +56,8 @@ impl Place {
 
     /// Runs a command to its end: exit status, standard output, standard error.
     fn run(&self, args: &str) -> (i32, String, String) {
-        let output = end(self.start(args));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+        let Ended { code, stdout, stderr, .. } = self.start(args).end();
+        (code.unwrap_or(-1), String::from_utf8_lossy(&stdout).into_owned(), stderr)
     }
 
     fn is_same(&self, name: &str) -> bool {
@@ -170,10 +127,9 @@ fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
         let before = fs::metadata(place.path("out.part")).map_or(0, |part| part.len());
         let get = place.start(slow);
         let grown = || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > before + 20_000);
-        until("nothing arrives", grown);
-        interrupt(&get);
-        let output = end(get);
-        assert_eq!(output.status.code(), Some(1));
+        wait_for("nothing arrives", grown);
+        get.signal("INT");
+        assert_eq!(get.end().code, Some(1));
         assert!(!place.path("out").exists() && place.path("out.part.state").exists());
     }
     // Changed while it is published: the producer ends. Published again: another version.
@@ -182,9 +138,9 @@ fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
     content[5] ^= 1;
     fs::write(place.path("in"), content).unwrap();
     let get = place.start("get /t -o else -q --timeout 30s");
-    let put = end(place.put.take().unwrap());
-    assert_eq!(put.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&put.stderr).contains("was changed while it is published"));
+    let put = place.put.take().unwrap().end();
+    assert_eq!(put.code, Some(1));
+    assert!(put.stderr.contains("was changed while it is published"));
     drop(get);
     place.put = Some(place.start("put in /t --chunk 200"));
     let (status, _, stderr) = place.run("get /t -o out");
@@ -200,9 +156,9 @@ fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
 fn a_continued_fetch_asks_only_for_what_is_missing() {
     let place = Place::new(3_000_000, &["--chunk", "200"]);
     let get = place.start("get /t -o out -q --scheme fixed --set consumer.window=1");
-    until("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
-    interrupt(&get);
-    end(get);
+    wait_for("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
+    get.signal("INT");
+    get.end();
     let there = fs::metadata(place.path("out.part")).unwrap().len();
     let (status, stdout, stderr) = place.run("get /t -o out --json");
     assert!(status == 0 && place.is_same("out"), "{stderr}");
@@ -214,13 +170,40 @@ fn a_continued_fetch_asks_only_for_what_is_missing() {
 fn a_fetch_survives_a_forwarder_that_begins_anew() {
     let mut place = Place::new(3_000_000, &["--chunk", "200"]);
     let get = place.start("get /t -o out --scheme fixed --set consumer.window=2 --timeout 50s");
-    until("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
+    wait_for("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
     place.fwd = None;
     place.fwd = Some(forwarder(place.dir.path()));
-    let output = end(get);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let Ended { code, stderr, .. } = get.end();
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("connection lost") && place.is_same("out"), "{stderr}");
+}
+
+/// In a pseudo terminal, which `script` of util-linux makes.
+#[cfg(target_os = "linux")]
+#[test]
+fn in_a_terminal_progress_is_shown_and_content_is_not_unless_it_is_asked_for() {
+    let place = Place::new(600_000, &["--chunk", "200"]);
+    let typed = |line: &str| {
+        let program = assert_cmd::cargo::cargo_bin!("ndnweir").display();
+        let transport = format!("unix://{}", place.path("fwd.sock").display());
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &format!("stty cols 120; {program} {line}"), "/dev/null"]).env("TERM", "xterm");
+        Running::start(script.env("NDN_CLIENT_TRANSPORT", transport).current_dir(place.dir.path())).end()
+    };
+    let Ended { code, stdout, .. } = typed("get /t -o out --scheme fixed --set consumer.window=1");
+    let shown = String::from_utf8_lossy(&stdout);
+    assert_eq!(code, Some(0), "{shown}");
+    for part in ["% of 585.94 KiB", " Mbit/s, rtt ", " ms, window 1, 0 marks, ", " left", "600000 bytes in "] {
+        assert!(shown.contains(part), "{part:?} is not in {shown:?}");
+    }
+    assert!(place.is_same("out"));
+    let Ended { code, stdout, .. } = typed("get /t -q");
+    let shown = String::from_utf8_lossy(&stdout);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("standard output is a terminal") && shown.contains("-o FILE"), "{shown}");
+    // Line ends become two bytes in a terminal, and there is nothing else than content.
+    let Ended { code, stdout, .. } = typed("get /t -q -o -");
+    assert!(code == Some(0) && stdout.len() >= 600_000);
 }
 
 #[test]
@@ -228,10 +211,10 @@ fn a_producer_that_is_told_so_ends_when_all_was_asked_for() {
     let mut place = Place::new(50_000, &["--once", "--quiet"]);
     let (status, _, stderr) = place.run("get /t -o out -q");
     assert_eq!((status, stderr.as_str()), (0, ""));
-    let put = end(place.put.take().unwrap());
-    assert_eq!((put.status.code(), String::from_utf8_lossy(&put.stderr).as_ref()), (Some(0), ""));
-    let idle = end(place.start("put in /t --idle 100ms -q"));
-    assert_eq!(idle.status.code(), Some(0));
+    let put = place.put.take().unwrap().end();
+    assert_eq!((put.code, put.stderr.as_str()), (Some(0), ""));
+    let idle = place.start("put in /t --idle 100ms -q").end();
+    assert_eq!(idle.code, Some(0));
 }
 
 #[test]
@@ -259,6 +242,8 @@ fn bad_input_is_refused_before_anything_is_done() {
         ("get /", &["/like/this"]),
         ("get /a -o .", &["-o .", "name a file"]),
         ("get /a -o no/such/file", &["no such folder"]),
+        ("get /a -o /dev/zero", &["-o /dev/zero", "not a regular file", "leave out -o"]),
+        ("get /a -o - --json", &["-o -", "need a file"]),
         ("get /a --scheme cubik", &["cubik", "cubic"]),
         ("get /a --set consumer.c", &["consumer.KEY=VALUE"]),
         ("get /a --set marker.x=1", &["consumer.KEY=VALUE"]),

@@ -42,6 +42,8 @@ pub mod flags {
     pub const FINAL: u8 = 8;
     /// Data: content stores leave it alone (NDNLPv2's cache policy; or the driver stores it itself).
     pub const NO_CACHE: u8 = 16;
+    /// Data: came late, as a link on the way had to send a part of it again. Its round trip measures no queue.
+    pub const REPAIRED: u8 = 32;
 }
 
 /// An Interest, Data or NACK.

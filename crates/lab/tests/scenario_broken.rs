@@ -11,7 +11,7 @@ fn registry(name: &str, value: &Value) -> Result<(), String> {
     if value.is_null() && !["pcon", "cubic"].contains(&name) {
         return Err(format!("no scheme is called \"{name}\""));
     }
-    for (family, component) in value.as_object().into_iter().flatten() {
+    for (family, component) in value.as_object().into_iter().flatten().filter(|(key, _)| *key != "prefixes") {
         let component_name = component.as_str().or(component["name"].as_str()).unwrap_or_default();
         if !["bic", "codel", "cubic"].contains(&component_name) {
             return Err(format!("{family}: no {family} component is called \"{component_name}\""));

@@ -47,6 +47,11 @@ pub struct LinkTotals {
 pub struct Way {
     /// Packets under way, in order of arrival.
     ring: VecDeque<InFlight>,
+    /// When the first of them arrives.
+    next: Time,
+    /// When the second does. It is read one arrival before it is needed, as with many packets under way it has to come
+    /// from far memory.
+    following: Time,
     delay: Span,
     impairment: Impairment,
     perfect: bool,
@@ -67,6 +72,8 @@ impl Way {
     pub fn new(delay: Span, impairment: Impairment, seed: u64, wire: u32) -> Way {
         Way {
             ring: VecDeque::new(),
+            next: Time::NEVER,
+            following: Time::NEVER,
             delay,
             impairment,
             perfect: impairment.is_none(),
@@ -81,7 +88,13 @@ impl Way {
     /// When the next packet arrives.
     #[inline]
     pub fn next_arrival(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |first| first.arrival)
+        self.next
+    }
+
+    /// Reads the first two arrivals, after any change of the ring but at its ends.
+    fn look(&mut self) {
+        let arrival = |place: usize| self.ring.get(place).map_or(Time::NEVER, |entry| entry.arrival);
+        (self.next, self.following) = (arrival(0), arrival(1));
     }
 
     /// Packets under way, waiting in the sender's queue included if their departure is already known.
@@ -100,9 +113,15 @@ impl Way {
         let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
-            let is_first = self.ring.is_empty();
             self.ring.push_back(entry());
-            is_first
+            if self.next == Time::NEVER {
+                self.next = arrival;
+                return true;
+            }
+            if self.following == Time::NEVER {
+                self.following = arrival;
+            }
+            false
         } else {
             self.send_impaired(entry());
             true
@@ -146,6 +165,7 @@ impl Way {
             self.ring.push_back(entry);
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
+        self.look();
     }
 
     /// The packet that arrives next, lost or not.
@@ -169,6 +189,8 @@ impl Way {
     #[inline]
     pub fn clear_first(&mut self) {
         self.ring.pop_front();
+        self.next = self.following;
+        self.following = self.ring.get(1).map_or(Time::NEVER, |second| second.arrival);
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
@@ -230,6 +252,7 @@ impl Way {
             }
         }
         self.last_arrival = Time::ZERO;
+        self.look();
     }
 
     /// The sender fails: the latest `unsent` packets never left; those on the way go on.
@@ -246,6 +269,7 @@ impl Way {
             !revoked
         });
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.look();
     }
 
     /// Restores the order of arrival after instants were rewritten.
@@ -260,6 +284,7 @@ impl Way {
             }
         }
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.look();
     }
 
     /// Whether every packet sent is accounted for.

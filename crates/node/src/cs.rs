@@ -1,6 +1,6 @@
 //! The content store: least recently used goes first.
 //!
-//! It keeps Data as they would leave a producer: without header fields and [`flags::FROM_CACHE`], and without the mark
+//! It keeps Data as they would leave a producer: without header fields, [`flags::FROM_CACHE`] and [`flags::REPAIRED`], and without the mark
 //! unless the scheme says to replay it. A cached copy does not cross the congested link, so its mark is a false signal.
 //!
 //! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
@@ -117,7 +117,7 @@ impl ContentStore {
         let mut packet = *data;
         packet.mark = if self.replay { packet.mark } else { 0 };
         packet.fields = Fields::default();
-        packet.flags &= !flags::FROM_CACHE;
+        packet.flags &= !(flags::FROM_CACHE | flags::REPAIRED);
         let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
         let stored = Stored { packet, stale, newer: NIL, older: NIL };
         let find = |store: &ContentStore| {
@@ -140,7 +140,7 @@ impl ContentStore {
                 self.index.reserve();
                 // Eviction and growth move buckets, so the vacancy is looked up again.
                 if let Err(vacant) = self.index.find(packet.name, |_| false) {
-                    self.index.fill(vacant, packet.name, slot);
+                    self.index.fill(vacant, slot);
                 }
                 slot
             }

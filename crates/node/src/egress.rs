@@ -290,9 +290,9 @@ impl Egress {
         next
     }
 
-    /// A packet wants to leave.
+    /// A packet wants to leave. Whether [`Egress::due`] may have changed.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) {
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
@@ -308,7 +308,29 @@ impl Egress {
         } else {
             self.advance(now, out, trace);
             self.join(now, Packet { size, ..*packet }, out, trace);
+            return true;
         }
+        false
+    }
+
+    /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now. Until
+    /// when that takes by itself. Only for the eventful driver: packets that were handed out keep their times.
+    pub(crate) fn occupy(&mut self, now: Time, bytes: Bytes) -> Time {
+        if self.rate.is_none() || self.local || self.settled {
+            return now;
+        }
+        let size = u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing);
+        let span = transmission_time(self.rate, size);
+        let work = u64::from(size).saturating_mul(8_000_000_000);
+        if self.idle {
+            self.idle = false;
+            self.busy_until = now + span;
+            self.wire = Wire { start: now, since: now, work };
+        } else {
+            self.busy_until += span;
+            self.wire.work = self.wire.work.saturating_add(work);
+        }
+        now + span
     }
 
     /// What the marker says about a packet that would join and fits.
@@ -320,8 +342,9 @@ impl Egress {
 
     #[inline(always)]
     fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        let queue = self.view();
         let bytes = Bytes::new(u64::from(size));
+        let queue =
+            QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate };
         if !queue.fits(bytes) {
             self.overflow(now, &Packet { size, ..*packet }, out, trace);
             return;

@@ -262,8 +262,10 @@ impl Fetcher {
         self.highest = self.highest.max(Some(segment));
 
         let elapsed = now.since(slot.sent);
-        let once = slot.retransmissions == 0;
-        self.judge_repeat(now, segment, &slot, elapsed);
+        // What a link had to repair answers the first Interest, and its round trip says nothing of the path.
+        let repaired = packet.has(flags::REPAIRED);
+        let once = slot.retransmissions == 0 && !repaired;
+        self.judge_repeat(now, segment, &slot, elapsed, repaired);
         let counted = self.timer.estimator == Estimator::Ndnsim || slot.state != State::Waiting;
         let in_flight_after = self.in_flight.saturating_sub(u32::from(counted));
         if once && self.gives_sample(slot.state) {

@@ -195,13 +195,13 @@ impl Fetcher {
     }
 
     /// An answer came `elapsed` after the latest Interest for its segment: whether it is the answer to that one or to an
-    /// earlier, and what follows.
-    pub(crate) fn judge_repeat(&mut self, now: Time, segment: u64, slot: &Slot, elapsed: Span) {
+    /// earlier, and what follows. One that a link had to repair was on its way before the segment was given up.
+    pub(crate) fn judge_repeat(&mut self, now: Time, segment: u64, slot: &Slot, elapsed: Span, repaired: bool) {
         let (once, srtt) = (slot.retransmissions == 0, self.rtt.srtt());
         let Some(recovery) = &mut self.recovery else { return };
         recovery.stir(now);
-        let to_earlier = !once && recovery.too_soon(elapsed, srtt);
-        if !to_earlier {
+        let to_earlier = !once && (repaired || recovery.too_soon(elapsed, srtt));
+        if !to_earlier && !repaired {
             recovery.on_answer(slot.sent, slot.order, elapsed, once);
         }
         if slot.lost && (to_earlier || slot.state == State::Waiting) {

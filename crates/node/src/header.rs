@@ -5,10 +5,13 @@
 //! does not use are skipped, and so are those that it uses from a neighbour that is not trusted with them.
 
 use ndnweir_core::fields::{FieldLayout, Fields};
-use ndnweir_core::packet::{Kind, NackReason, Packet};
+use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_wire::lp::{CACHE_POLICY_NO_CACHE, PitToken};
 use ndnweir_wire::tlv::read_nni;
 use ndnweir_wire::{LpHeader, LpPacketView, NackReason as WireReason};
+
+/// Says on a Data that a link on the way had to send a part of it again, so that it is late; without a value. Ours.
+const REPAIRED: u32 = 944;
 
 /// Whose congestion fields count. Marks and NACKs count whoever sends them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -31,6 +34,8 @@ pub struct Beside {
     pub token: Option<PitToken>,
     /// The sender asks that the Data is not cached.
     pub no_cache: bool,
+    /// It came late, as a link had to send a part of it again.
+    pub repaired: bool,
     /// The running scheme's header fields.
     pub fields: Fields,
 }
@@ -65,6 +70,7 @@ impl Beside {
             nack: view.nack.map(reason),
             token: view.pit_token,
             no_cache: view.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            repaired: trust == Trust::Neighbour && view.extra(REPAIRED).is_some(),
             fields: fields(view.extras(), layout, trust),
         }
     }
@@ -76,6 +82,7 @@ impl Beside {
             nack: header.nack.map(reason),
             token: header.pit_token,
             no_cache: header.cache_policy == Some(CACHE_POLICY_NO_CACHE),
+            repaired: trust == Trust::Neighbour && header.extra(REPAIRED).is_some(),
             fields: fields(header.extras.iter().map(|e| (e.typ(), e.value())), layout, trust),
         }
     }
@@ -94,6 +101,10 @@ pub fn write(packet: &Packet, layout: &FieldLayout) -> LpHeader {
             NackReason::NoRoute => WireReason::NoRoute,
         });
         return header;
+    }
+    if packet.has(flags::REPAIRED) {
+        let set = header.set_extra(REPAIRED, &[]);
+        debug_assert!(set.is_ok(), "a type that may be ignored");
     }
     for (field, slot) in layout.iter() {
         let value = packet.fields.get(slot);
@@ -153,6 +164,15 @@ mod tests {
         let beside = read(&header.encode(None), Trust::Neighbour);
         assert_eq!((beside.mark, beside.fields), (255, data(0, u32::MAX).fields));
         assert_eq!(Beside::of_header(&header, &layout(), Trust::Neighbour), beside);
+    }
+
+    // 944 = 0x3B0.
+    #[test]
+    fn a_repaired_data_says_so_to_neighbours_that_trust_each_other() {
+        let repaired = Packet { flags: flags::REPAIRED, ..data(0, 0) };
+        let bytes = write(&repaired, &layout()).encode(None);
+        assert_eq!(bytes, [100, 4, 0xFD, 3, 0xB0, 0]);
+        assert_eq!([Trust::Neighbour, Trust::Stranger].map(|trust| read(&bytes, trust).repaired), [true, false]);
     }
 
     #[test]

@@ -17,7 +17,17 @@ const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
 
 /// A free bucket found by [`Index::find`], valid until the index changes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Vacant(usize);
+pub(crate) struct Vacant {
+    bucket: usize,
+    tag: u32,
+}
+
+/// The bucket of a name that is present, valid until the index changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    bucket: usize,
+    pub(crate) slot: u32,
+}
 
 /// The index. It stores no names: the caller compares.
 #[derive(Clone, Debug)]
@@ -73,17 +83,23 @@ impl Index {
     /// The slot of `name`, which `is` recognises, or the bucket it would take.
     #[inline]
     pub(crate) fn find(&self, name: NameId, is: impl Fn(u32) -> bool) -> Result<u32, Vacant> {
+        self.locate(name, is).map(|taken| taken.slot)
+    }
+
+    /// As [`Index::find`], with the bucket for [`Index::vacate`].
+    #[inline(always)]
+    pub(crate) fn locate(&self, name: NameId, is: impl Fn(u32) -> bool) -> Result<Taken, Vacant> {
         let (tag, mask) = (tag(name), self.mask());
         let mut at = tag as usize & mask;
         loop {
             let word = self.words[at];
             if word == 0 {
-                return Err(Vacant(at));
+                return Err(Vacant { bucket: at, tag });
             }
             if (word >> 32) as u32 == tag {
                 let slot = (word as u32) - 1;
                 if is(slot) {
-                    return Ok(slot);
+                    return Ok(Taken { bucket: at, slot });
                 }
             }
             at = (at + STEP) & mask;
@@ -92,14 +108,13 @@ impl Index {
 
     /// Fills a bucket found since the last change.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, vacant: Vacant, name: NameId, slot: u32) {
-        debug_assert_eq!(self.words[vacant.0], 0, "the bucket was found before another change");
-        self.words[vacant.0] = word(tag(name), slot);
+    pub(crate) fn fill(&mut self, vacant: Vacant, slot: u32) {
+        debug_assert_eq!(self.words[vacant.bucket], 0, "the bucket was found before another change");
+        self.words[vacant.bucket] = word(vacant.tag, slot);
         self.len += 1;
     }
 
     /// Removes a name that is present with this slot.
-    #[inline(always)]
     pub(crate) fn remove(&mut self, name: NameId, slot: u32) {
         let (tag, mask) = (tag(name), self.mask());
         let wanted = word(tag, slot);
@@ -111,6 +126,14 @@ impl Index {
             }
             hole = (hole + STEP) & mask;
         }
+        self.vacate(Taken { bucket: hole, slot });
+    }
+
+    /// Removes what [`Index::locate`] found since the last change.
+    #[inline(always)]
+    pub(crate) fn vacate(&mut self, taken: Taken) {
+        let (mut hole, mask) = (taken.bucket, self.mask());
+        debug_assert_eq!(self.words[hole] as u32, taken.slot + 1, "the bucket was found before another change");
         self.len -= 1;
         let mut next = hole;
         loop {
@@ -179,7 +202,7 @@ mod tests {
                     Err(vacant) if insert => {
                         let slot = names.len() as u32;
                         names.push(name);
-                        index.fill(vacant, name, slot);
+                        index.fill(vacant, slot);
                         model.insert(name, slot);
                     }
                     Ok(slot) if !insert => {

@@ -9,7 +9,9 @@ use ndnweir_core::units::Time;
 /// A queue that is filled by one call into the node and emptied before the next, so it never wraps.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
+    /// Those from `taken` to `filled` wait. The others are left from before, so that a packet is written in its place.
     queue: Vec<Transmit>,
+    filled: usize,
     taken: usize,
     /// See [`crate::uses`]; nothing is pushed while it is off.
     uses: Vec<Use>,
@@ -73,32 +75,50 @@ impl Outbox {
 
     #[inline]
     pub(crate) fn push(&mut self, transmit: Transmit) {
-        self.queue.push(transmit);
+        *self.slot() = transmit;
+    }
+
+    /// The next place to fill.
+    #[inline(always)]
+    fn slot(&mut self) -> &mut Transmit {
+        let at = self.filled;
+        self.filled = at + 1;
+        if at >= self.queue.len() {
+            self.grow();
+        }
+        &mut self.queue[at]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let blank = Transmit { face: FaceId::NONE, packet: Packet::default(), start: Time::ZERO, end: Time::ZERO };
+        self.queue.push(blank);
     }
 
     /// Puts a packet in its place before it is known whether and when it leaves: packets are moved once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stage(&mut self, face: FaceId, packet: &Packet, now: Time) -> &mut Transmit {
-        let at = self.queue.len();
-        self.queue.push(Transmit { face, packet: *packet, start: now, end: now });
-        &mut self.queue[at]
+        let staged = self.slot();
+        staged.packet = *packet;
+        (staged.face, staged.start, staged.end) = (face, now, now);
+        staged
     }
 
     /// Takes the packet staged last out again.
     pub(crate) fn unstage(&mut self) {
-        self.queue.pop();
+        self.filled -= 1;
     }
 
     /// The next one, in its place until something is pushed.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<&mut Transmit> {
         let at = self.taken;
-        if at < self.queue.len() {
+        if at < self.filled {
             self.taken = at + 1;
             return self.queue.get_mut(at);
         }
-        self.queue.clear();
-        self.taken = 0;
+        (self.filled, self.taken) = (0, 0);
         None
     }
 }

@@ -6,7 +6,7 @@
 //! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest that insists on freshness and joins
 //! one that does not gets whatever that one gets.
 
-use crate::index::{Index, Vacant};
+use crate::index::{Index, Taken, Vacant};
 use crate::wheel::Wheel;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, NameId};
@@ -70,6 +70,56 @@ struct Entry {
     /// Out-records inline: 0 or 1; or [`SPILLED`].
     outs: u8,
     ins_spilled: bool,
+}
+
+/// One entry, looked up once.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pit: &'a Pit,
+    entry: &'a Entry,
+    slot: u32,
+}
+
+impl<'a> View<'a> {
+    /// What was sent for it.
+    #[inline(always)]
+    pub(crate) fn sent(self) -> &'a [OutRecord] {
+        match self.entry.outs {
+            0 => &[],
+            SPILLED => &self.pit.spills[self.entry.spill as usize].outs,
+            _ => std::slice::from_ref(&self.entry.out),
+        }
+    }
+
+    /// Its downstreams.
+    #[inline(always)]
+    pub(crate) fn ins(self) -> usize {
+        if self.entry.ins_spilled { self.pit.spills[self.entry.spill as usize].ins.len() } else { 1 }
+    }
+
+    /// The `i`-th downstream, with the end of its patience.
+    #[inline(always)]
+    pub(crate) fn downstream(self, i: usize) -> (InRecord, Time) {
+        self.lone().unwrap_or_else(|| self.pit.spills[self.entry.spill as usize].ins[i])
+    }
+
+    /// The only downstream there has been, which is the usual case.
+    #[inline(always)]
+    pub(crate) fn lone(self) -> Option<(InRecord, Time)> {
+        (!self.entry.ins_spilled).then(|| (self.entry.first, self.pit.wheel.deadline(self.slot)))
+    }
+
+    /// The highest mark recorded from Interests.
+    #[inline(always)]
+    pub(crate) fn mark(self) -> u8 {
+        self.entry.mark
+    }
+
+    /// The pending Interest's header fields.
+    #[inline(always)]
+    pub(crate) fn fields(self) -> Fields {
+        self.pit.fields(self.slot)
+    }
 }
 
 /// Records beyond the first, all together. The vectors keep their memory for the next user.
@@ -168,6 +218,7 @@ impl Pit {
     }
 
     /// Whether there is no room for an Interest from `face`.
+    #[inline]
     pub(crate) fn is_full(&self, face: FaceId) -> bool {
         let Some(free) = self.limit.checked_sub(self.len).filter(|free| *free > 0) else { return true };
         let Some(shares) = &self.shares else { return false };
@@ -184,6 +235,12 @@ impl Pit {
     #[inline]
     pub(crate) fn find(&self, name: NameId) -> Result<u32, Vacant> {
         self.index.find(name, |slot| self.entries[slot as usize].name == name)
+    }
+
+    /// As [`Pit::find`], for [`Pit::remove_found`].
+    #[inline(always)]
+    pub(crate) fn locate(&self, name: NameId) -> Result<Taken, Vacant> {
+        self.index.locate(name, |slot| self.entries[slot as usize].name == name)
     }
 
     /// A new entry for an Interest from `face`.
@@ -217,18 +274,29 @@ impl Pit {
         if let Some(shares) = &mut self.shares {
             shares.take(slot, face);
         }
-        self.index.fill(vacant, packet.name, slot);
+        self.index.fill(vacant, slot);
         self.wheel.set(slot, now + Span::from_millis(u64::from(packet.lifetime_ms)), now);
         self.len += 1;
         slot
     }
 
     /// Forgets an entry.
-    #[inline(always)]
     pub(crate) fn remove(&mut self, slot: u32) {
-        let Entry { name, spill, .. } = self.entries[slot as usize];
+        self.index.remove(self.entries[slot as usize].name, slot);
+        self.give_back(slot);
+    }
+
+    /// Forgets an entry that [`Pit::locate`] found, with nothing entered or removed since.
+    #[inline(always)]
+    pub(crate) fn remove_found(&mut self, found: Taken) {
+        self.index.vacate(found);
+        self.give_back(found.slot);
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, slot: u32) {
         self.wheel.cancel(slot);
-        self.index.remove(name, slot);
+        let spill = self.entries[slot as usize].spill;
         if let Some(shares) = &mut self.shares {
             shares.give_back(slot);
         }
@@ -263,6 +331,12 @@ impl Pit {
         (0..self.entries.len() as u32).filter(live).collect()
     }
 
+    /// What is known of an entry, looked up once.
+    #[inline(always)]
+    pub(crate) fn view(&self, slot: u32) -> View<'_> {
+        View { pit: self, entry: &self.entries[slot as usize], slot }
+    }
+
     /// The name of an entry.
     pub(crate) fn name(&self, slot: u32) -> NameId {
         self.entries[slot as usize].name
@@ -287,19 +361,13 @@ impl Pit {
     /// Downstreams of an entry.
     #[inline]
     pub(crate) fn ins(&self, slot: u32) -> usize {
-        let entry = &self.entries[slot as usize];
-        if entry.ins_spilled { self.spills[entry.spill as usize].ins.len() } else { 1 }
+        self.view(slot).ins()
     }
 
     /// The `i`-th downstream, with the end of its patience.
     #[inline]
     pub(crate) fn downstream(&self, slot: u32, i: usize) -> (InRecord, Time) {
-        let entry = &self.entries[slot as usize];
-        if entry.ins_spilled {
-            self.spills[entry.spill as usize].ins[i]
-        } else {
-            (entry.first, self.wheel.deadline(slot))
-        }
+        self.view(slot).downstream(i)
     }
 
     /// The lifetime of the `i`-th downstream's Interest.
@@ -370,11 +438,7 @@ impl Pit {
     /// What was sent for an entry.
     #[inline(always)]
     pub(crate) fn sent(&self, slot: u32) -> &[OutRecord] {
-        let entry = &self.entries[slot as usize];
-        match entry.outs {
-            SPILLED => &self.spills[entry.spill as usize].outs,
-            n => &std::slice::from_ref(&entry.out)[..usize::from(n)],
-        }
+        self.view(slot).sent()
     }
 
     fn sent_mut(&mut self, slot: u32) -> &mut [OutRecord] {
@@ -415,11 +479,6 @@ impl Pit {
         self.sent_mut(slot).iter_mut().find(|record| record.face == face)
     }
 
-    /// The highest mark recorded from Interests.
-    pub(crate) fn mark(&self, slot: u32) -> u8 {
-        self.entries[slot as usize].mark
-    }
-
     /// Records the mark of an Interest.
     pub(crate) fn add_mark(&mut self, slot: u32, mark: u8) {
         let known = &mut self.entries[slot as usize].mark;
@@ -442,7 +501,11 @@ impl Pit {
     }
 
     /// The pending Interest's header fields.
+    #[inline]
     pub(crate) fn fields(&self, slot: u32) -> Fields {
+        if !self.with_fields {
+            return Fields::default();
+        }
         self.fields.get(slot as usize).copied().unwrap_or_default()
     }
 

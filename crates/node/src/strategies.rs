@@ -3,7 +3,7 @@
 //! Each has its own state and random stream over the names that it governs. A pending Interest belongs to the strategy under
 //! which it began, so that whoever counts what is on its way hears how it ends, until somebody asks for its name again:
 //! then it goes over to the strategy that the name has by now. One that is replaced or removed is there until nothing
-//! pending or held is its own. With one strategy alone all this is a comparison with zero.
+//! pending or held is its own. With one strategy alone all this is a comparison with zero; what comes after it is kept out of the pipelines.
 
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::ids::FlowId;
@@ -95,9 +95,12 @@ impl Strategies {
     /// What governs new Interests of a flow.
     #[inline(always)]
     pub(crate) fn of(&mut self, flow: FlowId) -> &mut Governor {
-        if self.others.is_empty() {
-            return &mut self.first;
-        }
+        if self.others.is_empty() { &mut self.first } else { self.one_of(flow) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn one_of(&mut self, flow: FlowId) -> &mut Governor {
         let id = self.chosen(flow);
         self.by_id(id)
     }
@@ -105,9 +108,12 @@ impl Strategies {
     /// Whose a pending Interest is.
     #[inline(always)]
     pub(crate) fn at(&mut self, slot: u32) -> &mut Governor {
-        if self.others.is_empty() {
-            return &mut self.first;
-        }
+        if self.others.is_empty() { &mut self.first } else { self.one_at(slot) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn one_at(&mut self, slot: u32) -> &mut Governor {
         let id = self.owner(slot).id;
         self.by_id(id)
     }
@@ -122,6 +128,8 @@ impl Strategies {
         self.by_flow.get(flow.0 as usize).copied().unwrap_or(0)
     }
 
+    #[cold]
+    #[inline(never)]
     fn owner(&self, slot: u32) -> Owner {
         self.by_slot.get(slot as usize).copied().unwrap_or(Owner { id: 0, shaped: self.first.shaped })
     }
@@ -178,10 +186,16 @@ impl Strategies {
     }
 
     /// When the first of them wants to be woken.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_wake(&self) -> Time {
-        let others = self.others.iter().flatten().map(|other| other.strategy.next_wake());
-        others.fold(self.first.strategy.next_wake(), Time::min)
+        let first = self.first.strategy.next_wake();
+        if self.others.is_empty() { first } else { first.min(self.next_wake_of_others()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_wake_of_others(&self) -> Time {
+        self.others.iter().flatten().map(|other| other.strategy.next_wake()).min().unwrap_or(Time::NEVER)
     }
 
     /// Whether any holds Interests.
@@ -218,6 +232,8 @@ impl Strategies {
     }
 
     /// An Interest is pending from now on.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn begin(&mut self, slot: u32, flow: FlowId) {
         let id = self.chosen(flow);
         let shaped = self.by_id(id).shaped;
@@ -225,6 +241,8 @@ impl Strategies {
     }
 
     /// An Interest is no longer pending.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn end(&mut self, slot: u32) {
         let id = self.owner(slot).id;
         if let Some(left) = &mut self.by_id(id).leaving {

@@ -30,6 +30,8 @@ pub(crate) struct Wheel {
     levels: u16,
     /// No timer is set before this instant, and no slot that began before it is occupied.
     elapsed: u64,
+    /// When the first occupied slot begins: kept, as it is asked for after every packet and changes rarely.
+    next: Time,
 }
 
 impl Wheel {
@@ -40,6 +42,7 @@ impl Wheel {
             occupied: [0; LEVELS],
             levels: 0,
             elapsed: 0,
+            next: Time::NEVER,
         }
     }
 
@@ -49,10 +52,13 @@ impl Wheel {
         if id as usize >= self.links.len() {
             self.links.resize(id as usize + 1, Link { at: 0, prev: NIL, next: NIL });
         }
-        self.cancel(id);
+        if self.links[id as usize].next != NIL {
+            self.cancel(id);
+        }
         // Following the time within 2^24 ns (17 ms) keeps deadlines of seconds in fine enough slots.
         if (now.nanos() ^ self.elapsed) >> 24 != 0 && now > Time::from_nanos(self.elapsed) && now < self.next() {
             self.elapsed = now.nanos();
+            self.find_next();
         }
         self.links[id as usize].at = at.nanos().max(self.elapsed);
         self.link(id);
@@ -90,7 +96,12 @@ impl Wheel {
     /// When [`Wheel::pop`] should be asked next: not after the earliest deadline, perhaps before.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) }
+        self.next
+    }
+
+    /// After a change of what is occupied, or of the wheel's time.
+    fn find_next(&mut self) {
+        self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) };
     }
 
     /// The next timer with a deadline up to `now`, in order of deadline; it is no longer set.
@@ -104,6 +115,7 @@ impl Wheel {
             let head = self.heads[level][slot];
             if level == 0 {
                 self.cancel(head);
+                self.find_next();
                 return Some(head);
             }
             self.heads[level][slot] = NIL;
@@ -133,11 +145,14 @@ impl Wheel {
         self.links.capacity() * size_of::<Link>() + size_of::<[[u32; SLOTS]; LEVELS]>()
     }
 
+    #[cold]
+    #[inline(never)]
     fn vacate(&mut self, level: usize, slot: usize) {
         self.occupied[level] &= !(1 << slot);
         if self.occupied[level] == 0 {
             self.levels &= !(1 << level);
         }
+        self.find_next();
     }
 
     /// The level and slot for a deadline, stable until that slot begins.
@@ -154,17 +169,24 @@ impl Wheel {
         let (level, slot) = self.place(self.links[id as usize].at);
         let head = self.heads[level][slot];
         if head == NIL {
-            self.heads[level][slot] = id;
-            self.occupied[level] |= 1 << slot;
-            self.levels |= 1 << level;
-            let link = &mut self.links[id as usize];
-            (link.prev, link.next) = (id, id);
-        } else {
-            let tail = std::mem::replace(&mut self.links[head as usize].prev, id);
-            self.links[tail as usize].next = id;
-            let link = &mut self.links[id as usize];
-            (link.prev, link.next) = (tail, head);
+            return self.begin(id, level, slot);
         }
+        let tail = std::mem::replace(&mut self.links[head as usize].prev, id);
+        self.links[tail as usize].next = id;
+        let link = &mut self.links[id as usize];
+        (link.prev, link.next) = (tail, head);
+    }
+
+    /// Begins the list of a slot.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, id: u32, level: usize, slot: usize) {
+        self.heads[level][slot] = id;
+        self.occupied[level] |= 1 << slot;
+        self.levels |= 1 << level;
+        self.find_next();
+        let link = &mut self.links[id as usize];
+        (link.prev, link.next) = (id, id);
     }
 
     /// The first occupied slot: level, slot and the instant it begins. Some level must be occupied.

@@ -195,6 +195,17 @@ impl Network {
         first.and_then(|object| self.names.objects.get(object as usize)).or(prefix).map_or("/", String::as_str)
     }
 
+    /// The rate of the fastest link into a node; none if it has no link or one without a rate.
+    pub fn inward_rate(&self, node: usize) -> Option<Rate> {
+        let inward = self.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
+            (true, _) => Some(&link.back),
+            (_, true) => Some(&link.forth),
+            _ => None,
+        });
+        let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
+        rates?.into_iter().max()
+    }
+
     /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
     pub fn flows(&self) -> Vec<Flow> {
         let mut flows = Vec::new();

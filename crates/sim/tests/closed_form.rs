@@ -1,5 +1,7 @@
 //! Runs whose results can be computed by hand.
 
+mod common;
+
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_sim::bench::{DATA_SIZE, FRAMING, INTEREST_SIZE, PAYLOAD, consumer, link, producer};
@@ -7,16 +9,6 @@ use ndnweir_sim::network::{Network, NodeKind, Traffic};
 use ndnweir_sim::observer::{Delivery, Observer, Snapshot};
 use ndnweir_sim::{Outcome, RunOptions, run};
 use serde_json::json;
-
-/// Keeps deliveries.
-#[derive(Default)]
-struct Keep(Vec<Delivery>);
-
-impl Observer for Keep {
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.0.push(*delivery);
-    }
-}
 
 fn fixed_window(window: f64) -> Scheme {
     Scheme::resolve("fixed-window", &json!({ "consumer": { "name": "fixed", "window": window } })).unwrap()
@@ -38,10 +30,8 @@ fn chain(rates: &[f64], queue: u32, seconds: u64) -> Network {
 }
 
 fn simulate(network: &Network, scheme: &Scheme) -> (Outcome, Vec<Delivery>) {
-    let mut keep = Keep::default();
-    let outcome = run(network, scheme, 1, &mut keep, RunOptions::full()).unwrap();
-    outcome.check().unwrap();
-    (outcome, keep.0)
+    let (outcome, keep) = common::simulate(network, scheme, RunOptions::full());
+    (outcome, keep.deliveries)
 }
 
 fn on_wire(size: u32) -> Bytes {

@@ -1,43 +1,26 @@
 //! The control channel under ndnSieve: delay, loss, a controller that fails, its stand-by, and links that fail.
 
+mod common;
+
+use common::Keep;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Control, Network, NodeKind, Routes, Traffic};
-use ndnweir_sim::observer::{Delivery, NodeId, Observer, PathId};
-use ndnweir_sim::{Outcome, RunOptions, run};
+use ndnweir_sim::{Outcome, RunOptions};
 
-#[derive(Default)]
-struct Keep {
-    deliveries: Vec<(Time, PathId)>,
-    switches: Vec<(Time, u32)>,
+/// Switches within [from, to) seconds.
+fn switches(keep: &Keep, from: f64, to: f64) -> usize {
+    keep.switches.iter().filter(|(at, _)| (from..to).contains(&at.secs())).count()
 }
 
-impl Observer for Keep {
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push((delivery.at, delivery.path));
-    }
-    fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, _: u64, _: f64) {
-        if key == "switch" {
-            self.switches.push((at, node.0));
-        }
-    }
-}
-
-impl Keep {
-    /// Switches within [from, to) seconds.
-    fn switches(&self, from: f64, to: f64) -> usize {
-        self.switches.iter().filter(|(at, _)| (from..to).contains(&at.secs())).count()
-    }
-
-    /// Data per second within [from, to) seconds, and by how many paths they came.
-    fn data(&self, from: f64, to: f64) -> (f64, usize) {
-        let all: Vec<_> = self.deliveries.iter().filter(|(at, _)| (from..to).contains(&at.secs())).collect();
-        let mut paths: Vec<u32> = all.iter().map(|(_, path)| path.0).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        (all.len() as f64 / (to - from), paths.len())
-    }
+/// Data per second within [from, to) seconds, and by how many paths they came.
+fn data(keep: &Keep, from: f64, to: f64) -> (f64, usize) {
+    let all: Vec<_> = keep.deliveries.iter().filter(|d| (from..to).contains(&d.at.secs())).collect();
+    let mut paths: Vec<u32> = all.iter().map(|d| d.path.0).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    (all.len() as f64 / (to - from), paths.len())
 }
 
 fn s(seconds: f64) -> Time {
@@ -62,11 +45,8 @@ fn two_ways(control: Control) -> Network {
 }
 
 fn simulate(network: &Network) -> (Outcome, Keep) {
-    let mut keep = Keep::default();
-    let scheme = Scheme::named("ndnsieve-calibrated").unwrap();
     let options = RunOptions { trace: true, ..RunOptions::full() };
-    let outcome = run(network, &scheme, 1, &mut keep, options).unwrap();
-    outcome.check().unwrap();
+    let (outcome, keep) = common::simulate(network, &Scheme::named("ndnsieve-calibrated").unwrap(), options);
     assert_eq!(outcome.nodes.iter().map(|node| node.loops).sum::<u64>(), 0, "no Interest went in a circle");
     (outcome, keep)
 }
@@ -76,7 +56,7 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
     let (outcome, keep) = simulate(&two_ways(Control::default()));
     let control = outcome.control.unwrap();
     assert!(keep.switches.iter().all(|&(_, router)| router == 1), "router 1 alone has a choice");
-    assert!(keep.switches(0.0, 12.0) >= 2 && keep.data(0.0, 12.0).1 == 2, "{control:?}");
+    assert!(switches(&keep, 0.0, 12.0) >= 2 && data(&keep, 0.0, 12.0).1 == 2, "{control:?}");
     let tally = control.tally;
     let judged = tally.sieved + tally.unknown + tally.without_shunt + tally.not_better + tally.held + tally.acted;
     assert_eq!((control.messages_lost, control.orders_lost, control.orders_refused), (0, 0, 0));
@@ -89,10 +69,10 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
 fn while_the_controller_is_gone_forwarding_goes_on_with_the_last_costs() {
     let gone = Control { fails: Some(s(4.2)), ..Control::default() };
     let (_, keep) = simulate(&two_ways(gone));
-    let (before, _) = keep.data(2.0, 4.0);
-    assert!(keep.switches(0.0, 4.2) >= 2 && keep.switches(4.2, 12.0) == 0);
+    let (before, _) = data(&keep, 2.0, 4.0);
+    assert!(switches(&keep, 0.0, 4.2) >= 2 && switches(&keep, 4.2, 12.0) == 0);
     // What was asked for before the last order took effect is there within half a second.
-    let (after, paths) = keep.data(5.0, 12.0);
+    let (after, paths) = data(&keep, 5.0, 12.0);
     assert!(after > 0.95 * before && paths == 1, "{before} Data/s before, {after} after, over {paths} paths");
 }
 
@@ -100,13 +80,13 @@ fn while_the_controller_is_gone_forwarding_goes_on_with_the_last_costs() {
 fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_when_it_returns() {
     let control = Control { fails: Some(s(3.2)), stand_by: Some(s(6.0)), returns: Some(s(8.0)), ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
-    assert!(keep.switches(0.0, 3.2) >= 2 && keep.switches(3.2, 6.0) == 0);
-    assert!(keep.switches(6.0, 8.0) >= 1, "the stand-by leads traffic again");
+    assert!(switches(&keep, 0.0, 3.2) >= 2 && switches(&keep, 3.2, 6.0) == 0);
+    assert!(switches(&keep, 6.0, 8.0) >= 1, "the stand-by leads traffic again");
     assert_eq!(outcome.control.unwrap().orders_refused, 0, "it hears of the election before it orders anything");
     // Without a stand-by, the same controller is obeyed when it returns.
     let control = Control { fails: Some(s(3.2)), returns: Some(s(8.0)), ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
-    assert!(keep.switches(3.2, 8.0) == 0 && keep.switches(8.0, 12.0) >= 1);
+    assert!(switches(&keep, 3.2, 8.0) == 0 && switches(&keep, 8.0, 12.0) >= 1);
     assert_eq!(outcome.control.unwrap().orders_refused, 0);
 }
 
@@ -118,7 +98,7 @@ fn routers_refuse_the_orders_of_a_controller_that_was_voted_out() {
     let (outcome, keep) = simulate(&two_ways(control));
     let counters = outcome.control.unwrap();
     assert!((1..=2).contains(&counters.orders_refused), "{counters:?}");
-    assert!(keep.switches(2.0, 12.0) >= 2);
+    assert!(switches(&keep, 2.0, 12.0) >= 2);
 }
 
 #[test]
@@ -127,9 +107,9 @@ fn lost_messages_delay_decisions_but_break_nothing() {
     let control = outcome.control.unwrap();
     let share = control.messages_lost as f64 / control.messages as f64;
     assert!((share - 0.4).abs() < 0.06 && control.orders_lost > 0, "{control:?}");
-    assert!(keep.switches(0.0, 12.0) >= 2);
+    assert!(switches(&keep, 0.0, 12.0) >= 2);
     let (outcome, keep) = simulate(&two_ways(Control { loss: 1.0, ..Control::default() }));
-    assert_eq!((outcome.control.unwrap().tally.signals, keep.switches(0.0, 12.0)), (0, 0));
+    assert_eq!((outcome.control.unwrap().tally.signals, switches(&keep, 0.0, 12.0)), (0, 0));
 }
 
 #[test]
@@ -144,9 +124,9 @@ fn a_link_that_fails_and_returns_is_followed_without_loops() {
     let mut network = two_ways(Control::default());
     network.changes = vec![(s(4.0), Change::LinkDown { link: 1 }), (s(7.0), Change::LinkUp { link: 1 })];
     let (_, keep) = simulate(&network);
-    assert_eq!(keep.data(5.0, 7.0).1, 1, "over the other way only");
-    assert_eq!(keep.switches(4.0, 7.0), 0, "with one way left there is nothing to switch");
-    assert!(keep.switches(8.0, 12.0) >= 1 && keep.data(8.0, 12.0).1 == 2, "and both again when it is back");
+    assert_eq!(data(&keep, 5.0, 7.0).1, 1, "over the other way only");
+    assert_eq!(switches(&keep, 4.0, 7.0), 0, "with one way left there is nothing to switch");
+    assert!(switches(&keep, 8.0, 12.0) >= 1 && data(&keep, 8.0, 12.0).1 == 2, "and both again when it is back");
 }
 
 #[test]

@@ -1,26 +1,17 @@
 //! Failures, changes and switches, seen from the consumer.
 
+mod common;
+
+use common::Keep;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Traffic};
-use ndnweir_sim::observer::{Delivery, DropCause, LinkId, Observer, PathId};
-use ndnweir_sim::{Outcome, RunOptions, run};
+use ndnweir_sim::observer::{DropCause, LinkId};
+use ndnweir_sim::{Outcome, RunOptions};
 
-#[derive(Default)]
-struct Keep {
-    deliveries: Vec<Delivery>,
-    paths: Vec<(PathId, Vec<LinkId>)>,
-}
-
-impl Observer for Keep {
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push(*delivery);
-    }
-    fn path(&mut self, path: PathId, links: &[LinkId]) {
-        self.paths.push((path, links.to_vec()));
-    }
-}
+/// Segments asked for early enough to arrive.
+const ASKED: u64 = 490;
 
 fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -43,20 +34,11 @@ fn stream(nodes: Vec<NodeKind>, links: &[(usize, usize)], producer_at: usize, ch
 }
 
 fn simulate(network: &Network) -> (Outcome, Keep) {
-    let mut keep = Keep::default();
-    let scheme = Scheme::named("fixed").unwrap();
-    let outcome = run(network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
-    outcome.check().unwrap();
-    (outcome, keep)
+    common::simulate(network, &Scheme::named("fixed").unwrap(), RunOptions::full())
 }
 
 fn ndn(n: usize) -> Vec<NodeKind> {
     vec![NodeKind::Ndn { cache: 0 }; n]
-}
-
-/// The segments that never arrived, of those asked for early enough.
-fn missing(keep: &Keep) -> Vec<u64> {
-    (0..490).filter(|segment| keep.deliveries.iter().all(|d| d.segment != *segment)).collect()
 }
 
 #[test]
@@ -66,10 +48,10 @@ fn traffic_moves_to_the_other_path_when_routing_reacts_and_back_when_the_link_re
     let (outcome, keep) = simulate(&stream(ndn(4), &diamond, 3, &changes));
     let used: Vec<_> = keep.paths.iter().map(|(_, links)| links.iter().map(|l| l.0).collect::<Vec<_>>()).collect();
     assert_eq!(used, [vec![3, 1], vec![7, 5]]);
-    let on = |at: u64| keep.deliveries.iter().rfind(|d| d.at <= ms(at)).unwrap().path;
+    let on = |at: u64| keep.last(ms(at)).path;
     assert_eq!((on(900), on(2900), on(4900)), (keep.paths[0].0, keep.paths[1].0, keep.paths[0].0));
     // What was on the way at 1 s and all asked for until 1.2 s, when routing reacts.
-    let missing = missing(&keep);
+    let missing = keep.missing(ASKED);
     assert!(missing.iter().all(|s| (96..=120).contains(s)) && missing.len() >= 20, "{missing:?}");
     assert!(outcome.drops()[DropCause::Down as usize] >= 20);
 }
@@ -81,7 +63,7 @@ fn a_node_that_crashes_forgets_and_forwards_again_after_its_restart() {
     let mut network = stream(ndn(3), &chain, 2, &changes);
     network.routing.reaction = None;
     let (outcome, keep) = simulate(&network);
-    let missing = missing(&keep);
+    let missing = keep.missing(ASKED);
     assert!(missing.len() >= 100 && missing.iter().all(|s| (95..=200).contains(s)), "{missing:?}");
     assert!(outcome.dead[1] >= 98, "{:?}", outcome.dead);
 }
@@ -93,7 +75,7 @@ fn a_longer_delay_and_a_lower_rate_show_in_the_round_trip() {
         (2000, Change::Rate { link: 0, forth: false, rate: Rate::from_mbps(1.0) }),
     ];
     let (_, keep) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
-    let rtt = |at: u64| keep.deliveries.iter().rfind(|d| d.at <= ms(at)).unwrap().rtt.unwrap();
+    let rtt = |at: u64| keep.last(ms(at)).rtt.unwrap();
     let on = |mbps: f64, bytes| Rate::from_mbps(mbps).transmission_time(ndnweir_core::units::Bytes::new(bytes));
     let base = Span::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
     assert_eq!(rtt(900), base);
@@ -150,8 +132,8 @@ fn shapers_follow_the_rate_at_which_data_come_back() {
         network.producers[0].size = 1250;
         network.consumers[0].traffic = Traffic::Fetch { segments: None, consumer: None };
         network.duration = Span::from_millis(30_000);
-        let (mut keep, scheme) = (Keep::default(), Scheme::named("nack-once").unwrap());
-        let outcome = run(&network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
+        let scheme = Scheme::named("nack-once").unwrap();
+        let (outcome, keep) = common::simulate(&network, &scheme, RunOptions::full());
         let between = |a: u64, b: u64| keep.deliveries.iter().filter(|d| d.at >= ms(a) && d.at < ms(b)).count();
         let overflow: u64 = outcome.links.iter().map(|l| l.drops[DropCause::Overflow as usize]).sum();
         (between(5_000, 10_000), between(12_000, 20_000), between(25_000, 30_000), overflow)

@@ -1,40 +1,18 @@
 //! Strategies in a network: what a failing link costs when routing does not react, and routes that nobody configured.
 
+mod common;
+
+use common::Keep;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Routes, Traffic};
-use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, Observer, PathId};
-use ndnweir_sim::{Outcome, RunOptions, run};
+use ndnweir_sim::observer::{ConsumerId, LinkId};
+use ndnweir_sim::{Outcome, RunOptions};
 use serde_json::{Value, json};
 
-#[derive(Default)]
-struct Keep {
-    deliveries: Vec<Delivery>,
-    paths: Vec<(PathId, Vec<LinkId>)>,
-}
-
-impl Observer for Keep {
-    fn delivered(&mut self, delivery: &Delivery) {
-        self.deliveries.push(*delivery);
-    }
-    fn path(&mut self, path: PathId, links: &[LinkId]) {
-        self.paths.push((path, links.to_vec()));
-    }
-}
-
-impl Keep {
-    /// Of the segments asked for early enough, those that never arrived.
-    fn missing(&self) -> Vec<u64> {
-        (0..490).filter(|segment| self.deliveries.iter().all(|d| d.segment != *segment)).collect()
-    }
-
-    /// The links of the last Data before `ms`.
-    fn way(&self, ms: u64) -> &[LinkId] {
-        let last = self.deliveries.iter().rfind(|d| d.at <= at(ms)).unwrap().path;
-        &self.paths.iter().find(|(path, _)| *path == last).unwrap().1
-    }
-}
+/// Segments asked for early enough to arrive.
+const ASKED: u64 = 490;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -62,11 +40,8 @@ fn diamond(retry: Retry) -> Network {
 }
 
 fn simulate(network: &Network, strategy: Value) -> (Outcome, Keep) {
-    let mut keep = Keep::default();
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed", "strategy": strategy })).unwrap();
-    let outcome = run(network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
-    outcome.check().unwrap();
-    (outcome, keep)
+    common::simulate(network, &scheme, RunOptions::full())
 }
 
 const OVER_2: [LinkId; 2] = [LinkId(7), LinkId(5)];
@@ -74,32 +49,32 @@ const OVER_2: [LinkId; 2] = [LinkId(7), LinkId(5)];
 #[test]
 fn best_route_keeps_sending_into_the_failed_path() {
     let (_, keep) = simulate(&diamond(Retry::Never), json!("best-route"));
-    assert!(keep.missing().len() > 380, "{}", keep.missing().len());
+    assert!(keep.missing(ASKED).len() > 380, "{}", keep.missing(ASKED).len());
 }
 
 // Three timeouts of at least 200 ms, one after the other. Each starts with the first Interest after the one before.
 #[test]
 fn asf_leaves_the_failed_path_after_three_timeouts() {
     let (_, keep) = simulate(&diamond(Retry::Never), json!("asf"));
-    let missing = keep.missing();
+    let missing = keep.missing(ASKED);
     assert!((60..=75).contains(&missing.len()), "{missing:?}");
     assert!(missing.iter().all(|segment| (95..=175).contains(segment)), "{missing:?}");
-    assert_eq!(keep.way(4900), OVER_2);
+    assert_eq!(keep.way(at(4900)), OVER_2);
 }
 
 #[test]
 fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() {
     let (_, keep) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "probing": 0.0 }));
-    assert!(keep.missing().is_empty(), "{:?}", keep.missing());
-    assert_eq!(keep.way(4900), OVER_2);
+    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
+    assert_eq!(keep.way(at(4900)), OVER_2);
     let (_, patient) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "retry_timer": false }));
-    assert!(patient.missing().len() > 90, "without the timer only lifetimes and probes tell");
+    assert!(patient.missing(ASKED).len() > 90, "without the timer only lifetimes and probes tell");
 }
 
 #[test]
 fn multicast_does_not_notice_and_asks_twice() {
     let (outcome, keep) = simulate(&diamond(Retry::Never), json!("multicast"));
-    assert!(keep.missing().is_empty(), "{:?}", keep.missing());
+    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     assert!(outcome.links[0].interest_packets > 490 && outcome.links[4].interest_packets > 490);
 }
 
@@ -110,9 +85,9 @@ fn a_next_hop_that_routing_adds_gets_what_is_pending_from_multicast() {
     network.routing.routes = Routes::Shortest;
     network.routing.reaction = Some(Span::from_millis(500));
     let (_, keep) = simulate(&network, json!("multicast"));
-    assert!(keep.missing().is_empty(), "{:?}", keep.missing());
+    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     let (_, keep) = simulate(&network, json!("best-route"));
-    assert!(keep.missing().len() >= 50, "{:?}", keep.missing());
+    assert!(keep.missing(ASKED).len() >= 50, "{:?}", keep.missing(ASKED));
 }
 
 #[test]
@@ -121,7 +96,7 @@ fn self_learning_floods_once_and_then_takes_the_way_the_data_came() {
     network.routing.routes = Routes::None;
     network.changes.clear();
     let (outcome, keep) = simulate(&network, json!("self-learning"));
-    assert!(keep.missing().is_empty(), "{:?}", keep.missing());
+    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     // Asked at 0, 10, … ms; the first Data is back after 42 ms, so that a handful is flooded.
     let flooded = outcome.links[4].interest_packets.min(outcome.links[0].interest_packets);
     assert!((4..=6).contains(&flooded), "{flooded}");
@@ -132,9 +107,9 @@ fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_se
     let mut network = diamond(Retry::Never);
     network.routing.routes = Routes::None;
     let (_, keep) = simulate(&network, json!("self-learning"));
-    let missing = keep.missing();
+    let missing = keep.missing(ASKED);
     assert!(missing.len() < 12 && missing.iter().all(|segment| (94..=106).contains(segment)), "{missing:?}");
-    assert_eq!(keep.way(4900), OVER_2);
+    assert_eq!(keep.way(at(4900)), OVER_2);
 }
 
 /// Two consumers that ask for /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
@@ -147,11 +122,8 @@ fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
     let mut other = consumer(0, 1, network.consumers[0].traffic.clone());
     other.object = 1;
     network.consumers.push(other);
-    let mut keep = Keep::default();
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed", "prefixes": prefixes })).unwrap();
-    let outcome = run(&network, &scheme, 1, &mut keep, RunOptions::full()).unwrap();
-    outcome.check().unwrap();
-    (outcome, keep)
+    common::simulate(&network, &scheme, RunOptions::full())
 }
 
 #[test]
@@ -160,7 +132,7 @@ fn two_prefixes_behave_as_their_strategies_do_alone() {
     let missing = |consumer: u32| {
         let got = keep.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.segment);
         let got: std::collections::BTreeSet<u64> = got.collect();
-        (0..490).filter(|segment| !got.contains(segment)).count()
+        (0..ASKED).filter(|segment| !got.contains(segment)).count()
     };
     // The link of the first path fails at 1 s of 5: best-route keeps sending into it, multicast does not notice.
     assert!(missing(0) > 380 && missing(1) == 0, "{} {}", missing(0), missing(1));

@@ -83,6 +83,24 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
+/// Inputs with which a target once failed: `fuzz/seeds/TARGET-WHAT`.
+#[test]
+fn the_targets_survive_what_once_failed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let input = std::fs::read(&path).unwrap();
+        match path.file_name().and_then(|name| name.to_str()?.split('-').next()) {
+            Some("packet") => entries::packet(&input),
+            Some("reassembly") => entries::reassembly(&input),
+            _ => panic!("{} names no target", path.display()),
+        }
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
 #[test]
 fn the_packet_target_survives_mutated_packets() {
     let seeds = seeds();

@@ -7,15 +7,23 @@ use crate::failure::Failure;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_lab::metrics::{Histogram, jain};
 use ndnweir_net::clock::Clock;
+use ndnweir_net::face::sockets;
 use ndnweir_net::object::sink::NullSink;
 use ndnweir_net::transfer::{Download, Ended, Opened, Watch, load};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use serde_json::{Value, json};
 
+/// Descriptors beside those of connections.
+const SPARE_DESCRIPTORS: usize = 32;
+
 pub fn run(args: &BenchGetArgs) -> Result<(), Failure> {
     let names = args.names.iter().map(|text| name(text)).collect::<Result<Vec<_>, _>>()?;
     let config = download(&args.fetch, names[0].clone())?;
+    if !sockets::allow_descriptors(usize::from(args.at_once) + SPARE_DESCRIPTORS) {
+        let at_once = args.at_once;
+        return Err(Failure::Input(format!("--at-once {at_once}: more than there may be open files; see `ulimit -n`")));
+    }
     let mut waiter = waiter()?;
     let mut begin = |number: u32, key: usize, waiter: &ndnweir_net::client::Waiter| {
         let mut config = config.clone();

@@ -6,6 +6,7 @@ use crate::args::PutArgs;
 use crate::failure::Failure;
 use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
 use ndnweir_net::face_uri::FaceUri;
+use ndnweir_net::mgmt::LOCALHOP;
 use ndnweir_net::object::publisher::{CHUNK, Publisher, PublisherConfig};
 use ndnweir_net::object::{FileSource, naming, signer};
 use ndnweir_net::transfer::{PublishError, PublishEvent, Quit, publish};
@@ -68,10 +69,11 @@ fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
             "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
         }
         (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), _) => {
-            "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE, and the \
-             public key to the forwarder, as [[trust-anchor]] of `ndnweir fwd`"
+            "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE and \
+             --key-name NAME, and the public key to the forwarder, as a [[trust-anchor]] of `ndnweir fwd` whose name \
+             NAME begins with"
         }
-        (PublishError::Registration(RegistrationError::NotTaken(_)), _) => {
+        (PublishError::Registration(RegistrationError::NotTaken(LOCALHOP)), _) => {
             "\nhelp: let it take registrations from other machines and over UDP, with `localhop = true` and a \
              [[trust-anchor]] of `ndnweir fwd`"
         }

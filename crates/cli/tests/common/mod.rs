@@ -1,12 +1,23 @@
 //! What the tests of the command share: starting the built binary in an empty folder, and reading what it left.
 #![allow(dead_code, reason = "every test file is compiled with its own copy and uses a part of it")]
 
+#[cfg(unix)]
+pub mod process;
+
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+// Made with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`.
+/// A private key.
+pub const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKlbT1j06Opso8uXYlCUxR/MFNYOivzDt5PpXS9llQGn\n-----END PRIVATE KEY-----\n";
+/// The public key to it.
+pub const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
+/// The public key to another.
+pub const STRANGER: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAec9dhcX+WEUPvab28LJU3XQ0J3jwUZptttFUjrOxcMk=\n-----END PUBLIC KEY-----\n";
 
 /// The built command, started in `dir`.
 pub fn ndnweir(dir: &Path) -> Command {

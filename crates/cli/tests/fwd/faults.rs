@@ -1,7 +1,8 @@
 //! Bad input and faults: what must not harm anybody else.
 
 use crate::application::{App, object, producer};
-use crate::process::{Fwd, PATIENCE, Tool, wait_for};
+use crate::common::{KEY, PUBLIC};
+use crate::process::{Fwd, PATIENCE, wait_for};
 use ndnweir_net::mgmt::{CommandFormat, ControlParameters, Freshness, command_name, sign_command};
 use ndnweir_wire::lp::Fragmenter;
 use ndnweir_wire::signature::DigestSha256;
@@ -9,11 +10,9 @@ use ndnweir_wire::{Component, InterestBuilder, InterestView, LpHeader, NackReaso
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-// Made with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKlbT1j06Opso8uXYlCUxR/MFNYOivzDt5PpXS9llQGn\n-----END PRIVATE KEY-----\n";
-const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
 
 fn interest(name: &str, nonce: u32) -> Vec<u8> {
     let name: Name = name.parse().unwrap();
@@ -72,6 +71,38 @@ fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobod
     assert!(app.fetch("/test/object", bytes.len()) == bytes);
 }
 
+/// 300 peers send ten beginnings of packets each, 4.2 MB together.
+#[test]
+fn fragments_of_many_peers_share_a_limit() {
+    let fwd = Fwd::with_config("fragments = \"1MiB\"\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n");
+    let bytes = object(400_000);
+    let _producer = producer(&fwd, "/test/object", &bytes);
+    let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", fwd.udp()));
+    let to = fwd.udp();
+    let mut peers: Vec<UdpSocket> = Vec::new();
+    peers.resize_with(300, || UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (mut most, mut sequence) = (0, 0);
+    let mut fetched = None;
+    wait_for("packets to give way", || {
+        for _ in 0..10 {
+            for peer in &peers {
+                sequence += 10;
+                let fragments = Fragmenter::new(1400, sequence).fragment(&LpHeader::default(), &[6; 8000]).unwrap();
+                peer.send_to(&fragments[0], to).unwrap();
+            }
+        }
+        // Fragments of honest peers are put together meanwhile.
+        fetched.get_or_insert_with(|| App::connect(&near).fetch("/test/object", bytes.len()));
+        let now = metric(&fwd, "fragment_bytes");
+        most = most.max(now);
+        metric(&fwd, "dropped_total{reason=\"fragment-room\"}") > 1000 && most > 300_000
+    });
+    assert!(fetched.unwrap() == bytes);
+    assert!(most <= 1 << 20, "{most} bytes of fragments");
+    wait_for("the fragments to be given up", || metric(&fwd, "fragment_bytes") == 0);
+    assert!(metric(&fwd, "dropped_total{reason=\"fragment-late\"}") > 0);
+}
+
 #[test]
 fn fragments_whose_rest_never_comes_take_bounded_memory_for_a_short_time() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --metrics 127.0.0.1:0");
@@ -103,44 +134,58 @@ fn fragments_whose_rest_never_comes_take_bounded_memory_for_a_short_time() {
     wait_for("the fragments to be given up", || metric(&fwd, "fragment_bytes") == 0);
 }
 
-/// 2000 Interests may be pending. Those of the flood stay for 1 s, so that it has 10 times what the table can turn over.
+/// Ends a flood with the test, however that ends.
+#[derive(Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// 1000 Interests may be pending. At least ten times as many come, and stay for 4 s if they may.
 #[test]
 fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
-    let fwd = Fwd::with_config("pit = 2000\n[listen]\nudp = [\"127.0.0.1:0\"]\n");
+    const PIT: u64 = 1000;
+    let fwd = Fwd::with_config(&format!("pit = {PIT}\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n"));
     let bytes = object(800_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
     // Takes Interests and never answers.
     let _silent = producer(&fwd, "/test/silent", &[]);
     std::fs::write(fwd.folder().join("in"), &bytes).unwrap();
-    let _put = Tool::start(&fwd, "put in /t");
+    let _put = fwd.start_tool("put in /t");
     wait_for("the producer", || fwd.tool(&["route", "list"]).contains("/t "));
     let before = fwd.memory();
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let (stopped, to) = (stop.clone(), fwd.udp());
-    let flood = std::thread::spawn(move || {
+    let refused = || metric(&fwd, "dropped_total{reason=\"pit-full\"}");
+    let (stop, to) = (Stop::default(), fwd.udp());
+    let stopped = Arc::clone(&stop.0);
+    std::thread::spawn(move || {
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let mut sent = 0_u32;
-        while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
-            for _ in 0..200 {
-                let name: Name = format!("/test/silent/{sent}").parse().unwrap();
-                let interest = InterestBuilder::new(name.as_view()).lifetime(Duration::from_secs(1));
-                udp.send_to(&interest.nonce(sent.to_be_bytes()).encode().unwrap(), to).unwrap();
-                sent += 1;
+        for sent in 0_u32.. {
+            let name: Name = format!("/test/silent/{sent}").parse().unwrap();
+            let interest = InterestBuilder::new(name.as_view()).lifetime(Duration::from_secs(4));
+            udp.send_to(&interest.nonce(sent.to_be_bytes()).encode().unwrap(), to).unwrap();
+            if sent % 200 == 0 {
+                std::thread::sleep(Duration::from_millis(10));
             }
-            std::thread::sleep(Duration::from_millis(10));
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
         }
-        sent
     });
-    std::thread::sleep(Duration::from_millis(500));
-    let get = Tool::start(&fwd, "get /t -o out --timeout 50s").end();
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let sent = flood.join().unwrap();
-    assert_eq!(get.0, Some(0), "{}", get.1);
+    wait_for("the table to be full", || refused() > 0);
+    let get = fwd.start_tool("get /t -o out --timeout 50s").end();
+    assert_eq!(get.code, Some(0), "{}", get.stderr);
+    wait_for("a flood of ten times what the table holds", || refused() >= 9 * PIT);
+    assert!(metric(&fwd, "pit_entries") <= PIT);
+    drop(stop);
     assert!(std::fs::read(fwd.folder().join("out")).unwrap() == bytes);
-    assert!(sent > 2000, "a flood of {sent}");
-    assert!(fwd.memory() < before + 40_000_000, "{} bytes, {before} before", fwd.memory());
+    let most = fwd.memory();
+    assert!(most < before + 40_000_000, "{most} bytes, {before} before");
     // And all is well afterwards.
-    wait_for("the PIT to be empty", || App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
+    wait_for("the PIT to be empty", || metric(&fwd, "pit_entries") == 0);
+    assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
 }
 
 /// 24 MB for somebody who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.

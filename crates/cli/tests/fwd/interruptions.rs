@@ -1,7 +1,8 @@
 //! Transfers in which something dies or runs out.
 
 use crate::application::object;
-use crate::process::{Fwd, PATIENCE, Tool, peak_memory, wait_for};
+use crate::common::process::command;
+use crate::process::{Ended, Fwd, PATIENCE, Running, wait_for};
 use ndnweir_net::framing::Deframer;
 use ndnweir_net::mgmt::{ControlParameters, ControlResponse};
 use ndnweir_wire::signature::DigestSha256;
@@ -15,13 +16,13 @@ use std::process::{Command, Stdio};
 /// 200-byte segments one at a time take seconds, so that there is time to kill somebody.
 const SLOW: &str = "get /t -o out --scheme fixed --set consumer.window=1";
 
-fn publish(fwd: &Fwd, bytes: &[u8]) -> Tool {
+fn publish(fwd: &Fwd, bytes: &[u8]) -> Running {
     std::fs::write(fwd.folder().join("in"), bytes).unwrap();
     published_again(fwd)
 }
 
-fn published_again(fwd: &Fwd) -> Tool {
-    let put = Tool::start(fwd, "put in /t --chunk 200");
+fn published_again(fwd: &Fwd) -> Running {
+    let put = fwd.start_tool("put in /t --chunk 200");
     wait_for("the producer", || fwd.tool(&["route", "list"]).contains("/t "));
     put
 }
@@ -46,20 +47,20 @@ fn a_fetch_whose_producer_is_killed_ends_with_an_error_and_no_file_and_goes_on_w
     let fwd = Fwd::start("--cs 0");
     let bytes = object(3_000_000);
     let mut put = publish(&fwd, &bytes);
-    let get = Tool::start(&fwd, &format!("{SLOW} --timeout 1s"));
+    let get = fwd.start_tool(&format!("{SLOW} --timeout 1s"));
     grown(&fwd, 20_000);
     put.kill();
-    let (status, text) = get.end();
+    let Ended { code: status, stderr: text, .. } = get.end();
     assert_eq!(status, Some(1), "{text}");
     assert!(text.contains("error: ") && text.contains("/t"), "{text}");
     assert!(!fwd.folder().join("out").exists() && fwd.folder().join("out.part").exists());
     // Killed and started again while the fetch waits.
     put = published_again(&fwd);
-    let get = Tool::start(&fwd, "get /t -o out --timeout 50s --scheme fixed --set consumer.window=2");
+    let get = fwd.start_tool("get /t -o out --timeout 50s --scheme fixed --set consumer.window=2");
     grown(&fwd, 20_000);
     put.kill();
     let _put = published_again(&fwd);
-    let (status, text) = get.end();
+    let Ended { code: status, stderr: text, .. } = get.end();
     assert_eq!(status, Some(0), "{text}");
     assert!(is_same(&fwd, &bytes));
 }
@@ -71,13 +72,13 @@ fn a_fetch_is_completed_when_a_forwarder_on_the_way_was_killed_and_is_back() {
     let bytes = object(3_000_000);
     let _put = publish(&far, &bytes);
     let near = Fwd::start(&format!("--udp 127.0.0.1:0 --cs 0 --route /t=udp4://{address}"));
-    let get = Tool::start(&near, "get /t -o out --timeout 50s --scheme fixed --set consumer.window=2");
+    let get = near.start_tool("get /t -o out --timeout 50s --scheme fixed --set consumer.window=2");
     grown(&near, 50_000);
     far.kill();
     std::thread::sleep(std::time::Duration::from_millis(500));
     assert!(!near.folder().join("out").exists());
     far.restart(&format!("--udp {address} --cs 0"));
-    let (status, text) = get.end();
+    let Ended { code: status, stderr: text, .. } = get.end();
     assert_eq!(status, Some(0), "{text}");
     assert!(is_same(&near, &bytes));
 }
@@ -87,18 +88,19 @@ fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_goes_on_when_there_
     let fwd = Fwd::start("");
     let bytes = object(1_000_000);
     let _put = publish(&fwd, &bytes);
-    // 512 blocks of 512 bytes are the largest file; a shell that ignores the signal hands that on.
-    let script = "trap '' XFSZ; ulimit -f 512; exec \"$0\" get /t -o out -q";
     let run = |script: &str, stdout: Stdio| {
         let mut command = Command::new("sh");
         command.current_dir(fwd.folder()).args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("ndnweir"));
         command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", fwd.socket().display()));
-        let output = command.stdout(stdout).stderr(Stdio::piped()).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let Ended { code, stderr, .. } = Running::start_with_stdout(&mut command, stdout).end();
+        (code, stderr)
     };
-    let (status, text) = run(script, Stdio::null());
+    // 512 blocks of 512 bytes are the largest file; a shell that ignores the signal hands that on.
+    let (status, text) = run("trap '' XFSZ; ulimit -f 512; exec \"$0\" get /t -o out -q", Stdio::null());
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains("error: ") && text.contains("out") && text.contains("File too large"), "{text}");
+    for part in ["error: ", "out", "File too large", "the same command goes on from here"] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
     assert!(!fwd.folder().join("out").exists());
     let full = File::options().write(true).open("/dev/full").unwrap();
     let (status, text) = run("exec \"$0\" get /t -q", full.into());
@@ -107,6 +109,88 @@ fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_goes_on_when_there_
     let (status, text) = run("exec \"$0\" get /t -o out -q", Stdio::null());
     assert_eq!(status, Some(0), "{text}");
     assert!(is_same(&fwd, &bytes));
+}
+
+/// A file system of 2 MiB, which only the commands of the script see and which goes with them.
+#[test]
+fn a_file_system_without_room_keeps_what_can_go_on_when_it_has_grown() {
+    let isolated = ["--map-root-user", "--mount"];
+    if !Command::new("unshare").args(isolated).arg("true").output().is_ok_and(|done| done.status.success()) {
+        eprintln!("no file system can be mounted here; the limit of the test above stands for it");
+        return;
+    }
+    let fwd = Fwd::start("");
+    let bytes = object(5_000_000);
+    std::fs::write(fwd.folder().join("in"), &bytes).unwrap();
+    let _put = fwd.start_tool("put in /t");
+    std::fs::create_dir(fwd.folder().join("small")).unwrap();
+    let script = "
+        mount -t tmpfs -o size=2m small small || exit 9
+        \"$0\" get /t -o small/out -q; echo $?
+        ls small; stat -c %s small/out.part
+        mount -o remount,size=16m small
+        \"$0\" get /t -o small/out --json | grep resumed_bytes | tr -dc '0-9\\n'; ls small
+        cp small/out out";
+    let mut command = Command::new("unshare");
+    command.args(isolated).args(["sh", "-c", script]).arg(assert_cmd::cargo::cargo_bin!("ndnweir"));
+    command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", fwd.socket().display()));
+    let ended = Running::start(command.current_dir(fwd.folder())).end();
+    let (said, text) = (String::from_utf8_lossy(&ended.stdout), ended.stderr);
+    assert_eq!(ended.code, Some(0), "{said}{text}");
+    assert!(text.contains("small/out.part: No space left on device"), "{text}");
+    assert!(text.contains("the same command goes on from here"), "{text}");
+    let lines: Vec<&str> = said.lines().collect();
+    let [status, part, state, size, resumed, whole] = lines[..] else { panic!("{said}{text}") };
+    assert_eq!([status, part, state, whole], ["1", "out.part", "out.part.state", "out"], "{said}");
+    // 2 MiB less the 256 KiB that make room for the state file.
+    let (size, resumed): (u64, u64) = (size.parse().unwrap(), resumed.parse().unwrap());
+    assert!((1_500_000..2_097_152).contains(&size) && resumed <= size && resumed > 1_000_000, "{said}");
+    assert!(is_same(&fwd, &bytes));
+}
+
+#[test]
+fn a_fetch_that_is_killed_goes_on_from_what_it_had_noted() {
+    let fwd = Fwd::start("");
+    let bytes = object(3_000_000);
+    let _put = publish(&fwd, &bytes);
+    let noted = || {
+        let text = std::fs::read_to_string(fwd.folder().join("out.part.state")).unwrap_or_default();
+        let state: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let ranges = state["received"].as_array().cloned().unwrap_or_default();
+        ranges.iter().map(|range| range[1].as_u64().unwrap() - range[0].as_u64().unwrap()).sum::<u64>()
+    };
+    let mut before = 0;
+    for _ in 0..2 {
+        let mut get = fwd.start_tool(SLOW);
+        wait_for("more to be noted", || noted() > before);
+        get.kill();
+        before = noted();
+        assert!(!fwd.folder().join("out").exists());
+    }
+    let Ended { code, stdout, stderr, .. } = fwd.start_tool("get /t -o out --json").end();
+    assert_eq!(code, Some(0), "{stderr}");
+    let statistics: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    assert_eq!(statistics["resumed_bytes"], 200 * before);
+    assert_eq!(statistics["bytes"], 3_000_000 - 200 * before);
+    assert!(is_same(&fwd, &bytes));
+}
+
+/// A forwarder with 100 packets of cache, a producer with 16, and a consumer.
+#[test]
+fn a_larger_object_takes_no_more_memory_of_anybody() {
+    let needs = |len: usize| {
+        let fwd = Fwd::start("--cs 100");
+        std::fs::write(fwd.folder().join("in"), object(len)).unwrap();
+        let put = fwd.start_tool("put in /t --cache 16");
+        let get = fwd.start_tool("get /t -o out --timeout 50s --scheme fixed --set consumer.window=32").end();
+        assert_eq!(get.code, Some(0), "{}", get.stderr);
+        assert_eq!(size(&fwd.folder().join("out")), len as u64);
+        [get.memory, put.memory(), fwd.memory()]
+    };
+    let (small, large) = (needs(2_000_000), needs(40_000_000));
+    for (who, (small, large)) in ["get", "put", "fwd"].iter().zip(small.iter().zip(large)) {
+        assert!(large < small + 6_000_000, "{who}: {large} bytes for the large one, {small} for the small one");
+    }
 }
 
 /// Reads packets until `count` have come.
@@ -131,12 +215,7 @@ fn a_producer_whose_forwarder_asks_for_much_and_reads_nothing_keeps_little() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("in"), object(40_000_000)).unwrap();
     let listener = UnixListener::bind(dir.path().join("s")).unwrap();
-    let mut put = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
-        .current_dir(dir.path())
-        .args(["put", "in", "/t/v=1", "--cache", "1", "-q", "--transport"])
-        .arg(format!("unix://{}", dir.path().join("s").display()))
-        .spawn()
-        .unwrap();
+    let put = Running::start(&mut command(dir.path(), "s", "put in /t/v=1 --cache 1 -q"));
     let (mut stream, _) = listener.accept().unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut deframer = Deframer::new();
@@ -151,17 +230,15 @@ fn a_producer_whose_forwarder_asks_for_much_and_reads_nothing_keeps_little() {
         let name = "/t/v=1".parse::<Name>().unwrap().with(Component::segment(i.into()));
         interests.extend(InterestBuilder::new(name.as_view()).nonce(i.to_be_bytes()).encode().unwrap());
     }
-    let before = peak_memory(&put);
+    let before = put.memory();
     stream.write_all(&interests).unwrap();
     // The first answer is there, so they were read.
     read(&mut stream, &mut deframer, 1);
     std::thread::sleep(std::time::Duration::from_millis(500));
     // 1 MiB of output and one read of Interests; less than a quarter of all answers.
-    let most = peak_memory(&put) - before;
+    let most = put.memory() - before;
     assert!(most < 10_000_000, "{most} bytes more");
     for packet in read(&mut stream, &mut deframer, 4999) {
         assert!(DataView::decode(&packet).is_ok_and(|data| !data.content().is_empty()));
     }
-    put.kill().unwrap();
-    put.wait().unwrap();
 }

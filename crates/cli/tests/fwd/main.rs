@@ -2,13 +2,18 @@
 #![cfg(unix)]
 
 mod application;
+mod citizen;
+#[path = "../common/mod.rs"]
+mod common;
 mod faults;
+mod hostile;
 mod interruptions;
 mod process;
+mod repairs;
 
 use application::{App, object, producer};
 use ndnweir_wire::NackReason;
-use process::{Fwd, PATIENCE, refuses, wait_for};
+use process::{Fwd, PATIENCE, wait_for};
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -96,7 +101,7 @@ fn a_signal_ends_it_cleanly_and_another_reads_the_configuration_again() {
     let far = Fwd::start("--udp 127.0.0.1:0");
     let bytes = object(10_000);
     let _producer = producer(&far, "/test/object", &bytes);
-    let mut near = Fwd::with_config("[listen]\nudp = [\"127.0.0.1:0\"]\n");
+    let near = Fwd::with_config("[listen]\nudp = [\"127.0.0.1:0\"]\n");
     assert_eq!(App::connect(&near).ask("/test/object/seg=0"), Err(Some(NackReason::NoRoute)));
     let route = format!("[[route]]\nprefix = \"/test\"\nto = \"udp4://{}\"\n", far.udp());
     near.write_config(&format!("[listen]\nudp = [\"127.0.0.1:0\"]\n{route}"));
@@ -110,8 +115,10 @@ fn a_signal_ends_it_cleanly_and_another_reads_the_configuration_again() {
     near.signal("HUP");
     wait_for("the route to go", || App::connect(&near).ask("/test/nothing").is_err_and(|e| e.is_some()));
     near.signal("TERM");
-    assert_eq!(near.end(), Some(0));
-    assert!(!near.socket().exists());
+    let socket = near.socket();
+    let (code, _folder) = near.end();
+    assert_eq!(code, Some(0));
+    assert!(!socket.exists());
 }
 
 /// A link of 10 Mbit/s, whose queue a window of 32 packets fills: 32 · 8 kB take 200 ms.
@@ -124,14 +131,19 @@ fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
         let bytes = object(1_000_000);
         let _producer = producer(&far, "/test/object", &bytes);
         near.tool(&["route", "add", "/test", &format!("udp4://{}", far.udp())]);
-        assert!(App::connect(&near).fetch("/test/object", bytes.len()) == bytes);
-        let marked = || {
-            let text = near.metrics();
-            let rest = text.split("ndnweir_marked_total{direction=\"out\"} ").nth(1);
-            rest.and_then(|rest| rest.lines().next()?.parse::<u64>().ok())
-        };
+        // Stays connected, so that what its face counts is not forgotten.
+        let mut app = App::connect(&near);
+        assert!(app.fetch("/test/object", bytes.len()) == bytes);
         wait_for("the metrics", || near.metrics().contains("type=\"data\"} 125\n"));
-        assert_eq!(marked() > Some(0), measured, "{far_scheme}: {:?}", marked());
+        let page = near.metrics();
+        let sum = |of: &str, with: &str| -> u64 {
+            let lines = page.lines().filter(|line| line.starts_with(of) && line.contains(with));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        };
+        // On a busy machine more may wait below a face for a while, which NFD's rule marks whatever the scheme.
+        let others = sum("ndnweir_face_marks_total", "queue=\"kernel\"") + sum("ndnweir_marked_total", "\"in\"");
+        let out = sum("ndnweir_marked_total", "\"out\"");
+        assert_eq!(out > others, measured, "{far_scheme}: {out}, {others} of these for other reasons");
     }
 }
 
@@ -189,6 +201,10 @@ fn metrics_count_what_passed() {
 
 #[test]
 fn what_cannot_be_used_is_refused_with_a_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let refuses = |line: &str, words: &[&str]| {
+        common::refuses(dir.path(), &line.split_whitespace().collect::<Vec<_>>(), words);
+    };
     refuses("fwd", &["--unix PATH", "listen"]);
     refuses("fwd --udp 6363", &["--udp", "0.0.0.0:6363"]);
     refuses("fwd --unix a.sock --route /a", &["PREFIX=FACEURI"]);
@@ -285,10 +301,10 @@ fn ndnd_moves_files_over_one_and_two_forwarders() {
         let far = Fwd::start("--udp 127.0.0.1:0");
         let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", far.udp()));
         let bytes = object(size);
-        let put = process::Peer::put(&ndnd, &far, "/test/file", &bytes);
+        let put = process::ndnd_put(&ndnd, &far, "/test/file", &bytes);
         for fwd in [&far, &near] {
             let start = std::time::Instant::now();
-            assert!(process::cat(&ndnd, fwd, "/test/file") == bytes);
+            assert!(process::ndnd_cat(&ndnd, fwd, "/test/file") == bytes);
             let mbps = size as f64 * 8e-6 / start.elapsed().as_secs_f64();
             println!("{size} bytes: {mbps:.0} Mbit/s");
         }

@@ -1,45 +1,41 @@
 //! Forwarders and their peers as processes.
 
-use std::io::{BufRead, BufReader, Read, Write};
+pub use crate::common::process::{Ended, PATIENCE, Running, wait_for};
+
+use crate::common::process::command;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Longest wait for anything here; far beyond what a loaded machine needs.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-
-pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A running forwarder in a folder of its own; killed when dropped.
+/// A running forwarder in a folder of its own.
 pub struct Fwd {
-    child: Child,
+    running: Running,
     dir: TempDir,
-    log: Arc<Mutex<String>>,
 }
 
 impl Fwd {
     /// With a Unix socket and these flags.
     pub fn start(flags: &str) -> Fwd {
         let dir = tempfile::tempdir().unwrap();
-        let (child, log) = spawn(&dir, flags);
-        Fwd { child, dir, log }.ready()
+        Fwd { running: spawn(&dir, flags), dir }.ready()
+    }
+
+    /// As [`Fwd::start`], with no more than so many descriptors.
+    pub fn with_descriptors(most: u32, flags: &str) -> Fwd {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {most}; exec \"$0\" fwd --unix s {flags}")]);
+        shell.arg(assert_cmd::cargo::cargo_bin!("ndnweir")).current_dir(dir.path());
+        Fwd { running: Running::start(&mut shell), dir }.ready()
     }
 
     /// With a Unix socket and this configuration.
     pub fn with_config(text: &str) -> Fwd {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("fwd.toml"), text).unwrap();
-        let (child, log) = spawn(&dir, "--config fwd.toml");
-        Fwd { child, dir, log }.ready()
+        Fwd { running: spawn(&dir, "--config fwd.toml"), dir }.ready()
     }
 
     fn ready(self) -> Fwd {
@@ -57,7 +53,7 @@ impl Fwd {
 
     /// The most memory that it had so far, in bytes.
     pub fn memory(&self) -> u64 {
-        peak_memory(&self.child)
+        self.running.memory()
     }
 
     /// Ended, and started again in its folder with this configuration.
@@ -74,20 +70,28 @@ impl Fwd {
 
     /// What a tool of ours, given these words, says about this forwarder.
     pub fn tool(&self, words: &[&str]) -> String {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
-        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", self.socket().display()));
-        let output = command.current_dir(self.folder()).args(words).output().unwrap();
-        (String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr)).into_owned()
+        let ended = Running::start(self.command("").args(words)).end();
+        String::from_utf8_lossy(&ended.stdout).into_owned() + &ended.stderr
+    }
+
+    /// A tool of ours, to be started in this forwarder's folder.
+    pub fn command(&self, line: &str) -> Command {
+        command(self.folder(), "s", line)
+    }
+
+    /// A tool of ours that runs for a while.
+    pub fn start_tool(&self, line: &str) -> Running {
+        Running::start(&mut self.command(line))
     }
 
     pub fn wait_for_line(&self, text: &str) {
-        wait_for(text, || self.log.lock().unwrap().contains(text));
+        wait_for(text, || self.running.said().contains(text));
     }
 
     /// The address after some words in its log.
     fn address(&self, words: &str) -> SocketAddr {
         self.wait_for_line(words);
-        let log = self.log.lock().unwrap();
+        let log = self.running.said();
         let rest = &log[log.find(words).unwrap() + words.len()..];
         rest.lines().next().unwrap().trim().parse().unwrap()
     }
@@ -102,127 +106,47 @@ impl Fwd {
 
     /// The page of its metrics.
     pub fn metrics(&self) -> String {
-        let mut stream = TcpStream::connect(self.address("serving metrics address=")).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        self.try_metrics().unwrap()
+    }
+
+    /// As [`Fwd::metrics`], where it may be that nobody is admitted.
+    pub fn try_metrics(&self) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(self.address("serving metrics address="))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
         let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// What it logged so far.
+    pub fn said(&self) -> String {
+        self.running.said()
     }
 
     pub fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status();
-        assert!(sent.unwrap().success());
+        self.running.signal(signal);
     }
 
     /// SIGKILL.
     pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.running.kill();
     }
 
     pub fn restart(&mut self, flags: &str) {
-        let (child, log) = spawn(&self.dir, flags);
-        (self.child, self.log) = (child, log);
+        self.running = spawn(&self.dir, flags);
         self.wait_for_line("listening on unix");
     }
 
-    /// Waits for its end: the exit status.
-    pub fn end(&mut self) -> Option<i32> {
-        let mut status = None;
-        wait_for("the forwarder to end", || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
-        status.and_then(|status| status.code())
+    /// Waits for its end: the exit status. Its folder stays.
+    pub fn end(self) -> (Option<i32>, TempDir) {
+        (self.running.end().code, self.dir)
     }
 }
 
-impl Drop for Fwd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn spawn(dir: &TempDir, flags: &str) -> Running {
+    Running::start(&mut command(dir.path(), "s", &format!("fwd --unix s {flags}")))
 }
-
-fn spawn(dir: &TempDir, flags: &str) -> (Child, Arc<Mutex<String>>) {
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
-        .current_dir(dir.path())
-        .args(["fwd", "--unix", "s"])
-        .args(flags.split_whitespace())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let log = Arc::new(Mutex::new(String::new()));
-    let written = Arc::clone(&log);
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    std::thread::spawn(move || {
-        for line in stderr.lines().map_while(Result::ok) {
-            let mut log = written.lock().unwrap();
-            log.push_str(&line);
-            log.push('\n');
-        }
-    });
-    (child, log)
-}
-
-/// Fails unless the command refuses these words with status 2 and an error that says what they say.
-pub fn refuses(line: &str, words: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
-        .current_dir(dir.path())
-        .args(line.split_whitespace())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{line}: {text}");
-    assert!(text.starts_with("error: "), "{line}: {text}");
-    for word in words {
-        assert!(text.contains(word), "{line} does not say {word:?}: {text}");
-    }
-}
-
-/// The most memory that a process had so far, in bytes.
-pub fn peak_memory(child: &Child) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
-}
-
-/// A tool of ours that runs for a while in a forwarder's folder; killed when dropped.
-pub struct Tool(Child);
-
-impl Tool {
-    pub fn start(fwd: &Fwd, line: &str) -> Tool {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
-        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", fwd.socket().display()));
-        command.current_dir(fwd.folder()).args(line.split_whitespace());
-        Tool(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
-    }
-
-    /// SIGKILL.
-    pub fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-
-    /// Waits for its end: the exit status and what it said.
-    pub fn end(mut self) -> (Option<i32>, String) {
-        let mut text = String::new();
-        // It may say more than a pipe holds.
-        self.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-        (self.0.wait().unwrap().code(), text)
-    }
-}
-
-impl Drop for Tool {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A tool of another implementation; killed when dropped.
-pub struct Peer(Child);
 
 fn ndnd(path: &str, fwd: &Fwd) -> Command {
     let mut command = Command::new(path);
@@ -230,30 +154,17 @@ fn ndnd(path: &str, fwd: &Fwd) -> Command {
     command
 }
 
-impl Peer {
-    /// `ndnd put`, with its prefix registered.
-    pub fn put(path: &str, fwd: &Fwd, name: &str, bytes: &[u8]) -> Peer {
-        let mut command = ndnd(path, fwd);
-        command.args(["put", "--expose", name]).stdin(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(bytes).unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(lines.any(|line| line.contains("Registered route")), "ndnd registers its prefix");
-        std::thread::spawn(move || lines.for_each(drop));
-        Peer(child)
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// `ndnd put`, with its prefix registered.
+pub fn ndnd_put(path: &str, fwd: &Fwd, name: &str, bytes: &[u8]) -> Running {
+    let mut running = Running::start(ndnd(path, fwd).args(["put", "--expose", name]).stdin(Stdio::piped()));
+    running.feed(bytes);
+    wait_for("ndnd to register its prefix", || running.said().contains("Registered route"));
+    running
 }
 
 /// What `ndnd cat` gives.
-pub fn cat(path: &str, fwd: &Fwd, name: &str) -> Vec<u8> {
-    let output = ndnd(path, fwd).args(["cat", name]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
+pub fn ndnd_cat(path: &str, fwd: &Fwd, name: &str) -> Vec<u8> {
+    let ended = Running::start(ndnd(path, fwd).args(["cat", name])).end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    ended.stdout
 }

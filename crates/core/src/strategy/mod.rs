@@ -1,6 +1,7 @@
 //! Strategies: which next hops an Interest takes, and which marks pass on downstream.
 //!
-//! One instance per node (or per strategy choice of a real forwarder), with state per prefix inside.
+//! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per FIB
+//! prefix inside.
 
 pub mod asf;
 pub mod b_icp;
@@ -52,6 +53,11 @@ impl OutRecord {
     /// Whether it was sent there more than once.
     pub const fn resent(&self) -> bool {
         self.sends > 1
+    }
+
+    /// The same, but sent more than once: the link had to.
+    pub const fn repaired(self) -> OutRecord {
+        OutRecord { sends: self.sends.saturating_add(1), ..self }
     }
 
     /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands in
@@ -143,6 +149,8 @@ pub struct Choice {
     hold: bool,
     stamp: Option<(Slot, u32)>,
     alternatives: Vec<FaceId>,
+    /// Whether it says more than to send the Interest as it is.
+    special: bool,
 }
 
 impl Choice {
@@ -152,6 +160,7 @@ impl Choice {
     }
     /// Also send it to `face` with a nonce of its own. Probes never cause a NACK downstream.
     pub fn probe(&mut self, face: FaceId) {
+        self.special = true;
         self.copies.push(Copy { face, new_nonce: true });
     }
     /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
@@ -161,18 +170,22 @@ impl Choice {
     }
     /// Answer downstream with a NACK and forget the entry.
     pub fn refuse(&mut self, reason: NackReason) {
+        self.special = true;
         self.refuse = Some(reason);
     }
     /// Answer only `downstream` with a NACK; the entry stays for the others.
     pub fn refuse_one(&mut self, downstream: FaceId, reason: NackReason) {
+        self.special = true;
         self.refuse_one = Some((downstream, reason));
     }
     /// The strategy keeps a copy and will give it back through [`Strategy::release`].
     pub fn hold(&mut self) {
+        self.special = true;
         self.hold = true;
     }
     /// Write a header field on every copy. The pending Interest keeps what it arrived with.
     pub fn stamp(&mut self, slot: Slot, value: u32) {
+        self.special = true;
         self.stamp = Some((slot, value));
     }
     /// The Interest as [`Choice::stamp`] wants it sent; none if it goes out as it is.
@@ -181,6 +194,13 @@ impl Choice {
         let mut stamped = *packet;
         stamped.fields.set(slot, value);
         Some(stamped)
+    }
+    /// The only face to send the Interest to, as it is, if there is nothing else to do.
+    pub fn sole(&self) -> Option<FaceId> {
+        match self.copies[..] {
+            [copy] if !self.special => Some(copy.face),
+            _ => None,
+        }
     }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {
@@ -205,11 +225,14 @@ impl Choice {
     /// Empties it for the next Interest, keeping its memory.
     pub fn clear(&mut self) {
         self.copies.clear();
-        self.refuse = None;
-        self.refuse_one = None;
-        self.hold = false;
-        self.stamp = None;
         self.alternatives.clear();
+        if self.special {
+            self.special = false;
+            self.refuse = None;
+            self.refuse_one = None;
+            self.hold = false;
+            self.stamp = None;
+        }
     }
 }
 
@@ -293,7 +316,7 @@ pub trait Strategy {
         process_nack(event, choice);
     }
 
-    /// Nothing came back.
+    /// Nothing came back; or the name has another strategy by now and was asked for again.
     fn on_timeout(&mut self, _event: &TimeoutEvent<'_>, _ctx: &mut Ctx<'_>) {}
 
     /// A Data or NACK came for which nothing is pending (any more).

@@ -1,10 +1,13 @@
 //! How far emulations agree with simulations.
 
-use crate::results::Run;
+use crate::results::{Run, significant};
 use serde::{Deserialize, Serialize};
 
 /// From so many runs of each kind on, a difference of medians is no matter of a single seed.
 pub const ENOUGH: usize = 5;
+
+/// Digits of what is stored.
+const DIGITS: usize = 9;
 
 /// What an emulated run is called beside the simulated one.
 pub fn emulated_name(scheme: &str) -> String {
@@ -64,6 +67,8 @@ impl Spread {
         let (least, most) = (*values.first()?, *values.last()?);
         let n = values.len();
         let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        // As it is stored, so that results read back are the same.
+        let [median, least, most] = [median, least, most].map(|value| significant(value, DIGITS));
         Some(Spread { median, least, most, n })
     }
 }
@@ -120,6 +125,7 @@ impl Quantity {
             Measure::Absolute => Some(e.median - s.median),
             Measure::Relative => Some((e.median - s.median) / Some(s.median).filter(|median| *median != 0.0)?),
         });
+        let difference = difference.map(|difference| significant(difference, DIGITS));
         let within = self.limit.zip(difference).map(|(limit, difference)| difference.abs() <= limit);
         Compared { simulated, emulated, difference, limit: self.limit, within }
     }
@@ -127,7 +133,8 @@ impl Quantity {
     fn difference(&self, difference: f64) -> String {
         match self.measure {
             Measure::Absolute => format!("{difference:+.3}"),
-            Measure::Relative => format!("{:+.1} %", difference * 100.0),
+            // Adding zero takes the sign off a zero.
+            Measure::Relative => format!("{:+.1} %", (difference * 1000.0).round() / 10.0 + 0.0),
         }
     }
 
@@ -137,6 +144,23 @@ impl Quantity {
             Measure::Relative => format!("{:.0} %", limit * 100.0),
         }
     }
+}
+
+/// Simulated runs, each scheme's followed by its emulated ones.
+pub fn side_by_side(simulated: Vec<Run>, emulated: Vec<Run>) -> Vec<Run> {
+    let mut schemes: Vec<String> = Vec::new();
+    for run in &simulated {
+        if !schemes.contains(&run.scheme) {
+            schemes.push(run.scheme.clone());
+        }
+    }
+    let place = |run: &Run| schemes.iter().position(|scheme| *scheme == run.scheme).unwrap_or(schemes.len());
+    let simulated = simulated.into_iter().map(|run| ((place(&run), false), run));
+    let emulated =
+        emulated.into_iter().map(|run| ((place(&run), true), Run { scheme: emulated_name(&run.scheme), ..run }));
+    let mut runs: Vec<((usize, bool), Run)> = simulated.chain(emulated).collect();
+    runs.sort_by_key(|(place, _)| *place);
+    runs.into_iter().map(|(_, run)| run).collect()
 }
 
 /// Sets runs against each other: those of every scheme of which there are simulated and emulated ones (see
@@ -276,6 +300,16 @@ mod tests {
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
+    }
+
+    #[test]
+    fn emulated_runs_follow_the_simulated_ones_of_their_scheme() {
+        let seed = |scheme, seed| Run { seed, ..run(scheme, 0.5, 1.0) };
+        let simulated = vec![seed("b", 1), seed("b", 2), seed("a", 1), seed("a", 2)];
+        let runs = side_by_side(simulated, vec![seed("b", 1), seed("b", 2), seed("a", 1)]);
+        let told: Vec<(&str, u64)> = runs.iter().map(|run| (run.scheme.as_str(), run.seed)).collect();
+        let wanted = [("b", 1), ("b", 2), ("b emulated", 1), ("b emulated", 2), ("a", 1), ("a", 2), ("a emulated", 1)];
+        assert_eq!(told, wanted);
     }
 
     #[test]

@@ -9,9 +9,10 @@ mod agreement;
 mod plan;
 mod processes;
 mod replay;
+mod suitable;
 
-pub use agreement::{Agreement, Compared, HEADINGS, Spread, agreement, cells, emulated_name, legend, table};
-pub use plan::{check, check_scheme, comparable};
+pub use agreement::{Agreement, Compared, HEADINGS, Spread, agreement, cells, legend, side_by_side, table};
+pub use suitable::{check, check_scheme, comparable, noisy};
 
 use crate::experiment::describe;
 use crate::metrics::Collector;
@@ -71,6 +72,9 @@ pub enum Error {
     /// An Interest or packet got lost unnoticed: a bug.
     #[error("the books do not balance: {0}; please report this")]
     Books(String),
+    /// Processes were not up when the scenario was to begin.
+    #[error("{0} processes were not up after {1}; this machine is too slow for them")]
+    Slow(usize, Span),
     /// The system refused something.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -81,6 +85,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// For forwarders and producers to come up, and for each process on top of it.
 const LEAD: Span = Span::from_millis(1000);
 const LEAD_EACH: Span = Span::from_millis(60);
+/// How much longer they get each time they were not up in time, and how often that may happen.
+const LEADS: [u64; 4] = [1, 4, 16, 64];
 /// Packets on their way at the end may take so long to arrive.
 const DRAIN: Span = Span::from_millis(3000);
 /// Nothing is on its way when nothing has moved for so long.
@@ -106,12 +112,31 @@ impl Emulation {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<Emulated>, Error> {
+        let mut result = Ok(None);
+        for times in LEADS {
+            result = self.attempt(scheme, seed, times, stop, progress);
+            if !matches!(result, Err(Error::Slow(..))) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        result
+    }
+
+    /// The same, with `times` the usual time for processes to come up.
+    fn attempt(
+        &self,
+        scheme: &Scheme,
+        seed: u64,
+        times: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<Emulated>, Error> {
         let network = crate::experiment::network(&self.scenario);
         let topology = Topology::new(&network).map_err(|e| Error::Scenario(e.to_string()))?;
         let origin = monotonic();
         let clock = Clock::since(origin);
         let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
-        let zero = clock.now() + LEAD + LEAD_EACH * count as u64;
+        let zero = clock.now() + (LEAD + LEAD_EACH * count as u64) * times;
         let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
         let plan = Plan { scenario: &self.scenario, network: &network, topology: &topology, scheme, seed, zero };
         let mut fleet = Fleet::new(&self.program, origin, self.names(&plan));
@@ -134,11 +159,7 @@ impl Emulation {
         }
         fleet.wait()?;
         if clock.now() > zero {
-            let what = format!(
-                "{count} processes were not up after {}; this machine is too slow for them",
-                zero.since(Time::ZERO)
-            );
-            return Err(Error::Scenario(what));
+            return Err(Error::Slow(count, zero.since(Time::ZERO)));
         }
         let watch = Watch { plan: &plan, links: &running, clock, stop };
         let mut samples = LinkSamples::default();
@@ -202,7 +223,8 @@ impl Emulation {
             if let Some(at) = grid.reached(now) {
                 samples.push((at, links.sample()));
             }
-            progress(now.since(zero).secs() / run.duration.secs());
+            // Coming up is part of the work.
+            progress(now.since(Time::ZERO).secs() / (zero + run.duration).since(Time::ZERO).secs());
             if zero + run.duration <= now {
                 return Ok(true);
             }

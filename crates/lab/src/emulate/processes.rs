@@ -38,9 +38,9 @@ pub(super) struct Fleet {
 }
 
 /// How long a process may take to come up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one may take to end.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(20);
 
 impl Fleet {
     /// None yet.

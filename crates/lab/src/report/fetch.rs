@@ -26,6 +26,7 @@ pub fn fetches(traces: &[(String, Vec<Row>)], version: &str) -> String {
 fn figures(traces: &[(String, Vec<Row>)]) -> Vec<Figure> {
     let end = traces.iter().filter_map(|(_, rows)| rows.last()).map(|row| row.time.secs()).fold(0.0, f64::max);
     let bin_s = (end / BINS).max(0.001);
+    let by_bin = |what: &str| format!("{what}, in bins of {:.1} ms.", bin_s * 1e3);
     let draw = |id: &str, title: &str, caption: &str, y_label: &str, values: &dyn Fn(&[Row]) -> Vec<f64>| {
         let line = |(scheme, (label, rows)): (usize, &(String, Vec<Row>))| Line {
             label: label.clone(),
@@ -39,16 +40,16 @@ fn figures(traces: &[(String, Vec<Row>)]) -> Vec<Figure> {
     };
     let mean = |value: fn(&Row) -> Option<f64>| move |rows: &[Row]| means(rows, bin_s, value);
     let list = [
-        draw("goodput", "Goodput", "Content received, by bin.", "Mbit/s", &|rows| rates(rows, bin_s)),
+        draw("goodput", "Goodput", &by_bin("Content received"), "Mbit/s", &|rows| rates(rows, bin_s)),
         draw(
             "rtt",
             "Round-trip time",
-            "Mean over segments asked for once, by bin.",
+            &by_bin("Mean over segments asked for once"),
             "ms",
             &mean(|r| r.rtt.map(|rtt| rtt.millis())),
         ),
-        draw("window", "Congestion window", "Mean by bin.", "segments", &mean(|r| Some(r.window))),
-        draw("in-flight", "Interests in flight", "Mean by bin.", "Interests", &mean(|r| Some(f64::from(r.in_flight)))),
+        draw("window", "Congestion window", &by_bin("Mean"), "segments", &mean(|r| Some(r.window))),
+        draw("in-flight", "Interests in flight", &by_bin("Mean"), "Interests", &mean(|r| Some(f64::from(r.in_flight)))),
     ];
     list.into_iter().flatten().collect()
 }
@@ -68,7 +69,8 @@ fn means(rows: &[Row], bin_s: f64, value: fn(&Row) -> Option<f64>) -> Vec<f64> {
     bins(rows, bin_s).into_iter().map(mean).collect()
 }
 
-/// Bits received by the end of each bin less those by the end of the one before, in Mbit/s.
+/// Bits received by the end of each bin less those by the end of the one before, in Mbit/s. A last bin of which there is
+/// less than half says nothing about a rate, as segments come in bursts.
 fn rates(rows: &[Row], bin_s: f64) -> Vec<f64> {
     let mut before = 0;
     let last = rows.last().map_or(0.0, |row| row.time.secs());
@@ -76,8 +78,8 @@ fn rates(rows: &[Row], bin_s: f64) -> Vec<f64> {
         let now = rows.last().map_or(before, |row| row.received);
         let bits = (now - before.min(now)) as f64 * 8.0;
         before = now;
-        let width = (last - bin as f64 * bin_s).min(bin_s).max(bin_s * 0.1);
-        bits / width / 1e6
+        let width = (last - bin as f64 * bin_s).min(bin_s);
+        if width < bin_s / 2.0 { f64::NAN } else { bits / width / 1e6 }
     };
     bins(rows, bin_s).into_iter().enumerate().map(rate).collect()
 }
@@ -100,6 +102,10 @@ mod tests {
         assert_eq!(means(&rows, 1.0, |r| r.rtt.map(|rtt| rtt.millis()))[0], 500.0);
         // 2000 B in 1 s; none; 2000 B in the half bin that there is.
         assert_eq!(rates(&rows, 1.0), [0.016, 0.0, 0.032]);
+        // A burst of 2000 B within a tenth of a bin is no rate.
+        let burst = [row(0, 1.0, 1000), row(900, 3.0, 2000), row(1100, 4.0, 4000)];
+        let found = rates(&burst, 1.0);
+        assert!(found.len() == 2 && found[0] == 0.016 && found[1].is_nan(), "{found:?}");
     }
 
     #[test]

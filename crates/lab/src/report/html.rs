@@ -170,10 +170,14 @@ fn repeat(comparison: &Comparison) -> String {
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = write!(
         out,
-        "<p>Seeds: {}. Version: {}. The same seed gives the same bytes on every machine. Beside this page: <code>summary.json</code>, \
+        "<p>Seeds: {}. Version: {}. {} Beside this page: <code>summary.json</code>, \
          <code>series/*.csv</code>, <code>figures/*.svg</code>.</p>",
         escape(&seeds.join(", ")),
-        escape(if r.version.is_empty() { "unknown" } else { &r.version })
+        escape(if r.version.is_empty() { "unknown" } else { &r.version }),
+        match emulate::agreement(&comparison.runs).is_empty() {
+            true => "The same seed gives the same bytes on every machine.",
+            false => "Simulated runs with the same seed are the same on every machine; emulated ones come out alike.",
+        }
     );
     out
 }

@@ -5,7 +5,7 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::AnyStrategy;
 use ndnweir_core::scheme::{Part, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
-use ndnweir_node::forwarder::{FaceOptions, Frames};
+use ndnweir_node::forwarder::{FaceOptions, Frames, Reliability};
 use ndnweir_node::header::Trust;
 use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
 use ndnweir_wire::signature::DigestSha256;
@@ -25,6 +25,8 @@ fn faces() -> [FaceOptions; 4] {
         node: FaceConfig::local(),
         trust: Trust::Neighbour,
         mtu: None,
+        reliability: Reliability::Off,
+        mark_losses: 0.03,
         mark_kernel_queue: true,
         tell_incoming: true,
         number: 256,
@@ -34,8 +36,14 @@ fn faces() -> [FaceOptions; 4] {
     [
         local.clone(),
         local.clone(),
-        FaceOptions { node: remote, trust: Trust::Stranger, mtu: Some(300), ..local.clone() },
-        FaceOptions { node: paced, mtu: Some(1400), ..local },
+        FaceOptions {
+            node: remote,
+            trust: Trust::Stranger,
+            mtu: Some(300),
+            reliability: Reliability::On,
+            ..local.clone()
+        },
+        FaceOptions { node: paced, mtu: Some(1400), reliability: Reliability::OnRequest, ..local },
     ]
 }
 
@@ -57,11 +65,21 @@ fn packet(kind: u8, name: u8, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Adds a TxSequence and acks of what was sent lately, or of something else.
+fn reliable(header: LpHeader, latest: u64, op: &u8, bytes: &[u8]) -> LpHeader {
+    let tx_sequence = bytes.get(4).filter(|_| op & 16 != 0).map(|number| u64::from(*number));
+    let base = if op & 64 == 0 { latest.wrapping_sub(16) } else { 0 };
+    let acks = bytes.iter().skip(5).map(|byte| base.wrapping_add(u64::from(byte & 31))).collect();
+    LpHeader { tx_sequence, acks, ..header }
+}
+
 struct World {
     forwarder: Forwarder,
     now: Time,
     /// By the number of the face in the node.
     mtus: Vec<Option<usize>>,
+    /// The latest TxSequence that left.
+    number: u64,
     frames: Frames,
 }
 
@@ -83,8 +101,11 @@ impl World {
             for frame in self.frames.iter() {
                 assert!(mtu.is_none_or(|mtu| frame.len() <= mtu));
                 let view = LpPacketView::decode(frame).expect("what is sent decodes");
-                let packet = view.fragment.expect("no idle packets are sent");
-                assert!(view.is_fragmented() || PacketView::decode(packet).is_ok());
+                self.number = view.tx_sequence.unwrap_or(self.number);
+                match view.fragment {
+                    Some(packet) => assert!(view.is_fragmented() || PacketView::decode(packet).is_ok()),
+                    None => assert!(view.acks().next().is_some(), "idle packets are for acks"),
+                }
             }
             self.frames.clear();
         }
@@ -92,6 +113,7 @@ impl World {
         assert!(counters.held_bytes <= MEMORY);
         assert!(self.forwarder.node().counters().pit <= PIT as u64);
         assert!(counters.fragment_bytes <= FRAGMENTS);
+        assert!(counters.unacknowledged_bytes <= MEMORY / 8);
     }
 
     fn wait(&mut self, span: Span) {
@@ -124,7 +146,7 @@ pub fn forwarder(input: &[u8]) {
     let mut forwarder = Forwarder::new(config).expect("a forwarder");
     forwarder.set_regions(vec!["/r/here".parse().expect("a name")]);
     let now = Time::ZERO + Span::from_millis(1000);
-    let mut world = World { forwarder, now, mtus: Vec::new(), frames: Frames::default() };
+    let mut world = World { forwarder, now, mtus: Vec::new(), number: 0, frames: Frames::default() };
     let mut ids: Vec<FaceId> = (0..4).map(|face| world.add(face)).collect();
     for (prefix, face) in [("/a", 1), ("/a", 3), ("/", 2)] {
         let prefix: Name = prefix.parse().expect("a name");
@@ -144,13 +166,15 @@ pub fn forwarder(input: &[u8]) {
                 // Bytes of the input may stand where a packet should.
                 let inside = if op & 8 == 0 { packet(op >> 4, *arg, bytes) } else { bytes.to_vec() };
                 let (sequence, index, count) = (Some(byte(0)), Some(byte(1) & 3), Some(byte(2) & 3));
-                LpHeader { sequence, frag_index: index, frag_count: count, ..marked }.encode(Some(&inside))
+                let header = LpHeader { sequence, frag_index: index, frag_count: count, ..marked };
+                reliable(header, world.number, op, bytes).encode(Some(&inside))
             }
             4 => {
                 let header = LpHeader { nack: Some(NackReason::Congestion), ..marked };
                 header.encode(Some(&packet(op >> 4, *arg, bytes)))
             }
-            5 => marked.encode(Some(&marked.encode(Some(bytes)))),
+            5 if op & 8 == 0 => marked.encode(Some(&marked.encode(Some(bytes)))),
+            5 => reliable(marked, world.number, op, bytes).encode((op & 32 == 0).then_some(&packet(*op, *arg, bytes))),
             6 => {
                 world.wait(Span::from_millis(u64::from(*arg) * 4));
                 continue;
@@ -181,5 +205,6 @@ pub fn forwarder(input: &[u8]) {
     world.forwarder.evict(usize::MAX);
     let left = world.forwarder.counters();
     assert_eq!((left.names, left.payloads, left.held_bytes, left.fragment_bytes), (0, 0, 0, 0));
+    assert_eq!(left.unacknowledged_bytes, 0);
     assert_eq!(world.forwarder.node().counters().check(), Ok(()));
 }

@@ -15,6 +15,9 @@ const PATIENCE: Span = Span::from_millis(1000);
 const PAUSE: Span = Span::from_millis(250);
 /// Unanswered attempts after which the caller is told.
 const ATTEMPTS: u32 = 4;
+/// How long a route lasts that nothing but its time ends: for neighbours over datagrams the end of an application is
+/// nothing to notice.
+const LASTS: Span = Span::from_millis(180_000);
 /// From an answer to the next asking: a datagram link does not notice that its forwarder began anew.
 const RENEWAL: Span = Span::from_millis(60_000);
 
@@ -130,7 +133,9 @@ impl Registration {
     }
 
     fn command(&self, nonce: u64) -> Vec<u8> {
-        let parameters = ControlParameters::of_name(self.prefix.clone());
+        let expires = (self.top == mgmt::LOCALHOP).then_some(Duration::from_nanos(LASTS.nanos()));
+        let parameters =
+            ControlParameters { expiration_period: expires, ..ControlParameters::of_name(self.prefix.clone()) };
         let top: Name = self.top.parse().unwrap_or_default();
         let name = command_name(top.as_view(), "rib", "register", &parameters);
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

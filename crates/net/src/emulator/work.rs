@@ -39,7 +39,7 @@ impl Worker {
         for (key, station) in stations.iter().enumerate() {
             poll.sources().add(&station.socket, key)?;
         }
-        let mut buffer = vec![0; MAX_DATAGRAM];
+        let (mut buffer, mut crossed) = (vec![0; MAX_DATAGRAM], Vec::new());
         let mut ready = Vec::new();
         let mut next_event = 0;
         let mut publish = start;
@@ -48,11 +48,11 @@ impl Worker {
             while let Some(event) = self.events.get(next_event).copied()
                 && start + event.at <= now
             {
-                self.deliver(start + event.at, &mut stations, &mut buffer);
+                self.deliver(start + event.at, &mut stations, &mut crossed);
                 self.apply(start + event.at, event);
                 next_event += 1;
             }
-            self.deliver(now, &mut stations, &mut buffer);
+            self.deliver(now, &mut stations, &mut crossed);
             if publish <= now {
                 self.publish(now, &stations, published);
                 publish = now + PUBLISH;
@@ -60,7 +60,6 @@ impl Worker {
             let wake = self.next_arrival().map_or(Time::NEVER, |(at, _)| at);
             let wake = self.events.get(next_event).map_or(wake, |event| wake.min(start + event.at)).min(publish);
             poll.wait(self.clock.until(wake), &mut ready)?;
-            buffer.resize(MAX_DATAGRAM, 0);
             for ready in &ready {
                 self.read(ready.key, &mut stations[ready.key], &mut buffer)?;
             }
@@ -104,14 +103,14 @@ impl Worker {
     }
 
     /// Hands on what has crossed a direction by `now`, in the order of time.
-    fn deliver(&mut self, now: Time, stations: &mut [Station], buffer: &mut Vec<u8>) {
+    fn deliver(&mut self, now: Time, stations: &mut [Station], datagram: &mut Vec<u8>) {
         while let Some((at, wire)) = self.next_arrival().filter(|(at, _)| *at <= now) {
-            let Some((from, kind)) = self.pipes[wire].arrive(buffer) else { continue };
+            let Some((from, kind)) = self.pipes[wire].arrive(datagram) else { continue };
             let route = &stations[from as usize].route;
             let next = route.iter().skip_while(|on| **on != wire).nth(1);
             match next {
-                Some(&next) => self.pipes[next].offer(at, from, kind, buffer),
-                None => hand_over(&mut stations[from as usize ^ 1], buffer),
+                Some(&next) => self.pipes[next].offer(at, from, kind, datagram),
+                None => hand_over(&mut stations[from as usize ^ 1], datagram),
             }
         }
     }

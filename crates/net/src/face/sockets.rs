@@ -27,20 +27,19 @@ pub fn peer_is_owner(socket: impl AsFd) -> bool {
     sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid.is_root() || peer.uid == owner)
 }
 
-/// Raises the number of descriptors that this process may have to `wanted`, or as far as the system lets it.
-pub fn allow_descriptors(wanted: usize) {
+/// Raises the number of descriptors that this process may have to `wanted`, or as far as the system lets it. Whether it
+/// may have so many.
+pub fn allow_descriptors(wanted: usize) -> bool {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let wanted = wanted as u64;
     let limit = getrlimit(Resource::Nofile);
     // Without a number there is no limit.
     if limit.current.is_none_or(|current| current >= wanted) {
-        return;
+        return true;
     }
     let allowed = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
     let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), maximum: limit.maximum });
-    if raised.is_err() || allowed < wanted {
-        tracing::warn!(allowed, wanted, "fewer connections than max-peers can be held: raise the limit of open files");
-    }
+    raised.is_ok() && allowed >= wanted
 }
 
 /// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they include
@@ -69,6 +68,13 @@ mod tests {
         near.write_all(&[7; 1000]).unwrap();
         assert!(waiting(&near) >= 1000);
         drop(far);
+    }
+
+    #[test]
+    fn no_process_may_have_a_descriptor_for_every_number() {
+        assert!(allow_descriptors(16));
+        assert!(!allow_descriptors(usize::MAX));
+        assert!(allow_descriptors(16), "the limit is no lower than before");
     }
 
     #[test]

@@ -89,6 +89,14 @@ impl StreamLink {
         StreamLink { stream, deframer: Deframer::new(), backlog: Vec::new(), written: 0, dropped: 0 }
     }
 
+    /// The address of this end; none of a Unix socket.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+            Stream::Unix(_) => None,
+        }
+    }
+
     /// Packets dropped because the peer does not read.
     pub fn dropped(&self) -> u64 {
         self.dropped

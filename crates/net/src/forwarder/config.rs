@@ -6,6 +6,7 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_node::forwarder::reliability::Params;
 use ndnweir_wire::Name;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,6 +36,10 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
+    /// Whether losses on UDP are repaired if the neighbour takes part (NDNLPv2 link reliability).
+    pub reliability: bool,
+    /// Share of frames lost on UDP above which repaired Data are marked; 1 marks none.
+    pub mark_losses: f64,
     /// A marker in place of the scheme's where there is a rate: its name and parameters.
     pub marker: Option<(String, Value)>,
 }
@@ -49,6 +54,8 @@ impl FaceSpec {
             queue: Limit::Bytes(Bytes::new(1 << 20)),
             trust: true,
             mtu: DEFAULT_MTU,
+            reliability: true,
+            mark_losses: Params::default().mark_above,
             marker: None,
         }
     }
@@ -92,6 +99,8 @@ pub struct Config {
     pub regions: Vec<Name>,
     /// The largest frame to peers that came by themselves.
     pub mtu: usize,
+    /// Whether losses on the way to and from UDP peers that came by themselves are repaired if they ask for it.
+    pub reliability: bool,
     /// Faces that came by themselves, at most.
     pub max_peers: usize,
     /// After how long without a packet such a UDP face goes.
@@ -123,6 +132,7 @@ impl Default for Config {
             max_lifetime: Span::from_millis(60_000),
             regions: Vec::new(),
             mtu: DEFAULT_MTU,
+            reliability: true,
             max_peers: 1024,
             idle: Span::from_millis(600_000),
             metrics: None,
@@ -132,6 +142,15 @@ impl Default for Config {
             routes: Vec::new(),
         }
     }
+}
+
+/// A message of the parser without words of the programming language.
+fn plainly(message: &str) -> String {
+    ["usize", "u64", "u32", "u16"]
+        .iter()
+        .fold(message.replace("expected struct ", "expected a table for "), |text, kind| {
+            text.replace(&format!("expected {kind}"), "expected a whole number")
+        })
 }
 
 /// Best-route without marks of our own: what forwarders do today.
@@ -200,6 +219,7 @@ struct Listen {
     #[serde(default)]
     tcp: Vec<Spanned<String>>,
     mtu: Option<Spanned<usize>>,
+    reliability: Option<bool>,
     max_peers: Option<Spanned<usize>>,
     idle: Option<Span>,
 }
@@ -213,6 +233,8 @@ struct Face {
     queue: Option<Spanned<String>>,
     trust: Option<bool>,
     mtu: Option<Spanned<usize>>,
+    reliability: Option<bool>,
+    mark_losses: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -362,7 +384,7 @@ impl Config {
         let reader = Reader { file, text };
         let found: File = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
-            reader.error(at, e.message().trim_end())
+            reader.error(at, plainly(e.message().trim_end()))
         })?;
         let mut config = Config::default();
         if let Some(value) = found.scheme {
@@ -389,6 +411,7 @@ impl Config {
         config.udp = listen.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
         config.tcp = listen.tcp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
         config.mtu = reader.within(listen.mtu, "mtu", (MIN_MTU, 65_507), config.mtu)?;
+        config.reliability = listen.reliability.unwrap_or(config.reliability);
         config.max_peers = reader.within(listen.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
         config.idle = listen.idle.unwrap_or(config.idle);
         for face in found.face {
@@ -407,6 +430,8 @@ impl Config {
             spec.queue = face.queue.map_or(Ok(spec.queue), |text| reader.parse(&text, queue))?;
             spec.trust = face.trust.unwrap_or(true);
             spec.mtu = reader.within(face.mtu, "mtu", (MIN_MTU, 65_507), spec.mtu)?;
+            spec.mark_losses = reader.within(face.mark_losses, "mark-losses", (0.0, 1.0), spec.mark_losses)?;
+            spec.reliability = face.reliability.unwrap_or(spec.reliability);
             config.faces.push(spec);
         }
         for route in found.route {

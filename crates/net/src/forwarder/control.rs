@@ -11,11 +11,15 @@ use crate::mgmt::dataset::{
 };
 use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
 use ndnweir_core::ids::FaceId;
-use ndnweir_node::forwarder::ChoiceError;
+use ndnweir_core::queue::nfd;
+use ndnweir_node::forwarder::{ChoiceError, Reliability};
+use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Name, NameView};
+use std::time::Duration;
 
 /// Frames smaller than this leave little room beside the link header.
 const MIN_MTU: u64 = 256;
+const NO_RELIABILITY: &str = "streams lose nothing: only a UDP face can have link reliability";
 
 /// How the content store is to be.
 #[derive(Clone, Copy, Debug)]
@@ -38,17 +42,18 @@ impl Daemon {
         let link = self.links.get(id.index())?.as_ref()?;
         let count = self.forwarder.link_counters(id);
         let (remote_uri, local_uri) = self.uris(link);
+        let (marks, rule) = (self.forwarder.marks_kernel_queue(id), nfd::Params::default());
         Some(FaceStatus {
             face_id: link.id,
             remote_uri,
             local_uri,
-            expiration_period: None,
+            expiration_period: self.idles_for(link),
             scope: if link.local { Scope::Local } else { Scope::NonLocal },
             persistency: link.persistency,
             link_type: LinkType::PointToPoint,
-            base_congestion_marking_interval: None,
-            default_congestion_threshold: None,
-            mtu: link.mtu.map(|mtu| mtu as u64),
+            base_congestion_marking_interval: marks.then(|| Duration::from_nanos(rule.interval.nanos())),
+            default_congestion_threshold: marks.then(|| rule.threshold.get()),
+            mtu: Some(link.mtu.unwrap_or(MAX_PACKET_SIZE) as u64),
             counters: FaceCounters {
                 in_interests: count.interests_in,
                 in_data: count.data_in,
@@ -58,9 +63,26 @@ impl Daemon {
                 out_nacks: count.nacks_out,
                 in_bytes: count.bytes_in,
                 out_bytes: count.bytes_out,
+                acknowledged_frames: count.link.acked,
+                retransmitted_frames: count.link.retransmitted,
+                given_up_packets: count.link.given_up,
             },
-            flags: if self.forwarder.marks_kernel_queue(id) { face_flags::CONGESTION_MARKING } else { 0 },
+            flags: self.flags(id),
         })
+    }
+
+    fn flags(&self, id: FaceId) -> u64 {
+        let (reliability, in_use) = self.forwarder.reliability(id);
+        let flag = |is, flag| if is { flag } else { 0 };
+        flag(self.forwarder.marks_kernel_queue(id), face_flags::CONGESTION_MARKING)
+            | flag(self.forwarder.tells_incoming(id), face_flags::LOCAL_FIELDS)
+            | flag(reliability == Reliability::On || in_use, face_flags::LP_RELIABILITY)
+    }
+
+    /// For how long a face that came by itself stays without a packet from now on.
+    fn idles_for(&self, link: &Link) -> Option<Duration> {
+        let left = || self.config.idle.nanos().saturating_sub(self.clock.now().since(link.last_in).nanos());
+        (link.is_on_demand() && link.is_datagram()).then(|| Duration::from_nanos(left()))
     }
 
     /// The two ends of a face, as NFD writes them.
@@ -68,6 +90,10 @@ impl Daemon {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
+            (Transport::Stream(stream), FaceUri::Tcp(..)) => {
+                let local = stream.local().map_or_else(|| link.uri.clone(), |address| uri_of(false, address));
+                (link.uri.to_string(), local.to_string())
+            }
             (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
             (Transport::Stream(stream), uri) => {
                 let local =
@@ -128,14 +154,16 @@ impl Control for Daemon {
             self.adopt(id, persistency);
             return Ok(FaceCreated::Existing(self.links[id.index()].as_ref().map_or(0, |link| link.id)));
         }
-        if request.settings.reliability == Some(true) {
-            return Err(Failure::new(409, "link reliability is not supported"));
+        let datagram = matches!(request.remote, FaceUri::Udp(..));
+        if request.settings.reliability == Some(true) && !datagram {
+            return Err(Failure::new(409, NO_RELIABILITY));
         }
         let mut spec = FaceSpec::new(request.remote.clone());
         spec.mtu = match request.settings.mtu {
             Some(mtu) => mtu.clamp(MIN_MTU, 8800) as usize,
             None => self.config.mtu,
         };
+        spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
         let id = self.create(&spec, persistency).map_err(|e| Failure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {
@@ -145,10 +173,11 @@ impl Control for Daemon {
     }
 
     fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), Failure> {
+        let now = self.clock.now();
         let Some(&id) = self.by_id.get(&face_id) else { return Err(Failure::new(404, "there is no such face")) };
         let Some(link) = self.links[id.index()].as_mut() else { return Ok(()) };
-        if settings.reliability == Some(true) {
-            return Err(Failure::new(409, "link reliability is not supported"));
+        if settings.reliability == Some(true) && link.mtu.is_none() {
+            return Err(Failure::new(409, NO_RELIABILITY));
         }
         if settings.mtu.is_some_and(|mtu| link.mtu.is_none() || mtu < MIN_MTU) {
             return Err(Failure::new(409, format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none")));
@@ -156,12 +185,16 @@ impl Control for Daemon {
         if let Some(mtu) = settings.mtu {
             let mtu = mtu.min(8800) as usize;
             link.mtu = Some(mtu);
-            self.forwarder.set_mtu(id, mtu);
+            self.forwarder.set_mtu(now, id, mtu);
         }
         if let Some(persistency) = settings.persistency {
             let on_demand = persistency == Persistency::OnDemand;
             self.peers = self.peers + usize::from(on_demand) - usize::from(link.is_on_demand());
             link.persistency = persistency;
+        }
+        if let Some(on) = settings.reliability {
+            link.reliability = on;
+            self.set_reliability(now, id);
         }
         if let Some(tell) = settings.local_fields {
             self.forwarder.set_tell_incoming(id, tell);

@@ -24,7 +24,8 @@ impl Daemon {
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().and_then(|(stream, peer)| {
                 stream.set_nonblocking(true)?;
-                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().is_loopback()))
+                // A listener for IPv6 may take IPv4 as well, in IPv6 addresses.
+                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().to_canonical().is_loopback()))
             }),
             Listener::Unix(listener, path) => listener.accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(true)?;
@@ -174,7 +175,7 @@ impl Daemon {
             return;
         }
         let mut spec = FaceSpec::new(uri_of(true, peer));
-        (spec.trust, spec.mtu) = (false, self.config.mtu);
+        (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
             Ok(id) => self.forwarder.receive(now, id, datagram),
             Err(_) => self.totals.strangers += 1,

@@ -11,7 +11,7 @@ use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_node::FaceConfig;
-use ndnweir_node::forwarder::FaceOptions;
+use ndnweir_node::forwarder::{FaceOptions, Reliability};
 use ndnweir_node::header::Trust;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -51,6 +51,8 @@ pub(super) struct Link {
     /// Whether its peer is known to be this forwarder's owner.
     pub(super) owner: bool,
     pub(super) mtu: Option<usize>,
+    /// Whether losses on a UDP face are repaired if the neighbour takes part.
+    pub(super) reliability: bool,
     pub(super) last_in: Time,
     /// Whether the poll waits for the socket to take more.
     pub(super) wants_writable: bool,
@@ -59,6 +61,15 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn is_on_demand(&self) -> bool {
         self.persistency == Persistency::OnDemand
+    }
+
+    /// Neighbours that were named are asked to take part; who came by himself has to ask.
+    fn wanted_reliability(&self) -> Reliability {
+        match (self.reliability, self.is_on_demand()) {
+            (false, _) => Reliability::Off,
+            (true, true) => Reliability::OnRequest,
+            (true, false) => Reliability::On,
+        }
     }
 
     pub(super) fn is_datagram(&self) -> bool {
@@ -169,11 +180,20 @@ impl Daemon {
 
     /// A peer that came by itself is now one that was named: its face stays, and its congestion fields count.
     pub(super) fn adopt(&mut self, id: FaceId, persistency: Persistency) {
+        let now = self.clock.now();
         let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
         let Some(link) = link.filter(|link| link.is_on_demand() && link.is_datagram()) else { return };
         link.persistency = persistency;
         self.peers -= 1;
         self.forwarder.set_trust(id, Trust::Neighbour);
+        self.set_reliability(now, id);
+    }
+
+    /// Does what a face's settings say about repairs.
+    pub(super) fn set_reliability(&mut self, now: Time, id: FaceId) {
+        if let Some(link) = self.links.get(id.index()).and_then(Option::as_ref) {
+            self.forwarder.set_reliability(now, id, link.wanted_reliability());
+        }
     }
 
     /// Takes in a stream that somebody opened.
@@ -217,6 +237,8 @@ impl Daemon {
             node,
             trust: if spec.trust { Trust::Neighbour } else { Trust::Stranger },
             mtu: datagram.then_some(spec.mtu),
+            reliability: Reliability::Off,
+            mark_losses: spec.mark_losses,
             mark_kernel_queue: true,
             tell_incoming: matches!(transport, Transport::Management),
             number,
@@ -240,9 +262,11 @@ impl Daemon {
             local,
             owner,
             mtu: datagram.then_some(spec.mtu),
+            reliability: spec.reliability,
             last_in: now,
             wants_writable: false,
         });
+        self.set_reliability(now, id);
         self.by_id.insert(number, id);
         self.note_event(FaceEventKind::Created, id);
         Ok(id)

@@ -5,6 +5,7 @@ use super::links::{Link, Transport};
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
+use ndnweir_node::forwarder::reliability::Counts;
 use std::fmt::Write;
 
 /// What only the process counts.
@@ -74,6 +75,8 @@ impl Daemon {
         page.one("cs_hits_total", "counter", "Interests answered from the content store.", node.hits);
         page.one("cs_misses_total", "counter", "Interests not found there.", node.misses);
         page.one("fragment_bytes", "gauge", "Bytes of packets that are not complete yet.", here.fragment_bytes);
+        let waiting = here.unacknowledged_bytes;
+        page.one("unacknowledged_bytes", "gauge", "Bytes of packets that neighbours have not acknowledged.", waiting);
         page.one("names", "gauge", "Flows and names in use.", here.names);
         page.one("held_bytes", "gauge", "Bytes of packets and names held.", here.held_bytes);
         page.one("aggregated_total", "counter", "Interests that joined a pending one.", node.aggregated);
@@ -164,6 +167,22 @@ impl Daemon {
             let own = egress.data_marks + egress.interest_marks;
             page.line("face_marks_total", &format!("{labels},queue=\"egress\""), own);
             page.line("face_marks_total", &format!("{labels},queue=\"kernel\""), link.kernel_marks);
+            page.line("face_marks_total", &format!("{labels},queue=\"losses\""), link.link.marks);
+        }
+        page.head("face_link_frames_total", "counter", "Frames of link reliability, by face and what became of them.");
+        let repaired = |(_, (link, _)): &&(String, (LinkCounters, _))| link.link != Counts::default();
+        for (labels, (link, _)) in rows.iter().filter(repaired) {
+            for (event, value) in [
+                ("acknowledged", link.link.acked),
+                ("retransmitted", link.link.retransmitted),
+                ("duplicate", link.link.duplicates),
+            ] {
+                page.line("face_link_frames_total", &format!("{labels},event=\"{event}\""), value);
+            }
+        }
+        page.head("face_given_up_total", "counter", "Packets that were lost though their frames were sent again.");
+        for (labels, (link, _)) in rows.iter().filter(repaired) {
+            page.line("face_given_up_total", labels, link.link.given_up);
         }
         page.head("face_queue_packets", "gauge", "Packets that wait in the egress queue.");
         for (labels, (_, egress)) in &rows {

@@ -171,7 +171,9 @@ impl Daemon {
         poll.sources().add(&reload, key::RELOAD)?;
         let metrics = config.metrics.map(exporter::Exporter::open).transpose();
         let metrics = metrics.map_err(|error| RunError::Socket { what: "metrics".into(), error, remedy: TAKEN })?;
-        sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS);
+        if !sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS) {
+            tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
+        }
         let now = clock.now();
         let next_housekeeping = now + HOUSEKEEPING;
         let mut daemon = Daemon {

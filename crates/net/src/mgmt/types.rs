@@ -47,6 +47,11 @@ pub const N_OUT_NACKS: u32 = 152;
 pub const N_SATISFIED_INTERESTS: u32 = 153;
 pub const N_UNSATISFIED_INTERESTS: u32 = 154;
 
+/// Ours, after NFD's fields: readers that do not know them skip them (even numbers).
+pub const N_ACKNOWLEDGED_FRAMES: u32 = 65_280;
+pub const N_RETRANSMITTED_FRAMES: u32 = 65_282;
+pub const N_GIVEN_UP_PACKETS: u32 = 65_284;
+
 pub const FACE_STATUS: u32 = 128;
 pub const CHANNEL_STATUS: u32 = 130;
 pub const URI_SCHEME: u32 = 131;

@@ -7,7 +7,7 @@ use super::trust::Trust;
 use super::wanted::Wanted;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, NameId};
-use ndnweir_core::packet::{Kind, NackReason, Packet};
+use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Span, Time};
 use ndnweir_node::fetcher::Arrival;
@@ -189,7 +189,8 @@ impl SegmentFetch {
         let beside = Beside::of_header(header, &self.layout, header::Trust::Neighbour);
         let name = NameId { flow: FlowId(0), segment: index };
         let reason = beside.nack.unwrap_or_default();
-        Packet { name, kind, reason, size: size as u32, mark: beside.mark, fields: beside.fields, ..Packet::default() }
+        let (mark, fields, flags) = (beside.mark, beside.fields, if beside.repaired { flags::REPAIRED } else { 0 });
+        Packet { name, kind, reason, size: size as u32, mark, fields, flags, ..Packet::default() }
     }
 
     /// The next Interest to send now, with its link header.

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::object::sink::NullSink;
 use crate::object::trust::Trust;
 use crate::transfer::{Download, DownloadConfig, Opened, Watch};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::{Component, Name};
@@ -31,6 +31,8 @@ pub struct ConsumerTask {
     pub stop: u64,
     /// InterestLifetime.
     pub lifetime: Span,
+    /// The rate of the node's fastest link, if it has one.
+    pub link: Option<Rate>,
     /// Counters are recorded at this time, in nanoseconds since the origin,
     pub from: u64,
     /// and so often from then on.
@@ -86,6 +88,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
         trust: Trust::Any,
         patience: PATIENCE,
         fetcher,
+        link: task.link,
     };
     let opener = Box::new(|_: &Name| Ok(Opened::empty(Box::new(NullSink))));
     let mut download = Download::new(session, config, opener);

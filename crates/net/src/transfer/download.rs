@@ -8,9 +8,10 @@ use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use crate::object::ranges::Ranges;
 use crate::object::sink::{Sink, SinkError};
 use crate::object::trust::Trust;
+use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Rate, Span, Time};
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::{LpHeader, Name, PacketView};
@@ -60,6 +61,8 @@ pub struct DownloadConfig {
     pub patience: Span,
     /// How the fetcher works; its total is not used.
     pub fetcher: FetcherConfig,
+    /// The rate of the host's link, where it is known, for consumers that start from it.
+    pub link: Option<Rate>,
 }
 
 /// Told what happens.
@@ -214,7 +217,8 @@ impl Download {
         let opened = opener(&object)?;
         watch.found(now, &object, opened.stored);
         let mut layout = self.config.scheme.layout();
-        let consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
+        let mut consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
+        consumer.on_link(self.config.link);
         let config = SegmentFetchConfig {
             object,
             hint: self.config.hint.clone(),

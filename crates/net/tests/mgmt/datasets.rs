@@ -54,6 +54,7 @@ fn every_item_has_the_bytes_of_the_protocol() {
                 out_nacks: 6,
                 in_bytes: 70000,
                 out_bytes: 8,
+                ..FaceCounters::default()
             },
             flags: 4,
         },

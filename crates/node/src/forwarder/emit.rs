@@ -1,6 +1,8 @@
 //! From packets to frames.
 
 use super::Forwarder;
+use super::links::UNACKNOWLEDGED_SHARE;
+use super::reliability::About;
 use crate::config::Transmit;
 use crate::header;
 use crate::uses::NO_PAYLOAD;
@@ -9,7 +11,7 @@ use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use ndnweir_core::units::{Bytes, Time};
-use ndnweir_wire::InterestView;
+use ndnweir_wire::{InterestView, LpHeader};
 
 /// Frames of one packet, in the order they leave.
 #[derive(Debug, Default)]
@@ -27,6 +29,18 @@ impl Frames {
         self.ends.clear();
     }
 
+    /// Appends a frame.
+    pub fn push(&mut self, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Appends an LpPacket.
+    pub(super) fn push_packet(&mut self, header: &LpHeader, fragment: Option<&[u8]>) {
+        header.encode_into(fragment, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
     /// The frames.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -38,6 +52,9 @@ impl Forwarder {
     /// Appends the frames of the next packet that leaves to `frames` and says by which face; call until none after
     /// every call that takes the time.
     pub fn poll_transmit(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
+        if let Some(face) = self.poll_links(now, frames) {
+            return Some(face);
+        }
         loop {
             let Transmit { face, mut packet, .. } = self.node.poll_transmit()?;
             if packet.tag == NO_PAYLOAD && !self.rebuild(&mut packet) {
@@ -98,27 +115,35 @@ impl Forwarder {
             header.incoming_face_id = incoming;
         }
         let before = frames.bytes.len();
-        match &mut face.fragmenter {
-            Some(fragmenter) => match fragmenter.fragment(&header, &payload.wire) {
-                Ok(parts) => {
-                    for part in parts {
-                        frames.bytes.extend_from_slice(&part);
-                        frames.ends.push(frames.bytes.len());
-                    }
-                }
-                Err(_) => {
-                    self.counters.unsendable += 1;
-                    return false;
-                }
-            },
-            None => {
-                if header.is_empty() {
-                    frames.bytes.extend_from_slice(&payload.wire);
-                } else {
-                    header.encode_into(Some(&payload.wire), &mut frames.bytes);
-                }
-                frames.ends.push(frames.bytes.len());
+        let sent = match (&mut face.fragmenter, &mut face.link) {
+            (Some(fragmenter), Some(link)) => {
+                let about = match packet.kind {
+                    Kind::Interest => About::Interest(packet.name),
+                    Kind::Data => About::Data,
+                    Kind::Nack => About::Nack,
+                };
+                let spare = (self.memory / UNACKNOWLEDGED_SHARE).saturating_sub(self.unacknowledged);
+                let held = link.bytes();
+                let sent = link.send(now, &header, &payload.wire, about, spare, fragmenter, frames);
+                self.unacknowledged = self.unacknowledged + link.bytes() - held;
+                self.link_timers.set(id, link.poll_timeout(fragmenter.mtu()));
+                sent
             }
+            (Some(fragmenter), None) => {
+                fragmenter.fragment(&header, &payload.wire).map(|parts| parts.iter().for_each(|part| frames.push(part)))
+            }
+            (None, _) if header.is_empty() => {
+                frames.push(&payload.wire);
+                Ok(())
+            }
+            (None, _) => {
+                frames.push_packet(&header, Some(&payload.wire));
+                Ok(())
+            }
+        };
+        if sent.is_err() {
+            self.counters.unsendable += 1;
+            return false;
         }
         let counters = &mut face.counters;
         counters.bytes_out += (frames.bytes.len() - before) as u64;

@@ -1,6 +1,7 @@
 //! Faces of a forwarder: their link layer, and numbers that are not used again too soon.
 
 use super::Forwarder;
+use super::reliability::{Counts, Link, Params, Reliability};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
 use crate::header::Trust;
@@ -21,6 +22,10 @@ pub struct FaceOptions {
     pub trust: Trust,
     /// The largest frame in bytes; none on a stream, which takes packets of any size.
     pub mtu: Option<usize>,
+    /// Whether losses are repaired; has no meaning without `mtu`.
+    pub reliability: Reliability,
+    /// Share of frames lost above which repaired Data are marked, see [`Params::mark_above`].
+    pub mark_losses: f64,
     /// Whether the queue below it, of which [`Forwarder::set_kernel_queue`] tells, is marked by NFD's rule. Only for a
     /// face without a rate: one with a rate has its own queue and marker.
     pub mark_kernel_queue: bool,
@@ -55,6 +60,8 @@ pub struct LinkCounters {
     pub marked_out: u64,
     /// Of those, the ones marked for the queue below the face.
     pub kernel_marks: u64,
+    /// What link reliability did.
+    pub link: Counts,
 }
 
 impl LinkCounters {
@@ -77,6 +84,7 @@ impl LinkCounters {
             marked_in: self.marked_in + other.marked_in,
             marked_out: self.marked_out + other.marked_out,
             kernel_marks: self.kernel_marks + other.kernel_marks,
+            link: self.link.plus(other.link),
         }
     }
 }
@@ -87,6 +95,9 @@ pub(super) struct Face {
     has_rate: bool,
     pub(super) trust: Trust,
     pub(super) fragmenter: Option<Fragmenter>,
+    pub(super) mark_losses: f64,
+    /// Repairs losses.
+    pub(super) link: Option<Box<Link>>,
     /// Made when the first fragment arrives.
     pub(super) reassembler: Option<Box<Reassembler>>,
     pub(super) marker: Option<AnyMarker>,
@@ -103,7 +114,7 @@ fn kernel_marker() -> Result<AnyMarker, String> {
 }
 
 impl Face {
-    fn new(options: &FaceOptions, first_sequence: u64) -> Result<Face, String> {
+    fn new(options: &FaceOptions, first_sequence: u64, first_transmission: u64) -> Result<Face, String> {
         let has_rate = options.node.rate.is_some();
         let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()?) } else { None };
         Ok(Face {
@@ -112,6 +123,11 @@ impl Face {
             has_rate,
             trust: options.trust,
             fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
+            mark_losses: options.mark_losses,
+            link: (options.mtu.is_some() && options.reliability != Reliability::Off).then(|| {
+                let params = Params { mark_above: options.mark_losses, ..Params::default() };
+                Box::new(Link::new(params, options.reliability, first_transmission))
+            }),
             reassembler: None,
             marker,
             kernel_queue: Bytes::ZERO,
@@ -128,8 +144,8 @@ impl Forwarder {
     /// # Errors
     /// If all numbers are taken, or the marker cannot be built.
     pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
-        let first_sequence = u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
-        let face = Face::new(&options, first_sequence)?;
+        let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
+        let face = Face::new(&options, random(), random())?;
         if let Some(&(from, id)) = self.removed.front()
             && from <= now
         {
@@ -145,6 +161,7 @@ impl Forwarder {
 
     /// Takes a face away, with its routes and its queue.
     pub fn remove_face(&mut self, now: Time, id: FaceId) {
+        self.forget_link(now, id);
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
         face.up = false;
         self.fragments.forget(face.reassembler.take());
@@ -181,10 +198,19 @@ impl Forwarder {
         self.node.set_return_rate(id, Some(rate));
     }
 
-    /// Changes the largest frame of a face that has one.
-    pub fn set_mtu(&mut self, id: FaceId, mtu: usize) {
-        if let Some(fragmenter) = self.faces.get_mut(id.index()).and_then(|face| face.fragmenter.as_mut()) {
-            fragmenter.set_mtu(mtu);
+    /// Changes the largest frame of a face that has one. Packets that were cut for larger frames are not repaired.
+    pub fn set_mtu(&mut self, now: Time, id: FaceId, mtu: usize) {
+        let Some(face) = self.faces.get_mut(id.index()) else { return };
+        let Some(fragmenter) = &mut face.fragmenter else { return };
+        if let Some(link) = &mut face.link
+            && mtu < fragmenter.mtu()
+        {
+            self.unacknowledged -= link.bytes();
+            link.forget(now);
+        }
+        fragmenter.set_mtu(mtu);
+        if let Some(link) = &face.link {
+            self.link_timers.set(id, link.poll_timeout(mtu));
         }
     }
 
@@ -200,6 +226,11 @@ impl Forwarder {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.tell_incoming = tell && face.local;
         }
+    }
+
+    /// Whether it is.
+    pub fn tells_incoming(&self, id: FaceId) -> bool {
+        self.faces.get(id.index()).is_some_and(|face| face.tell_incoming)
     }
 
     /// Says whether the queue below a face without a rate is marked.
@@ -231,7 +262,8 @@ impl Forwarder {
 
     /// What passed a face's link layer.
     pub fn link_counters(&self, id: FaceId) -> LinkCounters {
-        self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default()
+        let counters = self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default();
+        LinkCounters { link: self.link_counts(id), ..counters }
     }
 
     /// What passed a face, at its link layer and at its egress queue.

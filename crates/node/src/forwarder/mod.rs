@@ -12,6 +12,7 @@
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
 //! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
+//! - Losses on faces with an MTU are repaired where both ends take part ([`reliability`]).
 //! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
@@ -21,9 +22,11 @@ mod emit;
 mod faces;
 mod fragments;
 mod hints;
+mod links;
 mod names;
 mod payloads;
 mod receive;
+pub mod reliability;
 mod routes;
 mod tokens;
 
@@ -31,6 +34,7 @@ pub use choices::{ChoiceError, Chosen};
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
 pub use hints::MAX_DELEGATIONS;
+pub use reliability::Reliability;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
@@ -126,6 +130,8 @@ pub struct ForwarderCounters {
     pub held_bytes: u64,
     /// Bytes that packets of which fragments are missing take now, of [`ForwarderConfig::fragments`].
     pub fragment_bytes: u64,
+    /// Bytes that packets take now which neighbours have not acknowledged.
+    pub unacknowledged_bytes: u64,
 }
 
 /// The forwarder.
@@ -149,6 +155,9 @@ pub struct Forwarder {
     memory: usize,
     fragments: Fragments,
     counters: ForwarderCounters,
+    link_timers: links::Timers,
+    /// Bytes of packets that wait for acks, of all faces.
+    unacknowledged: usize,
     /// Working memory.
     answered: Vec<NameId>,
 }
@@ -194,16 +203,18 @@ impl Forwarder {
             memory,
             fragments: Fragments::new(usize::try_from(config.fragments.get()).unwrap_or(usize::MAX)),
             counters: ForwarderCounters::default(),
+            link_timers: links::Timers::default(),
+            unacknowledged: 0,
             answered: Vec::new(),
         })
     }
 
     /// When [`Forwarder::handle_timeout`] is wanted; [`Time::NEVER`] if not at all.
     pub fn poll_timeout(&self) -> Time {
-        self.node.poll_timeout()
+        self.node.poll_timeout().min(self.link_timers.next())
     }
 
-    /// The time of [`Forwarder::poll_timeout`] has come.
+    /// The time of [`Forwarder::poll_timeout`] has come. Links are served by [`Forwarder::poll_transmit`].
     pub fn handle_timeout(&mut self, now: Time) {
         self.node.handle_timeout(now);
         self.account();
@@ -220,6 +231,7 @@ impl Forwarder {
             names: self.names.len() as u64,
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
+            unacknowledged_bytes: self.unacknowledged as u64,
             fragment_bytes: self.fragments.bytes(),
             fragments_late: self.fragments.timed_out,
             fragments_evicted: self.fragments.evicted,

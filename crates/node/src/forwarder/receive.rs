@@ -14,6 +14,10 @@ use std::time::Duration;
 /// Evictions for one packet at most, when memory is short.
 const MAX_EVICTIONS: usize = 64;
 
+fn flag(is: bool, flag: u8) -> u8 {
+    if is { flag } else { 0 }
+}
+
 fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
@@ -27,21 +31,25 @@ impl Forwarder {
             self.counters.malformed += 1;
             return;
         };
+        let Some(again) = self.hear(now, id, &view) else { return };
         let Some(fragment) = view.fragment else { return };
+        let face = &mut self.faces[id.index()];
         if view.is_fragmented() {
             let trust = face.trust;
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
             let now_here = Duration::from_nanos(now.nanos());
-            match self.fragments.within(reassembler, |face| face.push(now_here, 0, &view)) {
+            match self.fragments.within(reassembler, |face| face.push_again(now_here, 0, &view, again)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let beside = Beside::of_header(&whole.header, &self.layout, trust);
+                    let beside = Beside { repaired: whole.repaired || beside.repaired, ..beside };
                     self.packet(now, id, &whole.packet, beside);
                 }
                 Err(_) => self.counters.fragments += 1,
             }
         } else {
             let beside = Beside::of_view(&view, &self.layout, face.trust);
+            let beside = Beside { repaired: again || beside.repaired, ..beside };
             self.packet(now, id, fragment, beside);
         }
     }
@@ -191,6 +199,8 @@ impl Forwarder {
         others.clear();
         self.names.others_answered_by(data, &mut others);
         others.retain(|name| self.node.is_pending(*name));
+        let late = self.is_answer_to_repair(id, known.as_slice()) || self.is_answer_to_repair(id, &others);
+        let beside = &Beside { repaired: beside.repaired || late, ..*beside };
         if known.is_none() && others.is_empty() {
             self.counters.unsolicited += 1;
         } else if self.make_room(data.wire().len()) {
@@ -229,7 +239,9 @@ impl Forwarder {
             payload: data.content().len() as u32,
             lifetime_ms: millis(data.freshness_period()),
             mark: beside.mark,
-            flags: if last { flags::FINAL } else { 0 } | if beside.no_cache { flags::NO_CACHE } else { 0 },
+            flags: flag(last, flags::FINAL)
+                | flag(beside.no_cache, flags::NO_CACHE)
+                | flag(beside.repaired, flags::REPAIRED),
             fields: beside.fields,
             ..Packet::default()
         };
@@ -265,8 +277,8 @@ impl Forwarder {
 
 /// An Interest as the node sees it, without name and tag.
 fn asked(interest: &InterestView<'_>, nonce: [u8; 4], beside: &Beside) -> Packet {
-    let fresh = if interest.must_be_fresh() { flags::MUST_BE_FRESH } else { 0 };
-    let prefix = if interest.can_be_prefix() { flags::CAN_BE_PREFIX } else { 0 };
+    let fresh = flag(interest.must_be_fresh(), flags::MUST_BE_FRESH);
+    let prefix = flag(interest.can_be_prefix(), flags::CAN_BE_PREFIX);
     Packet {
         nonce: u32::from_be_bytes(nonce),
         size: interest.wire().len() as u32,

@@ -95,6 +95,7 @@ impl Node {
 
     /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former one
     /// nothing came back.
+    #[cold]
     pub(super) fn hand_over(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let flow = self.pit.name(slot).flow;
         if self.strategies.has_moved(slot, flow) {

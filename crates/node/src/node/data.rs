@@ -30,30 +30,35 @@ impl Node {
             self.drop(DropCause::Down);
             return;
         }
-        let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
-        let Some((slot, prefix)) = found else {
+        let found = self.pit.locate(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
+        let Some((found, prefix)) = found else {
             self.counters.unsolicited += 1;
             self.drop(DropCause::Protocol);
             self.tell_late(now, face, packet);
             return;
         };
+        let slot = found.slot;
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
+        let repaired = packet.has(flags::REPAIRED);
         if let Some(record) = record {
             if self.metering {
                 let rtt = now.since(record.sent);
-                let mut event = DataIn { packet, prefix, face, rtt, retransmitted: record.resent(), local };
+                let retransmitted = record.resent() || repaired;
+                let mut event = DataIn { packet, prefix, face, rtt, retransmitted, local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
             if self.shaping && record.nacked.is_none() && self.strategies.shapes(slot) {
+                let record = if repaired { record.repaired() } else { record };
                 self.tell_shaper(now, &record, Outcome::Data, packet);
                 self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
             }
         }
-        let rtt = record.filter(|record| !record.resent()).map(|record| now.since(record.sent));
-        let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-        let fields = self.pit.fields(slot);
+        let rtt = record.filter(|record| !record.resent() && !repaired).map(|record| now.since(record.sent));
+        let view = self.pit.view(slot);
+        let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
+        let (mark, ins, lone) = (view.mark(), view.ins(), view.lone());
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let governor = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
@@ -61,9 +66,9 @@ impl Node {
         if self.cs.admits() && !packet.has(flags::NO_CACHE) {
             self.keep(now, packet);
         }
-        let (mark, own_only) = (self.pit.mark(slot), self.interest_marks == InterestMarks::Own);
-        for i in 0..self.pit.ins(slot) {
-            let (asking, expiry) = self.pit.downstream(slot, i);
+        let own_only = self.interest_marks == InterestMarks::Own;
+        for i in 0..ins {
+            let (asking, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
             if expiry < now {
                 self.counters.expired += 1;
                 continue;
@@ -89,12 +94,13 @@ impl Node {
             if self.discovering {
                 let mut stamped = *packet;
                 self.strategies.at(slot).strategy.stamp_data(&event, asking.face, &mut stamped.fields);
-                self.pass_on(now, prefix, &stamped, &asked);
+                self.pass_on(now, prefix, &mut stamped, &asked);
                 continue;
             }
             self.pass_on(now, prefix, packet, &asked);
         }
-        self.forget(now, slot, face, Outcome::Superseded);
+        self.close(now, slot, face, Outcome::Superseded);
+        self.pit.remove_found(found);
     }
 
     /// Tells the strategy of a Data or NACK for which nothing is pending.
@@ -106,15 +112,17 @@ impl Node {
         }
     }
 
-    /// Sends a Data to one downstream.
+    /// Sends a Data to one downstream, and leaves it as it was for the next.
     #[inline(always)]
-    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &Packet, asked: &Asked) {
-        let mut packet = Packet { mark: asked.mark, ..*packet };
+    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
+        let (mark, flags) = (packet.mark, packet.flags);
+        packet.mark = asked.mark;
         packet.flags &= !flags::FROM_CACHE;
         if asked.from_cache {
             packet.flags |= flags::FROM_CACHE;
         }
         if self.metering {
+            let mut packet = *packet;
             let mut event = DataOut {
                 packet: &mut packet,
                 prefix,
@@ -127,18 +135,22 @@ impl Node {
             };
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_data_out(&mut event, &mut ctx);
+            self.emit(now, asked.face, &packet);
+        } else {
+            self.emit(now, asked.face, packet);
         }
-        self.emit(now, asked.face, &packet);
+        (packet.mark, packet.flags) = (mark, flags);
     }
 
     /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
+    #[inline(never)]
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
         let mark = if self.interest_marks == InterestMarks::Ignore { 0 } else { interest.mark };
         let Some(prefix) = self.fib.prefix(interest.name.flow) else {
             self.emit(now, face, &Packet { mark: mark.max(data.mark), flags: data.flags | flags::FROM_CACHE, ..data });
             return;
         };
-        let data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
+        let mut data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
         let hops = self.fib.hops(prefix);
         let (packet, asked) = (&data, &interest.fields);
         let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
@@ -148,6 +160,6 @@ impl Node {
         let passed = governor.strategy.pass_mark(&event, face, &mut ctx);
         let asked =
             Asked { face, at: now, renewed: false, fields: interest.fields, mark: mark.max(passed), from_cache: true };
-        self.pass_on(now, prefix, &data, &asked);
+        self.pass_on(now, prefix, &mut data, &asked);
     }
 }

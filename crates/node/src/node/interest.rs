@@ -116,22 +116,38 @@ impl Node {
         if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
-        let mut choice = std::mem::take(&mut self.choice);
-        choice.clear();
-        let mut note = self.pit.note(slot);
+        // Nothing is kept yet for an entry that is new.
+        let (former, sent) = match arrival {
+            Arrival::New => (0, [].as_slice()),
+            _ => (self.pit.note(slot), self.pit.sent(slot)),
+        };
+        let mut note = former;
         let hops = self.fib.hops(prefix);
-        let sent = self.pit.sent(slot);
+        self.choice.clear();
         let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, note: &mut note };
         let governor = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_interest(&mut event, &mut choice, &mut ctx);
-        self.pit.set_note(slot, note);
-        self.carry_out(now, slot, prefix, face, packet, &choice);
+        governor.strategy.on_interest(&mut event, &mut self.choice, &mut ctx);
+        if note != former {
+            self.pit.set_note(slot, note);
+        }
+        let rejected = match self.choice.sole() {
+            Some(hop) => match self.send_interest(now, slot, prefix, face, hop, packet) {
+                Sent::Away => return,
+                Sent::Rejected(reason) => Some(reason),
+            },
+            None => None,
+        };
+        let choice = std::mem::take(&mut self.choice);
+        match rejected {
+            Some(reason) => self.try_others(now, slot, prefix, face, packet, &choice, reason),
+            None => self.carry_out(now, slot, prefix, face, packet, &choice),
+        }
         self.choice = choice;
     }
 
     /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn carry_out(
         &mut self,
         now: Time,

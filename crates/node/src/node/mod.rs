@@ -318,7 +318,7 @@ impl Node {
 
     /// When [`Node::handle_timeout`] is wanted: perhaps early, never late, and due at once if it has passed;
     /// [`Time::NEVER`] if not at all.
-    #[inline]
+    #[inline(always)]
     pub fn poll_timeout(&self) -> Time {
         let mut components = self.strategies.next_wake();
         if self.shaping {

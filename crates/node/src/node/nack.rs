@@ -10,6 +10,7 @@ use ndnweir_core::strategy::{NackReturn, Strategy};
 use ndnweir_core::units::Time;
 
 impl Node {
+    #[inline(never)]
     pub(super) fn on_nack(&mut self, now: Time, face: FaceId, mut packet: Packet) {
         self.counters.nacks += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {

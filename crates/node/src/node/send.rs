@@ -10,7 +10,7 @@ use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Bytes, Span, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -155,14 +155,26 @@ impl Node {
     }
 
     /// Hands a packet to a face's egress.
-    #[inline]
+    #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
-        egress.offer(now, packet, &mut self.out, &mut self.trace);
-        let due = egress.due();
-        self.note_due(face, due);
+        if egress.offer(now, packet, &mut self.out, &mut self.trace) {
+            let due = egress.due();
+            self.note_due(face, due);
+        }
     }
 
+    /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.
+    pub fn occupy(&mut self, now: Time, face: FaceId, bytes: Bytes) -> Time {
+        let Some(out) = self.faces.get_mut(face.index()) else { return now };
+        out.egress.advance(now, &mut self.out, &mut self.trace);
+        let until = out.egress.occupy(now, bytes);
+        let due = out.egress.due();
+        self.note_due(face, due);
+        until
+    }
+
+    #[inline(never)]
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
         self.counters.nacks_sent[nack.reason as usize] += 1;
         self.emit(now, face, &nack);
@@ -203,7 +215,7 @@ impl Node {
             }
         }
         self.bury(slot);
-        self.forget(now, slot, FaceId::NONE, Outcome::Superseded);
+        self.forget(now, slot, Outcome::Superseded);
     }
 
     /// The lifetime of an entry's last downstream has ended.
@@ -214,7 +226,7 @@ impl Node {
             self.tell_timeout(now, slot, prefix);
         }
         self.bury(slot);
-        self.forget(now, slot, FaceId::NONE, Outcome::Timeout);
+        self.forget(now, slot, Outcome::Timeout);
     }
 
     /// Tells a pending Interest's strategy that nothing came back.
@@ -234,9 +246,16 @@ impl Node {
         }
     }
 
-    /// Forgets an entry; tells the shapers of all faces that still owe an answer, but for `answered`, what happened.
+    /// Forgets an entry; tells the shapers of all faces that still owe an answer what happened.
+    fn forget(&mut self, now: Time, slot: u32, outcome: Outcome) {
+        self.close(now, slot, FaceId::NONE, outcome);
+        self.pit.remove(slot);
+    }
+
+    /// An entry ends and will be removed; tells the shapers of all faces that still owe an answer, but for `answered`, what
+    /// happened.
     #[inline(always)]
-    pub(super) fn forget(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+    pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.out.settled(self.pit.name(slot));
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping && self.strategies.shapes(slot) {
@@ -258,7 +277,6 @@ impl Node {
         if self.strategies.several() {
             self.strategies.end(slot);
         }
-        self.pit.remove(slot);
     }
 
     /// Tells a face's shaper what became of an Interest that left by it.

@@ -4,7 +4,7 @@ use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
-use ndnweir_node::forwarder::{FaceOptions, Frames};
+use ndnweir_node::forwarder::{FaceOptions, Frames, Reliability};
 use ndnweir_node::header::Trust;
 use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
 use ndnweir_wire::signature::DigestSha256;
@@ -23,7 +23,10 @@ pub fn name(text: &str) -> Name {
 /// An application on this node.
 pub fn local() -> FaceOptions {
     let node = FaceConfig::local();
-    FaceOptions { node, trust: Trust::Neighbour, mtu: None, mark_kernel_queue: false, tell_incoming: false, number: 1 }
+    let (mark_kernel_queue, tell_incoming) = (false, false);
+    let (reliability, mark_losses) = (Reliability::Off, 0.03);
+    let (trust, mtu) = (Trust::Neighbour, None);
+    FaceOptions { node, trust, mtu, reliability, mark_losses, mark_kernel_queue, tell_incoming, number: 1 }
 }
 
 /// A neighbour over a link without a rate.

@@ -215,8 +215,8 @@ fn hints_count_as_memory() {
         assert_eq!(bench.take().len(), usize::from(fits));
         let counters = bench.forwarder.counters();
         assert_eq!(counters.full, u64::from(!fits));
-        // Once in the packet, once in the name's entry.
-        assert!(!fits || counters.held_bytes > 4000, "{counters:?}");
+        // In the name's entry, for the packet has left.
+        assert!(!fits || (2000..2500).contains(&counters.held_bytes), "{counters:?}");
         bench.check_empty();
     }
 }

@@ -6,3 +6,4 @@ mod bounds;
 mod hints;
 mod links;
 mod random;
+mod repairs;

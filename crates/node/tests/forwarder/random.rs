@@ -232,7 +232,11 @@ impl Run {
             }
             Op::Choose { name, strategy, shaped } => {
                 let (now, prefix) = (self.bench.now, super::bench::name(PREFIXES[name]));
-                let strategy = Part::plain(AnyStrategy::ALL[strategy].name);
+                let mut strategy = Part::plain(AnyStrategy::ALL[strategy].name);
+                if strategy.name == "b-icp" {
+                    // So that it holds something.
+                    strategy.params.insert("initial_window".into(), json!(1.0));
+                }
                 // There may be no header field left for it.
                 let _ = self.bench.forwarder.choose(now, prefix.as_view(), &strategy, shaped);
                 self.bench.collect();

@@ -21,7 +21,7 @@ use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Span, Time};
 use ndnweir_link::{Port, Way};
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{ChoiceId, FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
@@ -66,17 +66,6 @@ pub(super) fn base_rtts(
         None
     };
     fib[node].iter().filter_map(walk).collect()
-}
-
-/// The rate of the fastest link into a node; none if it has no link or one without a rate.
-fn inward_rate(network: &Network, node: usize) -> Option<Rate> {
-    let inward = network.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
-        (true, _) => Some(&link.back),
-        (_, true) => Some(&link.forth),
-        _ => None,
-    });
-    let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
-    rates?.into_iter().max()
 }
 
 impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
@@ -178,7 +167,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         None => scheme.consumer(layout),
                     };
                     let mut built = built.map_err(error)?;
-                    built.on_link(inward_rate(self.network, consumer.node));
+                    built.on_link(self.network.inward_rate(consumer.node));
                     let config = FetcherConfig {
                         flow,
                         number,
@@ -205,7 +194,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
-            let choice = ChoiceId::of_scheme(scheme.governing(self.network.flow_name(flow)));
+            let governing = if scheme.choices.is_empty() { 0 } else { scheme.governing(self.network.flow_name(flow)) };
+            let choice = ChoiceId::of_scheme(governing);
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
@@ -257,7 +247,8 @@ fn places(
 ) -> Result<Vec<Place>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
     for (number, kind) in network.nodes.iter().enumerate() {
-        let mut place = Place { node: None, source: 0, locals: Vec::new(), exits: Vec::new(), up: true };
+        let mut place =
+            Place { node: None, source: 0, due: Time::NEVER, locals: Vec::new(), exits: Vec::new(), up: true };
         if let NodeKind::Ndn { cache } = *kind {
             let config = NodeConfig {
                 number: number as u32,

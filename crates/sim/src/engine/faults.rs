@@ -104,9 +104,10 @@ impl<O: Observer> Engine<'_, '_, O> {
     pub(super) fn start(&mut self) {
         self.reroute();
         self.control_start();
-        for place in &self.places {
+        for place in &mut self.places {
             if let Some(node) = &place.node {
-                self.net.schedule.set(place.source, node.poll_timeout());
+                place.due = node.poll_timeout();
+                self.net.schedule.set(place.source, place.due);
             }
         }
         for app in &self.apps {
@@ -243,7 +244,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
         let unsent = node.crash(self.now);
         while node.poll_transmit().is_some() {}
-        self.net.schedule.set(place.source, Time::NEVER);
+        place.due = Time::NEVER;
+        self.net.schedule.set(place.source, place.due);
         for local in &place.locals {
             if let Local::App(app) = *local {
                 self.apps[app as usize].pause(true);

@@ -118,6 +118,8 @@ struct Place {
     node: Option<Box<Node>>,
     /// The source of its timeouts.
     source: u32,
+    /// When that is due in the schedule.
+    due: Time,
     /// What is behind the faces after those to neighbours.
     locals: Vec<Local>,
     /// The faces to neighbours, which come first.
@@ -186,6 +188,7 @@ impl Net<'_> {
     }
 
     /// Hands a packet to a queue below NDN.
+    #[inline(never)]
     fn offer(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet) {
         let Some(port) = &mut self.ports[wire as usize] else { return };
         if let Some((start, end)) = port.offer(now, &packet) {
@@ -193,7 +196,7 @@ impl Net<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, now: Time, wire: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
         if let Some(tap) = &mut self.tap {
             tap.sent(now, start, LinkId(wire), packet);
@@ -270,9 +273,10 @@ impl<O: Observer> Engine<'_, '_, O> {
         way.clear_first();
         let next = way.next_arrival();
         net.in_flight -= 1;
-        net.schedule.set(source, next);
+        debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
+        net.schedule.postpone(next);
         if handled {
-            self.pump(to);
+            self.move_on(to);
         } else if let Some((channel, packet)) = frame {
             self.switch(to, channel, packet);
         }
@@ -295,7 +299,14 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// Moves packets between a node, its links and its applications until nothing moves.
+    #[inline(never)]
     fn pump(&mut self, number: u32) {
+        self.move_on(number);
+    }
+
+    /// [`Engine::pump`], built into the usual caller.
+    #[inline(always)]
+    fn move_on(&mut self, number: u32) {
         let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
         let now = *now;
         let place = &mut places[number as usize];
@@ -332,7 +343,11 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             net.schedule.set(app.source, app.due().max(now));
         }
-        net.schedule.set(place.source, node.poll_timeout().max(now));
+        let due = node.poll_timeout().max(now);
+        if due != place.due {
+            place.due = due;
+            net.schedule.set(place.source, due);
+        }
         if self.trace || self.control.is_on() {
             self.drain(number);
         }
@@ -346,6 +361,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// Hands what components recorded to the observer, and what meters report to the planner.
+    #[inline(never)]
     fn drain(&mut self, number: u32) {
         let Some(node) = &mut self.places[number as usize].node else { return };
         for event in node.drain_trace() {

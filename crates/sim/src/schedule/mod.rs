@@ -58,5 +58,24 @@ mod tests {
             agree::<Tournament, ReferenceHeap>(sources, &steps);
             agree::<DaryHeap, ReferenceHeap>(sources, &steps);
         }
+
+        #[test]
+        fn to_postpone_the_earliest_is_to_set_its_source(
+            sources in 1usize..70,
+            steps in prop::collection::vec((0u32..70, 0u64..64, 0u64..64), 0..300),
+        ) {
+            let (mut a, mut b) = (Tournament::new(sources), ReferenceHeap::new(sources));
+            for (source, at, later) in steps {
+                let source = source % sources as u32;
+                a.set(source, Time::from_nanos(at));
+                b.set(source, Time::from_nanos(at));
+                let earliest = b.next().1;
+                let to = if later == 63 { Time::NEVER } else { Time::from_nanos(later) };
+                a.postpone(to);
+                b.set(earliest, to);
+                prop_assert_eq!(a.next().0, b.next().0);
+                prop_assert!(a.next().0 == Time::NEVER || a.next() == b.next());
+            }
+        }
     }
 }

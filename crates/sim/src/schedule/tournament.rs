@@ -40,6 +40,29 @@ pub struct Tournament {
     champion: (Time, u32),
 }
 
+impl Tournament {
+    /// Sets the next instant of the source that [`Schedule::next`] names: every match it plays changes.
+    #[inline]
+    pub fn postpone(&mut self, at: Time) {
+        let mut player = (at, self.champion.1);
+        let mut seat = self.lowest + player.1 as usize;
+        while seat >= PLAYERS {
+            player = self.replay(seat, player);
+            seat = seat / PLAYERS - 1;
+        }
+        self.champion = self.replay(seat, player);
+    }
+
+    /// Seats a player and gives the winner of its match.
+    #[inline(always)]
+    fn replay(&mut self, seat: usize, player: (Time, u32)) -> (Time, u32) {
+        let played = &mut self.matches[seat / PLAYERS];
+        played.at[seat % PLAYERS] = player.0;
+        played.source[seat % PLAYERS] = player.1;
+        played.winner()
+    }
+}
+
 impl Schedule for Tournament {
     fn new(sources: usize) -> Tournament {
         let (mut above, mut level) = (0, 1);
@@ -62,14 +85,14 @@ impl Schedule for Tournament {
         let mut seat = self.lowest + source as usize;
         let mut player = (at, source);
         loop {
-            let played = &mut self.matches[seat / PLAYERS];
+            let played = &self.matches[seat / PLAYERS];
             let chair = seat % PLAYERS;
-            if (played.at[chair], played.source[chair]) == player {
+            // Both at once: this branch is taken once per change, at whichever level.
+            let moved = played.at[chair].nanos() ^ player.0.nanos();
+            if moved | u64::from(played.source[chair] ^ player.1) == 0 {
                 return;
             }
-            played.at[chair] = player.0;
-            played.source[chair] = player.1;
-            player = played.winner();
+            player = self.replay(seat, player);
             if seat < PLAYERS {
                 break;
             }

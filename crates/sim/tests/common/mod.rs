@@ -1,7 +1,11 @@
-//! An observer that hashes all it sees.
+//! Observers: one hashes all it sees, one keeps what tests look at.
+#![allow(dead_code, reason = "every test file is compiled with its own copy and uses a part of it")]
 
+use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
-use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, Observer, PathId, Snapshot};
+use ndnweir_sim::network::Network;
+use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Snapshot};
+use ndnweir_sim::{Outcome, RunOptions, run};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Hashes every observation, by its debug form.
@@ -32,4 +36,54 @@ impl Observer for Digest {
     fn sample(&mut self, snapshot: &Snapshot<'_>) {
         self.add(snapshot);
     }
+}
+
+/// Keeps deliveries, ways and switches.
+#[derive(Default)]
+pub struct Keep {
+    pub deliveries: Vec<Delivery>,
+    /// Ways that Data took, in the order in which they were first used.
+    pub paths: Vec<(PathId, Vec<LinkId>)>,
+    /// When a router moved traffic, and which.
+    pub switches: Vec<(Time, u32)>,
+}
+
+impl Observer for Keep {
+    fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries.push(*delivery);
+    }
+    fn path(&mut self, path: PathId, links: &[LinkId]) {
+        self.paths.push((path, links.to_vec()));
+    }
+    fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, _: u64, _: f64) {
+        if key == "switch" {
+            self.switches.push((at, node.0));
+        }
+    }
+}
+
+impl Keep {
+    /// Of the first `count` segments those that never arrived.
+    pub fn missing(&self, count: u64) -> Vec<u64> {
+        (0..count).filter(|segment| self.deliveries.iter().all(|d| d.segment != *segment)).collect()
+    }
+
+    /// The last delivery until `at`.
+    pub fn last(&self, at: Time) -> &Delivery {
+        self.deliveries.iter().rfind(|d| d.at <= at).expect("something was delivered")
+    }
+
+    /// The links of the last Data until `at`.
+    pub fn way(&self, at: Time) -> &[LinkId] {
+        let last = self.last(at).path;
+        &self.paths.iter().find(|(path, _)| *path == last).expect("its way was told").1
+    }
+}
+
+/// Runs a network with seed 1, and checks the books.
+pub fn simulate(network: &Network, scheme: &Scheme, options: RunOptions) -> (Outcome, Keep) {
+    let mut keep = Keep::default();
+    let outcome = run(network, scheme, 1, &mut keep, options).unwrap();
+    outcome.check().unwrap();
+    (outcome, keep)
 }

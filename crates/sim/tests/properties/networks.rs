@@ -1,7 +1,7 @@
 //! Random small networks.
 
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyStrategy};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Rate, Span, Time};
 use ndnweir_sim::bench::{consumer, producer};
@@ -21,7 +21,12 @@ pub fn schemes() -> Vec<Scheme> {
     let dropping = [("marker", "codel"), ("marker", "cobalt"), ("marker", "pie"), ("discipline", "fq-codel")];
     let dropping =
         dropping.map(|(key, name)| composed(key, json!({ "name": name, "action": "drop", "target": "1ms" })));
-    named.chain(markers).chain(disciplines).chain(dropping).collect()
+    // One object by this strategy and shaped, the other by that of all names and not.
+    let mixed = AnyStrategy::ALL.iter().map(|info| {
+        let prefixes = json!({ "/x/0": info.name, "/x/1": { "shaper": "none" } });
+        Scheme::resolve("mixed", &json!({ "base": "hobhis", "prefixes": prefixes })).unwrap()
+    });
+    named.chain(markers).chain(disciplines).chain(dropping).chain(mixed).collect()
 }
 
 fn probability() -> impl Strategy<Value = f64> {
@@ -130,6 +135,7 @@ pub fn networks() -> impl Strategy<Value = Network> {
                 nodes: kinds,
                 links,
                 prefixes: 2,
+                names: Names { prefixes: Vec::new(), objects: vec!["/x/0".into(), "/x/1".into()] },
                 producers: served,
                 consumers: consumers.collect(),
                 routing: Routing { routes, ..Routing::default() },

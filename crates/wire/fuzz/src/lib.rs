@@ -3,6 +3,7 @@
 
 use core::time::Duration;
 
+use ndnweir_wire::interest::delegations;
 use ndnweir_wire::lp::{Fragmenter, LpHeader, LpPacketView, Reassembler, ReassemblerConfig};
 use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, Name, NameView, PacketView, frame_len};
@@ -13,6 +14,8 @@ pub fn packet(input: &[u8]) {
     if whole.is_ok() {
         assert_eq!(frame_len(input), Ok(Some(input.len() as u64)));
     }
+    // Each name is two bytes at least.
+    assert!(delegations(input).count() <= input.len() / 2);
     if let Ok(name) = NameView::decode(input) {
         name_is_stable(name);
     }
@@ -115,9 +118,9 @@ pub fn reassembly(input: &[u8]) {
         rest = tail;
         match op & 3 {
             0 => {
-                let id = sent.len() as u8;
-                let packet = vec![id; 1 + 3 * usize::from(*arg)];
-                let header = LpHeader { congestion_mark: Some(u64::from(id)), ..LpHeader::default() };
+                // The mark says which packet it is, however many there are.
+                let packet = vec![sent.len() as u8; 1 + 3 * usize::from(*arg)];
+                let header = LpHeader { congestion_mark: Some(sent.len() as u64), ..LpHeader::default() };
                 if let Ok(fragments) = fragmenter.fragment(&header, &packet) {
                     assert!(fragments.iter().all(|f| f.len() <= fragmenter.mtu()));
                     air.extend(fragments);

@@ -1,5 +1,7 @@
 //! Splitting a packet so that each part fits the link.
 
+use core::ops::Range;
+
 use thiserror::Error;
 
 use super::{LpHeader, types};
@@ -63,34 +65,78 @@ impl Fragmenter {
         if whole.len() <= self.mtu {
             return Ok(vec![whole]);
         }
+        let cut = self.cut(header, packet.len(), 0)?;
+        let part = |index| cut.header(index, header).encode(packet.get(cut.range(index)));
+        Ok((0..cut.count()).map(part).collect())
+    }
+
+    /// How a packet of `len` bytes is cut if `spare` bytes are kept free in every part, for fields that come later. Every
+    /// part has a Sequence, also a single one.
+    ///
+    /// # Errors
+    /// [`FragmentError`].
+    pub fn cut(&mut self, header: &LpHeader, len: usize, spare: usize) -> Result<Cut, FragmentError> {
         let mut first = header.clone();
         first.sequence = None;
         first.frag_index = None;
         first.frag_count = None;
-        let fields = first.encode(None).len();
+        let fields = first.encode(None).len() + spare;
         // Outer head, Sequence, FragIndex, FragCount and the head of Fragment at their longest.
         let head = 2 + tlv::var_number_len(self.mtu as u64);
-        let framing = head + tlv::element_len(types::SEQUENCE, 8) + 2 * tlv::element_len(types::FRAG_INDEX, 2) + head;
+        let single = head + tlv::element_len(types::SEQUENCE, 8) + head;
+        let framing = single + 2 * tlv::element_len(types::FRAG_INDEX, 2);
         let room = |header| match self.mtu.checked_sub(header) {
             Some(room) if room > 0 => Ok(room),
             _ => Err(FragmentError::NoRoom { mtu: self.mtu, header }),
         };
-        let (first_room, later_room) = (room(framing + fields)?, room(framing)?);
-        let (head, tail) = packet.split_at(first_room.min(packet.len()));
-        let count = 1 + tail.len().div_ceil(later_room);
+        let sequence = self.next_sequence;
+        if room(single + fields)? >= len {
+            self.next_sequence = sequence.wrapping_add(1);
+            return Ok(Cut { sequence, count: 1, first: len, later: len, len });
+        }
+        let (first, later) = (room(framing + fields)?, room(framing + spare)?);
+        let count = 1 + len.saturating_sub(first).div_ceil(later);
         if count > MAX_FRAGMENTS {
             return Err(FragmentError::TooMany(count));
         }
-        let parts = core::iter::once(head).chain(tail.chunks(later_room));
-        let mut fragments = Vec::with_capacity(count);
-        for (index, part) in parts.enumerate() {
-            let mut header = if index == 0 { core::mem::take(&mut first) } else { LpHeader::default() };
-            header.sequence = Some(self.next_sequence);
-            header.frag_index = Some(index as u64);
-            header.frag_count = Some(count as u64);
-            self.next_sequence = self.next_sequence.wrapping_add(1);
-            fragments.push(header.encode(Some(part)));
-        }
-        Ok(fragments)
+        self.next_sequence = sequence.wrapping_add(count as u64);
+        Ok(Cut { sequence, count, first, later, len })
+    }
+}
+
+/// How one packet is cut for its link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    sequence: u64,
+    count: usize,
+    /// Bytes in the first part, and in each later one but the last.
+    first: usize,
+    later: usize,
+    len: usize,
+}
+
+impl Cut {
+    /// Number of parts, from 1.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Which bytes of the packet a part has.
+    #[must_use]
+    pub fn range(&self, index: usize) -> Range<usize> {
+        let end = |parts: usize| (self.first + parts * self.later).min(self.len);
+        index.checked_sub(1).map_or(0, end)..end(index)
+    }
+
+    /// The header of a part: that of the packet in the first one, and Sequence, FragIndex and FragCount.
+    #[must_use]
+    pub fn header(&self, index: usize, first: &LpHeader) -> LpHeader {
+        let mut header = if index == 0 { first.clone() } else { LpHeader::default() };
+        let parts = (self.count > 1).then_some(self.count as u64);
+        header.sequence = Some(self.sequence.wrapping_add(index as u64));
+        header.frag_index = parts.map(|_| index as u64);
+        header.frag_count = parts;
+        header
     }
 }

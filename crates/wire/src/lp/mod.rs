@@ -16,7 +16,7 @@ mod reassembly;
 mod view;
 
 pub use field::{ExtraField, ExtraFields, PitToken};
-pub use fragment::{FragmentError, Fragmenter, MAX_FRAGMENTS};
+pub use fragment::{Cut, FragmentError, Fragmenter, MAX_FRAGMENTS};
 pub use header::LpHeader;
 pub use nack::NackReason;
 pub use reassembly::{Reassembled, Reassembler, ReassemblerConfig, ReassemblyError, ReassemblyStats};

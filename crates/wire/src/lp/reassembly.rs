@@ -90,6 +90,8 @@ pub struct Reassembled<'a> {
     /// CongestionMark is the largest of all fragments, since any of them may have been the one that met the queue.
     /// Acks and TxSequence concern each LpPacket; read them before it is pushed.
     pub header: LpHeader,
+    /// Whether any of its fragments was pushed as one sent again ([`Reassembler::push_again`]).
+    pub repaired: bool,
 }
 
 /// Sender on the link, and Sequence that fragment 0 has: the fragments of one packet share both.
@@ -101,6 +103,7 @@ struct Partial {
     deadline: Duration,
     header: Option<LpHeader>,
     congestion_mark: Option<u64>,
+    repaired: bool,
     parts: Vec<Option<Box<[u8]>>>,
     received: usize,
     bytes: usize,
@@ -110,7 +113,8 @@ struct Partial {
 impl Partial {
     fn new(arrival: u64, deadline: Duration, count: usize) -> Self {
         let parts = vec![None; count];
-        Self { arrival, deadline, header: None, congestion_mark: None, parts, received: 0, bytes: 0, header_bytes: 0 }
+        let (header, congestion_mark, repaired) = (None, None, false);
+        Self { arrival, deadline, header, congestion_mark, repaired, parts, received: 0, bytes: 0, header_bytes: 0 }
     }
 
     fn cost(&self) -> usize {
@@ -161,6 +165,11 @@ impl Reassembler {
     pub fn new(config: ReassemblerConfig) -> Self {
         let (partials, by_age) = (BTreeMap::new(), BTreeMap::new());
         Self { config, partials, by_age, arrivals: 0, bytes: 0, stats: ReassemblyStats::default() }
+    }
+
+    /// Keeps incomplete packets for at least this long, from the next one on.
+    pub fn extend_timeout(&mut self, timeout: Duration) {
+        self.config.timeout = self.config.timeout.max(timeout);
     }
 
     /// Changes how many bytes incomplete packets may occupy. When they occupy more, the oldest give way to the next
@@ -216,14 +225,29 @@ impl Reassembler {
         sender: u64,
         packet: &LpPacketView<'a>,
     ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
+        self.push_again(now, sender, packet, false)
+    }
+
+    /// As [`Self::push`], for an LpPacket that link reliability may have sent `again`.
+    ///
+    /// # Errors
+    /// [`ReassemblyError`]; the fragment is dropped.
+    pub fn push_again<'a>(
+        &mut self,
+        now: Duration,
+        sender: u64,
+        packet: &LpPacketView<'a>,
+        again: bool,
+    ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
         self.expire(now);
         let Some(fragment) = packet.fragment else {
             return Ok(None);
         };
         if !packet.is_fragmented() {
-            return Ok(Some(Reassembled { packet: fragment.into(), header: packet.to_header() }));
+            let header = packet.to_header();
+            return Ok(Some(Reassembled { packet: fragment.into(), header, repaired: again }));
         }
-        let result = self.push_fragment(now, sender, packet, fragment);
+        let result = self.push_fragment(now, sender, packet, fragment, again);
         if result.is_err() {
             self.stats.dropped_fragments += 1;
         }
@@ -236,6 +260,7 @@ impl Reassembler {
         sender: u64,
         packet: &LpPacketView<'a>,
         fragment: &[u8],
+        again: bool,
     ) -> Result<Option<Reassembled<'a>>, ReassemblyError> {
         let (index, count) = (packet.frag_index.unwrap_or(0), packet.frag_count.unwrap_or(1));
         if index >= count {
@@ -271,6 +296,7 @@ impl Reassembler {
         partial.received += 1;
         partial.bytes += fragment.len();
         partial.congestion_mark = partial.congestion_mark.max(packet.congestion_mark);
+        partial.repaired |= again;
         if index == 0 {
             partial.header = Some(packet.to_header());
             partial.header_bytes = header_bytes;
@@ -335,6 +361,6 @@ impl Reassembler {
         header.frag_index = None;
         header.frag_count = None;
         header.congestion_mark = partial.congestion_mark;
-        Some(Reassembled { packet: packet.into(), header })
+        Some(Reassembled { packet: packet.into(), header, repaired: partial.repaired })
     }
 }

@@ -31,12 +31,14 @@ pub fn run(args: &FaceArgs) -> Result<(), Failure> {
             let face = word.get(&mut connect(&args.remote)?)?;
             if as_json { print_json(&document(&face)) } else { print(&show(&face)) }
         }
-        FaceAction::Create { uri, local, persistency, mtu } => {
+        FaceAction::Create { uri, local, persistency, mtu, reliability } => {
             let parameters = ControlParameters {
                 uri: Some(canonical(uri)?.to_string()),
                 local_uri: local.as_deref().map(canonical).transpose()?.map(|uri| uri.to_string()),
                 face_persistency: Some(number(*persistency)),
                 mtu: *mtu,
+                flags: reliability.map(|on| if on { face_flags::LP_RELIABILITY } else { 0 }),
+                mask: reliability.map(|_| face_flags::LP_RELIABILITY),
                 ..ControlParameters::default()
             };
             create(&mut connect(&args.remote)?, &parameters, as_json)
@@ -109,6 +111,13 @@ fn show(face: &FaceStatus) -> String {
         ("marking interval", or_dash(face.base_congestion_marking_interval.map(|time| format!("{time:?}")))),
         ("marking threshold", or_dash(face.default_congestion_threshold.map(|bytes| format!("{bytes} B")))),
         ("flags", or_dash(Some(flags(face.flags).join(", ")).filter(|text| !text.is_empty()))),
+        (
+            "repairs",
+            format!(
+                "{} frames acknowledged, {} sent again, {} packets given up",
+                c.acknowledged_frames, c.retransmitted_frames, c.given_up_packets
+            ),
+        ),
         ("in", format!("{} Interests, {} Data, {} Nacks, {} B", c.in_interests, c.in_data, c.in_nacks, c.in_bytes)),
         (
             "out",
@@ -136,6 +145,10 @@ fn document(face: &FaceStatus) -> Value {
         "marking_interval_seconds": face.base_congestion_marking_interval.map(|time| time.as_secs_f64()),
         "marking_threshold_bytes": face.default_congestion_threshold,
         "flags": flags(face.flags),
+        "reliability": {
+            "acknowledged_frames": c.acknowledged_frames, "retransmitted_frames": c.retransmitted_frames,
+            "given_up_packets": c.given_up_packets,
+        },
         "in": { "interests": c.in_interests, "data": c.in_data, "nacks": c.in_nacks, "bytes": c.in_bytes },
         "out": { "interests": c.out_interests, "data": c.out_data, "nacks": c.out_nacks, "bytes": c.out_bytes },
     })

@@ -12,6 +12,7 @@ udp = ["0.0.0.0:6363"]
 uri = "udp4://192.0.2.1:6363"
 rate = "100Mbps"
 queue = "500 packets"
+reliability = false
 [[route]]
 prefix = "/example"
 to = "udp4://192.0.2.1:6363"
@@ -32,10 +33,22 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
     assert_eq!((config.cache, config.pit), (1000, 65_536));
     let face = &config.faces[0];
     assert_eq!((face.rate, face.queue), (Some(Rate::from_mbps(100.0)), Limit::Packets(500)));
+    assert_eq!(
+        (face.reliability, FaceSpec::new(face.uri.clone()).reliability, config.reliability),
+        (false, true, true)
+    );
     assert_eq!(config.routes[0].cost, 10);
     assert_eq!(config.faces.len(), 1);
     let choices: Vec<_> = config.scheme.choices.iter().map(|c| (c.prefix.as_str(), c.strategy.name.as_str())).collect();
     assert_eq!(choices, [("/video", "asf"), ("/video/live", "asf")], "the shorter comes first");
+}
+
+#[test]
+fn a_node_can_be_in_several_regions() {
+    let regions = |text: &str| Config::read("fwd.toml", text).unwrap().regions;
+    assert_eq!(regions(GOOD), []);
+    let of = |text: &str| text.parse::<Name>().unwrap();
+    assert_eq!(regions("region = [\"/net/a\", \"/b\"]"), [of("/net/a"), of("/b")]);
 }
 
 #[test]
@@ -47,8 +60,8 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("100Mbps", "0Mbps", "fwd.toml:9: ", "leave it out"),
         ("500 packets", "many packets", "fwd.toml:10: ", "\"1000 packets\""),
         ("500 packets", "100B", "fwd.toml:10: ", "10kB"),
-        ("/example", "example", "fwd.toml:12: ", "/example/video"),
-        ("cost = 10", "price = 10", "fwd.toml:14: ", "unknown field `price`"),
+        ("/example", "example", "fwd.toml:13: ", "/example/video"),
+        ("cost = 10", "price = 10", "fwd.toml:15: ", "unknown field `price`"),
         ("\"pcon\"", "\"pcoon\"", "fwd.toml:2: ", "there are: "),
         ("\"/video\"", "\"video\"", "fwd.toml:19: ", "/example/video"),
         ("\"asf\"", "\"asff\"", "fwd.toml:18: /video: there is no strategy", "there are: "),
@@ -56,6 +69,8 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("shaper = \"none\"", "", "fwd.toml:15: /video/live: ", "shaper = \"none\""),
         ("shaper = \"none\"", "shapr = \"none\"", "fwd.toml:17: ", "unknown field `shapr`"),
         ("cache = 1000", "pit = 0", "fwd.toml:3: ", "from 1 to"),
+        ("cache = 1000", "region = [\"/a\",\n\"b\"]", "fwd.toml:4: ", "/example/video"),
+        ("reliability = false", "mark-losses = 2.0", "fwd.toml:11: ", "from 0 to 1"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
@@ -109,6 +124,14 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
     assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
     assert_eq!((config.max_peers, config.idle, config.fragments), (usual.max_peers, usual.idle, usual.fragments));
+}
+
+#[test]
+fn wrong_kinds_are_told_in_plain_words() {
+    let error = Config::read("fwd.toml", "cache = \"much\"\n").unwrap_err().to_string();
+    assert!(error.starts_with("fwd.toml:1: ") && error.contains("expected a whole number"), "{error}");
+    let error = Config::read("fwd.toml", "listen = 5\n").unwrap_err().to_string();
+    assert!(error.contains("expected a table for ") && !error.contains("struct"), "{error}");
 }
 
 #[test]

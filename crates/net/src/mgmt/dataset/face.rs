@@ -102,6 +102,12 @@ pub struct FaceCounters {
     pub out_nacks: u64,
     pub in_bytes: u64,
     pub out_bytes: u64,
+    /// Ours, of link reliability: frames that the neighbour acknowledged.
+    pub acknowledged_frames: u64,
+    /// Ours: frames sent again.
+    pub retransmitted_frames: u64,
+    /// Ours: packets that were lost though sent again.
+    pub given_up_packets: u64,
 }
 
 /// A face, as `faces/list` shows it.
@@ -159,6 +165,14 @@ impl Item for FaceStatus {
                 (types::FLAGS, self.flags),
             ];
             put_numbers(out, counters);
+            let repairs = [
+                (types::N_ACKNOWLEDGED_FRAMES, c.acknowledged_frames),
+                (types::N_RETRANSMITTED_FRAMES, c.retransmitted_frames),
+                (types::N_GIVEN_UP_PACKETS, c.given_up_packets),
+            ];
+            for (typ, count) in repairs.into_iter().filter(|(_, count)| *count > 0) {
+                tlv::write_nni_element(out, typ, count);
+            }
         });
     }
 
@@ -189,6 +203,9 @@ impl Item for FaceStatus {
                 types::N_OUT_NACKS => &mut counters.out_nacks,
                 types::N_IN_BYTES => &mut counters.in_bytes,
                 types::N_OUT_BYTES => &mut counters.out_bytes,
+                types::N_ACKNOWLEDGED_FRAMES => &mut counters.acknowledged_frames,
+                types::N_RETRANSMITTED_FRAMES => &mut counters.retransmitted_frames,
+                types::N_GIVEN_UP_PACKETS => &mut counters.given_up_packets,
                 _ => return Ok(()),
             };
             *counter = e.nni()?;

@@ -1,0 +1,140 @@
+//! Faces whose losses the link repairs.
+
+use super::reliability::{Counts, Link, Params, Reliability};
+use super::{Forwarder, Frames};
+use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::units::{Bytes, Time};
+use ndnweir_wire::LpPacketView;
+use ndnweir_wire::lp::Fragmenter;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Packets that wait for acks may take this part of the forwarder's memory, in addition to it.
+pub(super) const UNACKNOWLEDGED_SHARE: usize = 8;
+/// How long an incomplete packet of a neighbour that repairs is kept: a repair or two on a path around the world, and the
+/// least timeout once. Ours.
+const REPAIRED_WITHIN: Duration = Duration::from_millis(2000);
+
+/// When links want to be polled.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    order: BTreeSet<(Time, FaceId)>,
+    /// By face; never is [`Time::NEVER`].
+    of: Vec<Time>,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, id: FaceId, due: Time) {
+        if self.of.len() <= id.index() {
+            self.of.resize(id.index() + 1, Time::NEVER);
+        }
+        let known = std::mem::replace(&mut self.of[id.index()], due);
+        if known == due {
+            return;
+        }
+        if known != Time::NEVER {
+            self.order.remove(&(known, id));
+        }
+        if due != Time::NEVER {
+            self.order.insert((due, id));
+        }
+    }
+
+    pub(super) fn next(&self) -> Time {
+        self.order.first().map_or(Time::NEVER, |(due, _)| *due)
+    }
+
+    fn due(&self, now: Time) -> Option<FaceId> {
+        self.order.first().filter(|(due, _)| *due <= now).map(|(_, id)| *id)
+    }
+}
+
+impl Forwarder {
+    /// Says whether a face repairs losses. One without an MTU, a stream, never does.
+    pub fn set_reliability(&mut self, now: Time, id: FaceId, setting: Reliability) {
+        let first = u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
+        let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up && face.fragmenter.is_some()) else {
+            return;
+        };
+        match (&mut face.link, setting) {
+            (_, Reliability::Off) => self.forget_link(now, id),
+            (Some(link), setting) => link.set(setting),
+            (None, setting) => {
+                let params = Params { mark_above: face.mark_losses, ..Params::default() };
+                face.link = Some(Box::new(Link::new(params, setting, first)));
+            }
+        }
+    }
+
+    /// Whether losses on a face are repaired: what was asked for, and whether the neighbour takes part.
+    pub fn reliability(&self, id: FaceId) -> (Reliability, bool) {
+        let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
+        link.map_or((Reliability::Off, false), |link| (link.setting(), link.is_in_use()))
+    }
+
+    /// Ends the repair of a face.
+    pub(super) fn forget_link(&mut self, now: Time, id: FaceId) {
+        let Some(face) = self.faces.get_mut(id.index()) else { return };
+        let Some(mut link) = face.link.take() else { return };
+        self.unacknowledged -= link.bytes();
+        link.forget(now);
+        face.counters.link = face.counters.link.plus(link.counts());
+        self.link_timers.set(id, Time::NEVER);
+    }
+
+    /// The link layer reads a frame that is not for a stream. None if it came before, else whether it came late because
+    /// it was sent again.
+    pub(super) fn hear(&mut self, now: Time, id: FaceId, view: &LpPacketView<'_>) -> Option<bool> {
+        let Some(face) = self.faces.get_mut(id.index()) else { return Some(false) };
+        let (Some(link), Some(mtu)) = (&mut face.link, face.fragmenter.as_ref().map(Fragmenter::mtu)) else {
+            return Some(false);
+        };
+        let held = link.bytes();
+        let arrived = link.receive(now, view);
+        self.unacknowledged = self.unacknowledged + link.bytes() - held;
+        self.link_timers.set(id, link.poll_timeout(mtu));
+        if view.tx_sequence.is_some()
+            && let Some(reassembler) = &mut face.reassembler
+        {
+            reassembler.extend_timeout(REPAIRED_WITHIN);
+        }
+        (!arrived.duplicate).then_some(arrived.repaired)
+    }
+
+    /// Whether a Data answers an Interest that its link had to send again, so that it is late.
+    pub(super) fn is_answer_to_repair(&mut self, id: FaceId, names: &[NameId]) -> bool {
+        let link = self.faces.get_mut(id.index()).and_then(|face| face.link.as_mut());
+        link.is_some_and(|link| names.iter().any(|name| link.take_late(*name)))
+    }
+
+    /// Appends the next frame that a link itself has to send.
+    pub(super) fn poll_links(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
+        while let Some(id) = self.link_timers.due(now) {
+            let face = &mut self.faces[id.index()];
+            let (Some(link), Some(mtu)) = (&mut face.link, face.fragmenter.as_ref().map(Fragmenter::mtu)) else {
+                self.link_timers.set(id, Time::NEVER);
+                continue;
+            };
+            let (held, before) = (link.bytes(), frames.bytes.len());
+            let own = link.poll(now, mtu, frames);
+            self.unacknowledged = self.unacknowledged + link.bytes() - held;
+            if own.is_some() {
+                let bytes = Bytes::new((frames.bytes.len() - before) as u64);
+                face.counters.bytes_out += bytes.get();
+                link.occupied(self.node.occupy(now, id, bytes));
+            }
+            self.link_timers.set(id, link.poll_timeout(mtu));
+            if own.is_some() {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// What links did on a face since the start.
+    pub(super) fn link_counts(&self, id: FaceId) -> Counts {
+        let Some(face) = self.faces.get(id.index()) else { return Counts::default() };
+        let now = face.link.as_ref().map(|link| link.counts()).unwrap_or_default();
+        face.counters.link.plus(now)
+    }
+}

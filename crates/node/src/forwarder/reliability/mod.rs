@@ -1,0 +1,319 @@
+//! NDNLPv2 link reliability of one face: every frame has a TxSequence, the neighbour acknowledges it, and what it does not
+//! acknowledge is sent again. No I/O: frames and the time go in, frames and the next wake-up come out.
+//!
+//! Source: the NDNLPv2 protocol page ("Link-layer Reliability") and NFD's `LpReliability`, whose numbers are the defaults of
+//! [`Params`]. A frame counts as lost when three with greater TxSequence were acknowledged or its timeout has passed, is
+//! sent again three times at most, and then all of its packet is given up. Acks ride on frames that have room, and leave by
+//! themselves (an idle packet) after 5 ms.
+//!
+//! Ours, beside:
+//! - **Who takes part is found out.** A face that may ask puts a TxSequence on one frame a second; a neighbour that
+//!   acknowledges it has the protocol, and from then on every packet is protected. One that does not gets no frame twice.
+//!   Whoever sends TxSequences is acknowledged, and then asked likewise. One that falls silent (no ack for any of four
+//!   timeouts in a row, each twice as long) is treated as one that never had it.
+//! - A timeout sends eight frames again at most, until an ack comes: a silent link is tried, not filled.
+//! - Every transmission has its own TxSequence, so that each ack gives a sample of the round trip (NFD: only those of frames
+//!   sent once).
+//! - Acks that would fill a frame leave at once. For 4096 frames after one that came in vain every ack is sent twice, in
+//!   different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack was.
+//! - On a face with a rate, repairs and idle packets leave before what waits and take its time.
+//! - Where more frames are lost than noise explains ([`Params::mark_above`]), a repaired Data is marked: a queue that
+//!   overflows is not hidden from consumers.
+
+mod received;
+mod sent;
+#[cfg(test)]
+mod tests;
+
+use super::emit::Frames;
+use ndnweir_core::ids::NameId;
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::lp::{FragmentError, Fragmenter};
+use ndnweir_wire::{LpHeader, LpPacketView};
+pub use received::Arrived;
+use received::Received;
+use sent::{Expired, Sent};
+use std::collections::VecDeque;
+
+/// Bytes of a TxSequence or Ack field: TLV-TYPE 3, TLV-LENGTH 1, number 8.
+const FIELD: usize = 12;
+/// Bytes that heads of TLVs may grow by when fields are added.
+const GROWTH: usize = 4;
+/// Bytes of an idle packet's head at its longest.
+const IDLE_HEAD: usize = 4;
+
+/// Interests sent again that are remembered until their Data comes.
+const MAX_LATE: usize = 64;
+
+/// Whether a face repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Reliability {
+    /// TxSequences of the neighbour are ignored.
+    #[default]
+    Off,
+    /// As soon as the neighbour has sent a TxSequence.
+    OnRequest,
+    /// As soon as the neighbour acknowledges, for which it is asked.
+    On,
+}
+
+/// Numbers of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// How often a frame is sent again at most; NFD: 3.
+    pub retransmissions: u8,
+    /// A frame counts as lost when so many of greater TxSequence were acknowledged; NFD: 3.
+    pub overtaken: u8,
+    /// How long an ack waits for a frame to ride on; NFD: 5 ms.
+    pub idle_ack: Span,
+    /// The least timeout; ndn-cxx's `RttEstimator`, which NFD uses: 200 ms.
+    pub least_timeout: Span,
+    /// How often a neighbour of which nothing is known is asked; ours.
+    pub ask_every: Span,
+    /// Share of frames lost, averaged over 512, above which a repaired Data is marked; 1 marks none. Ours.
+    pub mark_above: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            retransmissions: 3,
+            overtaken: 3,
+            idle_ack: Span::from_millis(5),
+            least_timeout: Span::from_millis(200),
+            ask_every: Span::from_millis(1000),
+            mark_above: 0.03,
+        }
+    }
+}
+
+/// What happened on a link since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames acknowledged.
+    pub acked: u64,
+    /// Frames sent again.
+    pub retransmitted: u64,
+    /// Packets given up.
+    pub given_up: u64,
+    /// Frames that came again.
+    pub duplicates: u64,
+    /// Data marked because too many frames are lost.
+    pub marks: u64,
+}
+
+/// What a frame is about, for who needs to know that it was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// This Interest.
+    Interest(NameId),
+    /// A Data, which may be marked.
+    Data,
+    /// A NACK.
+    Nack,
+}
+
+/// A frame of the link's own, see [`Link::poll`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// A frame was sent again.
+    Repair,
+    /// Acks alone.
+    Idle,
+}
+
+/// One end of a link.
+#[derive(Debug)]
+pub struct Link {
+    params: Params,
+    setting: Reliability,
+    /// Whether the neighbour acknowledges.
+    acknowledged: bool,
+    /// Whether the neighbour has sent TxSequences.
+    requested: bool,
+    /// From when on the neighbour may be asked.
+    ask_from: Time,
+    /// From when on a repair may leave.
+    free_from: Time,
+    sent: Sent,
+    received: Received,
+    /// Interests that were sent again, whose Data will be late; the oldest give way.
+    late: VecDeque<NameId>,
+    /// What the state before was, when the neighbour fell silent.
+    counts: Counts,
+}
+
+impl Link {
+    /// A link to a neighbour of which nothing is known. TxSequences begin with `first`, best a random number: acks that
+    /// were never deserved are then hard to forge for whoever does not see the frames.
+    pub fn new(params: Params, setting: Reliability, first: u64) -> Link {
+        Link {
+            params,
+            setting,
+            acknowledged: false,
+            requested: false,
+            ask_from: Time::ZERO,
+            free_from: Time::ZERO,
+            sent: Sent::new(params, first),
+            received: Received::default(),
+            late: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What was asked for.
+    pub fn setting(&self) -> Reliability {
+        self.setting
+    }
+
+    /// Changes what was asked for.
+    pub fn set(&mut self, setting: Reliability) {
+        self.setting = setting;
+    }
+
+    /// Whether packets are protected: the neighbour acknowledges.
+    pub fn is_in_use(&self) -> bool {
+        self.acknowledged
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> Counts {
+        let (sent, duplicates) = (self.sent.counts(), self.received.duplicates());
+        Counts { duplicates, ..self.counts.plus(sent) }
+    }
+
+    /// Bytes of packets that are not acknowledged yet.
+    pub fn bytes(&self) -> usize {
+        self.sent.bytes()
+    }
+
+    /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is of no further use.
+    pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> Arrived {
+        for ack in view.acks() {
+            self.acknowledged |= self.sent.acknowledge(now, ack);
+        }
+        match view.tx_sequence.filter(|_| view.fragment.is_some()) {
+            Some(number) => {
+                self.requested = true;
+                self.received.arrive(now, view.sequence, number, self.params.idle_ack)
+            }
+            None => Arrived::default(),
+        }
+    }
+
+    /// Appends the frames of a packet that leaves. `spare` bytes of packets may still be kept.
+    ///
+    /// # Errors
+    /// If the packet does not fit.
+    #[expect(clippy::too_many_arguments, reason = "the context of one packet")]
+    pub fn send(
+        &mut self,
+        now: Time,
+        header: &LpHeader,
+        packet: &[u8],
+        about: About,
+        spare: usize,
+        fragmenter: &mut Fragmenter,
+        frames: &mut Frames,
+    ) -> Result<(), FragmentError> {
+        if self.acknowledged && self.sent.has_room(packet.len(), spare) {
+            let cut = fragmenter.cut(header, packet.len(), FIELD + GROWTH)?;
+            let key = self.sent.keep(header, packet, cut, about);
+            for index in 0..cut.count() {
+                if let Some((header, part)) = self.sent.transmit(now, key, index) {
+                    self.received.encode(header, Some(part), fragmenter.mtu(), frames);
+                }
+            }
+            return Ok(());
+        }
+        let mtu = fragmenter.mtu();
+        let may_ask = self.setting == Reliability::On || self.requested;
+        if !self.acknowledged && may_ask && self.ask_from <= now {
+            let cut = fragmenter.cut(header, packet.len(), FIELD + GROWTH)?;
+            for index in 0..cut.count() {
+                let mut header = cut.header(index, header);
+                if index + 1 == cut.count() {
+                    header.tx_sequence = Some(self.sent.ask(now));
+                    self.ask_from = now + self.params.ask_every;
+                }
+                self.received.encode(header, packet.get(cut.range(index)), mtu, frames);
+            }
+        } else if self.received.has_acks() && header.wrap(packet).len() + FIELD + 2 * GROWTH <= mtu {
+            self.received.encode(header.clone(), Some(packet), mtu, frames);
+        } else {
+            fragmenter.fragment(header, packet)?.iter().for_each(|part| frames.push(part));
+        }
+        Ok(())
+    }
+
+    /// Appends the next frame that the link itself has to send; call until none.
+    pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<Own> {
+        if self.sent.expire(now) == Expired::Silent {
+            self.forget(now);
+        }
+        let lossy = self.sent.loss() > self.params.mark_above;
+        if self.free_from <= now
+            && let Some((mut header, part, about)) = self.sent.repair(now)
+        {
+            if about == About::Data && lossy {
+                header.congestion_mark = header.congestion_mark.max(Some(1));
+                self.counts.marks += 1;
+            }
+            self.received.encode(header, Some(part), mtu, frames);
+            if let About::Interest(name) = about {
+                if self.late.len() == MAX_LATE {
+                    self.late.pop_front();
+                }
+                self.late.push_back(name);
+            }
+            return Some(Own::Repair);
+        }
+        if self.received.due(mtu) <= now {
+            self.received.encode(LpHeader::default(), None, mtu, frames);
+            return Some(Own::Idle);
+        }
+        None
+    }
+
+    /// Whether an Interest for this name was sent again; each is told once.
+    pub fn take_late(&mut self, name: NameId) -> bool {
+        let found = self.late.iter().position(|late| *late == name);
+        found.is_some_and(|at| self.late.remove(at).is_some())
+    }
+
+    /// When [`Link::poll`] is wanted; [`Time::NEVER`] if not at all.
+    pub fn poll_timeout(&self, mtu: usize) -> Time {
+        let repair = if self.sent.has_repairs() { self.free_from } else { Time::NEVER };
+        repair.min(self.sent.due()).min(self.received.due(mtu))
+    }
+
+    /// The frame just polled occupies the wire until then.
+    pub fn occupied(&mut self, until: Time) {
+        self.free_from = until;
+    }
+
+    /// Gives everything up: the neighbour does not acknowledge (any more), or frames must become smaller.
+    pub fn forget(&mut self, now: Time) {
+        let fresh = Sent::new(self.params, self.sent.next());
+        let mut former = std::mem::replace(&mut self.sent, fresh);
+        former.give_all_up();
+        self.counts = self.counts.plus(former.counts());
+        self.acknowledged = false;
+        self.requested = false;
+        self.ask_from = now + self.params.ask_every;
+    }
+}
+
+impl Counts {
+    /// These and others together.
+    #[must_use]
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            acked: self.acked + other.acked,
+            retransmitted: self.retransmitted + other.retransmitted,
+            given_up: self.given_up + other.given_up,
+            duplicates: self.duplicates + other.duplicates,
+            marks: self.marks + other.marks,
+        }
+    }
+}

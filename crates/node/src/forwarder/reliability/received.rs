@@ -1,0 +1,156 @@
+//! What has arrived and is to be acknowledged.
+
+use super::{FIELD, Frames, GROWTH, IDLE_HEAD};
+use ndnweir_core::units::{Span, Time};
+use ndnweir_wire::LpHeader;
+use ndnweir_wire::lp::types::FRAGMENT;
+use ndnweir_wire::tlv;
+use std::collections::VecDeque;
+
+/// Sequences of which it is known whether they came.
+const WINDOW: u64 = 8192;
+/// Frames after one that had come before in which every ack is sent twice.
+const REPEATS_FOR: u32 = 4096;
+/// Acks that wait at most; the oldest give way. The neighbour sends again what was not acknowledged.
+const MAX_ACKS: usize = 8192;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// It came before.
+    pub duplicate: bool,
+    /// It was sent again, so that it comes later than it might.
+    pub repaired: bool,
+}
+
+/// The frame of the greatest Sequence so far.
+#[derive(Clone, Copy, Debug)]
+struct Greatest {
+    sequence: u64,
+    number: u64,
+    /// Frames since that were sent again.
+    again: i64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    acks: VecDeque<u64>,
+    /// Acks that have left once and may leave again with a frame that has room.
+    repeats: VecDeque<u64>,
+    /// So many frames on, acks are sent twice: some were lost, for which the neighbour has sent frames in vain.
+    repeating: u32,
+    /// When the oldest of `acks` must leave.
+    due: Option<Time>,
+    greatest: Option<Greatest>,
+    /// One bit for each of the Sequences up to the greatest.
+    seen: Box<[u64]>,
+    duplicates: u64,
+}
+
+/// By how much `number` is ahead of `of`; numbers wrap.
+fn ahead(number: u64, of: u64) -> i64 {
+    number.wrapping_sub(of) as i64
+}
+
+impl Received {
+    pub(super) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) fn has_acks(&self) -> bool {
+        !self.acks.is_empty()
+    }
+
+    /// A frame with a TxSequence has arrived.
+    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Span) -> Arrived {
+        if self.acks.len() == MAX_ACKS {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(number);
+        self.due.get_or_insert(now + idle_ack);
+        // Without a Sequence there is nothing to tell a repetition by; such frames are not sent again.
+        let Some(sequence) = sequence else { return Arrived::default() };
+        let duplicate = self.note(sequence);
+        self.duplicates += u64::from(duplicate);
+        self.repeating = if duplicate { REPEATS_FOR } else { self.repeating.saturating_sub(1) };
+        let (mut repaired, mut newest) = (false, true);
+        if let Some(greatest) = &mut self.greatest {
+            let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
+            newest = frames > 0;
+            if frames.unsigned_abs() >= WINDOW {
+                // The neighbour has begun anew.
+                newest = true;
+            } else if transmissions > frames + greatest.again {
+                // A frame that is sent for the first time is as far ahead in both numbers, but for those sent again in
+                // between, which are ahead in TxSequence only.
+                repaired = true;
+                greatest.again += 1;
+            }
+        }
+        if newest {
+            self.greatest = Some(Greatest { sequence, number, again: 0 });
+        }
+        Arrived { duplicate, repaired }
+    }
+
+    /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
+    fn note(&mut self, sequence: u64) -> bool {
+        if self.seen.is_empty() {
+            self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
+        }
+        if let Some(Greatest { sequence: greatest, .. }) = self.greatest {
+            let frames = ahead(sequence, greatest);
+            if frames.unsigned_abs() >= WINDOW {
+                self.seen.fill(0);
+            } else {
+                for skipped in 1..=frames {
+                    let (word, bit) = Received::place(greatest.wrapping_add(skipped.unsigned_abs()));
+                    self.seen[word] &= !bit;
+                }
+            }
+        }
+        let (word, bit) = Received::place(sequence);
+        let known = self.seen[word] & bit != 0;
+        self.seen[word] |= bit;
+        known
+    }
+
+    fn place(sequence: u64) -> (usize, u64) {
+        let at = sequence % WINDOW;
+        ((at / 64) as usize, 1 << (at % 64))
+    }
+
+    /// When acks must leave by themselves: at once if they fill a frame.
+    pub(super) fn due(&self, mtu: usize) -> Time {
+        let fit = mtu.saturating_sub(IDLE_HEAD) / FIELD;
+        match self.due {
+            Some(_) if fit == 0 => Time::NEVER,
+            Some(_) if self.acks.len() >= fit => Time::ZERO,
+            due => due.unwrap_or(Time::NEVER),
+        }
+    }
+
+    /// Appends a frame, with as many acks as it has room for; one without a part is idle.
+    pub(super) fn encode(&mut self, mut header: LpHeader, part: Option<&[u8]>, mtu: usize, frames: &mut Frames) {
+        if !self.acks.is_empty() {
+            let length = match part {
+                Some(part) => header.encode(None).len() + GROWTH + tlv::element_len(FRAGMENT, part.len()),
+                None => IDLE_HEAD,
+            };
+            let room = mtu.saturating_sub(length) / FIELD;
+            let fit = room.min(self.acks.len());
+            // Those that are late come first, lest those behind let the neighbour think their frames lost.
+            let again = (room - fit).min(self.repeats.len());
+            header.acks.extend(self.repeats.drain(..again));
+            header.acks.extend(self.acks.drain(..fit));
+            if self.repeating > 0 {
+                self.repeats.extend(&header.acks[again..]);
+                self.repeats.drain(..self.repeats.len().saturating_sub(MAX_ACKS));
+            }
+            if self.acks.is_empty() {
+                self.due = None;
+            }
+        }
+        frames.push_packet(&header, part);
+    }
+}

@@ -1,0 +1,430 @@
+//! Traces by hand.
+
+use super::*;
+use ndnweir_core::ctx::Rng;
+use ndnweir_wire::lp::Reassembler;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+const PLENTY: usize = 1 << 30;
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+struct End {
+    link: Link,
+    fragmenter: Fragmenter,
+}
+
+/// What of a frame concerns the link.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    sequence: Option<u64>,
+    number: Option<u64>,
+    acks: Vec<u64>,
+    mark: Option<u64>,
+}
+
+fn seen(frame: &[u8]) -> Seen {
+    let header = LpPacketView::decode(frame).unwrap().to_header();
+    Seen { sequence: header.sequence, number: header.tx_sequence, acks: header.acks, mark: header.congestion_mark }
+}
+
+fn numbers(frames: &[Vec<u8>]) -> Vec<Option<u64>> {
+    frames.iter().map(|frame| seen(frame).number).collect()
+}
+
+fn acks(numbers: &[u64]) -> Vec<u8> {
+    LpHeader { acks: numbers.to_vec(), ..LpHeader::default() }.encode(None)
+}
+
+impl End {
+    /// TxSequences begin with `first`, Sequences with that plus 100.
+    fn new(setting: Reliability, first: u64) -> End {
+        let link = Link::new(Params::default(), setting, first);
+        End { link, fragmenter: Fragmenter::new(1400, first.wrapping_add(100)) }
+    }
+
+    /// One whose neighbour acknowledges; the ask took TxSequence 0 and 20 ms.
+    fn in_use() -> End {
+        let mut end = End::new(Reliability::On, 0);
+        assert_eq!(numbers(&end.send(ms(0), 50)), [Some(0)]);
+        end.hear(ms(20), &acks(&[0]));
+        assert!(end.link.is_in_use());
+        end
+    }
+
+    fn send_about(&mut self, now: Time, packet: &[u8], about: About) -> Vec<Vec<u8>> {
+        let (mut frames, header) = (Frames::default(), LpHeader::default());
+        self.link.send(now, &header, packet, about, PLENTY, &mut self.fragmenter, &mut frames).unwrap();
+        assert!(frames.iter().all(|frame| frame.len() <= self.fragmenter.mtu()));
+        frames.iter().map(<[u8]>::to_vec).collect()
+    }
+
+    /// A Data of `len` bytes leaves.
+    fn send(&mut self, now: Time, len: usize) -> Vec<Vec<u8>> {
+        let mut packet = match u8::try_from(len - 2) {
+            Ok(inside) if inside < 253 => vec![6, inside],
+            _ => [&[6, 253], &((len - 4) as u16).to_be_bytes()[..]].concat(),
+        };
+        packet.resize(len, 0);
+        self.send_about(now, &packet, About::Data)
+    }
+
+    fn hear(&mut self, now: Time, frame: &[u8]) -> Arrived {
+        self.link.receive(now, &LpPacketView::decode(frame).unwrap())
+    }
+
+    /// What the link sends by itself.
+    fn poll(&mut self, now: Time) -> Vec<Vec<u8>> {
+        let (mtu, mut frames) = (self.fragmenter.mtu(), Frames::default());
+        while self.link.poll(now, mtu, &mut frames).is_some() {}
+        assert!(self.link.poll_timeout(mtu) > now);
+        assert!(frames.iter().all(|frame| frame.len() <= mtu));
+        frames.iter().map(<[u8]>::to_vec).collect()
+    }
+
+    fn due(&self) -> Time {
+        self.link.poll_timeout(self.fragmenter.mtu())
+    }
+}
+
+#[test]
+fn the_first_packet_asks_and_once_that_is_acknowledged_every_frame_has_both_numbers() {
+    let mut end = End::new(Reliability::On, 7);
+    let asks = end.send(ms(0), 50);
+    // TxSequence is 840 = 0x348, eight bytes.
+    assert_eq!(&asks[0][12..24], [0xFD, 3, 0x48, 8, 0, 0, 0, 0, 0, 0, 0, 7]);
+    assert_eq!(numbers(&end.send(ms(999), 50)), [None], "it is asked once a second");
+    end.hear(ms(999), &acks(&[7]));
+    let frames = end.send(ms(1000), 3000);
+    let both: Vec<_> = frames.iter().map(|frame| (seen(frame).sequence, seen(frame).number)).collect();
+    assert_eq!(both, [(Some(108), Some(8)), (Some(109), Some(9)), (Some(110), Some(10))]);
+    assert_eq!(seen(&end.send(ms(1000), 50)[0]).sequence, Some(111), "single frames too");
+    // The last fragment asks for all.
+    assert_eq!(numbers(&End::new(Reliability::On, 7).send(ms(0), 3000)), [None, None, Some(7)]);
+}
+
+#[test]
+fn a_neighbour_that_does_not_acknowledge_is_asked_once_a_second_and_gets_no_frame_twice() {
+    let mut end = End::new(Reliability::On, 0);
+    let mut asked = Vec::new();
+    for t in 0..100 {
+        let frames = end.send(ms(100 * t), 50);
+        asked.extend(numbers(&frames).into_iter().flatten().map(|_| t));
+        assert_eq!(end.poll(ms(100 * t + 99)), Vec::<Vec<u8>>::new());
+    }
+    assert_eq!(asked, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    assert_eq!(end.link.bytes(), 0);
+}
+
+#[test]
+fn one_that_may_not_ask_waits_until_it_is_asked() {
+    let mut end = End::new(Reliability::OnRequest, 0);
+    assert_eq!(numbers(&end.send(ms(0), 50)), [None]);
+    let mut other = End::new(Reliability::On, 500);
+    end.hear(ms(1), &other.send(ms(0), 50)[0]);
+    let answer = seen(&end.send(ms(2), 50)[0]);
+    assert_eq!((answer.number, answer.acks), (Some(0), vec![500]));
+}
+
+#[test]
+fn the_third_ack_of_a_later_frame_sends_a_frame_again_with_the_next_number() {
+    let mut end = End::in_use();
+    let frames = end.send(ms(20), 8000);
+    // The header takes 16 + 16 bytes more than without reliability: still six frames.
+    assert_eq!(numbers(&frames), [1, 2, 3, 4, 5, 6].map(Some));
+    end.hear(ms(40), &acks(&[1, 3, 4]));
+    assert!(end.poll(ms(40)).is_empty());
+    end.hear(ms(41), &acks(&[5]));
+    let again = end.poll(ms(41));
+    assert_eq!((seen(&again[0]).sequence, seen(&again[0]).number), (Some(102), Some(7)));
+    assert_eq!(again.len(), 1);
+    let part = |frame: &[u8]| LpPacketView::decode(frame).unwrap().fragment.unwrap().to_vec();
+    assert_eq!(part(&again[0]), part(&frames[1]));
+    end.hear(ms(61), &acks(&[6, 7]));
+    let expected = Counts { acked: 7, retransmitted: 1, ..Counts::default() };
+    assert_eq!((end.link.counts(), end.link.bytes(), end.due()), (expected, 0, Time::NEVER));
+}
+
+#[test]
+fn late_repeated_and_forged_acks_change_nothing() {
+    let mut end = End::in_use();
+    end.send(ms(20), 8000);
+    for _ in 0..10 {
+        end.hear(ms(30), &acks(&[0, 7, 99, u64::MAX, 1 << 63]));
+    }
+    end.hear(ms(40), &acks(&[4, 4, 4, 4]));
+    assert!(end.poll(ms(40)).is_empty());
+    end.hear(ms(41), &acks(&[5, 6]));
+    assert_eq!(numbers(&end.poll(ms(41))), [7, 8, 9].map(Some));
+    // They had arrived: acks for the first transmissions come now, and the others' later.
+    end.hear(ms(42), &acks(&[1, 2, 3]));
+    end.hear(ms(61), &acks(&[7, 8, 9]));
+    assert_eq!(end.link.counts(), Counts { acked: 7, retransmitted: 3, ..Counts::default() });
+}
+
+#[test]
+fn a_last_frame_is_sent_again_at_its_timeout_and_a_silent_neighbour_is_given_up_after_four() {
+    let mut end = End::in_use();
+    end.send(ms(1000), 50);
+    // The round trip was 20 ms, the least timeout is 200 ms, and each is twice the one before.
+    for (at, number) in [(1200, 2), (1600, 3), (2400, 4)] {
+        assert_eq!(end.due(), ms(at));
+        assert_eq!(numbers(&end.poll(ms(at))), [Some(number)]);
+    }
+    assert_eq!(end.due(), ms(4000));
+    assert!(end.poll(ms(4000)).is_empty());
+    assert!(!end.link.is_in_use());
+    assert_eq!(end.link.counts(), Counts { acked: 1, retransmitted: 3, given_up: 1, ..Counts::default() });
+    // An ack that comes after all is for nothing that is known.
+    end.hear(ms(4001), &acks(&[1, 2, 3, 4]));
+    assert!(!end.link.is_in_use());
+    assert_eq!(numbers(&end.send(ms(4500), 50)), [None]);
+    assert_eq!(numbers(&end.send(ms(5000), 50)), [Some(5)], "and it is asked again");
+}
+
+#[test]
+fn an_ack_ends_the_doubling_of_timeouts_and_a_timeout_tries_eight_frames() {
+    let mut end = End::in_use();
+    for i in 0..20 {
+        end.send(ms(1000 + i), 50);
+    }
+    assert_eq!(numbers(&end.poll(ms(1300))), (21..29).map(Some).collect::<Vec<_>>());
+    // The oldest of the others was sent at 1008 ms and waits for 400 ms now.
+    assert_eq!(end.due(), ms(1408));
+    // Three of the eight are acknowledged: the twelve that were not tried are overtaken.
+    end.hear(ms(1320), &acks(&[21, 22, 23]));
+    assert_eq!(end.poll(ms(1320)).len(), 12);
+    assert_eq!(end.due(), ms(1500), "sent at 1300 ms, 200 ms");
+}
+
+#[test]
+fn a_packet_whose_frame_is_lost_four_times_is_given_up_with_its_other_frames() {
+    let mut end = End::in_use();
+    // Frames 1 and 2 are of one packet. The second is acknowledged, the first never.
+    end.send(ms(20), 2000);
+    end.hear(ms(40), &acks(&[2]));
+    let mut lost = vec![1];
+    for round in 1..=4 {
+        let now = ms(40 + 20 * round);
+        let three: Vec<u64> = (0..3).flat_map(|_| numbers(&end.send(now, 50))).flatten().collect();
+        end.hear(now + Span::from_millis(19), &acks(&three));
+        lost.extend(numbers(&end.poll(now + Span::from_millis(19))).into_iter().flatten());
+    }
+    assert_eq!(lost.len(), 4, "it was sent four times: {lost:?}");
+    let counts = end.link.counts();
+    assert_eq!((counts.retransmitted, counts.given_up, end.link.bytes()), (3, 1, 0));
+    assert_eq!(end.due(), Time::NEVER);
+}
+
+#[test]
+fn numbers_wrap() {
+    // The ask takes u64::MAX - 2; Sequences wrap within the first packet, too.
+    let mut end = End::new(Reliability::On, u64::MAX - 2);
+    end.fragmenter = Fragmenter::new(1400, u64::MAX - 2);
+    end.send(ms(0), 50);
+    end.hear(ms(20), &acks(&[u64::MAX - 2]));
+    let frames = end.send(ms(20), 8000);
+    assert_eq!(numbers(&frames), [u64::MAX - 1, u64::MAX, 0, 1, 2, 3].map(Some));
+    assert_eq!(
+        frames.iter().map(|f| seen(f).sequence.unwrap()).collect::<Vec<_>>(),
+        [u64::MAX - 1, u64::MAX, 0, 1, 2, 3]
+    );
+    end.hear(ms(40), &acks(&[u64::MAX - 1, 0, 1, 2]));
+    let again = end.poll(ms(40));
+    assert_eq!((seen(&again[0]).sequence, seen(&again[0]).number), (Some(u64::MAX), Some(4)));
+    let mut other = End::new(Reliability::On, 0);
+    let mut arrived: Vec<Arrived> =
+        [0, 2, 3, 4, 5].map(|i: usize| other.hear(ms(30), &frames[i])).into_iter().collect();
+    arrived.push(other.hear(ms(50), &again[0]));
+    assert!(arrived[..5].iter().all(|frame| *frame == Arrived::default()));
+    assert_eq!(arrived[5], Arrived { duplicate: false, repaired: true });
+}
+
+#[test]
+fn a_frame_that_comes_again_is_a_duplicate_and_frames_that_overtake_each_other_are_not_repaired() {
+    let (mut end, mut other) = (End::in_use(), End::new(Reliability::On, 0));
+    let frames = end.send(ms(20), 8000);
+    for i in [0, 2, 1, 4, 3] {
+        assert_eq!(other.hear(ms(30), &frames[i]), Arrived::default());
+    }
+    assert_eq!(other.hear(ms(31), &frames[3]), Arrived { duplicate: true, repaired: false });
+    // All but the last were acknowledged, but the acks were lost.
+    end.hear(ms(50), &acks(&[4, 5]));
+    end.send(ms(50), 50);
+    end.hear(ms(70), &acks(&[7]));
+    let again = end.poll(ms(70));
+    assert_eq!(again.len(), 3, "frames 1 to 3");
+    for frame in &again {
+        assert!(other.hear(ms(80), frame).duplicate);
+    }
+    assert_eq!(other.link.counts().duplicates, 4);
+    // The sixth, at its timeout: nothing later has come, but TxSequence is ahead of Sequence.
+    let last = end.poll(ms(220)).pop().unwrap();
+    assert_eq!(seen(&last).sequence, Some(106));
+    assert_eq!(other.hear(ms(230), &last), Arrived { duplicate: false, repaired: true });
+}
+
+#[test]
+fn a_neighbour_that_begins_anew_is_heard() {
+    let mut other = End::new(Reliability::On, 0);
+    for first in [0, 1 << 40, 5] {
+        let mut end = End::new(Reliability::On, first);
+        end.send(ms(0), 50);
+        end.hear(ms(1), &acks(&[first]));
+        for frame in end.send(ms(2), 8000) {
+            assert_eq!(other.hear(ms(3), &frame), Arrived::default());
+        }
+    }
+}
+
+#[test]
+fn acks_ride_on_what_leaves_wait_for_5_ms_and_leave_at_once_when_they_fill_a_frame() {
+    let (mut end, mut other) = (End::in_use(), End::in_use());
+    let frames = end.send(ms(20), 3000);
+    other.hear(ms(30), &frames[0]);
+    other.hear(ms(32), &frames[1]);
+    assert_eq!(other.due(), ms(35));
+    assert_eq!(seen(&other.send(ms(33), 50)[0]).acks, [1, 2]);
+    other.hear(ms(36), &frames[2]);
+    assert!(other.poll(ms(40)).is_empty());
+    let idle = other.poll(ms(41));
+    // Ack is 836 = 0x344.
+    assert_eq!(idle, [[&[100, 12, 0xFD, 3, 0x44, 8][..], &[0, 0, 0, 0, 0, 0, 0, 3]].concat()]);
+    // An LpPacket of 300 bytes has room for (300 - 4) / 12 = 24 acks. 1000 bytes go in four frames of it.
+    let mut small = End::in_use();
+    (small.fragmenter, other.fragmenter) = (Fragmenter::new(300, 0), Fragmenter::new(300, 0));
+    let frames: Vec<_> = (0..6).flat_map(|_| small.send(ms(50), 1000)).collect();
+    assert_eq!(frames.len(), 24);
+    for frame in &frames {
+        other.hear(ms(50), frame);
+    }
+    assert_eq!(seen(&other.poll(ms(50))[0]).acks, (1..25).collect::<Vec<_>>());
+}
+
+#[test]
+fn repaired_data_is_marked_once_more_is_lost_than_noise_explains() {
+    // One transmission in eleven is lost. The mean after n is 1/11 · (1 - (511/512)ⁿ): above 0.03 from n = 205, round 19.
+    let mut end = End::in_use();
+    let mut marked = Vec::new();
+    for round in 1..=30_u64 {
+        let sent: Vec<u64> = (0..10).flat_map(|_| numbers(&end.send(ms(20 * round), 50))).flatten().collect();
+        end.hear(ms(20 * round + 10), &acks(&sent[1..]));
+        let again = end.poll(ms(20 * round + 10));
+        assert_eq!(again.len(), 1);
+        marked.extend(seen(&again[0]).mark.map(|_| round));
+        end.hear(ms(20 * round + 19), &acks(&[seen(&again[0]).number.unwrap()]));
+    }
+    assert_eq!(marked.first(), Some(&19), "{marked:?}");
+    assert_eq!(end.link.counts().marks, marked.len() as u64);
+    // An Interest is not.
+    let number = numbers(&end.send_about(ms(800), &[5, 0], About::Interest(NameId::default())))[0].unwrap();
+    let later: Vec<u64> = (0..3).flat_map(|_| numbers(&end.send(ms(800), 50))).flatten().collect();
+    assert_eq!(later[0], number + 1);
+    end.hear(ms(820), &acks(&later));
+    assert_eq!(seen(&end.poll(ms(820))[0]).mark, None);
+}
+
+#[test]
+fn what_waits_for_acks_is_bounded_and_packets_beyond_go_without() {
+    let mut end = End::in_use();
+    let protected = (0..2000).take_while(|_| numbers(&end.send(ms(20), 8000))[0].is_some()).count();
+    // 8 MiB are 985 times 8000 + 512 bytes.
+    assert_eq!((protected, end.link.bytes()), (985, 985 * 8512));
+    let mut small = End::in_use();
+    let protected_small = (0..9000).take_while(|_| numbers(&small.send(ms(20), 50))[0].is_some()).count();
+    assert_eq!(protected_small, 8192);
+    let (mut frames, header) = (Frames::default(), LpHeader::default());
+    let mut other = End::in_use();
+    other.link.send(ms(20), &header, &[6, 0], About::Data, 100, &mut other.fragmenter, &mut frames).unwrap();
+    assert_eq!(other.link.bytes(), 0, "all links together have no room");
+    end.link.forget(ms(30));
+    assert_eq!((end.link.bytes(), end.link.counts().given_up), (0, protected as u64));
+}
+
+/// A way that loses, copies and reorders.
+struct Way {
+    random: Rng,
+    loss: f64,
+    trouble: f64,
+    on_the_way: BTreeMap<(Time, u64), Vec<u8>>,
+    sent: u64,
+}
+
+impl Way {
+    fn new(seed: u64, loss: f64, trouble: f64) -> Way {
+        Way { random: Rng::derive(seed, &[]), loss, trouble, on_the_way: BTreeMap::new(), sent: 0 }
+    }
+
+    fn put(&mut self, now: Time, frames: Vec<Vec<u8>>) {
+        for frame in frames {
+            self.sent += 1;
+            let copies = if self.random.unit() < self.trouble { 2 } else { 1 };
+            for _ in 0..copies {
+                let late = if self.random.unit() < self.trouble { self.random.below(30) } else { 0 };
+                if self.random.unit() >= self.loss {
+                    let at = now + Span::from_millis(10 + late);
+                    self.on_the_way.insert((at, self.sent * 2 + copies), frame.clone());
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+    #[test]
+    fn every_packet_arrives_once_or_is_given_up_and_counted_whatever_the_way_does(
+        seed in any::<u64>(), first in any::<u64>(), loss in 0.0..0.4, trouble in 0.0..0.3,
+    ) {
+        let (mut end, mut other) = (End::new(Reliability::On, first), End::new(Reliability::OnRequest, !first));
+        let (mut forth, mut back) = (Way::new(seed, loss, trouble), Way::new(!seed, loss, trouble));
+        let mut reassembler = Reassembler::default();
+        reassembler.extend_timeout(Duration::from_secs(60));
+        let (mut arrived, mut protected, mut sent) = (BTreeMap::new(), BTreeSet::new(), 0_u32);
+        let mut now = Time::ZERO;
+        while now < ms(30_000) {
+            // One packet in 3 ms for 3 s, of one to four frames.
+            if sent < 1000 && now >= ms(3 * u64::from(sent)) {
+                let inside = u16::try_from(300 + sent % 4 * 1300).unwrap();
+                let mut packet = vec![6, 253];
+                packet.extend(inside.to_be_bytes());
+                packet.extend(sent.to_be_bytes());
+                packet.resize(4 + usize::from(inside), 7);
+                if end.link.is_in_use() {
+                    protected.insert(sent);
+                }
+                forth.put(now, end.send_about(now, &packet, About::Data));
+                sent += 1;
+            }
+            while let Some(entry) = forth.on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
+                let frame = entry.remove();
+                let heard = other.hear(now, &frame);
+                let view = LpPacketView::decode(&frame).unwrap();
+                if heard.duplicate || view.fragment.is_none() {
+                    continue;
+                }
+                let at = Duration::from_nanos(now.nanos());
+                if let Ok(Some(whole)) = reassembler.push_again(at, 0, &view, heard.repaired) {
+                    let number = u32::from_be_bytes(whole.packet[4..8].try_into().unwrap());
+                    *arrived.entry(number).or_insert(0) += 1;
+                }
+            }
+            while let Some(entry) = back.on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
+                end.hear(now, &entry.remove());
+            }
+            forth.put(now, end.poll(now));
+            back.put(now, other.poll(now));
+            now += Span::from_millis(1);
+        }
+        let missing = protected.iter().filter(|number| !arrived.contains_key(number)).count() as u64;
+        prop_assert!(missing <= end.link.counts().given_up, "{missing} missing, {:?}", end.link.counts());
+        prop_assert!(protected.iter().all(|number| arrived.get(number).is_none_or(|times| *times == 1)));
+        prop_assert_eq!(end.link.bytes(), 0);
+        // A frame is lost four times in a row at most once in 1 / 0.4⁴, and few packets have four frames.
+        prop_assert!(loss > 0.05 || missing == 0, "{}", missing);
+    }
+}
