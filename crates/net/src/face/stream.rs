@@ -71,14 +71,6 @@ pub struct StreamLink {
 }
 
 impl StreamLink {
-    /// This end's address, if the stream is TCP and still has one.
-    pub fn local(&self) -> Option<SocketAddr> {
-        match &self.stream {
-            Stream::Tcp(stream) => stream.local_addr().ok(),
-            Stream::Unix(_) => None,
-        }
-    }
-
     /// Takes a connected stream that does not block.
     pub fn new(stream: Stream) -> StreamLink {
         sockets::size_buffers(&stream);

@@ -95,11 +95,6 @@ impl Daemon {
                 (link.uri.to_string(), local.to_string())
             }
             (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
-            (Transport::Stream(stream), uri) => {
-                let local =
-                    stream.local().map_or_else(|| uri.to_string(), |address| uri_of(false, address).to_string());
-                (uri.to_string(), local)
-            }
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
     }
