@@ -94,11 +94,13 @@ class Forwarder:
 class Lab:
     """The programs and their folder. Use it in a `with` statement."""
 
-    def __init__(self, ndnweir, peers=None):
+    def __init__(self, ndnweir, peers=None, nfd=None):
         self.ndnweir = Path(ndnweir).resolve()
         if not self.ndnweir.is_file():
             raise Failed(f"{self.ndnweir} is missing; cargo build --release makes it")
         self.peers = peers_folder(peers).resolve()
+        # Programs of NFD and ndn-tools, which no registry has, if there are any.
+        self.nfd = nfd and Path(nfd).resolve()
         self.running, self.made = [], 0
 
     def __enter__(self):
@@ -132,11 +134,15 @@ class Lab:
         return json.loads(done.stdout)
 
     def forwarder(self, kind, flags=(), region=None):
-        """Starts ours (`ndnweir`), which takes flags, or ndnd's (`ndnd`); both may be in a region."""
+        """Starts ours (`ndnweir`), which takes flags, ndnd's (`ndnd`), or NFD (`NFD`); each may be in a region."""
         unix, udp, tcp = self.folder / f"{self.made}.sock", free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_STREAM)
         if kind == "ndnweir":
             words = [self.ndnweir, "fwd", "--unix", unix, "--udp", f"127.0.0.1:{udp}", "--tcp", f"127.0.0.1:{tcp}", *flags]
             words += ["--region", region] if region else []
+        elif kind == "NFD":
+            config = self.folder / f"{self.made}.conf"
+            config.write_text(nfd_configuration(unix, udp, tcp, region))
+            words = [self.nfd / "nfd", "--config", config]
         else:
             config = self.folder / f"{self.made}.yml"
             config.write_text(
@@ -163,11 +169,13 @@ class Lab:
 
     def producer(self, kind, forwarder, file, name):
         """Starts a producer and waits until its prefix is registered."""
-        unix, env = forwarder.unix, {"NDN_CLIENT_TRANSPORT": forwarder.uri("unix")}
+        unix, env = forwarder.unix, {"NDN_CLIENT_TRANSPORT": forwarder.uri("unix"), "HOME": str(self.folder)}
         words, stdin = {
             "ndnweir": ([self.ndnweir, "put", file, name], None),
             "ndnd": ([self.peers / "ndnd", "put", "--expose", name], file),
             "NDNts": (["node", self.peers / "ndnts/put.js", file, name, unix], None),
+            "python-ndn": ([self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/put.py", file, name], None),
+            "ndn-tools": ([f"{self.nfd}/ndnputchunks", "--quiet", name], file),
             ANNOUNCER: (["node", self.peers / "ndnts/put.js", file, name, unix, 60_000], None),
         }[kind]
         program = self.start(f"{kind}-put", words, env=env, stdin=stdin)
@@ -183,10 +191,11 @@ class Lab:
             "ndnd": [self.peers / "ndnd", "cat", name],
             "NDNts": ["node", self.peers / "ndnts/get.js", name, file, forwarder.unix, *([hint] if hint else [])],
             "python-ndn": [self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/get.py", name, file],
+            "ndn-tools": [f"{self.nfd}/ndncatchunks", "--quiet", name],
         }[kind]
         file.unlink(missing_ok=True)
         program = self.start(f"{kind}-get", words, env=env)
-        if kind == "ndnd":
+        if kind in ("ndnd", "ndn-tools"):
             file.hardlink_to(program.output)
         return program
 
@@ -208,6 +217,24 @@ def free_port(kind):
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def nfd_configuration(unix, udp, tcp, region=None):
+    """Configuration of an NFD for tests: every application may give commands, nothing is sent to groups."""
+    return f"""
+tables {{ cs_max_packets 65536 network_region {{ {region or ""} }} strategy_choice {{
+  / /localhost/nfd/strategy/best-route
+  /localhost /localhost/nfd/strategy/multicast
+  /localhost/nfd /localhost/nfd/strategy/best-route
+}} }}
+face_system {{
+  unix {{ path {unix} }}
+  tcp {{ port {tcp} enable_v6 no }}
+  udp {{ port {udp} enable_v6 no mcast no }}
+}}
+authorizations {{ authorize {{ certfile any privileges {{ faces fib cs strategy-choice }} }} }}
+rib {{ localhost_security {{ trust-anchor {{ type any }} }} }}
+"""
 
 
 def answers(unix):
@@ -236,10 +263,10 @@ def fetched(program, seconds, original, copy):
     return done
 
 
-def peers_folder(given):
-    """Where the peers are, after scripts/peers has seen to it that they are there."""
+def peers_folder(given, *wanted):
+    """Where the peers are, after scripts/peers has seen to it that they are there; all of them unless some are named."""
     folder = given or ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "peers"
-    if subprocess.run([ROOT / "scripts/peers", folder.resolve()]).returncode:
+    if subprocess.run([ROOT / "scripts/peers", folder.resolve(), *wanted]).returncode:
         raise Failed("the other implementations cannot be had")
     return folder
 

@@ -10,10 +10,11 @@
 //!
 //! Ours, for want of what TCP has: a Data does not tell which Interest it answers, so one that comes sooner after an
 //! Interest sent again than 7/8 of the least round trip, or half the smoothed one, is taken for an answer to the earlier;
-//! an eighth is left since a cache before the place of the loss answers sooner than the producer. The round trip is the larger of the smoothed and the latest (RFC 9002 §6.1.2), and the window a part of the smoothed one,
-//! since some Data come from caches and the least round trip may be of another path. The probe is for the segment waited
-//! for longest. The window may grow to twice a round trip, not once: a link that repairs its losses takes a
-//! round trip of its own, which may be nearly the whole.
+//! an eighth is left since a cache before the place of the loss answers sooner than the producer. The round trip is the
+//! larger of the smoothed and the latest (RFC 9002 §6.1.2), and the window a part of the smoothed one, since some Data come
+//! from caches and the least round trip may be of another path. The probe is for the segment waited for longest. A link
+//! that repairs its losses takes a round trip of its own, which may be nearly the whole: the window may grow to two round
+//! trips, not one, and the first Data that says it was repaired widens it at once.
 
 use ndnweir_core::units::{Span, Time};
 
@@ -40,6 +41,9 @@ impl Default for LossDetection {
 const PERSISTENCE: u32 = 16;
 /// The least part of a round trip after which an Interest sent again is answered. Ours.
 const REPEAT: f64 = 0.875;
+/// The least reordering window where a link repairs its losses, in smoothed round-trip times. Ours: a repair begins when
+/// three later frames were acknowledged, which takes little more than the link's round trip, and then takes half of one.
+const REPAIR: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
 const MOST_STEPS: u32 = 16;
 
@@ -133,6 +137,12 @@ impl Recovery {
         }
     }
 
+    /// A Data arrived that a link on the way has repaired, so others may come as late.
+    pub(crate) fn on_repair(&mut self) {
+        self.persistence = PERSISTENCE;
+        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MOST_STEPS);
+    }
+
     fn over(&self, round: u64) -> bool {
         self.answered.is_some_and(|latest| latest.order >= round)
     }
@@ -193,6 +203,20 @@ mod tests {
         }
         // 1 + 1 + 7 steps of 25 ms.
         assert_eq!(recovery.window(ms(100)), ms(200));
+    }
+
+    #[test]
+    fn the_first_repaired_data_makes_the_window_one_and_a_half_round_trips() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        answered(&mut recovery, 0);
+        recovery.on_repair();
+        assert_eq!(recovery.window(ms(100)), ms(150));
+        recovery.on_repair();
+        assert_eq!(recovery.window(ms(100)), ms(150));
+        recovery.on_disproof(1);
+        assert_eq!(recovery.window(ms(100)), ms(175));
+        recovery.on_repair();
+        assert_eq!(recovery.window(ms(100)), ms(175));
     }
 
     #[test]

@@ -200,6 +200,9 @@ impl Fetcher {
         let (once, srtt) = (slot.retransmissions == 0, self.rtt.srtt());
         let Some(recovery) = &mut self.recovery else { return };
         recovery.stir(now);
+        if repaired {
+            recovery.on_repair();
+        }
         let to_earlier = !once && (repaired || recovery.too_soon(elapsed, srtt));
         if !to_earlier && !repaired {
             recovery.on_answer(slot.sent, slot.order, elapsed, once);

@@ -171,6 +171,23 @@ fn faces_are_as_permanent_as_they_were_made() {
 }
 
 #[test]
+fn the_two_ends_of_a_tcp_face_show_as_each_other_at_both_forwarders() {
+    let far = Fwd::start("--tcp 127.0.0.1:0");
+    let near = Fwd::start(&format!("--route /a=tcp4://{}", far.tcp()));
+    // The columns TO and FROM of the face over TCP.
+    let ends = |fwd: &Fwd| {
+        let list = fwd.tool(&["face", "list"]);
+        let line = list.lines().find(|line| line.contains("tcp4://")).map(str::to_owned)?;
+        let mut words = line.split_whitespace().skip(1).map(str::to_owned);
+        words.next().zip(words.next())
+    };
+    wait_for("the connection", || ends(&far).is_some());
+    let (to, from) = ends(&near).unwrap();
+    assert_ne!(to, from);
+    assert_eq!(ends(&far), Some((from, to)));
+}
+
+#[test]
 fn metrics_count_what_passed() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(80_000);

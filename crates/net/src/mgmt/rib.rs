@@ -235,7 +235,7 @@ impl Rib {
                 roots.push(prefix);
             }
             if entry.routes.is_empty() {
-                settle(prefix.as_view(), &mut entry.installed, Hops::new(), &mut changes);
+                settle(prefix.as_view(), &mut entry.installed, Hops::new(), &BTreeSet::new(), &mut changes);
             } else {
                 self.entries.insert(prefix.clone(), entry);
                 affected.insert(prefix.clone());
@@ -254,7 +254,8 @@ impl Rib {
     fn resettle(&mut self, prefix: NameView<'_>, changes: &mut Vec<FibChange>) {
         let wanted = self.wanted(prefix);
         if let Some(entry) = self.entries.get_mut(prefix.as_bytes()) {
-            settle(prefix, &mut entry.installed, wanted, changes);
+            let own = entry.routes.iter().map(|route| route.face_id).collect();
+            settle(prefix, &mut entry.installed, wanted, &own, changes);
         }
     }
 
@@ -276,12 +277,17 @@ impl Rib {
     }
 }
 
-/// Brings what the FIB has been told of to what is wanted.
-fn settle(prefix: NameView<'_>, installed: &mut Hops, wanted: Hops, changes: &mut Vec<FibChange>) {
+/// Brings what the FIB has been told of to what is wanted. A prefix's own next hops come before those it inherits: of equal
+/// costs the FIB prefers what it was told of first, and an application's own prefix is not to lose to a shorter one.
+fn settle(prefix: NameView<'_>, installed: &mut Hops, wanted: Hops, own: &BTreeSet<u64>, changes: &mut Vec<FibChange>) {
     for (&face_id, _) in installed.iter().filter(|(face_id, _)| !wanted.contains_key(face_id)) {
         changes.push(FibChange::Remove { prefix: prefix.to_owned(), face_id });
     }
-    for (&face_id, &cost) in wanted.iter().filter(|(face_id, cost)| installed.get(face_id) != Some(cost)) {
+    let (first, inherited): (Vec<_>, Vec<_>) = wanted
+        .iter()
+        .filter(|(face_id, cost)| installed.get(face_id) != Some(cost))
+        .partition(|(face_id, _)| own.contains(face_id));
+    for (&face_id, &cost) in first.into_iter().chain(inherited) {
         changes.push(FibChange::Set { prefix: prefix.to_owned(), face_id, cost });
     }
     *installed = wanted;

@@ -70,6 +70,15 @@ fn a_longer_prefix_inherits_what_a_shorter_one_passes_on_but_only_if_it_has_rout
 }
 
 #[test]
+fn the_fib_is_told_of_own_routes_before_inherited_ones_of_the_same_cost() {
+    let mut rib = Rib::new(100);
+    rib.register(name("/a").as_view(), route(1, 0, INHERIT)).unwrap();
+    let changes = rib.register(name("/a/b").as_view(), route(7, 0, INHERIT)).unwrap();
+    let set = |face_id| FibChange::Set { prefix: name("/a/b"), face_id, cost: 0 };
+    assert_eq!(changes, [set(7), set(1)]);
+}
+
+#[test]
 fn a_prefix_prefers_its_own_route_over_a_face_and_then_that_of_the_longest_prefix() {
     let mut rig = Rig::new();
     rig.add("/a", route(1, 10, INHERIT));

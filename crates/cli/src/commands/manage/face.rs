@@ -1,13 +1,13 @@
 //! `ndnweir face`.
 
 use super::table::{pairs, table};
-use super::{FaceWord, canonical, connect};
+use super::{FaceWord, canonical, connect, create_face};
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::manage_args::{FaceAction, FaceArgs, Persistency as Wanted};
 use ndnweir_net::mgmt::dataset::{ChannelStatus, FaceStatus, Persistency};
 use ndnweir_net::mgmt::{ControlParameters, face_flags};
-use ndnweir_net::remote::{Remote, RemoteError};
+use ndnweir_net::remote::Remote;
 use serde_json::{Value, json};
 
 pub fn run(args: &FaceArgs) -> Result<(), Failure> {
@@ -64,16 +64,7 @@ fn number(persistency: Wanted) -> u64 {
 }
 
 fn create(forwarder: &mut Remote, parameters: &ControlParameters, as_json: bool) -> Result<(), Failure> {
-    let (created, face) = match forwarder.command("faces", "create", parameters) {
-        Ok(face) => (true, face),
-        // That there is one already is what was asked for, too.
-        Err(RemoteError::Refused(response))
-            if response.code == 409 && response.body.as_ref().is_some_and(|body| body.face_id.is_some()) =>
-        {
-            (false, response.body.map(|body| *body).unwrap_or_default())
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let (created, face) = create_face(forwarder, parameters)?;
     let id = face.face_id.unwrap_or_default();
     let uri = face.uri.or_else(|| parameters.uri.clone()).unwrap_or_default();
     if as_json {

@@ -13,6 +13,7 @@ use crate::manage_args::RemoteArgs;
 use ndnweir_net::client::transport;
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::dataset::FaceStatus;
+use ndnweir_net::mgmt::{ControlParameters, ControlResponse};
 use ndnweir_net::remote::{self, Remote, RemoteError};
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ impl From<RemoteError> for Failure {
         Failure::work(format!("{error}{remedy}"))
     }
 }
+
+/// How old a list may be that is asked for: NFD's lists are fresh, and repeated by caches, for a second.
+const LIST_AGE: Duration = Duration::from_millis(1100);
 
 /// Connects as the arguments say.
 fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
@@ -71,7 +75,24 @@ impl FaceWord {
             FaceWord::Id(id) => format!("there is no face {id}; `ndnweir face list` shows them"),
             FaceWord::Uri(uri) => format!("there is no face to {uri}; `ndnweir face list` shows them"),
         };
+        if let Some(face) = self.find(forwarder)? {
+            return Ok(face);
+        }
+        // It may have been made a moment ago: what came may be a list of before.
+        std::thread::sleep(LIST_AGE);
         self.find(forwarder)?.ok_or_else(|| Failure::work(none()))
+    }
+}
+
+/// Makes a face. That there is one already is what was asked for, too; whether it is new comes with it.
+fn create_face(forwarder: &mut Remote, parameters: &ControlParameters) -> Result<(bool, ControlParameters), Failure> {
+    match forwarder.command("faces", "create", parameters) {
+        Ok(face) => Ok((true, face)),
+        // That there is one already is what was asked for, too; a refusal without a face is one.
+        Err(RemoteError::Refused(ControlResponse { code: 409, body: Some(face), .. })) if face.face_id.is_some() => {
+            Ok((false, *face))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

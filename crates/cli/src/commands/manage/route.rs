@@ -1,7 +1,7 @@
 //! `ndnweir route`.
 
 use super::table::table;
-use super::{FaceWord, connect};
+use super::{FaceWord, connect, create_face};
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::manage_args::{RouteAction, RouteArgs};
@@ -75,7 +75,7 @@ fn face_for(word: &FaceWord, forwarder: &mut Remote) -> Result<u64, Failure> {
         Some(face) => Ok(face.face_id),
         None => {
             let parameters = ControlParameters { uri: Some(uri.to_string()), ..ControlParameters::default() };
-            let face = forwarder.command("faces", "create", &parameters)?;
+            let (_, face) = create_face(forwarder, &parameters)?;
             face.face_id.ok_or_else(|| Failure::work("the forwarder does not say which face it created"))
         }
     }
