@@ -6,6 +6,9 @@
 //! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest that insists on freshness and joins
 //! one that does not gets whatever that one gets.
 
+mod view;
+
+use self::view::View;
 use crate::index::{Index, Taken, Vacant};
 use crate::wheel::Wheel;
 use ndnweir_core::fields::Fields;
@@ -70,56 +73,6 @@ struct Entry {
     /// Out-records inline: 0 or 1; or [`SPILLED`].
     outs: u8,
     ins_spilled: bool,
-}
-
-/// One entry, looked up once.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pit: &'a Pit,
-    entry: &'a Entry,
-    slot: u32,
-}
-
-impl<'a> View<'a> {
-    /// What was sent for it.
-    #[inline(always)]
-    pub(crate) fn sent(self) -> &'a [OutRecord] {
-        match self.entry.outs {
-            0 => &[],
-            SPILLED => &self.pit.spills[self.entry.spill as usize].outs,
-            _ => std::slice::from_ref(&self.entry.out),
-        }
-    }
-
-    /// Its downstreams.
-    #[inline(always)]
-    pub(crate) fn ins(self) -> usize {
-        if self.entry.ins_spilled { self.pit.spills[self.entry.spill as usize].ins.len() } else { 1 }
-    }
-
-    /// The `i`-th downstream, with the end of its patience.
-    #[inline(always)]
-    pub(crate) fn downstream(self, i: usize) -> (InRecord, Time) {
-        self.lone().unwrap_or_else(|| self.pit.spills[self.entry.spill as usize].ins[i])
-    }
-
-    /// The only downstream there has been, which is the usual case.
-    #[inline(always)]
-    pub(crate) fn lone(self) -> Option<(InRecord, Time)> {
-        (!self.entry.ins_spilled).then(|| (self.entry.first, self.pit.wheel.deadline(self.slot)))
-    }
-
-    /// The highest mark recorded from Interests.
-    #[inline(always)]
-    pub(crate) fn mark(self) -> u8 {
-        self.entry.mark
-    }
-
-    /// The pending Interest's header fields.
-    #[inline(always)]
-    pub(crate) fn fields(self) -> Fields {
-        self.pit.fields(self.slot)
-    }
 }
 
 /// Records beyond the first, all together. The vectors keep their memory for the next user.
