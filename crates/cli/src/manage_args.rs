@@ -125,6 +125,7 @@ Examples:
   ndnweir face list --json")]
     List,
     /// List the sockets on which others may begin faces
+    #[command(after_help = "Example:\n  ndnweir face channels")]
     Channels,
     /// Show one face with all its counters
     #[command(after_help = "\
@@ -263,6 +264,10 @@ Examples:
   ndnweir cs info --json")]
     Info,
     /// Change capacity, admission and service; what is not said stays
+    #[command(after_help = "\
+Examples:
+  ndnweir cs config --capacity 100000
+  ndnweir cs config --admit off --serve on")]
     Config {
         /// Hold at most this many packets
         #[arg(long, value_name = "PACKETS")]

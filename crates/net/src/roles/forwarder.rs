@@ -96,6 +96,8 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
         udp: vec![task.udp],
         cache: task.cache,
         pit: task.pit,
+        // Simulated links lose what they lose.
+        reliability: false,
         ..Config::default()
     };
     for face in &task.faces {
@@ -105,7 +107,8 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
             (None, None) => Limit::Bytes(Bytes::new(1 << 20)),
         };
         let (rate, return_rate, marker) = (face.rate, face.return_rate, face.marker.clone());
-        config.faces.push(FaceSpec { rate, return_rate, queue, marker, mtu: MTU, ..FaceSpec::new(uri(face.remote)) });
+        let spec = FaceSpec::new(uri(face.remote));
+        config.faces.push(FaceSpec { rate, return_rate, queue, marker, mtu: MTU, reliability: false, ..spec });
     }
     for route in &task.routes {
         let Some(face) = task.faces.get(route.face) else { continue };
