@@ -383,7 +383,7 @@ impl Fetcher {
         if !self.active || self.is_complete() {
             return Time::NEVER;
         }
-        let mut at = self.scan_due().min(self.next_release).min(self.loss_due()).min(self.probe_due());
+        let mut at = self.scan_due().min(self.next_release).min(self.recovery_due());
         if self.pacer.due() > self.clock && self.can_send() {
             at = at.min(self.pacer.due());
         }

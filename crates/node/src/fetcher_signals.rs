@@ -147,18 +147,21 @@ impl Fetcher {
         }
     }
 
-    /// When the Interest sent longest ago counts as lost, see [`crate::fetcher_loss`].
-    pub(crate) fn loss_due(&self) -> Time {
-        let due = || {
-            let slot = self.segments.get(self.segments.oldest_outstanding()?)?;
-            self.recovery.as_ref()?.lost_at(slot.sent, slot.order, self.rtt.srtt())
-        };
-        due().unwrap_or(Time::NEVER)
+    /// When the Interest sent longest ago counts as lost; none if it was not overtaken. See [`crate::fetcher_loss`].
+    fn loss_due(&self) -> Option<Time> {
+        let recovery = self.recovery.as_ref()?;
+        let slot = self.segments.get(self.segments.oldest_outstanding()?)?;
+        recovery.lost_at(slot.sent, slot.order, self.rtt.srtt())
+    }
+
+    /// When a loss shows or a probe is due.
+    pub(crate) fn recovery_due(&self) -> Time {
+        self.loss_due().unwrap_or_else(|| self.probe_at())
     }
 
     /// Gives up Interests that were overtaken long enough ago.
     pub(crate) fn detect_losses(&mut self, now: Time) {
-        while self.loss_due() <= now
+        while self.loss_due().is_some_and(|due| due <= now)
             && let Some(segment) = self.segments.oldest_outstanding()
         {
             self.count_loss();
@@ -173,19 +176,17 @@ impl Fetcher {
         }
     }
 
-    /// When to ask again for the segment waited for longest, since nothing that is out was overtaken.
-    pub(crate) fn probe_due(&self) -> Time {
+    /// When to ask again for the segment waited for longest, if nothing that is out was overtaken.
+    fn probe_at(&self) -> Time {
         match &self.recovery {
-            Some(recovery) if self.segments.outstanding() > 0 && self.loss_due() == Time::NEVER => {
-                recovery.probe_at(self.rtt.srtt())
-            }
+            Some(recovery) if self.segments.outstanding() > 0 => recovery.probe_at(self.rtt.srtt()),
             _ => Time::NEVER,
         }
     }
 
     /// The segment to probe for now. It stays in flight, whatever the window: what was lost is only known by the answer.
     pub(crate) fn next_probe(&mut self, now: Time) -> Option<u64> {
-        if !self.active || self.probe_due() > now {
+        if !self.active || self.probe_at() > now || self.loss_due().is_some() {
             return None;
         }
         let segment = self.segments.oldest_outstanding()?;

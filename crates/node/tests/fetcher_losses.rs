@@ -176,9 +176,9 @@ fn short_fetches_over_a_lossy_link_seldom_wait_for_a_timeout() {
     assert!(without.0 >= 99 && without.1 > with.1 + ms(100) * 100, "{with:?} {without:?}");
 }
 
-#[test]
-fn a_path_that_reorders_by_up_to_30_ms_is_learnt() {
-    let mut world = world(Link { jitter: ms(30), limit: 200, ..Link::default() }, Some(LossDetection::default()), 6000);
+/// Segments are taken for lost wrongly at first, and none any more after two seconds.
+fn check_learnt(link: Link) {
+    let mut world = world(link, Some(LossDetection::default()), 6000);
     world.run_until(at(2000));
     let before = world.fetcher.counters();
     assert!(before.false_losses > 0, "{before:?}");
@@ -189,15 +189,12 @@ fn a_path_that_reorders_by_up_to_30_ms_is_learnt() {
 }
 
 #[test]
+fn a_path_that_reorders_by_up_to_30_ms_is_learnt() {
+    check_learnt(Link { jitter: ms(30), limit: 200, ..Link::default() });
+}
+
+#[test]
 fn data_that_a_link_repairs_within_a_round_trip_of_its_own_is_not_taken_for_lost_for_long() {
     // The link of 50 ms finds and repairs a loss in 60 ms, which is most of the path's round trip.
-    let link = Link { late: 60, late_by: ms(60), limit: 200, ..Link::default() };
-    let mut world = world(link, Some(LossDetection::default()), 6000);
-    world.run_until(at(2000));
-    let before = world.fetcher.counters();
-    assert!(before.false_losses > 0, "{before:?}");
-    world.run_until(at(60_000));
-    let after = world.fetcher.counters();
-    assert!(world.fetcher.is_complete());
-    assert_eq!((after.losses - before.losses, after.timeouts), (0, 0));
+    check_learnt(Link { late: 60, late_by: ms(60), limit: 200, ..Link::default() });
 }

@@ -32,9 +32,12 @@ pub(super) struct CsSettings {
 
 impl CsSettings {
     fn flags(self) -> u64 {
-        let bit = |on: bool, bit: u64| if on { bit } else { 0 };
-        bit(self.admits, cs_flags::ADMIT) | bit(self.serves, cs_flags::SERVE)
+        flag(self.admits, cs_flags::ADMIT) | flag(self.serves, cs_flags::SERVE)
     }
+}
+
+fn flag(is: bool, flag: u64) -> u64 {
+    if is { flag } else { 0 }
 }
 
 impl Daemon {
@@ -73,7 +76,6 @@ impl Daemon {
 
     fn flags(&self, id: FaceId) -> u64 {
         let (reliability, in_use) = self.forwarder.reliability(id);
-        let flag = |is, flag| if is { flag } else { 0 };
         flag(self.forwarder.marks_kernel_queue(id), face_flags::CONGESTION_MARKING)
             | flag(self.forwarder.tells_incoming(id), face_flags::LOCAL_FIELDS)
             | flag(reliability == Reliability::On || in_use, face_flags::LP_RELIABILITY)
@@ -171,10 +173,10 @@ impl Control for Daemon {
         let now = self.clock.now();
         let Some(&id) = self.by_id.get(&face_id) else { return Err(Failure::new(404, "there is no such face")) };
         let Some(link) = self.links[id.index()].as_mut() else { return Ok(()) };
-        if settings.reliability == Some(true) && link.mtu.is_none() {
+        if settings.reliability == Some(true) && !link.is_datagram() {
             return Err(Failure::new(409, NO_RELIABILITY));
         }
-        if settings.mtu.is_some_and(|mtu| link.mtu.is_none() || mtu < MIN_MTU) {
+        if settings.mtu.is_some_and(|mtu| !link.is_datagram() || mtu < MIN_MTU) {
             return Err(Failure::new(409, format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none")));
         }
         if let Some(mtu) = settings.mtu {
