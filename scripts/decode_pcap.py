@@ -1,35 +1,70 @@
-"""Decodes every packet of a pcap file with python-ndn and checks that the trace makes sense as NDN traffic."""
+"""Decodes every packet of a pcapng file with python-ndn and checks that the trace makes sense as NDN traffic."""
 
 import struct
 import sys
 from collections import Counter
+from ipaddress import IPv6Address
 
 from ndn.encoding import Name, parse_data, parse_interest, parse_lp_packet_v2
 
-ETHERTYPE_NDN = 0x8624
+SECTION, INTERFACE, NAMES, PACKET = 0x0A0D0D0A, 1, 4, 6
+NDN_PORT = 6363
+HEADERS = 14 + 40 + 8
+
+
+def blocks(file):
+    """Yields (type, body) of a little-endian pcapng file."""
+    while head := file.read(8):
+        kind, length = struct.unpack("<II", head)
+        body = file.read(length - 12)
+        assert length % 4 == 0 and struct.unpack("<I", file.read(4))[0] == length, "a block's lengths differ"
+        yield kind, body
+
+
+def options(body):
+    """Yields (code, value) of options or records."""
+    while len(body) >= 4:
+        code, length = struct.unpack("<HH", body[:4])
+        if code == 0:
+            return
+        yield code, body[4 : 4 + length]
+        body = body[4 + (length + 3) // 4 * 4 :]
 
 
 def frames(path):
-    """Yields (seconds, Ethernet payload) of a classic pcap file."""
+    """Yields (seconds, interface, sender, receiver, NDN packet) by the names that the file gives them."""
+    interfaces, names = [], {}
     with open(path, "rb") as file:
-        magic, _, _, _, _, _, link_type = struct.unpack("<IHHiIII", file.read(24))
-        nanoseconds = {0xA1B2C3D4: 1_000, 0xA1B23C4D: 1}[magic]
-        assert link_type == 1, f"link type {link_type} is not Ethernet"
-        while header := file.read(16):
-            seconds, fraction, captured, original = struct.unpack("<IIII", header)
-            frame = file.read(captured)
-            assert len(frame) == captured <= original, "truncated frame"
-            assert struct.unpack(">H", frame[12:14])[0] == ETHERTYPE_NDN, "not an NDN frame"
-            yield seconds + fraction * nanoseconds / 1e9, frame[14:]
+        for kind, body in blocks(file):
+            if kind == SECTION:
+                assert body[:4] == struct.pack("<I", 0x1A2B3C4D), "not little-endian"
+            elif kind == INTERFACE:
+                given = dict(options(body[8:]))
+                assert body[:2] == b"\x01\x00" and given[9] == b"\x09", "not Ethernet, or not in nanoseconds"
+                interfaces.append(given[2].decode())
+            elif kind == NAMES:
+                for code, record in options(body):
+                    assert code == 2, "a record that is not of IPv6"
+                    names[IPv6Address(record[:16])] = record[16:].rstrip(b"\0").decode()
+            elif kind == PACKET:
+                number, high, low, captured, original = struct.unpack("<IIIII", body[:20])
+                frame = body[20 : 20 + captured]
+                assert len(frame) == captured <= original, "truncated frame"
+                assert frame[12:14] == b"\x86\xdd" and frame[20] == 17, "no UDP over IPv6"
+                ports, length = struct.unpack(">HH", frame[54:58]), struct.unpack(">H", frame[58:60])[0]
+                assert ports == (NDN_PORT, NDN_PORT) and length == captured - 54, "not an NDN datagram"
+                ends = [names[IPv6Address(frame[at : at + 16])] for at in (22, 38)]
+                yield ((high << 32 | low) / 1e9, interfaces[number], *ends, frame[HEADERS:])
 
 
 def main(path):
     seen, asked, last = Counter(), set(), 0.0
-    for at, frame in frames(path):
+    for at, interface, sender, receiver, packet in frames(path):
         assert at >= last, "packets are not in order of time"
+        assert interface == f"{sender}>{receiver}", f"{sender} sends to {receiver} on {interface}"
         last = at
-        lp = parse_lp_packet_v2(frame, with_tl=True) if frame[0] == 0x64 else None
-        fragment = bytes(lp.fragment) if lp else frame
+        lp = parse_lp_packet_v2(packet, with_tl=True) if packet[0] == 0x64 else None
+        fragment = bytes(lp.fragment) if lp else packet
         if lp and lp.congestion_mark:
             seen["marked"] += 1
         if fragment[0] == 0x05:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ANNOUNCER = "NDNts, announcing"  # registers by prefix announcement, which ndnd's forwarder does not take
+REPO = "ndn-python-repo"  # its Data are never fresh
 PATIENCE = 30.0  # seconds for a server to be ready
 
 
@@ -94,11 +95,12 @@ class Forwarder:
 class Lab:
     """The programs and their folder. Use it in a `with` statement."""
 
-    def __init__(self, ndnweir, peers=None, nfd=None):
+    def __init__(self, ndnweir, peers=None, nfd=None, needed=None):
+        """Of the other implementations, those named in `needed` must be there; all of them where it is None."""
         self.ndnweir = Path(ndnweir).resolve()
         if not self.ndnweir.is_file():
             raise Failed(f"{self.ndnweir} is missing; cargo build --release makes it")
-        self.peers = peers_folder(peers).resolve()
+        self.peers = (peers_place(peers) if needed == () else peers_folder(peers, *(needed or ()))).resolve()
         # Programs of NFD and ndn-tools, which no registry has, if there are any.
         self.nfd = nfd and Path(nfd).resolve()
         self.running, self.made = [], 0
@@ -175,6 +177,7 @@ class Lab:
             "ndnd": ([self.peers / "ndnd", "put", "--expose", name], file),
             "NDNts": (["node", self.peers / "ndnts/put.js", file, name, unix], None),
             "python-ndn": ([self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/put.py", file, name], None),
+            REPO: ([self.peers / "python/bin/python", ROOT / "tests/interop/python-ndn/repo.py", file, name], None),
             "ndn-tools": ([f"{self.nfd}/ndnputchunks", "--quiet", name], file),
             ANNOUNCER: (["node", self.peers / "ndnts/put.js", file, name, unix, 60_000], None),
         }[kind]
@@ -263,9 +266,14 @@ def fetched(program, seconds, original, copy):
     return done
 
 
+def peers_place(given):
+    """Where the other implementations are or will be."""
+    return Path(given or ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "peers")
+
+
 def peers_folder(given, *wanted):
     """Where the peers are, after scripts/peers has seen to it that they are there; all of them unless some are named."""
-    folder = given or ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "peers"
+    folder = peers_place(given)
     if subprocess.run([ROOT / "scripts/peers", folder.resolve(), *wanted]).returncode:
         raise Failed("the other implementations cannot be had")
     return folder

@@ -1,16 +1,17 @@
 //! What the command line accepts.
 
-use crate::commands::emulate::EmulateArgs;
-use crate::commands::link::LinkArgs;
+#[cfg(feature = "network")]
 use crate::manage_args::{CsArgs, FaceArgs, KeyArgs, RouteArgs, StatusArgs, StrategyArgs};
-use clap::{Args, Parser, Subcommand};
+#[cfg(feature = "network")]
+use crate::network_args::{EmulateArgs, LinkArgs};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ndnweir_lab::results::Sort;
+#[cfg(feature = "network")]
 use ndnweir_wire::Name;
 use std::path::PathBuf;
 
-/// Congestion control for Named Data Networking: simulate, compare and explain every published scheme.
-#[derive(Parser)]
-#[command(name = "ndnweir", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "\
+#[cfg(feature = "network")]
+const EXAMPLES: &str = "\
 Examples:
   ndnweir sim dumbbell --scheme all          compare every scheme on one bottleneck, write a report
   ndnweir sim abilene --scheme pcon,cubic --seeds 10
@@ -19,7 +20,23 @@ Examples:
   ndnweir put video.mp4 /example/video       publish a file through this machine's forwarder
   ndnweir get /example/video -o video.mp4    fetch it elsewhere
 
-Exit status: 0 success, 1 failed work, 2 bad input.")]
+Exit status: 0 success, 1 failed work, 2 bad input.";
+
+/// Without a network.
+#[cfg(not(feature = "network"))]
+const EXAMPLES: &str = "\
+Examples:
+  ndnweir sim dumbbell --scheme all          compare every scheme on one bottleneck, write a report
+  ndnweir sim abilene --scheme pcon,cubic --seeds 10
+  ndnweir explain pcon                       what a scheme does and where it comes from
+  ndnweir list                               schemes, components and scenarios that exist
+
+Exit status: 0 success, 1 failed work, 2 bad input.";
+
+/// Congestion control for Named Data Networking: simulate, compare and explain every published scheme.
+#[derive(Parser)]
+#[command(name = "ndnweir", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -40,32 +57,49 @@ pub enum Command {
     /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
     /// Run a scenario with real processes over emulated links, beside its simulation
+    #[cfg(feature = "network")]
     Emulate(EmulateArgs),
     /// Play one process of an emulation; told what to do on standard input
+    #[cfg(feature = "network")]
     #[command(hide = true)]
     EmulationRole,
     /// Emulate a link between processes on this machine
+    #[cfg(feature = "network")]
     Link(LinkArgs),
     /// Publish a file as a named object
+    #[cfg(feature = "network")]
     Put(PutArgs),
     /// Fetch a named object
+    #[cfg(feature = "network")]
     Get(GetArgs),
-    /// Measure the speed of the simulator on this machine, or of a network with `bench get`
+    #[cfg_attr(
+        feature = "network",
+        doc = "Measure the speed of the simulator on this machine, or of a network with `bench get`"
+    )]
+    #[cfg_attr(not(feature = "network"), doc = "Measure the speed of the simulator on this machine")]
     Bench(BenchArgs),
     /// Run a forwarder on this machine's network
+    #[cfg(feature = "network")]
     Fwd(FwdArgs),
     /// Show, add and remove a forwarder's routes
+    #[cfg(feature = "network")]
     Route(RouteArgs),
     /// Show, create and destroy a forwarder's faces
+    #[cfg(feature = "network")]
     Face(FaceArgs),
     /// Show a forwarder's counters and table sizes
+    #[cfg(feature = "network")]
     Status(StatusArgs),
     /// Show, set and unset a forwarder's strategies
+    #[cfg(feature = "network")]
     Strategy(StrategyArgs),
     /// Show and erase a forwarder's content store
+    #[cfg(feature = "network")]
     Cs(CsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 #[derive(Args)]
@@ -75,7 +109,7 @@ Examples:
   ndnweir sim dumbbell --scheme all --seeds 10
   ndnweir sim two-paths --scheme pcon --set link.R1-R2.rate=5Mbps --set run.duration=30s
   ndnweir sim my-scenario.toml --out results/mine --json > summary.json
-  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcap")]
+  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng")]
 pub struct SimArgs {
     /// A scenario's name (see `ndnweir list`), a scenario file (.toml), or a topology file
     /// (.graphml from the Topology Zoo, .cch from Rocketfuel, .txt in ndnSIM's annotated format)
@@ -92,18 +126,64 @@ pub struct SimArgs {
     /// Change the scenario, e.g. link.R1-R2.rate=5Mbps; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
-    /// Folder for the report, summary and series [default: results/SCENARIO]
+    /// Folder for the report, summary and series [default: results/SCENARIO, with a number if another command's
+    /// results are there]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document on standard output instead of the table
+    /// Write into a folder that holds the results of another command
+    #[arg(long)]
+    pub force: bool,
+    /// Print one JSON document on standard output instead of the table: that of summary.json
     #[arg(long)]
     pub json: bool,
+    /// The order of the table: by this column, the best first
+    #[arg(long, value_name = "COLUMN", default_value = "goodput")]
+    pub sort: SortBy,
+    /// Show all columns of tables, however narrow the terminal
+    #[arg(long)]
+    pub wide: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Also write every packet of the first run to a pcap file (Ethernet type 0x8624)
+    /// Also write every packet of the first run to a pcapng file for Wireshark (see docs/packet-traces.md)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Also write delay, hop count and path of every Data of the first run to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub deliveries: Option<PathBuf>,
+}
+
+/// What the table of `sim` is sorted by.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SortBy {
+    Goodput,
+    Delay,
+    P99,
+    Jain,
+    Queue,
+    Loss,
+    /// The scheme's name
+    Name,
+    /// As the schemes were given
+    Given,
+}
+
+impl From<SortBy> for Sort {
+    fn from(by: SortBy) -> Sort {
+        match by {
+            SortBy::Goodput => Sort::Goodput,
+            SortBy::Delay => Sort::Delay,
+            SortBy::P99 => Sort::P99,
+            SortBy::Jain => Sort::Jain,
+            SortBy::Queue => Sort::Queue,
+            SortBy::Loss => Sort::Loss,
+            SortBy::Name => Sort::Name,
+            SortBy::Given => Sort::Given,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -118,12 +198,22 @@ pub struct PapersArgs {
     /// How many seeds to run, from seed 1 on
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub seeds: u32,
-    /// Folder for the report; with several papers, for theirs [default: results/papers/PAPER]
+    /// Folder for the report; with several papers, for theirs [default: results/papers/PAPER, with a number if another
+    /// command's results are there]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document on standard output instead of tables
+    /// Write into a folder that holds the results of another command
+    #[arg(long)]
+    pub force: bool,
+    /// Print one JSON document on standard output instead of tables: that of summary.json
     #[arg(long)]
     pub json: bool,
+    /// Show all columns of tables, however narrow the terminal
+    #[arg(long)]
+    pub wide: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Args)]
@@ -181,6 +271,7 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 pub struct ClientArgs {
     /// Where the forwarder is: unix:///PATH, tcp://HOST:PORT or udp://HOST:PORT
@@ -189,18 +280,20 @@ pub struct ClientArgs {
     pub transport: Option<String>,
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   ndnweir put video.mp4 /example/video
   ndnweir put data.bin /example/data --sign ed25519:key.pem
   ndnweir put data.bin /example/data/v=7 --once
+  tar cz folder | ndnweir put - /example/folder
   ndnweir put data.bin /example/data --transport tcp://hub.example --key me.pem --key-name /example/me
 
 Over TCP and UDP the forwarder must trust the key (see docs/management.md).
 Serves until Ctrl-C. The version is the file's time of change unless the name ends in one.")]
 pub struct PutArgs {
-    /// The file
+    /// The file; - is standard input, read to its end before it is published
     pub file: PathBuf,
     /// The object's name
     pub name: String,
@@ -231,12 +324,14 @@ pub struct PutArgs {
     pub quiet: bool,
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 pub struct FetchArgs {
     /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
-    /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7 (see `ndnweir explain NAME`); may be repeated
+    /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7 (see `ndnweir explain NAME`); may be
+    /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Which signatures are accepted: any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public keys in PEM)
@@ -263,6 +358,7 @@ pub struct FetchArgs {
     pub no_loss_detection: bool,
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -298,15 +394,27 @@ pub struct GetArgs {
     pub quiet: bool,
 }
 
-#[derive(Args)]
-#[command(after_help = "\
+#[cfg(feature = "network")]
+const BENCH_EXAMPLES: &str = "\
 Examples:
   ndnweir bench
   ndnweir bench grid --json
   ndnweir bench --quick          shorter runs, for a first impression
-  ndnweir bench get /example/video --fetches 100 --at-once 20")]
-#[command(args_conflicts_with_subcommands = true)]
+  ndnweir bench get /example/video --fetches 100 --at-once 20";
+
+/// Without a network.
+#[cfg(not(feature = "network"))]
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  ndnweir bench
+  ndnweir bench grid --json
+  ndnweir bench --quick          shorter runs, for a first impression";
+
+#[derive(Args)]
+#[command(after_help = BENCH_EXAMPLES)]
+#[cfg_attr(feature = "network", command(args_conflicts_with_subcommands = true))]
 pub struct BenchArgs {
+    #[cfg(feature = "network")]
     #[command(subcommand)]
     pub command: Option<BenchCommand>,
     /// Only the cases whose name contains this
@@ -319,6 +427,7 @@ pub struct BenchArgs {
     pub json: bool,
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -369,12 +478,14 @@ pub struct FwdArgs {
     pub metrics: Option<String>,
 }
 
+#[cfg(feature = "network")]
 #[derive(Subcommand)]
 pub enum BenchCommand {
     /// Fetch objects many times at once, and count
     Get(BenchGetArgs),
 }
 
+#[cfg(feature = "network")]
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -408,4 +519,15 @@ Example:
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir man | man -l -
+  ndnweir man ~/.local/share/man/man1        ndnweir.1, ndnweir-sim.1 and so on")]
+pub struct ManArgs {
+    /// Folder for the pages of all commands; without it the page of `ndnweir` goes to standard output
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }

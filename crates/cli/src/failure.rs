@@ -1,5 +1,6 @@
 //! How a command ends when it does not succeed.
 
+use crate::terminal::label;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -29,11 +30,11 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Failure::Input(message) => {
-                eprintln!("error: {message}");
+                eprintln!("{} {message}", label("error:"));
                 ExitCode::from(2)
             }
             Failure::Work(message) => {
-                eprintln!("error: {message}");
+                eprintln!("{} {message}", label("error:"));
                 ExitCode::from(1)
             }
             Failure::Closed => ExitCode::SUCCESS,

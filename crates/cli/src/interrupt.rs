@@ -1,22 +1,38 @@
 //! Ctrl-C: the first asks the work to end with what it has, the second ends the program at once.
 
 use crate::failure::Failure;
-use std::sync::atomic::{AtomicBool, Ordering};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
-static STOP: AtomicBool = AtomicBool::new(false);
+#[cfg(unix)]
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Starts to watch for Ctrl-C and SIGTERM; the flag tells whether one came. Called once in a process.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
-    call(|| STOP.swap(true, Ordering::Relaxed))?;
-    Ok(&STOP)
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let stop = STOP.get_or_init(Arc::default);
+    for signal in SIGNALS {
+        // In this order: what ends the program looks whether an earlier signal set the flag.
+        flag::register_conditional_shutdown(signal, 1, Arc::clone(stop)).map_err(Failure::work)?;
+        flag::register(signal, Arc::clone(stop)).map_err(Failure::work)?;
+    }
+    Ok(stop.as_ref())
 }
 
 /// Calls `stop` when one comes; it says whether it was called before. Called once in a process.
+#[cfg(feature = "network")]
 pub fn call(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
-    ctrlc::set_handler(move || {
-        if stop() {
-            std::process::exit(1);
+    let mut signals = signal_hook::iterator::Signals::new(SIGNALS).map_err(Failure::work)?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if stop() {
+                std::process::exit(1);
+            }
         }
-    })
-    .map_err(Failure::work)
+    });
+    Ok(())
 }

@@ -4,14 +4,27 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+#[cfg(feature = "network")]
 mod manage_args;
+#[cfg(feature = "network")]
+mod network_args;
 mod progress;
+mod terminal;
+#[cfg(feature = "network")]
+mod transfer_progress;
 
 use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = args::Cli::try_parse().unwrap_or_else(|mut error| {
+        // "To pass '--flag' as a value, use '-- --flag'" is what nobody who mistypes a flag wants.
+        if error.kind() == ErrorKind::UnknownArgument {
+            error.remove(ContextKind::Suggested);
+        }
+        error.exit()
+    });
     match commands::dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

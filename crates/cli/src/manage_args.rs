@@ -27,6 +27,10 @@ pub struct KeyArgs {
     /// The name by which the forwarder knows the key
     #[arg(long, value_name = "NAME", global = true, requires = "key")]
     pub key_name: Option<Name>,
+    /// Take only answers that the forwarder signed with this key (public, PEM) [default: NDNWEIR_FORWARDER_KEY, or
+    /// answers of anybody]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub forwarder_key: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -155,7 +159,8 @@ Examples:
         /// The largest link packet, in bytes
         #[arg(long, value_name = "BYTES")]
         mtu: Option<u64>,
-        /// Whether losses on UDP are repaired where the neighbour takes part; the forwarder's default if not said
+        /// Whether lost frames on UDP are sent again where the neighbour takes part; the forwarder's default if not
+        /// said
         #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         reliability: Option<bool>,
     },

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ndnweir, refuses, repository, stderr};
+use common::{ndnweir, rejects, repository, stderr};
 use std::fs;
 use tempfile::tempdir;
 
@@ -25,14 +25,14 @@ const BROKEN: [(&str, &str, &str); 14] = [
 ];
 
 #[test]
-fn broken_files_are_refused_with_file_line_and_remedy() {
+fn broken_files_are_rejected_with_file_line_and_remedy() {
     let dir = tempdir().unwrap();
     for (name, line, says) in BROKEN {
-        let file = repository(&format!("crates/lab/tests/broken/{name}"));
+        let file = repository(&format!("crates/scenario/tests/broken/{name}"));
         let file = file.to_str().unwrap();
         let place = format!("{name}:{line}");
         for command in ["sim", "validate"] {
-            refuses(dir.path(), &[command, file], &[&place, says, "help: "]);
+            rejects(dir.path(), &[command, file], &[&place, says, "help: "]);
         }
     }
 }
@@ -41,18 +41,18 @@ fn broken_files_are_refused_with_file_line_and_remedy() {
 fn a_word_that_names_nothing_is_answered_with_what_there_is() {
     let dir = tempdir().unwrap();
     let short = ["--set", "run.duration=1s"];
-    refuses(dir.path(), &["sim", "dumbell"], &["dumbell", "dumbbell"]);
-    refuses(dir.path(), &["validate", "dumbell"], &["dumbell", "dumbbell"]);
-    refuses(dir.path(), &["sim", "no/such/file.toml"], &["no/such/file.toml"]);
+    rejects(dir.path(), &["sim", "dumbell"], &["dumbell", "dumbbell"]);
+    rejects(dir.path(), &["validate", "dumbell"], &["dumbell", "dumbbell"]);
+    rejects(dir.path(), &["sim", "no/such/file.toml"], &["no/such/file.toml"]);
     let unknown_scheme = ["sim", "dumbbell", "--scheme", "pcon,cubik"];
-    refuses(dir.path(), &[&unknown_scheme[..], &short].concat(), &["cubik", "cubic"]);
-    refuses(dir.path(), &["explain", "nope"], &["nope", "pcon"]);
-    refuses(dir.path(), &["bench", "nope"], &["nope", "dumbbell"]);
-    refuses(dir.path(), &["completions", "nope"], &["nope", "bash"]);
+    rejects(dir.path(), &[&unknown_scheme[..], &short].concat(), &["cubik", "cubic"]);
+    rejects(dir.path(), &["explain", "nope"], &["nope", "pcon"]);
+    rejects(dir.path(), &["bench", "nope"], &["nope", "dumbbell"]);
+    rejects(dir.path(), &["completions", "nope"], &["nope", "bash"]);
 }
 
 #[test]
-fn overrides_that_fit_nothing_are_refused() {
+fn overrides_that_fit_nothing_are_rejected() {
     let dir = tempdir().unwrap();
     for (change, says) in [
         ("run.durration=1s", "durration"),
@@ -65,51 +65,51 @@ fn overrides_that_fit_nothing_are_refused() {
         ("=", "="),
         ("", "="),
     ] {
-        refuses(dir.path(), &["sim", "dumbbell", "--scheme", "aimd", "--set", change], &[says]);
-        refuses(dir.path(), &["validate", "dumbbell", "--set", change], &[says]);
+        rejects(dir.path(), &["sim", "dumbbell", "--scheme", "aimd", "--set", change], &[says]);
+        rejects(dir.path(), &["validate", "dumbbell", "--set", change], &[says]);
     }
 }
 
 #[test]
-fn flags_that_do_not_exist_or_do_not_fit_are_refused() {
+fn flags_that_do_not_exist_or_do_not_fit_are_rejected() {
     let dir = tempdir().unwrap();
-    refuses(dir.path(), &["sim", "dumbbell", "--sead", "1"], &["--sead", "--seed"]);
-    refuses(dir.path(), &["sim", "dumbbell", "--seeds", "0"], &["--seeds"]);
-    refuses(dir.path(), &["sim", "dumbbell", "--seeds", "many"], &["--seeds"]);
-    refuses(dir.path(), &["sim", "dumbbell", "--threads", "0"], &["--threads"]);
-    refuses(dir.path(), &["sim"], &["SCENARIO"]);
-    refuses(dir.path(), &["simulate"], &["simulate", "sim"]);
-    refuses(dir.path(), &["report", "a", "--out"], &["--out"]);
+    rejects(dir.path(), &["sim", "dumbbell", "--sead", "1"], &["--sead", "--seed"]);
+    rejects(dir.path(), &["sim", "dumbbell", "--seeds", "0"], &["--seeds"]);
+    rejects(dir.path(), &["sim", "dumbbell", "--seeds", "many"], &["--seeds"]);
+    rejects(dir.path(), &["sim", "dumbbell", "--threads", "0"], &["--threads"]);
+    rejects(dir.path(), &["sim"], &["SCENARIO"]);
+    rejects(dir.path(), &["simulate"], &["simulate", "sim"]);
+    rejects(dir.path(), &["report", "a", "--out"], &["--out"]);
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_refused_before_the_work() {
+fn a_place_that_cannot_be_written_is_rejected_before_the_work() {
     let dir = tempdir().unwrap();
     // Fifty thousand simulated seconds would not end: the answer must come before it starts.
     let long = ["sim", "dumbbell", "--scheme", "aimd", "--set", "run.duration=50000s"];
     fs::create_dir(dir.path().join("thesis")).unwrap();
     fs::write(dir.path().join("thesis/chapter.tex"), "years of work").unwrap();
-    refuses(dir.path(), &[&long[..], &["--out", "thesis"]].concat(), &["thesis", "name another folder"]);
-    refuses(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex"]].concat(), &["chapter.tex"]);
-    refuses(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex/below"]].concat(), &["chapter.tex"]);
-    refuses(dir.path(), &[&long[..], &["--trace", "no/such/folder.pcap"]].concat(), &["no/such", "exists"]);
-    refuses(dir.path(), &[&long[..], &["--trace", "thesis"]].concat(), &["thesis"]);
+    rejects(dir.path(), &[&long[..], &["--out", "thesis"]].concat(), &["thesis", "name another folder"]);
+    rejects(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex"]].concat(), &["chapter.tex"]);
+    rejects(dir.path(), &[&long[..], &["--out", "thesis/chapter.tex/below"]].concat(), &["chapter.tex"]);
+    rejects(dir.path(), &[&long[..], &["--trace", "no/such/folder.pcap"]].concat(), &["no/such", "exists"]);
+    rejects(dir.path(), &[&long[..], &["--trace", "thesis"]].concat(), &["thesis"]);
 }
 
 #[test]
-fn files_that_are_no_text_are_refused_without_a_panic() {
+fn files_that_are_no_text_are_rejected_without_a_panic() {
     let dir = tempdir().unwrap();
     let noise: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for ending in ["toml", "graphml", "cch", "txt"] {
         for (name, bytes) in [("noise", &noise[..]), ("empty", b"")] {
             let file = format!("{name}.{ending}");
             fs::write(dir.path().join(&file), bytes).unwrap();
-            refuses(dir.path(), &["sim", &file], &[&file]);
+            rejects(dir.path(), &["sim", &file], &[&file]);
         }
     }
     fs::create_dir(dir.path().join("folder.toml")).unwrap();
     fs::write(dir.path().join("folder.toml/x"), "").unwrap();
-    refuses(dir.path(), &["sim", "folder.toml"], &["folder.toml"]);
+    rejects(dir.path(), &["sim", "folder.toml"], &["folder.toml"]);
 }
 
 #[test]
@@ -122,4 +122,19 @@ fn no_error_shows_a_panic_or_a_word_of_the_programming_language() {
             assert!(!text.contains(word), "{args:?}: {text}");
         }
     }
+}
+
+#[test]
+fn a_long_list_of_names_takes_as_long_as_it_has_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let takes = |count: usize| {
+        let names: Vec<String> = (0..count).map(|i| format!("\"N{i}\"")).collect();
+        fs::write(dir.path().join("s.toml"), format!("[[node]]\nnames = [{}]\n", names.join(", "))).unwrap();
+        let began = std::time::Instant::now();
+        ndnweir(dir.path()).args(["validate", "s.toml"]).assert().code(2);
+        began.elapsed()
+    };
+    // Ten times as many: linear is up to 10, quadratic about 100.
+    let (few, many) = (takes(3_000), takes(30_000));
+    assert!(many < 40 * few, "{few:?} for 3,000 names, {many:?} for 30,000");
 }

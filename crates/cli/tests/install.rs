@@ -30,6 +30,8 @@ fn everything_is_installed_with_its_paths_and_removed_but_for_the_configuration(
         "share/bash-completion/completions/ndnweir",
         "share/zsh/site-functions/_ndnweir",
         "share/fish/vendor_completions.d/ndnweir.fish",
+        "share/man/man1/ndnweir.1",
+        "share/man/man1/ndnweir-sim.1",
     ] {
         assert!(fs::read_to_string(prefix.join(completions)).unwrap().contains("ndnweir"), "{completions}");
     }
@@ -53,9 +55,9 @@ fn everything_is_installed_with_its_paths_and_removed_but_for_the_configuration(
 fn an_install_with_options_that_do_not_exist_does_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for (more, says) in [(&["--perfix", "/x"][..], "--perfix"), (&["--prefix", "here"], "full path")] {
-        let refused = install(dir.path(), more);
-        assert_eq!(refused.status.code(), Some(2));
-        assert!(text(&refused.stderr).contains(says), "{}", text(&refused.stderr));
+        let rejected = install(dir.path(), more);
+        assert_eq!(rejected.status.code(), Some(2));
+        assert!(text(&rejected.stderr).contains(says), "{}", text(&rejected.stderr));
     }
     assert!(common::contents(dir.path()).is_empty());
 }

@@ -63,7 +63,7 @@ fn an_interrupt_leaves_older_results_as_they_were_when_there_is_nothing_new() {
     let dir = tempdir().unwrap();
     common::short(dir.path(), "out", "--scheme aimd").success();
     let before = contents(dir.path());
-    let child = start(dir.path(), "sim dumbbell --scheme aimd --set run.duration=50000s --out out");
+    let child = start(dir.path(), "sim dumbbell --scheme aimd --set run.duration=50000s --out out --force");
     std::thread::sleep(Duration::from_secs(2));
     child.signal("INT");
     assert_eq!(child.end().code, Some(1));

@@ -9,7 +9,7 @@ use common::process::{Running, wait_for};
 use common::{ndnweir, stderr, stdout};
 use fake::{Fake, NOW, OWNER, STRANGER};
 use ndnweir_net::framing::Deframer;
-use ndnweir_net::mgmt::{Config, Management, Moment, Requester};
+use ndnweir_net::mgmt::{Management, ManagementConfig, Moment, Requester};
 use ndnweir_wire::InterestView;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -37,7 +37,7 @@ impl Server {
         let forwarder = Arc::new(Mutex::new(Fake::new()));
         let shared = forwarder.clone();
         thread::spawn(move || {
-            let mut management = Management::new(Config::default(), moment());
+            let mut management = Management::new(ManagementConfig::default(), moment());
             for stream in listener.incoming() {
                 serve(stream.unwrap(), requester, &mut management, &shared);
             }

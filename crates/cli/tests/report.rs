@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{contents, refuses, run, short, stdout};
+use common::{contents, rejects, run, short, stdout};
 use std::fs;
 use std::path::Path;
 use tempfile::tempdir;
@@ -79,7 +79,7 @@ fn a_comparison_of_two_folders_shows_both_and_leaves_them_alone() {
 }
 
 #[test]
-fn damaged_folders_are_refused_with_the_name_of_the_file_and_left_alone() {
+fn damaged_folders_are_rejected_with_the_name_of_the_file_and_left_alone() {
     let dir = tempdir().unwrap();
     short(dir.path(), "out", "--scheme cubic").success();
     let summary = dir.path().join("out/summary.json");
@@ -94,28 +94,28 @@ fn damaged_folders_are_refused_with_the_name_of_the_file_and_left_alone() {
         (&newer, "newer"),
     ] {
         fs::write(&summary, text).unwrap();
-        refuses(dir.path(), &["report", "out"], &["summary.json", says, ";"]);
-        refuses(dir.path(), &["report", "out", "out", "--out", "x.html"], &["summary.json", says]);
+        rejects(dir.path(), &["report", "out"], &["summary.json", says, ";"]);
+        rejects(dir.path(), &["report", "out", "out", "--out", "x.html"], &["summary.json", says]);
     }
     fs::write(&summary, &whole).unwrap();
     let series = fs::read_dir(dir.path().join("out/series")).unwrap().next().unwrap().unwrap().path();
     let name = series.file_name().unwrap().to_str().unwrap();
     for bytes in [&b"no,such,table\n1,2\n"[..], b"\xff\xfe\x00"] {
         fs::write(&series, bytes).unwrap();
-        refuses(dir.path(), &["report", "out"], &[name]);
+        rejects(dir.path(), &["report", "out"], &[name]);
     }
 }
 
 #[test]
-fn folders_that_hold_no_results_are_refused() {
+fn folders_that_hold_no_results_are_rejected() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("notes.txt"), "mine").unwrap();
-    refuses(dir.path(), &["report", "nowhere"], &["nowhere", "ndnweir sim"]);
-    refuses(dir.path(), &["report", "."], &["summary.json", "ndnweir sim"]);
-    refuses(dir.path(), &["report", "notes.txt"], &["notes.txt"]);
-    refuses(dir.path(), &["report"], &["DIR"]);
-    refuses(dir.path(), &["report", "a", "b", "c"], &["c"]);
-    refuses(dir.path(), &["report", "a", "--out", "x.html"], &["--out", "two folders"]);
+    rejects(dir.path(), &["report", "nowhere"], &["nowhere", "ndnweir sim"]);
+    rejects(dir.path(), &["report", "."], &["summary.json", "ndnweir sim"]);
+    rejects(dir.path(), &["report", "notes.txt"], &["notes.txt"]);
+    rejects(dir.path(), &["report"], &["DIR"]);
+    rejects(dir.path(), &["report", "a", "b", "c"], &["c"]);
+    rejects(dir.path(), &["report", "a", "--out", "x.html"], &["--out", "two folders"]);
 }
 
 #[test]
@@ -126,16 +126,16 @@ fn a_folder_with_other_things_in_it_is_not_taken_for_results() {
     fs::write(dir.path().join("plain-file"), "mine").unwrap();
     for foreign in ["thesis", "plain-file"] {
         let args = ["sim", "dumbbell", "--set", "run.duration=1s", "--scheme", "aimd", "--out", foreign];
-        refuses(dir.path(), &args, &[foreign, "name a"]);
+        rejects(dir.path(), &args, &[foreign, "name a"]);
     }
 }
 
 #[test]
-fn older_results_are_replaced_and_what_the_user_put_beside_them_stays() {
+fn older_results_are_replaced_by_force_and_what_the_user_put_beside_them_stays() {
     let dir = tempdir().unwrap();
     short(dir.path(), "out", "--scheme cubic,pcon").success();
     fs::write(dir.path().join("out/notes.md"), "mine").unwrap();
-    short(dir.path(), "out", "--scheme aimd").success();
+    short(dir.path(), "out", "--scheme aimd --force").success();
     assert_eq!(fs::read_to_string(dir.path().join("out/notes.md")).unwrap(), "mine");
     assert_eq!(common::summary(&dir.path().join("out"))["runs"].as_array().unwrap().len(), 1);
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

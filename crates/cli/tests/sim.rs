@@ -143,23 +143,47 @@ fn an_override_changes_the_network() {
 }
 
 #[test]
-fn a_trace_is_a_pcap_file_of_ethernet_frames_that_carry_ndn() {
+fn a_trace_is_a_pcapng_file_that_names_nodes_and_links() {
     let dir = tempdir().unwrap();
-    let done = short(dir.path(), "out", "--scheme pcon --trace packets.pcap").success();
-    assert!(stdout(&done).contains("packets.pcap"));
-    let bytes = fs::read(dir.path().join("packets.pcap")).unwrap();
+    let done = short(dir.path(), "out", "--scheme pcon --trace packets.pcapng").success();
+    assert!(stdout(&done).contains("packets.pcapng"));
+    let bytes = fs::read(dir.path().join("packets.pcapng")).unwrap();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    assert!([0xa1b2_c3d4, 0xa1b2_3c4d].contains(&word(0)), "magic {:x}", word(0));
-    assert_eq!(word(20), 1, "link type Ethernet");
-    let (mut at, mut frames) = (24, 0);
+    let has =
+        |at: usize, part: &[u8]| bytes[at..at + word(at + 4) as usize].windows(part.len()).any(|window| window == part);
+    assert_eq!((word(0), word(8)), (0x0a0d_0d0a, 0x1a2b_3c4d), "a section of pcapng");
+    let (mut at, mut interfaces, mut names, mut frames) = (0, 0, 0, 0);
     while at < bytes.len() {
-        let length = word(at + 8) as usize;
-        assert_eq!(bytes[at + 16 + 12..][..2], [0x86, 0x24], "frame {frames}");
-        at += 16 + length;
-        frames += 1;
+        match word(at) {
+            1 => interfaces += 1,
+            4 => names += ["C1", "C2", "R1", "R2"].iter().filter(|n| has(at, &[n.as_bytes(), b"\0"].concat())).count(),
+            6 => {
+                assert_eq!(bytes[at + 28 + 12..][..2], [0x86, 0xdd], "frame {frames}");
+                frames += 1;
+            }
+            _ => {}
+        }
+        at += word(at + 4) as usize;
     }
-    assert_eq!(at, bytes.len(), "the last frame is complete");
+    assert_eq!(at, bytes.len(), "the last block is complete");
+    assert_eq!((interfaces, names), (10, 4), "five links, two directions each");
     assert!(frames > 1000, "{frames} frames");
+}
+
+#[test]
+fn every_delivered_data_can_be_listed() {
+    let dir = tempdir().unwrap();
+    let done = short(dir.path(), "out", "--scheme cubic --deliveries data.csv").success();
+    assert!(stdout(&done).contains("deliveries: data.csv"));
+    let text = fs::read_to_string(dir.path().join("data.csv")).unwrap();
+    assert!(text.starts_with("time_s,consumer,node,segment,delay_ms,rtt_ms,retransmissions,hops,mark,path\n"));
+    let delivered: u64 = summary(&dir.path().join("out"))["runs"][0]["consumers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|consumer| consumer["segments"].as_u64().unwrap())
+        .sum();
+    assert_eq!(text.lines().count() as u64, delivered + 1, "the dumbbell has no warm-up in two seconds");
 }
 
 #[test]

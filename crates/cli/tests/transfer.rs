@@ -4,7 +4,7 @@
 mod common;
 
 use common::process::{Ended, PATIENCE, Running, command, wait_for};
-use common::{KEY, PUBLIC, STRANGER, ndnweir, refuses};
+use common::{KEY, PUBLIC, STRANGER, ndnweir, rejects};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,15 +112,17 @@ fn only_the_key_that_is_trusted_is_accepted() {
     let (status, _, stderr) = place.run("get /t -o out --trust ed25519:pub");
     assert!(status == 0 && place.is_same("out"), "{stderr}");
     for (trust, says) in [("ed25519:stranger", "does not match"), ("digest", "found SignatureEd25519")] {
-        let (status, _, stderr) = place.run(&format!("get /t -o refused --trust {trust}"));
+        let (status, _, stderr) = place.run(&format!("get /t -o rejected --trust {trust}"));
         assert_eq!(status, 1, "{stderr}");
-        assert!(stderr.contains("is not signed as demanded") && stderr.contains(says), "{stderr}");
-        assert!(!place.path("refused").exists());
+        for part in ["is not signed as demanded", says, "sha256digest=", "cs erase /t/32=metadata"] {
+            assert!(stderr.contains(part), "{part:?} is not in {stderr}");
+        }
+        assert!(!place.path("rejected").exists());
     }
 }
 
 #[test]
-fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
+fn an_interrupted_fetch_goes_on_and_rejects_another_version() {
     let mut place = Place::new(3_000_000, &["--chunk", "200"]);
     let slow = "get /t -o out -q --scheme fixed --set consumer.window=1";
     for _ in 0..2 {
@@ -133,7 +135,7 @@ fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
         assert!(!place.path("out").exists() && place.path("out.part.state").exists());
     }
     // Changed while it is published: the producer ends. Published again: another version.
-    let version = fs::read_to_string(place.path("out.part.state")).unwrap();
+    let version = fs::read(place.path("out.part.state")).unwrap();
     let mut content = fs::read(place.path("in")).unwrap();
     content[5] ^= 1;
     fs::write(place.path("in"), content).unwrap();
@@ -146,7 +148,7 @@ fn an_interrupted_fetch_goes_on_and_refuses_another_version() {
     let (status, _, stderr) = place.run("get /t -o out");
     assert_eq!(status, 2, "{stderr}");
     assert!(stderr.contains("holds a part of /t/v=") && stderr.contains("--restart"), "{stderr}");
-    assert_eq!(fs::read_to_string(place.path("out.part.state")).unwrap(), version);
+    assert_eq!(fs::read(place.path("out.part.state")).unwrap(), version);
     let (status, _, stderr) = place.run("get /t -o out --restart");
     assert!(status == 0 && place.is_same("out"), "{stderr}");
     assert!(!place.path("out.part").exists() && !place.path("out.part.state").exists());
@@ -220,9 +222,14 @@ fn a_producer_that_is_told_so_ends_when_all_was_asked_for() {
 #[test]
 fn a_name_that_nobody_answers_and_a_forwarder_that_is_not_there_are_failed_work() {
     let place = Place::new(10, &[]);
-    let (status, stdout, stderr) = place.run("get /nobody --timeout 700ms");
-    assert_eq!((status, stdout.as_str()), (1, ""));
-    assert!(stderr.contains("nothing answers to /nobody"), "{stderr}");
+    for name in ["/nobody", "/nobody/v=1"] {
+        // Three rounds of NACKs take about 1.5 s, a tenth of the patience.
+        let began = std::time::Instant::now();
+        let (status, stdout, stderr) = place.run(&format!("get {name} --timeout 60s"));
+        assert_eq!((status, stdout.as_str()), (1, ""));
+        assert!(stderr.contains("there is no route to") && stderr.contains(name), "{stderr}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
+    }
     for command in ["get /t", "put in /t", "bench get /t"] {
         let (status, _, stderr) = place.run(&format!("{command} --transport unix:///no/such.sock"));
         assert_eq!(status, 1);
@@ -233,7 +240,95 @@ fn a_name_that_nobody_answers_and_a_forwarder_that_is_not_there_are_failed_work(
 }
 
 #[test]
-fn bad_input_is_refused_before_anything_is_done() {
+fn standard_input_is_published_from_a_pipe_and_from_a_file() {
+    let mut place = Place::new(100_003, &[]);
+    // `exec`: the process that is ended with the test is the producer itself.
+    for shell in ["exec \"$0\" put - /piped < <(cat in)", "exec \"$0\" put - /redirected < in"] {
+        let name = shell.split(' ').find(|word| word.starts_with('/')).unwrap();
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", shell]).arg(assert_cmd::cargo::cargo_bin!("ndnweir")).current_dir(place.dir.path());
+        command.env("NDN_CLIENT_TRANSPORT", format!("unix://{}", place.path("fwd.sock").display()));
+        place.put = Some(Running::start(&mut command));
+        wait_for("it is not published", || place.run("route list").1.contains(name));
+        let (status, _, stderr) = place.run(&format!("get {name} -o out"));
+        assert!(status == 0 && place.is_same("out"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_fetch_of_which_nobody_proved_the_signer_says_so_once() {
+    let place = Place::new(100_003, &["--sign", "ed25519:key"]);
+    for (trust, warned, shown) in [("any", true, "nothing"), ("ed25519:pub", false, "signer")] {
+        let (status, stdout, stderr) = place.run(&format!("get /t -o out --json --trust {trust}"));
+        assert_eq!((status, stderr.matches("warning: ").count()), (0, usize::from(warned)), "{stderr}");
+        assert_eq!(stderr.contains("--trust ed25519:PUBFILE"), warned, "{stderr}");
+        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["checked"], shown);
+    }
+    let place = Place::new(10, &[]);
+    let (_, stdout, stderr) = place.run("get /t -o out --json");
+    assert!(stderr.contains("only digests were checked"), "{stderr}");
+    assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["checked"], "digest");
+    assert_eq!(place.run("get /t -o out -q").2, "");
+}
+
+#[test]
+fn bytes_changed_on_the_disk_between_two_fetches_do_not_end_in_the_file() {
+    let place = Place::new(3_000_000, &["--chunk", "200"]);
+    let get = place.start("get /t -o out -q --scheme fixed --set consumer.window=1");
+    wait_for("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
+    get.signal("INT");
+    get.end();
+    let mut part = fs::read(place.path("out.part")).unwrap();
+    for byte in &mut part[20_000..20_008] {
+        *byte = !*byte;
+    }
+    fs::write(place.path("out.part"), part).unwrap();
+    let (status, stdout, stderr) = place.run("get /t -o out --json");
+    assert!(status == 0 && place.is_same("out"), "{stderr}");
+    assert!(stderr.contains("out.part: 1 segments are not as they came and are fetched again"), "{stderr}");
+    let statistics: Value = serde_json::from_str(&stdout).unwrap();
+    assert!(statistics["resumed_bytes"].as_u64().unwrap() > 20_000, "{stdout}");
+}
+
+#[test]
+fn a_pipe_is_no_file_to_publish_and_is_not_waited_for() {
+    // Not in the folder that is looked at for what was written.
+    let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
+    let pipe = elsewhere.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    rejects(dir.path(), &["put", pipe.to_str().unwrap(), "/a"], &["pipe", "not a regular file"]);
+}
+
+#[test]
+fn a_private_key_that_everybody_can_read_gets_a_warning() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(10, &[]);
+    for (mode, warned) in [(0o600, false), (0o644, true)] {
+        fs::set_permissions(place.path("key"), PermissionsExt::from_mode(mode)).unwrap();
+        for line in ["put in /k --sign ed25519:key --idle 1ms", "status --key key --key-name /me"] {
+            let (_, _, stderr) = place.run(line);
+            assert_eq!(
+                stderr.contains("warning: key is a private key") && stderr.contains("chmod 600 key"),
+                warned,
+                "{stderr}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flag_that_does_not_exist_is_not_said_to_be_a_value() {
+    let dir = tempdir().unwrap();
+    for line in ["get /a --otput x", "put in /a --frehsness 1s", "route list --jsno", "fwd --unx /s"] {
+        let done = ndnweir(dir.path()).args(line.split(' ')).assert().code(2);
+        let said = common::stderr(&done);
+        assert!(said.contains("unexpected argument") && !said.contains("as a value"), "{said}");
+        assert!(said.contains("a similar argument exists"), "{said}");
+    }
+}
+
+#[test]
+fn bad_input_is_rejected_before_anything_is_done() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("in"), "content").unwrap();
     fs::write(dir.path().join("key"), KEY).unwrap();
@@ -272,7 +367,7 @@ fn bad_input_is_refused_before_anything_is_done() {
         ("bench get /a --fetches 0", &["--fetches"]),
         ("report in", &["line 1", "no trace of a fetch"]),
     ] {
-        refuses(dir.path(), &line.split_whitespace().collect::<Vec<_>>(), words);
+        rejects(dir.path(), &line.split_whitespace().collect::<Vec<_>>(), words);
     }
     let transport = "NDN_CLIENT_TRANSPORT";
     let done = ndnweir(dir.path()).args(["get", "/a"]).env(transport, "nonsense").assert().code(2);

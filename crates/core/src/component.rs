@@ -1,6 +1,7 @@
 //! What every component of every family provides, and what it is built from.
 
 use crate::fields::{Field, FieldLayout, Slot};
+use crate::suggest;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub trait Component: Sized {
     /// Its parameters; each documents its unit and source.
     type Params: Default + Clone + Serialize + DeserializeOwned + JsonSchema + PartialEq + std::fmt::Debug;
 
-    /// Refuses parameters that make no sense, naming the one, its value and the remedy.
+    /// Rejects parameters that make no sense, naming the one, its value and the remedy.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -105,7 +106,8 @@ impl Info {
 /// Reads and checks the parameters of `C`; missing ones take their defaults.
 pub fn parse_params<C: Component>(params: &serde_json::Value) -> Result<C::Params, String> {
     let given = if params.is_null() { serde_json::json!({}) } else { params.clone() };
-    let parsed: C::Params = serde_json::from_value(given).map_err(|e| format!("{}: {e}", C::NAME))?;
+    let parsed: C::Params =
+        serde_json::from_value(given).map_err(|e| format!("{}: {}", C::NAME, suggest::with_meant(&e.to_string())))?;
     C::check(&parsed).map_err(|e| format!("{}: {e}", C::NAME))?;
     Ok(parsed)
 }

@@ -6,18 +6,22 @@ use crate::fields::Fields;
 use crate::ids::{FaceId, FlowId, PrefixId};
 use crate::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use crate::packet::Packet;
-use crate::planner::{Message, Order, Planner, Tally};
+use crate::planner::{Message, Order, Planner, PlannerCounters};
 use crate::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, Queued, Verdict};
 use crate::registry::*;
 use crate::shaper::{Admission, Answer, FaceView, ReleaseEvent, ShapeEvent, Shaper};
-use crate::strategy::{Choice, DataReturn, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent};
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::strategy::{
+    DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent,
+};
+use crate::units::{Bytes, Duration, Rate, Time};
 
-/// Implements a trait for its family's enum by forwarding every listed method.
+/// Implements a trait for its family's enum by forwarding every listed method. A method that is not listed is an error:
+/// it would silently keep its default for every component.
 macro_rules! forward {
     ($trait:ident for $enum:ident by $each:ident {
         $($(#[$meta:meta])* fn $name:ident($($receiver:tt)+) $(-> $ret:ty)? [$($arg:ident),*];)*
     }) => {
+        #[deny(clippy::missing_trait_methods, reason = "every hook of a component must be reached")]
         impl $trait for $enum {
             $($(#[$meta])* #[inline] fn $name($($receiver)+) $(-> $ret)? {
                 forward!(@call $each $name ($($receiver)+) [$($arg),*])
@@ -39,9 +43,9 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn on_link(&mut self, rate: Option<Rate>) [rate];
     fn may_send(&self, flight: &Flight) -> bool [flight];
     fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) [event, ctx];
-    fn pacing(&self, flight: &Flight) -> Option<Span> [flight];
+    fn pacing(&self, flight: &Flight) -> Option<Duration> [flight];
     fn timer(&self) -> Timer [];
-    fn retransmission_timeout(&self) -> Option<Span> [];
+    fn retransmission_timeout(&self) -> Option<Duration> [];
     fn retransmits_on_nack(&self) -> bool [];
     fn stamp(&mut self, segment: u64, fields: &mut Fields) [segment, fields];
     fn next_wake(&self) -> Time [];
@@ -81,17 +85,17 @@ forward!(Shaper for AnyShaper by each_shaper {
 });
 
 forward!(Strategy for AnyStrategy by each_strategy {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) [event, choice, ctx];
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) [event, choice, ctx];
     fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 [event, downstream, ctx];
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) [event, choice, ctx];
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) [event, choice, ctx];
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn on_late(&mut self, packet: &Packet, face: FaceId, prefix: PrefixId, ctx: &mut Ctx<'_>) [packet, face, prefix, ctx];
     fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) [packet, prefix, face, ctx];
     fn on_face(&mut self, face: FaceId, local: bool, up: bool) [face, local, up];
     fn stamp_data(&mut self, event: &DataReturn<'_>, downstream: FaceId, fields: &mut Fields) [event, downstream, fields];
     fn sends_pending_to_new_hops(&self) -> bool [];
-    fn refuses_loops(&self) -> bool [];
+    fn rejects_loops(&self) -> bool [];
     fn finds_routes(&self) -> bool [];
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) [prefix, hops, ctx];
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) [prefix, hops, out];
@@ -114,5 +118,5 @@ forward!(Planner for AnyPlanner by each_planner {
     fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [message, orders, ctx];
     fn next_wake(&self) -> Time [];
     fn on_wake(&mut self, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) [orders, ctx];
-    fn tally(&self) -> Tally [];
+    fn tally(&self) -> PlannerCounters [];
 });

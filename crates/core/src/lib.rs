@@ -3,6 +3,9 @@
 //! Seven families, one trait each; a [`scheme::Scheme`] names one component of every family. The [`registry`] lists
 //! them. Time, randomness and the recorder are arguments (see [`ctx::Ctx`]): nothing here reads a clock, spawns a
 //! thread or keeps global state.
+//!
+//! It knows schemes, units and the table of header fields. It never knows packet bytes, sockets, clocks or the network
+//! around a node.
 
 pub mod component;
 pub mod consumer;
@@ -19,4 +22,5 @@ pub mod scheme;
 pub mod shaper;
 pub mod shared;
 pub mod strategy;
+pub mod suggest;
 pub mod units;

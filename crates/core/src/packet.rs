@@ -13,11 +13,11 @@ pub enum Kind {
     Interest,
     /// Answers an Interest.
     Data,
-    /// Refuses an Interest (NDNLPv2 Nack around it).
+    /// Rejects an Interest (NDNLPv2 Nack around it).
     Nack,
 }
 
-/// Why an Interest was refused, in NDNLPv2's order of severity: the least severe first.
+/// Why an Interest was rejected, in NDNLPv2's order of severity: the least severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum NackReason {
@@ -40,10 +40,12 @@ pub mod flags {
     pub const FROM_CACHE: u8 = 4;
     /// Data: the last segment of its object.
     pub const FINAL: u8 = 8;
-    /// Data: content stores leave it alone (NDNLPv2's cache policy; or the driver stores it itself).
+    /// Data: content stores leave it alone, here and further down (NDNLPv2's cache policy).
     pub const NO_CACHE: u8 = 16;
     /// Data: came late, as a link on the way had to send a part of it again. Its round trip measures no queue.
-    pub const REPAIRED: u8 = 32;
+    pub const LINK_RETRANSMITTED: u8 = 32;
+    /// Data: this node's content store leaves it alone, as the driver stores it under its own name.
+    pub const STORED: u8 = 64;
 }
 
 /// An Interest, Data or NACK.
@@ -87,7 +89,7 @@ impl Packet {
     pub const fn has(&self, bits: u8) -> bool {
         self.flags & bits != 0
     }
-    /// The NACK that refuses this Interest. It has the Interest's size, as NDNLPv2 carries the Interest in it.
+    /// The NACK that rejects this Interest. It has the Interest's size, as NDNLPv2 carries the Interest in it.
     pub const fn nack(mut self, reason: NackReason) -> Packet {
         self.kind = Kind::Nack;
         self.reason = reason;

@@ -4,7 +4,7 @@
 //! Each family becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
 
 use crate::component::{Component, Env, Info, parse_params};
-use crate::{consumer, meter, planner, queue, shaper, strategy};
+use crate::{consumer, meter, planner, queue, shaper, strategy, suggest};
 
 /// The families a scheme draws its components from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,5 +220,5 @@ impl Family {
 
 fn unknown(family: Family, name: &str) -> String {
     let known: Vec<_> = family.components().iter().map(|info| info.name).collect();
-    format!("there is no {} called {name:?}; there are: {}", family.key(), known.join(", "))
+    suggest::unknown(family.key(), name, &known)
 }

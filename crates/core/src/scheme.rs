@@ -7,12 +7,13 @@ pub use choices::PrefixChoice;
 use crate::component::{Env, Info};
 use crate::fields::{Field, FieldLayout, Fields};
 use crate::registry::{AnyConsumer, AnyDiscipline, AnyMarker, AnyMeter, AnyPlanner, AnyShaper, AnyStrategy, Family};
+use crate::suggest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A component chosen by name, with the parameters that differ from its defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ComponentChoice {
     /// The component's name.
     pub name: String,
     /// Parameters given; the others keep their defaults.
@@ -52,7 +53,7 @@ pub struct Scheme {
     /// One line on what it is and whose.
     pub summary: String,
     /// One component per family, in the order of [`Family::ALL`].
-    pub parts: [Part; 7],
+    pub parts: [ComponentChoice; 7],
     /// Marks on Interests.
     pub interest_marks: InterestMarks,
     /// Marks on stored Data.
@@ -291,7 +292,7 @@ impl Scheme {
     pub fn named(name: &str) -> Result<Scheme, String> {
         let Some(named) = NAMED.iter().find(|named| named.name == name) else {
             let known: Vec<_> = Scheme::names().collect();
-            return Err(format!("there is no scheme called {name:?}; there are: {}", known.join(", ")));
+            return Err(suggest::unknown("scheme", name, &known));
         };
         let mut scheme = Scheme::resolve(name, &(named.composition)())?;
         scheme.summary = named.summary.into();
@@ -300,7 +301,8 @@ impl Scheme {
 
     /// Reads a composition such as `{ consumer = "bic", marker = { name = "codel", target = "5ms" } }`.
     ///
-    /// `base = "NAME"` starts from a named scheme; families left out keep the base's component, or do nothing.
+    /// `base = "NAME"` starts from a scheme that comes with the product, also from the one of the same name, and
+    /// `base = { … }` from another composition; families left out keep the base's component, or do nothing.
     ///
     /// # Errors
     /// An unknown key, component or parameter, or more header fields than a run carries; the sentence names the remedy.
@@ -309,12 +311,16 @@ impl Scheme {
             return Err(format!("scheme {name} must be a table such as {{ consumer = \"bic\", marker = \"codel\" }}"));
         };
         let mut scheme = match table.get("base") {
-            Some(Value::String(base)) if base != name => Scheme::named(base)?,
+            Some(Value::String(base)) => Scheme::named(base).map_err(|e| format!("scheme {name}: base: {e}"))?,
+            Some(inner @ Value::Object(_)) => Scheme::resolve(name, inner)?,
             Some(_) => return Err(format!("scheme {name}: base must be the name of another scheme")),
             None => Scheme::null(),
         };
+        scheme.summary = match table.get("base") {
+            Some(Value::String(base)) if base == name => format!("{}; changed for this scenario", scheme.summary),
+            _ => "a composition of this scenario".into(),
+        };
         scheme.name = name.into();
-        scheme.summary = "a composition of this scenario".into();
         for (key, value) in table {
             match key.as_str() {
                 "base" => {}
@@ -340,7 +346,7 @@ impl Scheme {
 
     /// Plain forwarding with nothing switched on.
     fn null() -> Scheme {
-        let part = |family: Family| Part::plain(family.default_component());
+        let part = |family: Family| ComponentChoice::plain(family.default_component());
         Scheme {
             name: String::new(),
             summary: String::new(),
@@ -364,7 +370,7 @@ impl Scheme {
     }
 
     /// The component of a family.
-    pub fn part(&self, family: Family) -> &Part {
+    pub fn part(&self, family: Family) -> &ComponentChoice {
         &self.parts[family as usize]
     }
 
@@ -407,19 +413,19 @@ impl Scheme {
     }
 }
 
-impl Part {
+impl ComponentChoice {
     /// A component with nothing but its defaults.
-    pub fn plain(name: &str) -> Part {
-        Part { name: name.into(), params: Map::new() }
+    pub fn plain(name: &str) -> ComponentChoice {
+        ComponentChoice { name: name.into(), params: Map::new() }
     }
 
     /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
     fn change(&mut self, family: Family, value: &Value) -> Result<(), String> {
         match value {
-            Value::String(component) => *self = Part::plain(component),
+            Value::String(component) => *self = ComponentChoice::plain(component),
             Value::Object(table) => {
                 if let Some(Value::String(component)) = table.get("name") {
-                    *self = Part::plain(component);
+                    *self = ComponentChoice::plain(component);
                 }
                 let given = table.iter().filter(|(k, _)| *k != "name");
                 overlay(&mut self.params, given);

@@ -13,7 +13,7 @@ pub struct Time(u64);
 
 /// A length of time, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Span(u64);
+pub struct Duration(u64);
 
 /// A data rate, in bit/s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -42,32 +42,32 @@ impl Time {
         self.0 as f64 / 1e9
     }
     /// The time from `earlier` to `self`, zero if `earlier` is later.
-    pub const fn since(self, earlier: Time) -> Span {
-        Span(self.0.saturating_sub(earlier.0))
+    pub const fn since(self, earlier: Time) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
-impl Span {
+impl Duration {
     /// No time at all.
-    pub const ZERO: Span = Span(0);
+    pub const ZERO: Duration = Duration(0);
     /// Longer than every span that occurs.
-    pub const MAX: Span = Span(u64::MAX);
+    pub const MAX: Duration = Duration(u64::MAX);
 
     /// `ns` nanoseconds.
-    pub const fn from_nanos(ns: u64) -> Span {
-        Span(ns)
+    pub const fn from_nanos(ns: u64) -> Duration {
+        Duration(ns)
     }
     /// `us` microseconds.
-    pub const fn from_micros(us: u64) -> Span {
-        Span(us.saturating_mul(1_000))
+    pub const fn from_micros(us: u64) -> Duration {
+        Duration(us.saturating_mul(1_000))
     }
     /// `ms` milliseconds.
-    pub const fn from_millis(ms: u64) -> Span {
-        Span(ms.saturating_mul(1_000_000))
+    pub const fn from_millis(ms: u64) -> Duration {
+        Duration(ms.saturating_mul(1_000_000))
     }
     /// `s` seconds, rounded to the nearest nanosecond; negative and NaN give zero.
-    pub fn from_secs_f64(s: f64) -> Span {
-        Span(to_u64(s * 1e9))
+    pub fn from_secs_f64(s: f64) -> Duration {
+        Duration(to_u64(s * 1e9))
     }
     /// Nanoseconds.
     pub const fn nanos(self) -> u64 {
@@ -82,8 +82,8 @@ impl Span {
         self.0 as f64 / 1e6
     }
     /// The span times `factor`, rounded; negative and NaN give zero.
-    pub fn scale(self, factor: f64) -> Span {
-        Span(to_u64(self.0 as f64 * factor))
+    pub fn scale(self, factor: f64) -> Duration {
+        Duration(to_u64(self.0 as f64 * factor))
     }
 }
 
@@ -107,14 +107,14 @@ impl Rate {
     pub fn mbps(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Time to serialise `size`, rounded to the nearest nanosecond; [`Span::MAX`] at rate zero.
-    pub fn transmission_time(self, size: Bytes) -> Span {
+    /// Time to serialise `size`, rounded to the nearest nanosecond; [`Duration::MAX`] at rate zero.
+    pub fn transmission_time(self, size: Bytes) -> Duration {
         if self.0 == 0 {
-            return Span::MAX;
+            return Duration::MAX;
         }
         match size.0.checked_mul(8_000_000_000) {
-            Some(scaled) => Span(scaled.saturating_add(self.0 / 2) / self.0),
-            None => Span(to_u64(size.0 as f64 * 8e9 / self.0 as f64)),
+            Some(scaled) => Duration(scaled.saturating_add(self.0 / 2) / self.0),
+            None => Duration(to_u64(size.0 as f64 * 8e9 / self.0 as f64)),
         }
     }
     /// Packets of `size` per second; zero size gives infinity.
@@ -146,46 +146,46 @@ fn to_u64(x: f64) -> u64 {
     libm::round(x) as u64
 }
 
-impl Add<Span> for Time {
+impl Add<Duration> for Time {
     type Output = Time;
-    fn add(self, span: Span) -> Time {
+    fn add(self, span: Duration) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 }
-impl AddAssign<Span> for Time {
-    fn add_assign(&mut self, span: Span) {
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, span: Duration) {
         *self = *self + span;
     }
 }
-impl Sub<Span> for Time {
+impl Sub<Duration> for Time {
     type Output = Time;
-    fn sub(self, span: Span) -> Time {
+    fn sub(self, span: Duration) -> Time {
         Time(self.0.saturating_sub(span.0))
     }
 }
-impl Add for Span {
-    type Output = Span;
-    fn add(self, other: Span) -> Span {
-        Span(self.0.saturating_add(other.0))
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_add(other.0))
     }
 }
-impl Sub for Span {
-    type Output = Span;
-    fn sub(self, other: Span) -> Span {
-        Span(self.0.saturating_sub(other.0))
+impl Sub for Duration {
+    type Output = Duration;
+    fn sub(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_sub(other.0))
     }
 }
-impl Mul<u64> for Span {
-    type Output = Span;
-    fn mul(self, n: u64) -> Span {
-        Span(self.0.saturating_mul(n))
+impl Mul<u64> for Duration {
+    type Output = Duration;
+    fn mul(self, n: u64) -> Duration {
+        Duration(self.0.saturating_mul(n))
     }
 }
-impl Div<u64> for Span {
-    type Output = Span;
-    /// Division by zero gives [`Span::MAX`].
-    fn div(self, n: u64) -> Span {
-        self.0.checked_div(n).map_or(Span::MAX, Span)
+impl Div<u64> for Duration {
+    type Output = Duration;
+    /// Division by zero gives [`Duration::MAX`].
+    fn div(self, n: u64) -> Duration {
+        self.0.checked_div(n).map_or(Duration::MAX, Duration)
     }
 }
 impl Add for Bytes {
@@ -227,7 +227,7 @@ struct Kind {
 const SPAN: Kind = Kind {
     what: "time",
     example: "\"10ms\"",
-    units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9)],
+    units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)],
 };
 const RATE: Kind = Kind {
     what: "rate",
@@ -293,7 +293,7 @@ impl Kind {
     /// Writes `value` in the largest unit that keeps it exact.
     fn write(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = self.units.iter().rev().find(|(name, scale)| {
-            !matches!(*name, "min" | "Kbps" | "KB" | "µs") && value.is_multiple_of(*scale as u64)
+            !matches!(*name, "min" | "h" | "Kbps" | "KB" | "µs") && value.is_multiple_of(*scale as u64)
         });
         match exact {
             Some((name, scale)) if value > 0 => write!(f, "{}{name}", value / *scale as u64),
@@ -351,7 +351,7 @@ macro_rules! quantity_text {
     };
 }
 
-quantity_text!(Span, SPAN, "time");
+quantity_text!(Duration, SPAN, "time");
 quantity_text!(Rate, RATE, "rate");
 quantity_text!(Bytes, BYTES, "size");
 
@@ -367,18 +367,18 @@ mod tests {
 
     #[test]
     fn quantities_parse_with_their_units() {
-        assert_eq!("10ms".parse(), Ok(Span::from_millis(10)));
-        assert_eq!("1.5 s".parse(), Ok(Span::from_millis(1500)));
+        assert_eq!("10ms".parse(), Ok(Duration::from_millis(10)));
+        assert_eq!("1.5 s".parse(), Ok(Duration::from_millis(1500)));
         assert_eq!("2.5Mbps".parse(), Ok(Rate::from_bps(2_500_000)));
         assert_eq!("1e3 kbps".parse(), Ok(Rate::from_bps(1_000_000)));
         assert_eq!("64KiB".parse(), Ok(Bytes::new(65_536)));
-        assert_eq!("0".parse(), Ok(Span::ZERO));
+        assert_eq!("0".parse(), Ok(Duration::ZERO));
     }
 
     #[test]
-    fn wrong_quantities_are_refused_with_the_units_that_would_do() {
+    fn wrong_quantities_are_rejected_with_the_units_that_would_do() {
         for text in ["10", "-1ms", "ten ms", "10 parsecs", "NaNms", "1e300s", "", "ms", "inf s", "0.0001ns"] {
-            let error = text.parse::<Span>().unwrap_err().to_string();
+            let error = text.parse::<Duration>().unwrap_err().to_string();
             assert!(error.contains("units: ns, us"), "{text}: {error}");
         }
         assert!("10ms".parse::<Rate>().is_err());
@@ -387,14 +387,14 @@ mod tests {
     #[test]
     fn text_form_reads_back_to_the_same_value() {
         for ns in [0, 1, 999, 110_000_000, 1_500_000_000, u64::from(u32::MAX)] {
-            assert_eq!(Span(ns).to_string().parse(), Ok(Span(ns)));
+            assert_eq!(Duration(ns).to_string().parse(), Ok(Duration(ns)));
         }
         assert_eq!(Rate::from_mbps(7.5).to_string(), "7500kbps");
     }
 
     #[test]
     fn transmission_time_of_1250_bytes_at_10_mbps_is_one_millisecond() {
-        assert_eq!(Rate::from_mbps(10.0).transmission_time(Bytes::new(1250)), Span::from_millis(1));
-        assert_eq!(Rate::ZERO.transmission_time(Bytes::new(1)), Span::MAX);
+        assert_eq!(Rate::from_mbps(10.0).transmission_time(Bytes::new(1250)), Duration::from_millis(1));
+        assert_eq!(Rate::ZERO.transmission_time(Bytes::new(1)), Duration::MAX);
     }
 }

@@ -70,7 +70,7 @@ fn default_parameters_are_valid_and_read_back_alike() {
 }
 
 #[test]
-fn unknown_parameters_and_wrong_types_are_refused_by_name() {
+fn unknown_parameters_and_wrong_types_are_rejected_by_name() {
     for info in every() {
         let defaults = (info.defaults)();
         let error = AnyConsumer::check(info.name, &json!({ "no_such_parameter": 1 })).unwrap_err();
@@ -83,7 +83,7 @@ fn unknown_parameters_and_wrong_types_are_refused_by_name() {
 }
 
 #[test]
-fn numbers_that_are_no_numbers_are_refused() {
+fn numbers_that_are_no_numbers_are_rejected() {
     for info in every() {
         let defaults = (info.defaults)();
         for knob in knobs(&defaults, &(info.schema)()) {

@@ -1,9 +1,9 @@
 //! A real fetch over time, as a CSV file.
 //!
-//! Columns: `time_s` since the first segment, `window_segments`, `in_flight_interests`, `rtt_ms` (empty for a segment that
-//! was asked for more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
+//! Columns: `time_s` since the first segment, `window_segments`, `in_flight_interests`, `rtt_ms` (empty for a segment
+//! that was asked for more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
 
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub const HEADER: &str = "time_s,window_segments,in_flight_interests,rtt_ms,received_bytes";
 
 /// The shortest time between two rows.
-const RESOLUTION: Span = Span::from_millis(1);
+const RESOLUTION: Duration = Duration::from_millis(1);
 
 /// Why a trace cannot be written or read.
 #[derive(Debug)]
@@ -34,13 +34,13 @@ impl std::error::Error for Error {}
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     /// Since the first segment.
-    pub time: Span,
+    pub time: Duration,
     /// The congestion window, in segments.
     pub window: f64,
     /// Interests outstanding.
     pub in_flight: u32,
     /// The segment's round-trip time; none if it was asked for more than once.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// Bytes of content received so far.
     pub received: u64,
 }
@@ -69,7 +69,7 @@ impl FetchTrace {
     }
 
     /// A segment arrived.
-    pub fn record(&mut self, now: Time, payload: Bytes, rtt: Option<Span>, window: f64, in_flight: u32) {
+    pub fn record(&mut self, now: Time, payload: Bytes, rtt: Option<Duration>, window: f64, in_flight: u32) {
         self.received += payload.get();
         let began = *self.began.get_or_insert(now);
         if self.failure.is_some() || self.written.is_some_and(|written| now.since(written) < RESOLUTION) {
@@ -123,10 +123,10 @@ fn read_row(line: &str) -> Option<Row> {
         return None;
     }
     Some(Row {
-        time: Span::from_secs_f64(time.0),
+        time: Duration::from_secs_f64(time.0),
         window: window.0,
         in_flight: in_flight.0 as u32,
-        rtt: (!rtt.1).then(|| Span::from_secs_f64(rtt.0 / 1e3)),
+        rtt: (!rtt.1).then(|| Duration::from_secs_f64(rtt.0 / 1e3)),
         received: received.0 as u64,
     })
 }
@@ -140,19 +140,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         let mut trace = FetchTrace::create(&path).unwrap();
-        let at = |us| Time::ZERO + Span::from_micros(us);
-        trace.record(at(5_000), Bytes::new(100), Some(Span::from_micros(1500)), 2.5, 3);
+        let at = |us| Time::ZERO + Duration::from_micros(us);
+        trace.record(at(5_000), Bytes::new(100), Some(Duration::from_micros(1500)), 2.5, 3);
         trace.record(at(5_999), Bytes::new(100), None, 9.0, 9);
         trace.record(at(6_000), Bytes::new(100), None, 4.0, 1);
         trace.finish().unwrap();
-        let first =
-            Row { time: Span::ZERO, window: 2.5, in_flight: 3, rtt: Some(Span::from_micros(1500)), received: 100 };
-        let second = Row { time: Span::from_millis(1), window: 4.0, in_flight: 1, rtt: None, received: 300 };
+        let first = Row {
+            time: Duration::ZERO,
+            window: 2.5,
+            in_flight: 3,
+            rtt: Some(Duration::from_micros(1500)),
+            received: 100,
+        };
+        let second = Row { time: Duration::from_millis(1), window: 4.0, in_flight: 1, rtt: None, received: 300 };
         assert_eq!(read(&path).unwrap(), [first, second]);
     }
 
     #[test]
-    fn what_is_no_trace_is_refused_with_its_line() {
+    fn what_is_no_trace_is_rejected_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         for (text, line) in [

@@ -1,15 +1,21 @@
-//! The laboratory: scenarios, metrics, the computed optimum, results and reports.
+//! The laboratory: scenarios run under schemes and seeds, measured, set against the optimum and stored.
+//!
+//! - [`experiment`]: a scenario under several schemes and seeds, on all cores.
+//! - [`metrics`]: from what a run observes to what is measured; the only definition of every metric.
+//! - [`results`]: what was measured, in memory, on disk and as JSON.
+//! - [`optimum`]: what an ideal scheme would give, by linear programs.
+//! - [`papers`]: published evaluations, run again and judged.
+//! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
+//!
+//! It knows scenarios, the simulator and statistics. It never knows sockets, processes or pictures.
 
-pub mod emulate;
+pub mod deliveries;
 pub mod experiment;
 pub mod fetch_trace;
 pub mod metrics;
 pub mod optimum;
-pub mod pages;
 pub mod papers;
-pub mod report;
 pub mod results;
-pub mod scenario;
 pub mod speed;
-pub mod topology;
+pub mod text_table;
 pub mod trace;

@@ -19,7 +19,7 @@ pub struct Measurement {
     pub packet_hops_per_s: f64,
     /// Nanoseconds per packet-hop.
     pub ns_per_hop: f64,
-    /// Most packets under way at once.
+    /// Most packets in flight at once.
     pub peak_in_flight: u64,
     /// Most PIT entries, added up over all nodes.
     pub peak_pending: u64,

@@ -1,7 +1,11 @@
-//! Packets of a run as a pcap file.
+//! Packets of a run as a pcapng file.
 
-use crate::experiment::{self, Experiment, network};
+use crate::experiment::{self, Experiment, describe, network};
+use crate::results::LinkInfo;
+use ndnweir_core::units::Rate;
+use ndnweir_sim::observer::NodeId;
 use ndnweir_sim::pcap::{Encoder, NameTable, PcapWriter};
+use ndnweir_sim::pcapng::{Capture, Interface};
 use ndnweir_wire::Name;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -36,17 +40,33 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     let network = network(&experiment.scenario);
     let encoder = Encoder::new(names(experiment, &network), &scheme.layout());
     let file = File::create(path).map_err(failed)?;
-    let mut writer = PcapWriter::new(BufWriter::new(file), encoder).map_err(failed)?;
+    let mut writer = PcapWriter::new(BufWriter::new(file), encoder, &capture(experiment)).map_err(failed)?;
     experiment.run_one(&network, scheme, seed, None, stop, Some(&mut writer))?;
     writer.finish().map_err(failed)?;
     Ok(())
+}
+
+/// Nodes and link directions under the names that they have in results.
+fn capture(experiment: &Experiment) -> Capture {
+    let scenario = describe(&experiment.scenario);
+    let node = |name: &str| NodeId(scenario.nodes.iter().position(|n| n.name == name).unwrap_or_default() as u32);
+    let interface = |link: &LinkInfo| Interface {
+        name: link.name.clone(),
+        description: format!("from {} to {}, {} ms, queue of {}", link.from, link.to, link.delay_ms, link.queue),
+        from: node(&link.from),
+        rate: Some(Rate::from_mbps(link.rate_mbps)),
+    };
+    Capture {
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
+        interfaces: scenario.links.iter().map(interface).collect(),
+    }
 }
 
 /// The names behind the run's flows: each consumer's prefix, or its catalogue's.
 fn names(experiment: &Experiment, network: &ndnweir_sim::Network) -> NameTable {
     let prefixes = experiment::prefixes(&experiment.scenario);
     let objects = experiment::objects(&experiment.scenario);
-    let name = |flow: &ndnweir_sim::network::Flow| {
+    let name = |flow: &ndnweir_sim::network::NameGroup| {
         let text = match flow.catalogue {
             true => prefixes.get(flow.prefix as usize),
             false => objects.get(flow.object as usize),

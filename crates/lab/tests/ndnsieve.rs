@@ -1,7 +1,7 @@
 //! ndnSieve in the shipped scenarios: a controller that fails, a backbone link that fails and returns.
 
 use ndnweir_lab::experiment::{Experiment, Finished, choose, network, scheme_check};
-use ndnweir_lab::scenario;
+use ndnweir_scenario as scenario;
 use std::sync::atomic::AtomicBool;
 
 fn simulate(name: &str, scheme: &str) -> Finished {

@@ -5,7 +5,7 @@
 
 use ndnweir_lab::experiment::{Experiment, Silent, choose, scheme_check};
 use ndnweir_lab::results::Run;
-use ndnweir_lab::scenario;
+use ndnweir_scenario as scenario;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -85,8 +85,8 @@ fn one_bottleneck_is_marked_before_its_queue_overflows() {
     assert!(run.bottleneck_queue_ms.unwrap() < 20.0);
 }
 
-/// Scenario 3: a window of small Data towards C1, and a constant stream of large Data the other way from 5 to 15 s, which
-/// leaves little room for the Interests of the first.
+/// Scenario 3: a window of small Data towards C1, and a constant stream of large Data the other way from 5 to 15 s,
+/// which leaves little room for the Interests of the first.
 const REVERSE_TRAFFIC: &str = r#"
 name = "reverse-traffic"
 run = { duration = "25s", cache = "200000 packets" }
@@ -115,8 +115,9 @@ fn goodput_between(from: &str, to: &str, seed: usize) -> ([f64; 2], Run) {
     ([run.consumers[0].goodput_mbps, run.consumers[1].goodput_mbps], run)
 }
 
-// Wire sizes: 242 B and 1042 B of Data, 32 B per Interest. Alone, small Data fill the link at 8.26 Mbit/s of content. The
-// stream takes 1179.425 · 1042 · 8 = 9.832 Mbit/s of R-P, which leaves 0.168 Mbit/s = 657 Interests/s, or 1.05 Mbit/s.
+// Wire sizes: 242 B and 1042 B of Data, 32 B per Interest. Alone, small Data fill the link at 8.26 Mbit/s of content.
+// The stream takes 1179.425 · 1042 · 8 = 9.832 Mbit/s of R-P, which leaves 0.168 Mbit/s = 657 Interests/s, or 1.05
+// Mbit/s.
 #[test]
 fn interests_squeezed_by_reverse_traffic_are_marked_so_that_the_window_takes_what_is_left_without_a_loss() {
     for seed in 1..=2 {
@@ -133,8 +134,8 @@ fn interests_squeezed_by_reverse_traffic_are_marked_so_that_the_window_takes_wha
     }
 }
 
-/// Scenario 4.2: five consumers of different data behind R1. R1 reaches P4 and, over R2, three more producers. The authors
-/// set the FIBs by hand so that R2 does not go back to R1; the three cheapest next hops are the same.
+/// Scenario 4.2: five consumers of different data behind R1. R1 reaches P4 and, over R2, three more producers. The
+/// authors set the FIBs by hand so that R2 does not go back to R1; the three cheapest next hops are the same.
 const FIVE_CONSUMERS: &str = r#"
 name = "five-consumers"
 run = { duration = "30s", warm-up = "10s", cache = "200000 packets" }

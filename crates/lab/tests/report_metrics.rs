@@ -1,14 +1,14 @@
 //! Metrics of a run small enough to compute by hand.
 
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_lab::metrics::{Collector, ConsumerSetup, LinkSetup, Setup};
-use ndnweir_lab::results::{Kind, Run};
+use ndnweir_lab::results::{Run, SeriesKind};
 use ndnweir_sim::observer::{
-    ConsumerCounters, ConsumerId, Delivery, LinkCounters, LinkId, NodeId, Observer, PathId, Share, Snapshot,
+    ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share, Snapshot,
 };
 
 fn at(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 fn setup() -> Setup {
@@ -22,7 +22,7 @@ fn setup() -> Setup {
         prefixes: vec!["/p".into()],
         from: at(1000),
         to: at(4000),
-        bin: Span::from_millis(1000),
+        bin: Duration::from_millis(1000),
         events: vec!["kept".into()],
     }
 }
@@ -33,8 +33,8 @@ fn delivery(ms: u64, consumer: u32, delay: u64) -> Delivery {
         consumer: ConsumerId(consumer),
         segment: 0,
         payload: Bytes::new(12_500),
-        delay: Span::from_millis(delay),
-        rtt: (delay < 100).then(|| Span::from_millis(delay)),
+        delay: Duration::from_millis(delay),
+        rtt: (delay < 100).then(|| Duration::from_millis(delay)),
         mark: 0,
         path: PathId(0),
         retransmissions: 0,
@@ -45,7 +45,7 @@ fn delivery(ms: u64, consumer: u32, delay: u64) -> Delivery {
 /// 100 kbit for each delivery; a: 0.5 s, 1.5, 2.5, 3.5 and 3.9 s; b: twice in its second.
 fn run(until: u64) -> Run {
     let mut c = Collector::new(setup());
-    c.path(PathId(0), &[LinkId(3), LinkId(1)]);
+    c.path(PathId(0), &[DirectedLinkId(3), DirectedLinkId(1)]);
     let mut link = LinkCounters::default();
     let mut consumer = ConsumerCounters { window: 4.0, ..ConsumerCounters::default() };
     let deliveries =
@@ -61,18 +61,19 @@ fn run(until: u64) -> Run {
         link.drops[0] += 3;
         link.sojourn_count += 10;
         link.sojourn_sum += 10 * 2_000_000 * u128::from(second);
-        link.sojourn_max = Span::from_millis(5 * second);
+        link.sojourn_max = Duration::from_millis(5 * second);
         link.queue_packets = second as u32;
         consumer.retransmissions += 2;
         consumer.nacks += second;
         let links = [LinkCounters::default(), link, LinkCounters::default(), LinkCounters::default()];
-        let share = Share { node: NodeId(1), prefix: 0, link: LinkId(2), share: 0.25 * second as f64 };
+        let share = Share { node: NodeId(1), prefix: 0, link: DirectedLinkId(2), share: 0.25 * second as f64 };
         c.scheme_event(at(from), NodeId(1), "kept", 1, 2.0);
         c.scheme_event(at(from), NodeId(1), "other", 1, 2.0);
         c.sample(&Snapshot {
             at: at(from + 1000),
             links: &links,
             consumers: &[consumer, ConsumerCounters::default()],
+            nodes: &[],
             shares: &[share],
         });
     }
@@ -89,9 +90,9 @@ fn goodput_counts_payload_in_the_window_over_the_active_time() {
     assert!((run.goodput_mbps - 0.2).abs() < 1e-12);
     let (x, y) = (0.4f64 / 3.0, 0.2f64);
     assert!((run.jain.unwrap() - (x + y) * (x + y) / (2.0 * (x * x + y * y))).abs() < 1e-12);
-    let per_bin = run.series.get(Kind::Consumers, &["a"], "goodput_mbps").unwrap();
+    let per_bin = run.series.get(SeriesKind::Consumers, &["a"], "goodput_mbps").unwrap();
     assert_eq!(per_bin, [0.1, 0.1, 0.1, 0.2]);
-    let jain = run.series.get(Kind::Network, &[], "jain").unwrap();
+    let jain = run.series.get(SeriesKind::Network, &[], "jain").unwrap();
     assert_eq!((jain[1], jain[2], jain[3]), (1.0, 0.9, 1.0));
 }
 
@@ -116,9 +117,9 @@ fn link_metrics_are_differences_over_the_window() {
     assert!((link.queue_packets - 2.0).abs() < 1e-12 && link.queue_max_packets == 3);
     assert!((link.loss_mbps - 0.03).abs() < 1e-12 && link.drops.overflow == 9 && run.drops.total() == 9);
     assert_eq!(run.bottleneck.as_deref(), Some("R>C"));
-    assert_eq!(run.series.get(Kind::Links, &["R>C"], "queue_ms").unwrap(), [0.0, 2.0, 4.0, 6.0]);
+    assert_eq!(run.series.get(SeriesKind::Links, &["R>C"], "queue_ms").unwrap(), [0.0, 2.0, 4.0, 6.0]);
     assert_eq!((run.retransmissions, run.nacks), (6, 6));
-    assert_eq!(run.series.get(Kind::Consumers, &["a"], "nacks").unwrap(), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(run.series.get(SeriesKind::Consumers, &["a"], "nacks").unwrap(), [0.0, 1.0, 2.0, 3.0]);
 }
 
 #[test]
@@ -145,10 +146,10 @@ fn an_interrupted_run_is_partial_and_measured_as_far_as_it_went() {
 #[test]
 fn absurd_setups_give_results_and_no_panic() {
     for (from, to, bin) in [(0, 0, 0), (5000, 1000, 1), (0, u64::MAX / 2_000_000, 1)] {
-        let mut c = Collector::new(Setup { from: at(from), to: at(to), bin: Span::from_nanos(bin), ..setup() });
+        let mut c = Collector::new(Setup { from: at(from), to: at(to), bin: Duration::from_nanos(bin), ..setup() });
         c.delivered(&delivery(1, 0, 1));
         c.delivered(&delivery(2, 99, 1));
-        c.sample(&Snapshot { at: at(2), links: &[], consumers: &[], shares: &[] });
+        c.sample(&Snapshot { at: at(2), links: &[], consumers: &[], nodes: &[], shares: &[] });
         let run = c.finish("x", 0);
         assert!(run.series.len() <= 20_000 && run.scalars().iter().all(|s| s.1.is_finite()));
     }

@@ -1,32 +1,34 @@
 //! Random misbehaviour of links.
 
-use ndnweir_core::units::Span;
+use ndnweir_core::units::Duration;
+use serde::Serialize;
 
 /// Random misbehaviour of one direction of a link. Zero everywhere is a perfect link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Impairment {
     /// Probability that a packet is lost, in [0, 1].
     pub loss: f64,
     /// Probability that a packet arrives twice, in [0, 1].
     pub duplicate: f64,
     /// Extra delay, uniform between zero and this.
-    pub jitter: Span,
+    pub jitter: Duration,
     /// Whether jitter may change the order; otherwise a packet waits for the one before it.
     pub jitter_reorders: bool,
     /// Probability that a packet is held back by [`Impairment::reorder_delay`] while later ones pass, in [0, 1].
     pub reorder: f64,
     /// How long a reordered packet is held back.
-    pub reorder_delay: Span,
+    pub reorder_delay: Duration,
 }
 
 impl Impairment {
     /// Whether it does nothing.
     pub fn is_none(&self) -> bool {
-        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Span::ZERO && self.reorder == 0.0
+        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Duration::ZERO && self.reorder == 0.0
     }
 
     /// Whether packets may overtake each other.
     pub fn reorders(&self) -> bool {
-        (self.jitter > Span::ZERO && self.jitter_reorders) || (self.reorder > 0.0 && self.reorder_delay > Span::ZERO)
+        (self.jitter > Duration::ZERO && self.jitter_reorders)
+            || (self.reorder > 0.0 && self.reorder_delay > Duration::ZERO)
     }
 }

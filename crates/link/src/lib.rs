@@ -3,11 +3,13 @@
 //!
 //! Where the queue at the sending end is an NDN node's own, it is the egress of `ndnweir-node`, and only the way is
 //! used.
+//!
+//! It knows packets by size and kind. It never knows names, PITs or schemes, nor whether time is simulated.
 
 mod impairment;
 mod port;
-mod way;
+mod propagation;
 
 pub use impairment::Impairment;
 pub use port::Port;
-pub use way::{InFlight, LinkTotals, Way};
+pub use propagation::{InFlight, LinkTotals, Propagation};

@@ -5,13 +5,13 @@
 
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::{DropCause, FaceCounters};
 use std::collections::VecDeque;
 
 /// A packet whose transmission has not ended.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct QueuedPacket {
     joined: Time,
     start: Time,
     end: Time,
@@ -28,7 +28,7 @@ pub struct Port {
     limit: Limit,
     framing: Bytes,
     up: bool,
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<QueuedPacket>,
     /// How many at the front of `queue` have started: 0 or 1 after settling.
     started: usize,
     waiting_bytes: Bytes,
@@ -59,7 +59,7 @@ impl Port {
                 (start, start + rate.transmission_time(size))
             }
         };
-        let entry = Waiting { joined: now, start, end, size, kind: packet.kind, started: false };
+        let entry = QueuedPacket { joined: now, start, end, size, kind: packet.kind, started: false };
         let packets = (self.queue.len() - self.started) as u32;
         let view = QueueView { packets, bytes: self.waiting_bytes, limit: self.limit, rate: self.rate };
         if start > now && !view.fits(size) {
@@ -136,12 +136,12 @@ impl Port {
         self.counters.queue_packets = (self.queue.len() - self.started) as u32;
         self.counters.queue_bytes = self.waiting_bytes;
         let read = self.counters;
-        self.counters.sojourn_max = Span::ZERO;
+        self.counters.sojourn_max = Duration::ZERO;
         read
     }
 }
 
-fn count(counters: &mut FaceCounters, entry: &Waiting) {
+fn count(counters: &mut FaceCounters, entry: &QueuedPacket) {
     counters.count_started(entry.kind, entry.size.bits());
     let sojourn = entry.start.since(entry.joined);
     counters.sojourn_sum += u128::from(sojourn.nanos());
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_one_after_the_other_and_the_one_on_the_wire_does_not_wait() {
+    fn packets_leave_one_after_the_other_and_the_one_on_the_directed_link_does_not_wait() {
         let mut port = port(Limit::Packets(2));
         assert_eq!(port.offer(us(0), &data(100)), Some((us(0), us(100))));
         assert_eq!(port.offer(us(0), &data(100)), Some((us(100), us(200))));
@@ -177,7 +177,7 @@ mod tests {
         let counters = port.counters(us(400));
         counters.check().unwrap();
         assert_eq!((counters.data_packets, counters.drops[0], counters.overflow_data_bits), (4, 1, 800));
-        assert_eq!(counters.sojourn_max, Span::from_micros(200));
+        assert_eq!(counters.sojourn_max, Duration::from_micros(200));
     }
 
     #[test]

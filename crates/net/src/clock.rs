@@ -1,13 +1,13 @@
 //! The process's clock, in the units of the sans-IO crates.
 
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use nix::time::{ClockId, clock_gettime};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The machine's monotonic time in nanoseconds, alike for all its processes.
 pub fn monotonic() -> u64 {
     // The call fails only for clocks that do not exist.
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(std::time::Duration::from).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -22,7 +22,7 @@ pub fn seed() -> u64 {
 pub struct Clock {
     start: Instant,
     /// What it showed then.
-    shown: Span,
+    shown: Duration,
 }
 
 impl Default for Clock {
@@ -34,33 +34,33 @@ impl Default for Clock {
 impl Clock {
     /// A clock that shows one second: zero stays a time before anything happened.
     pub fn new() -> Clock {
-        Clock { start: Instant::now(), shown: Span::from_millis(1000) }
+        Clock { start: Instant::now(), shown: Duration::from_millis(1000) }
     }
 
     /// A clock that shows zero at `origin`, an instant of [`monotonic`] that has passed.
     pub fn since(origin: u64) -> Clock {
-        let passed = Duration::from_nanos(monotonic().saturating_sub(origin));
+        let passed = std::time::Duration::from_nanos(monotonic().saturating_sub(origin));
         let now = Instant::now();
-        Clock { start: now.checked_sub(passed).unwrap_or(now), shown: Span::ZERO }
+        Clock { start: now.checked_sub(passed).unwrap_or(now), shown: Duration::ZERO }
     }
 
     /// Now.
     pub fn now(&self) -> Time {
         let elapsed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX >> 1);
-        Time::ZERO + self.shown + Span::from_nanos(elapsed)
+        Time::ZERO + self.shown + Duration::from_nanos(elapsed)
     }
 
     /// The time of day: since the Unix epoch.
-    pub fn unix(&self) -> Duration {
+    pub fn unix(&self) -> std::time::Duration {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
     /// How long to wait from now until `time`: zero when it has passed, none when it never comes.
-    pub fn until(&self, time: Time) -> Option<Duration> {
+    pub fn until(&self, time: Time) -> Option<std::time::Duration> {
         if time == Time::NEVER {
             return None;
         }
-        Some(Duration::from_nanos(time.since(self.now()).nanos()))
+        Some(std::time::Duration::from_nanos(time.since(self.now()).nanos()))
     }
 }
 
@@ -73,16 +73,16 @@ mod tests {
         let origin = monotonic();
         let (one, other) = (Clock::since(origin), Clock::since(origin));
         let (before, between, after) = (one.now(), other.now(), one.now());
-        let slack = Span::from_millis(1);
+        let slack = Duration::from_millis(1);
         assert!(before <= between + slack && between <= after + slack);
     }
 
     #[test]
     fn a_time_that_has_passed_needs_no_wait_and_one_that_never_comes_has_none() {
         let clock = Clock::new();
-        assert_eq!(clock.until(Time::ZERO), Some(Duration::ZERO));
+        assert_eq!(clock.until(Time::ZERO), Some(std::time::Duration::ZERO));
         assert_eq!(clock.until(Time::NEVER), None);
-        let soon = clock.now() + Span::from_millis(50);
-        assert!(clock.until(soon).is_some_and(|wait| wait <= Duration::from_millis(50)));
+        let soon = clock.now() + Duration::from_millis(50);
+        assert!(clock.until(soon).is_some_and(|wait| wait <= std::time::Duration::from_millis(50)));
     }
 }

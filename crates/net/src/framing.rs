@@ -60,6 +60,13 @@ impl Deframer {
         Ok(Some(&self.buffer[start..start + len]))
     }
 
+    /// Gives memory back that a burst needed.
+    pub fn trim(&mut self) {
+        if self.taken == self.buffer.len() && self.buffer.capacity() > 2 * MAX_FRAME {
+            *self = Deframer::new();
+        }
+    }
+
     /// Bytes read that no frame has taken yet.
     pub fn pending(&self) -> usize {
         self.buffer.len() - self.taken

@@ -15,8 +15,9 @@
 //! - [`mgmt`]: the NFD management protocol.
 //! - [`object`]: segmented objects, published and fetched.
 //! - [`remote`]: a forwarder managed from outside.
-//! - [`roles`]: the processes of an emulated scenario.
 //! - [`transfer`]: the producer and the consumer as programs around a client connection.
+//!
+//! It never holds scheme logic, or a second copy of a pipeline or queue; and it knows no scenario.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
@@ -28,10 +29,10 @@ pub mod face;
 pub mod face_uri;
 pub mod forwarder;
 pub mod framing;
+pub mod keys;
 pub mod log;
 pub mod mgmt;
 pub mod object;
 pub mod poll;
 pub mod remote;
-pub mod roles;
 pub mod transfer;

@@ -5,10 +5,55 @@ use tracing_subscriber::EnvFilter;
 /// What says which messages are shown, as `info`, `debug` or `ndnweir_net::forwarder=trace`.
 pub const VARIABLE: &str = "NDNWEIR_LOG";
 
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 /// Starts to write messages of level `info` and above, or as [`VARIABLE`] says.
 pub fn start() {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("info"));
+    let said = std::env::var(VARIABLE).unwrap_or_default();
+    let filter = filter(&said).unwrap_or_else(|problem| {
+        eprintln!("warning: {VARIABLE}={said}: {problem}; going on with info");
+        EnvFilter::new("info")
+    });
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A process that has a logger already keeps it.
     let _ = logger.try_init();
+}
+
+/// What a text asks for. A word that is no level would be taken for a part of the program, and all else be silent.
+fn filter(text: &str) -> Result<EnvFilter, String> {
+    let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    for word in words.clone() {
+        let (part, level) = word.rsplit_once('=').map_or((None, word), |(part, level)| (Some(part), level));
+        if !is_level(level) {
+            return Err(format!("{level:?} is no level: write one of {}", LEVELS.join(", ")));
+        }
+        if part.is_some_and(|part| !part.starts_with("ndnweir")) {
+            return Err(format!(
+                "no part of the program is called {:?}: all begin with ndnweir",
+                part.unwrap_or_default()
+            ));
+        }
+    }
+    let words: Vec<&str> = words.collect();
+    let text = if words.is_empty() { "info".to_owned() } else { words.join(",") };
+    EnvFilter::try_new(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_level_is_rejected_and_not_taken_for_a_part_of_the_program() {
+        for right in ["", "info", "WARN", "debug,ndnweir_net::forwarder=trace", " error , "] {
+            assert!(filter(right).is_ok(), "{right}");
+        }
+        for (wrong, says) in
+            [("debgu", "\"debgu\" is no level"), ("ndnweir_net=loud", "trace"), ("net=info", "ndnweir")]
+        {
+            let problem = filter(wrong).map(|_| ()).unwrap_err();
+            assert!(problem.contains(says), "{problem}");
+        }
+    }
 }

@@ -2,21 +2,22 @@
 //!
 //! For tools, which wait for each answer. Applications that fetch and serve objects have their own event loop.
 
-use crate::client::{ConnectError, Link, Waiter};
+use crate::client::{ConnectError, Connection, Waiter};
 use crate::clock::Clock;
 use crate::face_uri::{FaceUri, IpFamily};
 use crate::mgmt::dataset::{ForwarderStatus, Item, decode_all};
-use crate::mgmt::fetch::{DatasetFetch, FetchError};
+use crate::mgmt::fetch::{DatasetError, DatasetFetch};
 use crate::mgmt::{
     CodecError, CommandFormat, ControlParameters, ControlResponse, Freshness, LOCALHOST, command_name, sign_command,
 };
-use ndnweir_core::units::{Span, Time};
+use crate::object::Trust;
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::signature::{Signer, sha256};
 use ndnweir_wire::{Component, DataView, InterestView, LpHeader, Name, PacketView};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why a forwarder could not be asked, or did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -37,17 +38,23 @@ pub enum RemoteError {
         /// Module and verb.
         what: String,
         /// How long it was waited for.
-        patience: Duration,
+        patience: std::time::Duration,
     },
+    /// Only answers came that the forwarder's key did not sign.
+    #[error(
+        "no answer to {0} was signed with the forwarder's key: either somebody else answered, or --forwarder-key \
+         (NDNWEIR_FORWARDER_KEY) names another forwarder's key"
+    )]
+    Unverified(String),
     /// A Nack came.
     #[error("nobody manages the forwarder at the other end: it has no route for {0}")]
     Nack(String),
     /// The forwarder said no.
     #[error("{} ({})", .0.text, .0.code)]
-    Refused(ControlResponse),
+    Rejected(ControlResponse),
     /// A dataset that could not be had.
     #[error("{0}")]
-    Fetch(#[from] FetchError),
+    Fetch(#[from] DatasetError),
     /// An answer that is none.
     #[error("the forwarder's answer is {0}")]
     Malformed(#[from] CodecError),
@@ -58,11 +65,12 @@ pub enum RemoteError {
 
 /// A connection to a forwarder.
 pub struct Remote {
-    link: Link,
+    link: Connection,
     waiter: Waiter,
     clock: Clock,
     signer: Box<dyn Signer + Send>,
-    patience: Duration,
+    trust: Option<Trust>,
+    patience: std::time::Duration,
     random: RandomState,
     requests: u64,
 }
@@ -72,16 +80,26 @@ impl Remote {
     ///
     /// # Errors
     /// [`RemoteError::Connect`] and [`RemoteError::Wait`].
-    pub fn connect(uri: &FaceUri, signer: Box<dyn Signer + Send>, patience: Duration) -> Result<Remote, RemoteError> {
+    pub fn connect(
+        uri: &FaceUri,
+        signer: Box<dyn Signer + Send>,
+        patience: std::time::Duration,
+    ) -> Result<Remote, RemoteError> {
         let (waiter, random) = (Waiter::new().map_err(RemoteError::Wait)?, RandomState::new());
-        let link = Link::connect(uri, &waiter, 0, random.hash_one(0))?;
-        Ok(Remote { link, waiter, clock: Clock::new(), signer, patience, random, requests: 0 })
+        let link = Connection::connect(uri, &waiter, 0, random.hash_one(0))?;
+        Ok(Remote { link, waiter, clock: Clock::new(), signer, trust: None, patience, random, requests: 0 })
+    }
+
+    /// Takes only answers that this accepts.
+    #[must_use]
+    pub fn trusting(self, trust: Option<Trust>) -> Remote {
+        Remote { trust, ..self }
     }
 
     /// Does a command.
     ///
     /// # Errors
-    /// [`RemoteError::Refused`] when the forwarder did not do it; the others when it was not understood.
+    /// [`RemoteError::Rejected`] when the forwarder did not do it; the others when it was not understood.
     pub fn command(
         &mut self,
         module: &str,
@@ -96,7 +114,7 @@ impl Remote {
         let response = DataView::decode(&data).map_err(CodecError::from)?;
         let response = ControlResponse::decode(response.content())?;
         if !response.is_ok() {
-            return Err(RemoteError::Refused(response));
+            return Err(RemoteError::Rejected(response));
         }
         Ok(response.body.map(|body| *body).unwrap_or_default())
     }
@@ -136,15 +154,23 @@ impl Remote {
     fn exchange(&mut self, interest: &[u8], what: &str) -> Result<Vec<u8>, RemoteError> {
         let view = InterestView::decode_unchecked_digest(interest).map_err(CodecError::from)?;
         self.link.send(&LpHeader::default(), interest);
-        let end = self.clock.now() + Span::from_nanos(u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX));
+        let end = self.clock.now() + Duration::from_nanos(u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX));
+        let mut forged = false;
         loop {
             self.link.flush()?;
             let now = self.clock.now();
+            if now >= end && forged {
+                return Err(RemoteError::Unverified(what.to_owned()));
+            }
             if now >= end || self.waiter.stopped() {
                 return Err(RemoteError::NoAnswer { what: what.to_owned(), patience: self.patience });
             }
             self.waiter.wait(self.clock.until(end)).map_err(RemoteError::Wait)?;
-            if let Some(answer) = receive(&mut self.link, now, &view)? {
+            let trust = self.trust.as_ref();
+            let (answer, wrong) = receive(&mut self.link, now, &view, trust)?;
+            // The right answer may come after what somebody else said.
+            forged |= wrong;
+            if let Some(answer) = answer {
                 return answer.ok_or_else(|| RemoteError::Nack(what.to_owned()));
             }
         }
@@ -182,23 +208,32 @@ pub fn canonical(uri: &FaceUri) -> io::Result<FaceUri> {
     })
 }
 
-/// The answer to an Interest among what has arrived, if it has: the Data, or none for a Nack.
-fn receive(link: &mut Link, now: Time, asked: &InterestView<'_>) -> io::Result<Option<Option<Vec<u8>>>> {
-    let mut answer = None;
+/// The answer to an Interest among what has arrived, if it has (the Data, or none for a Nack), and whether there was
+/// one that is not to be trusted.
+fn receive(
+    link: &mut Connection,
+    now: Time,
+    asked: &InterestView<'_>,
+    trust: Option<&Trust>,
+) -> io::Result<(Option<Option<Vec<u8>>>, bool)> {
+    let (mut answer, mut forged) = (None, false);
     link.receive(now, |header, packet| match PacketView::decode(packet) {
-        Ok(PacketView::Data(data)) if asked.matches(&data) => answer = Some(Some(packet.to_vec())),
+        Ok(PacketView::Data(data)) if asked.matches(&data) => match trust.is_none_or(|t| t.check(&data).is_ok()) {
+            true => answer = Some(Some(packet.to_vec())),
+            false => forged = true,
+        },
         Ok(PacketView::Interest(own)) if header.nack.is_some() && own.name() == asked.name() => {
             answer.get_or_insert(None);
         }
         _ => {}
     })?;
-    Ok(answer)
+    Ok((answer, forged))
 }
 
 fn nfd() -> Name {
     LOCALHOST.split('/').filter(|part| !part.is_empty()).map(Component::generic).fold(Name::new(), Name::with)
 }
 
-fn unix_time() -> Duration {
+fn unix_time() -> std::time::Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

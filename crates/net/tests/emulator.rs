@@ -2,19 +2,21 @@
 
 use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span};
-use ndnweir_net::emulator::{Change, Direction, Emulator, End, Event, Joint, Network, Running};
+use ndnweir_core::units::{Bytes, Duration, Rate};
+use ndnweir_net::emulator::{
+    EmulatedChange, EmulatedDirection, EmulatedEvent, EmulatedNetwork, Emulator, End, Joint, Running,
+};
 use std::net::{Ipv4Addr, UdpSocket};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn process() -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
     socket
 }
 
-fn joined(a: &UdpSocket, b: &UdpSocket, direction: Direction, events: &[Event]) -> Running {
-    let network = Network::link(direction, [a.local_addr().ok(), b.local_addr().ok()], [0, 0]);
+fn joined(a: &UdpSocket, b: &UdpSocket, direction: EmulatedDirection, events: &[EmulatedEvent]) -> Running {
+    let network = EmulatedNetwork::link(direction, [a.local_addr().ok(), b.local_addr().ok()], [0, 0]);
     Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(events).unwrap()
 }
 
@@ -26,7 +28,7 @@ fn receive(socket: &UdpSocket) -> Option<Vec<u8>> {
 #[test]
 fn datagrams_cross_both_ways_in_order_and_after_the_delay() {
     let (a, b) = (process(), process());
-    let direction = Direction { delay: Span::from_millis(20), ..Direction::default() };
+    let direction = EmulatedDirection { delay: Duration::from_millis(20), ..EmulatedDirection::default() };
     let running = joined(&a, &b, direction, &[]);
     for (from, to, end) in [(&a, &b, End::A), (&b, &a, End::B)] {
         let sent = Instant::now();
@@ -36,7 +38,7 @@ fn datagrams_cross_both_ways_in_order_and_after_the_delay() {
         for byte in 0..50 {
             assert_eq!(receive(to).unwrap(), vec![byte; 700]);
         }
-        assert!(sent.elapsed() >= Duration::from_millis(20));
+        assert!(sent.elapsed() >= std::time::Duration::from_millis(20));
     }
     running.stop().unwrap();
 }
@@ -45,7 +47,11 @@ fn datagrams_cross_both_ways_in_order_and_after_the_delay() {
 fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
     let (a, b) = (process(), process());
     // 1 Mbit/s: 1000 bytes take 8 ms; 10 of them wait and one is on the wire.
-    let direction = Direction { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(10), ..Direction::default() };
+    let direction = EmulatedDirection {
+        rate: Some(Rate::from_mbps(1.0)),
+        limit: Limit::Packets(10),
+        ..EmulatedDirection::default()
+    };
     let running = joined(&a, &b, direction, &[]);
     let sent = Instant::now();
     for byte in 0..30 {
@@ -55,7 +61,7 @@ fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
     while receive(&b).is_some() {
         got += 1;
         if got == 11 {
-            assert!(sent.elapsed() >= Duration::from_millis(85), "{:?}", sent.elapsed());
+            assert!(sent.elapsed() >= std::time::Duration::from_millis(85), "{:?}", sent.elapsed());
         }
     }
     assert!((11..=14).contains(&got), "{got}: more only if sending took long");
@@ -67,42 +73,42 @@ fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
 #[test]
 fn a_link_goes_down_and_up_when_it_is_told_to() {
     let (a, b) = (process(), process());
-    let at = |ms, change| Event { at: Span::from_millis(ms), link: 0, change };
-    let events = [at(400, Change::Up), at(0, Change::Down)];
-    let running = joined(&a, &b, Direction::default(), &events);
-    std::thread::sleep(Duration::from_millis(100));
+    let at = |ms, change| EmulatedEvent { at: Duration::from_millis(ms), link: 0, change };
+    let events = [at(400, EmulatedChange::Up), at(0, EmulatedChange::Down)];
+    let running = joined(&a, &b, EmulatedDirection::default(), &events);
+    std::thread::sleep(std::time::Duration::from_millis(100));
     a.send_to(b"lost", running.address(0, End::A)).unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_millis(500));
     a.send_to(b"kept", running.address(0, End::A)).unwrap();
     assert_eq!(receive(&b).unwrap(), b"kept");
 }
 
 #[test]
-fn a_stranger_does_not_get_onto_a_link_and_an_unknown_process_is_learned() {
-    let (a, b, stranger) = (process(), process(), process());
-    let network = Network::link(Direction::default(), [None, b.local_addr().ok()], [0, 0]);
+fn a_on_demand_peer_does_not_get_onto_a_link_and_an_unknown_process_is_learned() {
+    let (a, b, on_demand_peer) = (process(), process(), process());
+    let network = EmulatedNetwork::link(EmulatedDirection::default(), [None, b.local_addr().ok()], [0, 0]);
     let running = Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[]).unwrap();
     a.send_to(b"first", running.address(0, End::A)).unwrap();
     assert_eq!(receive(&b).unwrap(), b"first");
-    stranger.send_to(b"stranger", running.address(0, End::A)).unwrap();
+    on_demand_peer.send_to(b"stranger", running.address(0, End::A)).unwrap();
     b.send_to(b"back", running.address(0, End::B)).unwrap();
     assert_eq!(receive(&a).unwrap(), b"back");
     assert_eq!(receive(&b), None);
-    assert_eq!(running.end_counters(0, End::A).strangers, 1);
+    assert_eq!(running.end_counters(0, End::A).on_demand_peers, 1);
 }
 
 #[test]
 fn two_pairs_share_the_queue_of_a_link_between_switches() {
     // a0 and a1 send over links of their own, then both over link 2, whose queue holds 4, to b0 and b1.
     let processes: Vec<UdpSocket> = (0..4).map(|_| process()).collect();
-    let near = Direction { delay: Span::from_millis(5), ..Direction::default() };
-    let shared = Direction { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near };
+    let near = EmulatedDirection { delay: Duration::from_millis(5), ..EmulatedDirection::default() };
+    let shared = EmulatedDirection { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near };
     let joint = |pair: usize| Joint {
         processes: [processes[pair].local_addr().ok(), processes[2 + pair].local_addr().ok()],
         ports: [0; 2],
         routes: [vec![2 * pair, 4], vec![5, 2 * pair + 1]],
     };
-    let network = Network {
+    let network = EmulatedNetwork {
         links: vec![[near; 2], [near; 2], [shared; 2]],
         joints: vec![joint(0), joint(1)],
         kind: |datagram| if datagram[0] == 0 { Kind::Interest } else { Kind::Data },
@@ -122,7 +128,7 @@ fn two_pairs_share_the_queue_of_a_link_between_switches() {
         }
     }
     // 10 ms of delay, 4 ms for each on the shared link; more than five pass only if sending took long.
-    assert!(sent.elapsed() >= Duration::from_millis(30));
+    assert!(sent.elapsed() >= std::time::Duration::from_millis(30));
     let counters = running.counters(2, End::A);
     counters.queue.check().unwrap();
     let total: u64 = got.iter().sum();
@@ -135,21 +141,21 @@ fn two_pairs_share_the_queue_of_a_link_between_switches() {
 }
 
 #[test]
-fn framing_counts_on_the_link_and_an_event_without_a_link_is_refused() {
-    let direction = Direction { framing: Bytes::new(28), ..Direction::default() };
+fn framing_counts_on_the_link_and_an_event_without_a_link_is_rejected() {
+    let direction = EmulatedDirection { framing: Bytes::new(28), ..EmulatedDirection::default() };
     let (a, b) = (process(), process());
     let running = joined(&a, &b, direction, &[]);
     a.send_to(&[1; 100], running.address(0, End::A)).unwrap();
     receive(&b).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + std::time::Duration::from_secs(5);
     while running.counters(0, End::A).queue.data_bits != 128 * 8 {
         assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let network = Network::link(Direction::default(), [None, None], [0, 0]);
-    let event = Event { at: Span::ZERO, link: 3, change: Change::Down };
+    let network = EmulatedNetwork::link(EmulatedDirection::default(), [None, None], [0, 0]);
+    let event = EmulatedEvent { at: Duration::ZERO, link: 3, change: EmulatedChange::Down };
     assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[event]).is_err());
     let joint = Joint { processes: [None; 2], ports: [0; 2], routes: [vec![0, 2], vec![1]] };
-    let network = Network { joints: vec![joint], ..network };
+    let network = EmulatedNetwork { joints: vec![joint], ..network };
     assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).is_err());
 }

@@ -1,16 +1,16 @@
 //! Packets and files that mean harm: an error, never a panic, and never a wrong file.
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use ndnweir_net::object::ranges::Ranges;
-use ndnweir_net::object::{Discovery, FileSink, Sink, SinkError, StreamSink, Trust, signer};
+use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::{Discovery, Sink, StreamSink, Trust, signer};
 use ndnweir_node::FetcherConfig;
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
-use ndnweir_wire::{Component, DataBuilder, DataView, InterestView, LpHeader, NackReason, Name};
+use ndnweir_wire::{Component, DataBuilder, DataView, InterestBuilder, InterestView, LpHeader, NackReason, Name};
 use proptest::prelude::*;
-use std::path::Path;
 
 fn object() -> Name {
     "/a/v=9".parse().unwrap()
@@ -27,7 +27,7 @@ fn fetch(trust: Trust) -> SegmentFetch {
         had: Ranges::new(),
         last: None,
         trust,
-        patience: Span::from_millis(5000),
+        patience: Duration::from_millis(5000),
         fetcher: FetcherConfig::default(),
     };
     let now = Time::from_nanos(1);
@@ -63,11 +63,7 @@ fn only_the_demanded_signature_is_accepted() {
         .map(|trust| {
             let check = |signer: &&dyn Signer| {
                 let mut sink = StreamSink::new(Vec::new());
-                match give(&mut fetch(trust.clone()), &segment(0, b"x", None, *signer), &mut sink) {
-                    Ok(arrived) => arrived,
-                    Err(FetchError::Untrusted { .. }) => false,
-                    Err(error) => panic!("{error}"),
-                }
+                give(&mut fetch(trust.clone()), &segment(0, b"x", None, *signer), &mut sink).unwrap()
             };
             signers.iter().map(check).collect()
         })
@@ -83,17 +79,121 @@ fn only_the_demanded_signature_is_accepted() {
     assert!(Trust::read(&format!("ecdsa:{}", dir.path().display())).is_err());
 }
 
-#[test]
-fn a_changed_byte_is_found_out_even_when_any_signer_will_do() {
-    let mut data = segment(0, b"content", None, &DigestSha256);
-    let at = data.windows(7).position(|w| w == b"content").unwrap();
-    data[at] ^= 1;
-    let mut sink = StreamSink::new(Vec::new());
-    assert!(matches!(give(&mut fetch(Trust::Any), &data, &mut sink), Err(FetchError::Untrusted { .. })));
+/// Lets the fetch ask for what it may ask for by `now`: number of the segment, nonce and MustBeFresh of each Interest.
+fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
+    fetch.handle_timeout(now).unwrap();
+    std::iter::from_fn(|| fetch.poll_transmit(now))
+        .map(|(_, wire)| {
+            let interest = InterestView::decode(&wire).unwrap();
+            let segment = interest.name().last().unwrap().as_segment().unwrap();
+            (segment, interest.nonce().unwrap(), interest.must_be_fresh())
+        })
+        .collect()
 }
 
 #[test]
-fn last_segments_that_cannot_be_or_change_are_refused() {
+fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_place() {
+    let mut changed = segment(0, b"content", None, &DigestSha256);
+    let at = changed.windows(7).position(|w| w == b"content").unwrap();
+    changed[at] ^= 1;
+    let own = Ed25519Signer::from_seed(&[1; 32], None);
+    let other = Ed25519Signer::from_seed(&[2; 32], None);
+    let cases: [(Trust, Vec<u8>, &dyn Signer); 3] = [
+        (Trust::Any, changed, &DigestSha256),
+        (Trust::Ed25519(own.verifier()), segment(0, b"forged!", None, &other), &own),
+        (Trust::Ed25519(own.verifier()), segment(0, b"forged!", None, &DigestSha256), &own),
+    ];
+    for (trust, forged, signer) in cases {
+        let (mut stream, mut fetch) = (Vec::new(), fetch(trust));
+        let mut sink = StreamSink::new(&mut stream);
+        let window = fetch.counters().window;
+        let mut nonces = std::collections::BTreeSet::new();
+        for round in 1..=3_u64 {
+            assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
+            // Once more than was asked: nothing is counted.
+            assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
+            assert_eq!(fetch.rejections(), round);
+            assert_eq!(asked(&mut fetch, Time::from_nanos(3)), [], "no pause");
+            let again = asked(&mut fetch, Time::from_nanos(3) + Duration::from_millis(50));
+            let [(0, nonce, true)] = again[..] else { panic!("{again:?}") };
+            assert!(nonces.insert(nonce));
+        }
+        assert!(give(&mut fetch, &segment(0, b"content", None, signer), &mut sink).unwrap());
+        // Nobody may slow a fetch down by forging.
+        assert_eq!((fetch.counters().window, fetch.counters().losses), (window, 0));
+        drop(sink);
+        assert_eq!(stream, b"content");
+    }
+}
+
+#[test]
+fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_digest_and_remedy() {
+    let own = Ed25519Signer::from_seed(&[1; 32], None);
+    let forged = segment(3, b"forged", None, &DigestSha256);
+    let (mut fetch, mut sink) = (fetch(Trust::Ed25519(own.verifier())), StreamSink::new(Vec::new()));
+    let mut now = Time::from_nanos(2);
+    let mut given = 0;
+    let error = loop {
+        let data = DataView::decode(&forged).unwrap();
+        match fetch.handle_data(now, &LpHeader::default(), &data, &mut sink) {
+            Ok(arrived) => assert!(arrived.is_none()),
+            Err(error) => break error.to_string(),
+        }
+        given += 1;
+        assert!(given < 10_000, "it asks for ever");
+        now += Duration::from_millis(5);
+        asked(&mut fetch, now);
+    };
+    assert!(now.since(Time::ZERO) < Duration::from_millis(5000), "{now:?}");
+    let digest = DataView::decode(&forged).unwrap().implicit_digest();
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    for part in ["/a/v=9/seg=3 is not signed as demanded", &digest, "cs erase /a/v=9/seg=3", "--trust"] {
+        assert!(error.contains(part), "{part:?} is not in {error}");
+    }
+}
+
+#[test]
+fn a_fetch_says_what_the_signatures_showed_at_least() {
+    let own = Ed25519Signer::from_seed(&[1; 32], None);
+    let any = [(&DigestSha256 as &dyn Signer, Checked::Digest), (&own, Checked::Nothing)];
+    let cases = any.map(|(signer, shown)| (Trust::Any, signer, shown));
+    let cases = cases.into_iter().chain([(Trust::Ed25519(own.verifier()), &own as &dyn Signer, Checked::Signer)]);
+    for (trust, signer, shown) in cases {
+        let (mut fetch, mut sink) = (fetch(trust), StreamSink::new(Vec::new()));
+        assert!(give(&mut fetch, &segment(0, b"x", None, signer), &mut sink).unwrap());
+        assert_eq!(fetch.checked(), shown);
+    }
+}
+
+#[test]
+fn a_search_to_which_only_forged_metadata_come_asks_again_and_ends_with_the_digest_it_saw() {
+    let own = Ed25519Signer::from_seed(&[1; 32], None);
+    let name: Name = "/a/32=metadata/v=9/seg=0".parse().unwrap();
+    let content = object().encode();
+    let signed = |signer: &dyn Signer| DataBuilder::new(name.as_view()).content(&content).sign(signer).unwrap();
+    let (forged, good) = (signed(&DigestSha256), signed(&own));
+    let search =
+        || Discovery::new("/a".parse().unwrap(), Trust::Ed25519(own.verifier()), Duration::from_millis(15_000));
+    let mut now = Time::from_nanos(1);
+    let mut discovery = search();
+    assert!(discovery.poll_transmit(now, 1).unwrap().is_some());
+    assert_eq!(discovery.handle_data(now, &DataView::decode(&forged).unwrap()), Ok(None));
+    let found = discovery.handle_data(now, &DataView::decode(&good).unwrap());
+    assert_eq!(found, Ok(Some(ndnweir_net::object::Discovered::Object(object()))));
+    let mut discovery = search();
+    let error = loop {
+        while discovery.poll_transmit(now, 1).unwrap().is_some() {}
+        if let Err(error) = discovery.handle_data(now, &DataView::decode(&forged).unwrap()) {
+            break error.to_string();
+        }
+        now = discovery.poll_timeout();
+        assert!(now < Time::ZERO + Duration::from_millis(14_000));
+    };
+    assert!(error.contains("/a/32=metadata/v=9/seg=0 is not signed") && error.contains("sha256digest="), "{error}");
+}
+
+#[test]
+fn last_segments_that_cannot_be_or_change_are_rejected() {
     let last = |number| Some(Component::segment(number));
     for wrong in [Some(Component::generic("3")), Some(Component::version(3)), last(u64::from(u32::MAX)), last(u64::MAX)]
     {
@@ -108,128 +208,55 @@ fn last_segments_that_cannot_be_or_change_are_refused() {
 }
 
 #[test]
-fn an_application_level_refusal_ends_the_fetch() {
+fn an_application_level_rejection_ends_the_fetch() {
     let name = object().with(Component::segment(0));
     let data = DataBuilder::new(name.as_view()).content_type(content_type::NACK).sign(&DigestSha256).unwrap();
     let result = give(&mut fetch(Trust::Any), &data, &mut StreamSink::new(Vec::new()));
-    assert!(matches!(result, Err(FetchError::Refused(_))));
+    assert!(matches!(result, Err(FetchError::Rejected(_))));
 }
 
 #[test]
-fn a_fetch_that_gets_nothing_but_refusals_ends_and_says_so() {
+fn a_fetch_that_gets_nothing_but_rejections_ends_and_says_so() {
     let mut fetch = fetch(Trust::Any);
-    let name = object().with(Component::segment(0));
-    let interest = ndnweir_wire::InterestBuilder::new(name.as_view()).encode().unwrap();
+    let returned = |segment, nonce: [u8; 4]| {
+        let name = object().with(Component::segment(segment));
+        InterestBuilder::new(name.as_view()).nonce(nonce).encode().unwrap()
+    };
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-    fetch.handle_nack(Time::from_nanos(5), &header, &InterestView::decode(&interest).unwrap());
-    let end = Time::from_nanos(1) + Span::from_millis(5000);
+    // A producer sends back what is behind its last segment: that says nothing of the others.
+    let out = asked(&mut fetch, Time::from_nanos(1) + Duration::from_millis(1400));
+    let nonce = |of: u64| out.iter().find(|(segment, ..)| *segment == of).unwrap().1;
+    let now = Time::from_nanos(2) + Duration::from_millis(1400);
+    fetch.handle_nack(now, &header, &InterestView::decode(&returned(7, nonce(7))).unwrap());
+    fetch.handle_timeout(Time::from_nanos(1) + Duration::from_millis(1500)).unwrap();
+    fetch.handle_nack(now, &header, &InterestView::decode(&returned(0, nonce(0))).unwrap());
+    // Long before the patience of 5 s ends.
+    let end = Time::from_nanos(1) + Duration::from_millis(1500);
     assert!(fetch.poll_timeout() <= end);
     let error = fetch.handle_timeout(end).unwrap_err().to_string();
-    assert_eq!(error, "no segment of /a/v=9 arrived for 5s: there is no route to it");
+    assert_eq!(error, "no segment of /a/v=9 arrived for 1500ms: there is no route to it");
 }
-
-fn open(target: &Path) -> Result<FileSink, String> {
-    FileSink::open(target, &object(), "any", false).map_err(|e| e.to_string())
-}
-
-fn keep(target: &Path, object: &Name, trust: &str, segments: &[u64]) {
-    let mut sink = Box::new(FileSink::open(target, object, trust, false).unwrap());
-    for number in segments {
-        sink.put(*number, b"0123", Some(9)).unwrap();
-    }
-    sink.keep().unwrap();
-}
-
-#[test]
-fn what_another_fetch_left_is_continued_only_if_version_and_trust_are_the_same() {
-    let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join("f");
-    keep(&target, &object(), "any", &[0, 2, 3]);
-    assert_eq!(open(&target).unwrap().received().iter().collect::<Vec<_>>(), [(0, 1), (2, 4)]);
-    for (name, trust) in [("/a/v=8", "any"), ("/b/v=9", "any"), ("/a/v=9", "digest")] {
-        let refused = FileSink::open(&target, &name.parse().unwrap(), trust, false).unwrap_err();
-        assert!(refused.to_string().contains("--restart"), "{refused}");
-    }
-    let anew = FileSink::open(&target, &"/a/v=8".parse().unwrap(), "digest", true).unwrap();
-    assert_eq!((anew.received().count(), std::fs::metadata(dir.path().join("f.part")).unwrap().len()), (0, 0));
-    // The first still has the file.
-    assert!(open(&target).unwrap_err().contains("another fetch"));
-}
-
-#[test]
-fn a_file_that_lost_content_since_is_not_continued() {
-    let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join("f");
-    keep(&target, &object(), "any", &[0, 2]);
-    std::fs::File::options().write(true).open(dir.path().join("f.part")).unwrap().set_len(11).unwrap();
-    assert!(open(&target).unwrap_err().contains("more than the 11 bytes"));
-}
-
-#[test]
-fn an_incomplete_file_is_never_finished() {
-    let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join("f");
-    std::fs::write(&target, "before").unwrap();
-    for segments in [&[][..], &[0, 1], &[9], &[0, 9]] {
-        let mut sink = Box::new(FileSink::open(&target, &object(), "any", true).unwrap());
-        for number in segments {
-            sink.put(*number, b"0123", Some(9)).unwrap();
-        }
-        assert!(matches!(sink.finish(), Err(SinkError::Resume(_))), "{segments:?}");
-        assert_eq!(std::fs::read(&target).unwrap(), b"before");
-    }
-}
-
-#[test]
-fn segments_of_differing_size_have_no_place_in_a_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut sink = FileSink::open(&dir.path().join("f"), &object(), "any", false).unwrap();
-    sink.put(0, b"0123", Some(9)).unwrap();
-    for (number, content) in [(1, &b"012"[..]), (2, b"01234"), (9, b"01234")] {
-        assert!(matches!(sink.put(number, content, None), Err(SinkError::Uneven { .. })), "{number}");
-    }
-}
-
-const STATE: &str = concat!(
-    r#"{"format":"ndnweir partial object 1","object":"/a/v=9","trust":"any","#,
-    r#""segment_size":4,"last":9,"length":null,"received":[[0,1],[2,4]]}"#
-);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn a_state_file_of_any_content_is_understood_or_refused(
-        start in 0usize..140, end in 0usize..140, middle in "[0-9\\[\\],:\"a-z{}]{0,12}", len in 0u64..60,
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let target = dir.path().join("f");
-        let (start, end) = (start.min(STATE.len()), end.max(start).min(STATE.len()));
-        std::fs::write(dir.path().join("f.part.state"), [&STATE[..start], &middle, &STATE[end..]].concat()).unwrap();
-        std::fs::File::create(dir.path().join("f.part")).unwrap().set_len(len).unwrap();
-        match open(&target) {
-            Ok(sink) => prop_assert!(sink.stored_bytes() <= len),
-            Err(error) => prop_assert!(error.contains("--restart"), "{}", error),
-        }
-    }
-
-    #[test]
-    fn metadata_of_any_content_is_understood_or_refused(
+    fn metadata_of_any_content_is_understood_or_rejected(
         content in prop::collection::vec(any::<u8>(), 0..40), tail in prop::sample::select(vec!["", "/v=9", "/v=9/seg=0"]),
     ) {
         for content in [content.clone(), [&[7, content.len() as u8], &content[..]].concat()] {
             let name: Name = format!("/a/32=metadata{tail}").parse().unwrap();
             let data = DataBuilder::new(name.as_view()).content(&content).sign(&DigestSha256).unwrap();
-            let mut discovery = Discovery::new("/a".parse().unwrap(), Trust::Any, Span::from_millis(1000));
-            if let Ok(Some(found)) = discovery.handle_data(&DataView::decode(&data).unwrap()) {
-                let ndnweir_net::object::Found::Object(object) = found else { panic!("{found:?}") };
+            let mut discovery = Discovery::new("/a".parse().unwrap(), Trust::Any, Duration::from_millis(1000));
+            if let Ok(Some(found)) = discovery.handle_data(Time::ZERO, &DataView::decode(&data).unwrap()) {
+                let ndnweir_net::object::Discovered::Object(object) = found else { panic!("{found:?}") };
                 prop_assert!(object.to_string().starts_with("/a/v="));
             }
         }
     }
 
     #[test]
-    fn segments_with_any_header_and_number_are_taken_or_refused(
+    fn segments_with_any_header_and_number_are_taken_or_rejected(
         number in prop_oneof![0u64..20, any::<u64>()], mark in any::<u64>(), last in prop_oneof![0u64..20, any::<u64>()],
     ) {
         let data = segment(number, b"0123", Some(Component::segment(last)), &DigestSha256);
@@ -241,4 +268,19 @@ proptest! {
             prop_assert!(arrival.segment < 16 && last < u64::from(u32::MAX));
         }
     }
+}
+
+#[test]
+fn a_nack_with_another_nonce_than_was_sent_last_neither_ends_nor_slows_a_fetch() {
+    let now = Time::from_nanos(2);
+    let (mut fetch, mut sink) = (fetch(Trust::Any), StreamSink::new(Vec::new()));
+    let before = (fetch.counters().window, fetch.poll_timeout());
+    let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
+    for number in 0..5000_u32 {
+        let name = object().with(Component::segment(u64::from(number % 16)));
+        let forged = InterestBuilder::new(name.as_view()).nonce(number.to_be_bytes()).encode().unwrap();
+        fetch.handle_nack(now, &header, &InterestView::decode(&forged).unwrap());
+    }
+    assert_eq!(((fetch.counters().window, fetch.poll_timeout()), fetch.counters().nacks), (before, 0));
+    assert!(give(&mut fetch, &segment(0, b"x", None, &DigestSha256), &mut sink).unwrap());
 }

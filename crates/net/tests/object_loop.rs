@@ -2,7 +2,7 @@
 
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::fetch::{SegmentFetch, SegmentFetchConfig};
 use ndnweir_net::object::publisher::{Answer, Publisher, PublisherConfig};
 use ndnweir_net::object::ranges::Ranges;
@@ -51,7 +51,7 @@ fn fetch(
     let mut layout = scheme.layout();
     let consumer = scheme.consumer(&mut layout).unwrap();
     let fetcher = FetcherConfig { loss: Some(Default::default()), seed: link.seed, ..FetcherConfig::default() };
-    let patience = Span::from_millis(600_000);
+    let patience = Duration::from_millis(600_000);
     let config =
         SegmentFetchConfig { object: object(), hint: Vec::new(), had, last, trust: Trust::Digest, patience, fetcher };
     let mut now = Time::from_nanos(1);
@@ -67,7 +67,7 @@ fn fetch(
             for _ in 0..copies {
                 if rng.below(100) >= link.lost {
                     number += 1;
-                    let delay = Span::from_millis(10) + Span::from_micros(rng.below(1 + link.jitter * 1000));
+                    let delay = Duration::from_millis(10) + Duration::from_micros(rng.below(1 + link.jitter * 1000));
                     air.insert((now + delay, number), (interest, packet.to_vec()));
                 }
             }
@@ -139,7 +139,7 @@ proptest! {
         let mut publisher = published(&content, chunk);
         let mut stored = 0;
         for until in pieces.into_iter().chain([u64::MAX]) {
-            let mut sink = Box::new(FileSink::open(&target, &object(), "digest", false).unwrap());
+            let mut sink = Box::new(FileSink::open(&target, &object(), &Trust::Digest, false).unwrap());
             // What came before its place was known is forgotten at an interruption.
             prop_assert!(sink.received().count() + 1 >= stored);
             let had = (sink.received().clone(), sink.last_segment());

@@ -1,10 +1,10 @@
 //! What a publisher answers, by the bytes that other implementations ask with and expect.
 
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::publisher::{Answer, Publisher, PublisherConfig, PublisherError};
-use ndnweir_net::object::{Discovery, Found, Trust};
+use ndnweir_net::object::{Discovered, Discovery, DiscoveryError, Trust};
 use ndnweir_wire::signature::{DigestSha256, sha256};
-use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, Name};
+use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, LpHeader, NackReason, Name};
 
 fn publisher() -> Publisher<Vec<u8>> {
     let config = PublisherConfig { chunk: 4, ..PublisherConfig::new("/a".parse().unwrap(), 9) };
@@ -99,7 +99,7 @@ fn an_empty_object_is_one_empty_segment() {
 }
 
 #[test]
-fn a_chunk_that_makes_packets_too_large_is_refused_with_one_that_fits() {
+fn a_chunk_that_makes_packets_too_large_is_rejected_with_one_that_fits() {
     let build = |chunk| {
         let config = PublisherConfig { chunk, ..PublisherConfig::new("/a".parse().unwrap(), 9) };
         Publisher::new(config, vec![7; 20_000], Box::new(DigestSha256)).map(|_| ())
@@ -124,20 +124,20 @@ fn memory_does_not_grow_with_the_object() {
 }
 
 fn discovery() -> Discovery {
-    Discovery::new("/a".parse().unwrap(), Trust::Digest, Span::from_millis(9000))
+    Discovery::new("/a".parse().unwrap(), Trust::Digest, Duration::from_millis(9000))
 }
 
-fn found(name: &str, content: &[u8]) -> Option<Found> {
+fn found(name: &str, content: &[u8]) -> Option<Discovered> {
     let name: Name = name.parse().unwrap();
     let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();
-    discovery().handle_data(&DataView::decode(&data).unwrap()).unwrap_or_default()
+    discovery().handle_data(Time::ZERO, &DataView::decode(&data).unwrap()).unwrap_or_default()
 }
 
 #[test]
 fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
     let mut discovery = discovery();
     let mut asked = |ms| {
-        let now = Time::ZERO + Span::from_millis(ms);
+        let now = Time::ZERO + Duration::from_millis(ms);
         std::iter::from_fn(|| discovery.poll_transmit(now, 5).unwrap())
             .map(|interest| {
                 InterestView::decode(&interest).map(|i| (i.name().to_string(), i.can_be_prefix(), i.must_be_fresh()))
@@ -151,17 +151,47 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
     assert_eq!(asked(499), []);
     assert_eq!(asked(500), once);
     assert_eq!(asked(1500), [("/a".to_owned(), true, true), metadata.clone()]);
-    let end = Time::ZERO + Span::from_millis(9000);
-    assert!(discovery.poll_transmit(end, 5).is_err());
+    // Nobody has fresh Data: what is not fresh will do, in turn.
+    let stale = [("/a".to_owned(), true, false), ("/a/32=metadata".to_owned(), true, false)];
+    assert_eq!(asked(3500), stale);
+    assert_eq!(asked(5500), [("/a".to_owned(), true, true), metadata.clone()]);
+    assert_eq!(asked(7500), stale);
+    let end = Time::ZERO + Duration::from_millis(9000);
+    assert!(matches!(discovery.poll_transmit(end, 5), Err(DiscoveryError::Unanswered { .. })));
+}
+
+#[test]
+fn discovery_ends_soon_when_every_interest_is_sent_back_for_want_of_a_route() {
+    let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
+    // The one whose producer comes up between goes on.
+    for up_at in [None, Some(2)] {
+        let mut discovery = discovery();
+        let (mut now, mut round) = (Time::ZERO, 0);
+        let error = loop {
+            match discovery.poll_transmit(now, 5) {
+                Ok(Some(interest)) if up_at != Some(round) => {
+                    discovery.handle_nack(&header, &InterestView::decode(&interest).unwrap());
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    (now, round) = (now.max(discovery.poll_timeout()), round + 1);
+                }
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, DiscoveryError::NoRoute(_)), "{error}");
+        let soon = now < Time::ZERO + Duration::from_millis(2000);
+        assert_eq!(soon, up_at.is_none(), "{now:?}");
+    }
 }
 
 #[test]
 fn discovery_understands_metadata_segments_and_single_packets() {
-    let object = |name: &str| Some(Found::Object(name.parse().unwrap()));
+    let object = |name: &str| Some(Discovered::Object(name.parse().unwrap()));
     assert_eq!(found("/a/32=metadata/v=9/seg=0", &[7, 6, 8, 1, b'a', 0x36, 1, 9]), object("/a/v=9"));
     assert_eq!(found("/a/v=9/seg=4", b"x"), object("/a/v=9"));
     assert_eq!(found("/a/seg=4", b"x"), object("/a"));
-    assert_eq!(found("/a", b"x"), Some(Found::Whole(b"x".to_vec())));
+    assert_eq!(found("/a", b"x"), Some(Discovered::Whole(b"x".to_vec())));
     for other in ["/b/v=9/seg=0", "/a/x/seg=0", "/a/v=9", "/a/32=metadata/v=9/seg=0", "/a/x/v=9/seg=0"] {
         assert_eq!(found(other, b"x"), None, "{other}");
     }

@@ -9,7 +9,7 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::{FaceConfig, Node, NodeConfig};
 
 const FLOWS: u32 = 20;
@@ -60,7 +60,7 @@ fn processor_time() -> f64 {
 fn run(scheme: &Scheme, window: u64, rounds: u64, force_events: bool) -> Result<(), String> {
     let mut node = node(scheme, force_events)?;
     // One Interest and one Data per microsecond: the 10 Gbit/s of the downstream link are 85 % used.
-    let step = Span::from_nanos(1000.max(2000 * window / 1_900_000));
+    let step = Duration::from_nanos(1000.max(2000 * window / 1_900_000));
     let (mut now, mut left, mut sum) = (Time::ZERO, 0, 0);
     let (mut at, mut chunks) = (0.0, Vec::new());
     for i in 0..rounds + window {

@@ -1,8 +1,8 @@
 //! What a node counts.
 
 use ndnweir_core::packet::Kind;
-use ndnweir_core::shaper::Tally;
-use ndnweir_core::units::{Bytes, Span};
+use ndnweir_core::shaper::PacketCount;
+use ndnweir_core::units::{Bytes, Duration};
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +65,7 @@ pub struct FaceCounters {
     /// Packets behind [`FaceCounters::sojourn_sum`].
     pub sojourn_count: u64,
     /// Longest such time since these counters were last read.
-    pub sojourn_max: Span,
+    pub sojourn_max: Duration,
     /// Packets waiting now (the one on the wire excluded).
     pub queue_packets: u32,
     /// Bytes waiting now, framing included.
@@ -92,8 +92,8 @@ impl FaceCounters {
     }
 
     /// Data whose transmission has started.
-    pub(crate) fn data_sent(&self) -> Tally {
-        Tally { packets: self.data_packets, bits: self.data_bits }
+    pub(crate) fn data_sent(&self) -> PacketCount {
+        PacketCount { packets: self.data_packets, bits: self.data_bits }
     }
 
     /// Bits whose transmission has started.
@@ -163,18 +163,20 @@ pub struct NodeCounters {
     pub loops: u64,
     /// The same Interest twice from one face (a duplicating link): dropped.
     pub duplicates: u64,
-    /// Interests refused because the PIT was full: answered with a Congestion NACK.
+    /// Interests rejected because the PIT, or their face's share of it, was full: answered with a Congestion NACK.
     pub pit_full: u64,
+    /// Of those, the ones rejected for the bytes that pending Interests hold, not for their number.
+    pub pit_memory: u64,
     /// Interests for which there is no prefix: answered with a NoRoute NACK.
     pub no_prefix: u64,
-    /// Interests that renewed what the same face was waiting for already.
-    pub renewed: u64,
+    /// Interests that retransmitted what the same face was waiting for already.
+    pub retransmitted: u64,
     /// Interests that joined what another face was waiting for.
     pub aggregated: u64,
     /// Pending Interests (one per name and downstream face) answered with Data.
     pub answered: u64,
     /// Pending Interests answered with a NACK.
-    pub refused: u64,
+    pub rejected: u64,
     /// Pending Interests whose lifetime ended.
     pub expired: u64,
     /// Pending Interests lost in a crash.
@@ -206,20 +208,20 @@ pub struct NodeCounters {
 }
 
 impl NodeCounters {
-    /// Whether every Interest that arrived was answered, refused, dropped and counted, or is pending.
+    /// Whether every Interest that arrived was answered, rejected, dropped and counted, or is pending.
     ///
     /// # Errors
     /// The sum that does not hold.
     pub fn check(&self) -> Result<(), String> {
         let unpended =
             self.down + self.hop_limit + self.hits + self.loops + self.duplicates + self.pit_full + self.no_prefix;
-        let ended = self.answered + self.refused + self.expired + self.lost;
-        if self.interests == unpended + self.renewed + ended + self.pending {
+        let ended = self.answered + self.rejected + self.expired + self.lost;
+        if self.interests == unpended + self.retransmitted + ended + self.pending {
             return Ok(());
         }
         Err(format!(
-            "{} Interests are not {unpended} settled at once + {} renewed + {ended} ended + {} pending: {self:?}",
-            self.interests, self.renewed, self.pending
+            "{} Interests are not {unpended} settled at once + {} retransmitted + {ended} ended + {} pending: {self:?}",
+            self.interests, self.retransmitted, self.pending
         ))
     }
 }

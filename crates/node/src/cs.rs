@@ -1,7 +1,8 @@
 //! The content store: least recently used goes first.
 //!
-//! It keeps Data as they would leave a producer: without header fields, [`flags::FROM_CACHE`] and [`flags::REPAIRED`], and without the mark
-//! unless the scheme says to replay it. A cached copy does not cross the congested link, so its mark is a false signal.
+//! It keeps Data as they would leave a producer: without header fields, [`flags::FROM_CACHE`] and [`flags::REPAIRED`],
+//! and without the mark unless the scheme says to replay it. A cached copy does not cross the congested link, so its
+//! mark is a false signal.
 //!
 //! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
 //! interns: it keeps its own ordered name tree, picks the stored name that the Interest's name is a prefix of, and
@@ -9,11 +10,12 @@
 //! a longer name arrives, hands it in under the id of each pending name that it satisfies.
 
 use crate::index::Index;
+use crate::keyed::NumberHash;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Packet, flags};
 use ndnweir_core::scheme::CachedMarks;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 
 const NIL: u32 = u32::MAX;
 
@@ -57,6 +59,11 @@ impl ContentStore {
             admits: limit > 0,
             serves: limit > 0,
         }
+    }
+
+    /// Hashes in another way from now on; the store must be empty.
+    pub(crate) fn set_hash(&mut self, hash: NumberHash) {
+        self.index.set_hash(hash);
     }
 
     /// From now on it holds at most `limit` packets, and takes in and answers as said. What is too much is for
@@ -117,8 +124,8 @@ impl ContentStore {
         let mut packet = *data;
         packet.mark = if self.replay { packet.mark } else { 0 };
         packet.fields = Fields::default();
-        packet.flags &= !(flags::FROM_CACHE | flags::REPAIRED);
-        let stale = now + Span::from_millis(u64::from(packet.lifetime_ms));
+        packet.flags &= !(flags::FROM_CACHE | flags::LINK_RETRANSMITTED);
+        let stale = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         let stored = Stored { packet, stale, newer: NIL, older: NIL };
         let find = |store: &ContentStore| {
             store.index.find(packet.name, |s| store.slots[s as usize].packet.name == packet.name)
@@ -213,7 +220,7 @@ mod tests {
     }
 
     fn ms(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
+        Time::ZERO + Duration::from_millis(ms)
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Nonces of Interests that left the PIT unanswered, to recognise their copies that still loop.
 //!
-//! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket goes.
+//! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket
+//! goes.
 
+use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
 const WAYS: usize = 8;
@@ -11,21 +13,26 @@ const BUCKETS: usize = 512;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadNonces {
     buckets: Vec<[u64; WAYS]>,
-}
-
-fn digest(name: NameId, nonce: u32) -> u64 {
-    let product = u128::from(name.key() ^ 0xa076_1d64_78bd_642f) * u128::from(u64::from(nonce) ^ 0xe703_7ed1_a0b4_28db);
-    // 0 stands for an empty place.
-    ((product >> 64) as u64 ^ product as u64) | 1 << 63
+    hash: NumberHash,
 }
 
 impl DeadNonces {
+    /// Hashes in another way from now on; the list must be empty.
+    pub(crate) fn set_hash(&mut self, hash: NumberHash) {
+        self.hash = hash;
+    }
+
+    fn digest(&self, name: NameId, nonce: u32) -> u64 {
+        // 0 stands for an empty place.
+        self.hash.of(self.hash.of(name.key()) ^ u64::from(nonce)) | 1 << 63
+    }
+
     /// Adds a nonce.
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
         if self.buckets.is_empty() {
             self.buckets = vec![[0; WAYS]; BUCKETS];
         }
-        let digest = digest(name, nonce);
+        let digest = self.digest(name, nonce);
         let bucket = &mut self.buckets[digest as usize % BUCKETS];
         bucket.rotate_right(1);
         bucket[0] = digest;
@@ -35,7 +42,7 @@ impl DeadNonces {
     #[inline]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
         !self.buckets.is_empty() && {
-            let digest = digest(name, nonce);
+            let digest = self.digest(name, nonce);
             self.buckets[digest as usize % BUCKETS].contains(&digest)
         }
     }

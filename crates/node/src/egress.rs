@@ -6,11 +6,11 @@
 //!
 //! Two drivers give the same results:
 //!
-//! - *Settled*: a first-in-first-out queue with a predictable marker (see [`Marker::predictable`]) knows every departure
-//!   the moment a packet joins, so the packet is handed out at once with its future times. What happened up to now (the
-//!   marker's `on_dequeue` and `on_idle`, the counters) is made good before the next look at the queue. A packet-hop
-//!   then costs the simulator one event. What components record there is stamped with the right time but may come out
-//!   of order with records of other components.
+//! - *Settled*: a first-in-first-out queue with a predictable marker (see [`Marker::predictable`]) knows every
+//!   departure the moment a packet joins, so the packet is handed out at once with its future times. What happened up
+//!   to now (the marker's `on_dequeue` and `on_idle`, the counters) is made good before the next look at the queue. A
+//!   packet-hop then costs the simulator one event. What components record there is stamped with the right time but may
+//!   come out of order with records of other components.
 //! - *Eventful*: any other combination hands a packet out when its transmission starts, which takes a timeout of the
 //!   node per packet while the face is busy.
 
@@ -22,7 +22,7 @@ use ndnweir_core::ids::{FaceId, FlowId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, QueueView, Queued, Verdict};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// The components of one egress.
@@ -42,7 +42,7 @@ impl Parts {
 
 /// A packet that was handed out before it leaves (settled driver).
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct SettledPacket {
     joined: Time,
     start: Time,
     size: u32,
@@ -50,9 +50,9 @@ struct Waiting {
     kind: Kind,
 }
 
-/// The transmission under way, or the last one.
+/// The transmission in flight, or the last one.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wire {
+struct CurrentTransmission {
     start: Time,
     /// From here on `work` counts: the start, or the last change of rate.
     since: Time,
@@ -69,27 +69,27 @@ pub(crate) struct Egress {
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
     force_events: bool,
-    /// No transmission is under way, and the marker knows.
+    /// No transmission is in flight, and the marker knows.
     idle: bool,
     rate: Option<Rate>,
     limit: Limit,
     framing: u32,
-    /// When the transmission under way, and all that were handed out, will have ended.
+    /// When the transmission in flight, and all that were handed out, will have ended.
     busy_until: Time,
-    wire: Wire,
-    ring: VecDeque<Waiting>,
+    transmission: CurrentTransmission,
+    ring: VecDeque<SettledPacket>,
     ring_bytes: Bytes,
     /// Data packets waiting.
     data: u32,
     /// The last size of an Interest or NACK, and of a Data, with its transmission time.
-    serial: [(u32, Span); 2],
+    serial: [(u32, Duration); 2],
     parts: Parts,
     dropped: Vec<Packet>,
     counters: FaceCounters,
 }
 
-fn transmission_time(rate: Option<Rate>, size: u32) -> Span {
-    rate.map_or(Span::ZERO, |rate| rate.transmission_time(Bytes::new(u64::from(size))))
+fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
+    rate.map_or(Duration::ZERO, |rate| rate.transmission_time(Bytes::new(u64::from(size))))
 }
 
 impl Egress {
@@ -106,11 +106,11 @@ impl Egress {
             limit: config.limit,
             framing: u32::try_from(config.framing.get()).unwrap_or(u32::MAX),
             busy_until: Time::ZERO,
-            wire: Wire::default(),
+            transmission: CurrentTransmission::default(),
             ring: VecDeque::new(),
             ring_bytes: Bytes::ZERO,
             data: 0,
-            serial: [(0, Span::ZERO); 2],
+            serial: [(0, Duration::ZERO); 2],
             parts,
             dropped: Vec::new(),
             counters: FaceCounters::default(),
@@ -180,7 +180,7 @@ impl Egress {
     pub(crate) fn snapshot(&mut self) -> FaceCounters {
         let view = self.view();
         let counters = FaceCounters { queue_packets: view.packets, queue_bytes: view.bytes, ..self.counters };
-        self.counters.sojourn_max = Span::ZERO;
+        self.counters.sojourn_max = Duration::ZERO;
         counters
     }
 
@@ -204,7 +204,7 @@ impl Egress {
             }
             self.ring.pop_front();
             self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
-            let Waiting { joined, start, size, flow, kind } = waiting;
+            let SettledPacket { joined, start, size, flow, kind } = waiting;
             self.data -= u32::from(kind == Kind::Data);
             let verdict = self.departs(kind, flow, size, joined, start, trace);
             debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
@@ -239,11 +239,12 @@ impl Egress {
                 return verdict;
             }
         }
-        self.wire = Wire { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
+        self.transmission =
+            CurrentTransmission { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
         let counters = &mut self.counters;
         counters.count_started(kind, u64::from(size) * 8);
         counters.sojourn_count += 1;
-        if sojourn > Span::ZERO {
+        if sojourn > Duration::ZERO {
             counters.sojourn_sum += u128::from(sojourn.nanos());
             counters.sojourn_max = counters.sojourn_max.max(sojourn);
         }
@@ -313,8 +314,8 @@ impl Egress {
         false
     }
 
-    /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now. Until
-    /// when that takes by itself. Only for the eventful driver: packets that were handed out keep their times.
+    /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now.
+    /// Until when that takes by itself. Only for the eventful driver: packets that were handed out keep their times.
     pub(crate) fn occupy(&mut self, now: Time, bytes: Bytes) -> Time {
         if self.rate.is_none() || self.local || self.settled {
             return now;
@@ -325,10 +326,10 @@ impl Egress {
         if self.idle {
             self.idle = false;
             self.busy_until = now + span;
-            self.wire = Wire { start: now, since: now, work };
+            self.transmission = CurrentTransmission { start: now, since: now, work };
         } else {
             self.busy_until += span;
-            self.wire.work = self.wire.work.saturating_add(work);
+            self.transmission.work = self.transmission.work.saturating_add(work);
         }
         now + span
     }
@@ -377,7 +378,7 @@ impl Egress {
             self.departs(kind, flow, size, now, start, trace);
             return;
         }
-        self.ring.push_back(Waiting { joined: now, start, size, flow, kind });
+        self.ring.push_back(SettledPacket { joined: now, start, size, flow, kind });
         self.ring_bytes += bytes;
         self.data += u32::from(kind == Kind::Data);
     }
@@ -444,7 +445,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_and_handed_out_per_packet_stays_small() {
-        assert_eq!(size_of::<Waiting>(), 32);
+        assert_eq!(size_of::<SettledPacket>(), 32);
         assert!(size_of::<Transmit>() <= 88, "{}", size_of::<Transmit>());
     }
 }

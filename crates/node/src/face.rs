@@ -5,7 +5,7 @@ use crate::flows::FlowCounter;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::registry::AnyShaper;
-use ndnweir_core::shaper::{FaceView, Tally};
+use ndnweir_core::shaper::{FaceView, PacketCount};
 use ndnweir_core::units::Rate;
 
 pub(crate) struct Face {
@@ -14,7 +14,7 @@ pub(crate) struct Face {
     pub(crate) shaper_rng: Rng,
     pub(crate) return_rate: Option<Rate>,
     /// Interests that arrived, link framing excluded; kept when the node has shapers.
-    pub(crate) interests_in: Tally,
+    pub(crate) interests_in: PacketCount,
     /// Flows with pending Interests from here; kept when the node has a meter or shapers.
     pub(crate) flows: FlowCounter,
     /// The marker in place of the scheme's, to build it again after a crash.

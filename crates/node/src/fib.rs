@@ -34,7 +34,8 @@ impl Fib {
         self.hops.get(prefix.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a prefix.
+    /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a
+    /// prefix.
     pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> bool {
         let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
         entry.clear();
@@ -48,8 +49,8 @@ impl Fib {
         self.hops.iter().filter(|hops| !hops.is_empty()).count()
     }
 
-    /// Changes all costs of a prefix, or none if `costs` are not for exactly its next hops. Of equal costs the previous best
-    /// comes first, then the lower face. Whether they were changed.
+    /// Changes all costs of a prefix, or none if `costs` are not for exactly its next hops. Of equal costs the previous
+    /// best comes first, then the lower face. Whether they were changed.
     pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) -> bool {
         let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
         let new = |hop: &NextHop| costs.iter().find(|new| new.face == hop.face).map(|new| new.cost);

@@ -3,10 +3,10 @@
 //! A hash table of (parent, component) → node, so a lookup costs one probe per component until the name leaves the
 //! tree. Nodes exist for registered prefixes and what leads to them only, and their number is bounded.
 
-use foldhash::fast::FixedState;
+use crate::keyed::HashKey;
 use hashbrown::HashTable;
 use ndnweir_core::ids::PrefixId;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::Hasher;
 
 /// Bytes of one component that a tree accepts, NDN's packet limit.
 const MAX_COMPONENT: usize = 8800;
@@ -18,6 +18,7 @@ struct TreeNode {
     component: Box<[u8]>,
     prefix: Option<PrefixId>,
     children: u32,
+    hash: u64,
 }
 
 /// Why a prefix cannot be registered.
@@ -46,10 +47,11 @@ pub struct FibTree {
     free: Vec<u32>,
     children: HashTable<u32>,
     limit: usize,
+    key: HashKey,
 }
 
-fn hash(parent: u32, component: &[u8]) -> u64 {
-    let mut hasher = FixedState::with_seed(0x6e64_6e77).build_hasher();
+fn hash(key: HashKey, parent: u32, component: &[u8]) -> u64 {
+    let mut hasher = key.names();
     hasher.write_u32(parent);
     hasher.write(component);
     hasher.finish()
@@ -58,8 +60,14 @@ fn hash(parent: u32, component: &[u8]) -> u64 {
 impl FibTree {
     /// A tree of at most `limit` nodes: components of all registered prefixes, shared ones counted once.
     pub fn new(limit: usize) -> FibTree {
-        let root = TreeNode { parent: ROOT, component: Box::default(), prefix: None, children: 0 };
-        FibTree { nodes: vec![root], free: Vec::new(), children: HashTable::new(), limit: limit.min(u32::MAX as usize) }
+        FibTree::keyed(limit, HashKey::FIXED)
+    }
+
+    /// As [`FibTree::new`], hashed with a key of its own.
+    pub fn keyed(limit: usize, key: HashKey) -> FibTree {
+        let root = TreeNode { parent: ROOT, component: Box::default(), prefix: None, children: 0, hash: 0 };
+        let (free, children, limit) = (Vec::new(), HashTable::new(), limit.min(u32::MAX as usize));
+        FibTree { nodes: vec![root], free, children, limit, key }
     }
 
     /// Nodes in use, the root excluded.
@@ -73,11 +81,12 @@ impl FibTree {
     }
 
     fn child(&self, parent: u32, component: &[u8]) -> Option<u32> {
+        let hash = hash(self.key, parent, component);
         let is = |&id: &u32| {
             let node = &self.nodes[id as usize];
-            node.parent == parent && *node.component == *component
+            node.hash == hash && node.parent == parent && *node.component == *component
         };
-        self.children.find(hash(parent, component), is).copied()
+        self.children.find(hash, is).copied()
     }
 
     /// The node of a name, and how many of its components the tree has.
@@ -112,7 +121,8 @@ impl FibTree {
     }
 
     fn grow(&mut self, parent: u32, component: &[u8]) -> u32 {
-        let node = TreeNode { parent, component: component.into(), prefix: None, children: 0 };
+        let hash = hash(self.key, parent, component);
+        let node = TreeNode { parent, component: component.into(), prefix: None, children: 0, hash };
         let id = match self.free.pop() {
             Some(id) => {
                 self.nodes[id as usize] = node;
@@ -125,8 +135,7 @@ impl FibTree {
         };
         self.nodes[parent as usize].children += 1;
         let nodes = &self.nodes;
-        let rehash = |&id: &u32| hash(nodes[id as usize].parent, &nodes[id as usize].component);
-        self.children.insert_unique(hash(parent, component), id, rehash);
+        self.children.insert_unique(hash, id, |&id| nodes[id as usize].hash);
         id
     }
 
@@ -138,9 +147,10 @@ impl FibTree {
         }
         let prefix = self.nodes[at as usize].prefix.take()?;
         while at != ROOT && self.nodes[at as usize].prefix.is_none() && self.nodes[at as usize].children == 0 {
-            let TreeNode { parent, component, .. } = &mut self.nodes[at as usize];
-            let (parent, component) = (*parent, std::mem::take(component));
-            if let Ok(entry) = self.children.find_entry(hash(parent, &component), |&id| id == at) {
+            let TreeNode { parent, component, hash, .. } = &mut self.nodes[at as usize];
+            let (parent, hash) = (*parent, *hash);
+            *component = Box::default();
+            if let Ok(entry) = self.children.find_entry(hash, |&id| id == at) {
                 entry.remove();
             }
             self.free.push(at);
@@ -176,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_full_tree_refuses_and_stays_as_it_was() {
+    fn a_full_tree_rejects_and_stays_as_it_was() {
         let mut tree = FibTree::new(2);
         assert_eq!(tree.insert(&["a", "b"], PrefixId(1)), Ok(None));
         assert_eq!(tree.insert(&["a", "c"], PrefixId(2)), Err(FibError::Full));

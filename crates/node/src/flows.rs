@@ -1,14 +1,19 @@
 //! How many distinct flows have pending Interests from one face.
 
+use crate::keyed::NumberHash;
 use ndnweir_core::ids::FlowId;
 
 /// Reference counts per flow; O(1) per change. Only kept when a component asks for the count.
 #[derive(Debug, Default)]
 pub(crate) struct FlowCounter {
-    pending: hashbrown::HashMap<u32, u32, foldhash::fast::FixedState>,
+    pending: hashbrown::HashMap<u32, u32, NumberHash>,
 }
 
 impl FlowCounter {
+    pub(crate) fn new(hash: NumberHash) -> FlowCounter {
+        FlowCounter { pending: hashbrown::HashMap::with_hasher(hash) }
+    }
+
     /// One more pending Interest of `flow`.
     pub(crate) fn add(&mut self, flow: FlowId) {
         *self.pending.entry(flow.0).or_insert(0) += 1;

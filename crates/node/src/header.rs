@@ -1,4 +1,5 @@
-//! Link headers: what a packet carries beside its name and payload, as NDNLPv2 header fields and as a [`Packet`] has it.
+//! Link headers: what a packet carries beside its name and payload, as NDNLPv2 header fields and as a [`Packet`] has
+//! it.
 //!
 //! A CongestionMark above 255 counts as 255. Of the reasons of a Nack that the pipelines do not know, those below a
 //! known one count as that one, and "unspecified", the most severe, as no route. Header fields that the running scheme
@@ -11,21 +12,21 @@ use ndnweir_wire::tlv::read_nni;
 use ndnweir_wire::{LpHeader, LpPacketView, NackReason as WireReason};
 
 /// Says on a Data that a link on the way had to send a part of it again, so that it is late; without a value. Ours.
-const REPAIRED: u32 = 944;
+const LINK_RETRANSMITTED: u32 = 944;
 
 /// Whose congestion fields count. Marks and NACKs count whoever sends them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Trust {
+pub enum FieldTrust {
     /// A neighbour that was configured: its header fields are read.
     Neighbour,
     /// Anybody: our header fields are ignored.
     #[default]
-    Stranger,
+    Untrusted,
 }
 
 /// What came beside a network-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beside {
+pub struct LinkHeaderFields {
     /// CongestionMark; 0 is none.
     pub mark: u8,
     /// Why the Interest comes back.
@@ -35,7 +36,7 @@ pub struct Beside {
     /// The sender asks that the Data is not cached.
     pub no_cache: bool,
     /// It came late, as a link had to send a part of it again.
-    pub repaired: bool,
+    pub link_retransmitted: bool,
     /// The running scheme's header fields.
     pub fields: Fields,
 }
@@ -48,9 +49,9 @@ fn reason(reason: WireReason) -> NackReason {
     }
 }
 
-fn fields<'a>(extras: impl Iterator<Item = (u32, &'a [u8])>, layout: &FieldLayout, trust: Trust) -> Fields {
+fn fields<'a>(extras: impl Iterator<Item = (u32, &'a [u8])>, layout: &FieldLayout, trust: FieldTrust) -> Fields {
     let mut fields = Fields::default();
-    if trust == Trust::Stranger {
+    if trust == FieldTrust::Untrusted {
         return fields;
     }
     for (typ, value) in extras {
@@ -62,33 +63,34 @@ fn fields<'a>(extras: impl Iterator<Item = (u32, &'a [u8])>, layout: &FieldLayou
     fields
 }
 
-impl Beside {
+impl LinkHeaderFields {
     /// Reads what came with an unfragmented packet.
-    pub fn of_view(view: &LpPacketView<'_>, layout: &FieldLayout, trust: Trust) -> Beside {
-        Beside {
+    pub fn of_view(view: &LpPacketView<'_>, layout: &FieldLayout, trust: FieldTrust) -> LinkHeaderFields {
+        LinkHeaderFields {
             mark: u8::try_from(view.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),
             nack: view.nack.map(reason),
             token: view.pit_token,
             no_cache: view.cache_policy == Some(CACHE_POLICY_NO_CACHE),
-            repaired: trust == Trust::Neighbour && view.extra(REPAIRED).is_some(),
+            link_retransmitted: trust == FieldTrust::Neighbour && view.extra(LINK_RETRANSMITTED).is_some(),
             fields: fields(view.extras(), layout, trust),
         }
     }
 
     /// Reads what came with a packet put together from fragments.
-    pub fn of_header(header: &LpHeader, layout: &FieldLayout, trust: Trust) -> Beside {
-        Beside {
+    pub fn of_header(header: &LpHeader, layout: &FieldLayout, trust: FieldTrust) -> LinkHeaderFields {
+        LinkHeaderFields {
             mark: u8::try_from(header.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),
             nack: header.nack.map(reason),
             token: header.pit_token,
             no_cache: header.cache_policy == Some(CACHE_POLICY_NO_CACHE),
-            repaired: trust == Trust::Neighbour && header.extra(REPAIRED).is_some(),
+            link_retransmitted: trust == FieldTrust::Neighbour && header.extra(LINK_RETRANSMITTED).is_some(),
             fields: fields(header.extras.iter().map(|e| (e.typ(), e.value())), layout, trust),
         }
     }
 }
 
-/// The header with which a packet leaves; empty when there is nothing to say.
+/// The header with which a packet leaves; empty when there is nothing to say. A NACK carries header fields as any other
+/// packet does: schemes send rates and tolerances back with it.
 pub fn write(packet: &Packet, layout: &FieldLayout) -> LpHeader {
     let mut header = LpHeader::default();
     if packet.mark > 0 {
@@ -100,11 +102,13 @@ pub fn write(packet: &Packet, layout: &FieldLayout) -> LpHeader {
             NackReason::Duplicate => WireReason::Duplicate,
             NackReason::NoRoute => WireReason::NoRoute,
         });
-        return header;
     }
-    if packet.has(flags::REPAIRED) {
-        let set = header.set_extra(REPAIRED, &[]);
-        debug_assert!(set.is_ok(), "a type that may be ignored");
+    if packet.kind == Kind::Data {
+        header.cache_policy = packet.has(flags::NO_CACHE).then_some(CACHE_POLICY_NO_CACHE);
+        if packet.has(flags::LINK_RETRANSMITTED) {
+            let set = header.set_extra(LINK_RETRANSMITTED, &[]);
+            debug_assert!(set.is_ok(), "a type that may be ignored");
+        }
     }
     for (field, slot) in layout.iter() {
         let value = packet.fields.get(slot);
@@ -119,7 +123,8 @@ pub fn write(packet: &Packet, layout: &FieldLayout) -> LpHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndnweir_core::fields::Field;
+    use ndnweir_core::fields::{FIELDS, Field};
+    use proptest::prelude::*;
 
     fn layout() -> FieldLayout {
         let mut layout = FieldLayout::new();
@@ -135,8 +140,8 @@ mod tests {
         packet
     }
 
-    fn read(bytes: &[u8], trust: Trust) -> Beside {
-        Beside::of_view(&LpPacketView::decode(bytes).unwrap(), &layout(), trust)
+    fn read(bytes: &[u8], trust: FieldTrust) -> LinkHeaderFields {
+        LinkHeaderFields::of_view(&LpPacketView::decode(bytes).unwrap(), &layout(), trust)
     }
 
     // Types by hand: 904 = 0x388 → FD 03 88; 832 = 0x340 → FD 03 40. 70,000 = 0x00011170 takes four bytes.
@@ -147,12 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_may_mark_but_its_fields_are_ignored() {
+    fn a_on_demand_peer_may_mark_but_its_fields_are_ignored() {
         let bytes = write(&data(1, 70_000), &layout()).encode(None);
-        let neighbour = read(&bytes, Trust::Neighbour);
+        let neighbour = read(&bytes, FieldTrust::Neighbour);
         assert_eq!((neighbour.mark, neighbour.fields), (1, data(0, 70_000).fields));
-        let stranger = read(&bytes, Trust::Stranger);
-        assert_eq!((stranger.mark, stranger.fields), (1, Fields::default()));
+        let on_demand_peer = read(&bytes, FieldTrust::Untrusted);
+        assert_eq!((on_demand_peer.mark, on_demand_peer.fields), (1, Fields::default()));
     }
 
     #[test]
@@ -161,18 +166,74 @@ mod tests {
         header.set_extra_number(928, 7).unwrap();
         header.set_extra_number(904, 1 << 40).unwrap();
         header.set_extra(908, &[1, 2, 3]).unwrap();
-        let beside = read(&header.encode(None), Trust::Neighbour);
-        assert_eq!((beside.mark, beside.fields), (255, data(0, u32::MAX).fields));
-        assert_eq!(Beside::of_header(&header, &layout(), Trust::Neighbour), beside);
+        let link_fields = read(&header.encode(None), FieldTrust::Neighbour);
+        assert_eq!((link_fields.mark, link_fields.fields), (255, data(0, u32::MAX).fields));
+        assert_eq!(LinkHeaderFields::of_header(&header, &layout(), FieldTrust::Neighbour), link_fields);
     }
 
     // 944 = 0x3B0.
     #[test]
-    fn a_repaired_data_says_so_to_neighbours_that_trust_each_other() {
-        let repaired = Packet { flags: flags::REPAIRED, ..data(0, 0) };
-        let bytes = write(&repaired, &layout()).encode(None);
+    fn a_link_retransmitted_data_says_so_to_neighbours_that_trust_each_other() {
+        let link_retransmitted = Packet { flags: flags::LINK_RETRANSMITTED, ..data(0, 0) };
+        let bytes = write(&link_retransmitted, &layout()).encode(None);
         assert_eq!(bytes, [100, 4, 0xFD, 3, 0xB0, 0]);
-        assert_eq!([Trust::Neighbour, Trust::Stranger].map(|trust| read(&bytes, trust).repaired), [true, false]);
+        assert_eq!(
+            [FieldTrust::Neighbour, FieldTrust::Untrusted].map(|trust| read(&bytes, trust).link_retransmitted),
+            [true, false]
+        );
+    }
+
+    /// What a header should say of this packet, from the packet itself.
+    fn said(packet: &Packet) -> LinkHeaderFields {
+        let data = packet.kind == Kind::Data;
+        LinkHeaderFields {
+            mark: packet.mark,
+            nack: (packet.kind == Kind::Nack).then_some(packet.reason),
+            token: None,
+            no_cache: data && packet.has(flags::NO_CACHE),
+            link_retransmitted: data && packet.has(flags::LINK_RETRANSMITTED),
+            fields: packet.fields,
+        }
+    }
+
+    #[test]
+    fn a_nack_carries_the_fields_of_its_scheme() {
+        let nack = Packet { kind: Kind::Nack, reason: NackReason::Congestion, ..data(1, 70_000) };
+        let link_fields = read(&write(&nack, &layout()).encode(None), FieldTrust::Neighbour);
+        assert_eq!(
+            (link_fields.nack, link_fields.mark, link_fields.fields),
+            (Some(NackReason::Congestion), 1, nack.fields)
+        );
+    }
+
+    proptest! {
+        // All kinds, flags and fields one by one, with drawn marks, reasons and values.
+        #[test]
+        fn whatever_a_packet_of_any_kind_says_link_fields_itself_is_read_again(
+            mark in any::<u8>(),
+            reason in prop_oneof![
+                Just(NackReason::Congestion), Just(NackReason::Duplicate), Just(NackReason::NoRoute)
+            ],
+            value in 1..=u32::MAX,
+            more in any::<u32>(),
+        ) {
+            for kind in [Kind::Interest, Kind::Data, Kind::Nack] {
+                for field in FIELDS.iter().map(|row| row.field) {
+                    let mut layout = FieldLayout::new();
+                    let (slot, other) = (layout.slot(field).unwrap(), layout.slot(Field::PathLabel).unwrap());
+                    for flag in std::iter::once(0).chain((0..8).map(|bit| 1 << bit)).chain([u8::MAX]) {
+                        let mut packet = Packet { kind, mark, reason, flags: flag, ..Packet::default() };
+                        packet.fields.set(other, more);
+                        packet.fields.set(slot, value);
+                        let header = write(&packet, &layout);
+                        prop_assert_eq!(LinkHeaderFields::of_header(&header, &layout, FieldTrust::Neighbour), said(&packet));
+                        let bytes = header.encode(Some(&[5, 3, 7, 1, 8]));
+                        let view = LpPacketView::decode(&bytes).unwrap();
+                        prop_assert_eq!(LinkHeaderFields::of_view(&view, &layout, FieldTrust::Neighbour), said(&packet));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

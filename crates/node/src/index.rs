@@ -5,6 +5,7 @@
 //! such runs do not pile up. Removal shifts back, so there are no tombstones, and nothing ever iterates: the order of
 //! buckets cannot leak into results.
 
+use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
 /// Segments that hash to one block of buckets: 2 to this power.
@@ -14,6 +15,9 @@ const STEP: usize = (1 << BLOCK) + 1;
 /// Its inverse modulo every power of two: turns a distance in buckets into one in steps.
 const STEPS: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
+
+/// More steps than a way through this table ever has by chance, as it is at most half full.
+const FAR: usize = 1024;
 
 /// A free bucket found by [`Index::find`], valid until the index changes.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +39,14 @@ pub(crate) struct Index {
     /// 0 is empty; otherwise the tag above the slot plus one.
     words: Vec<u64>,
     len: usize,
+    hash: NumberHash,
 }
 
 /// 32 bits that name the home bucket in any table size.
-fn tag(name: NameId) -> u32 {
+#[inline(always)]
+fn tag(hash: &NumberHash, name: NameId) -> u32 {
     let block = u64::from(name.flow.0) << 29 | u64::from(name.segment >> BLOCK);
-    let product = u128::from(block ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-    let folded = (product >> 64) as u64 ^ product as u64;
-    (folded as u32) << BLOCK | name.segment & ((1 << BLOCK) - 1)
+    (hash.of(block) as u32) << BLOCK | name.segment & ((1 << BLOCK) - 1)
 }
 
 fn word(tag: u32, slot: u32) -> u64 {
@@ -51,7 +55,18 @@ fn word(tag: u32, slot: u32) -> u64 {
 
 impl Index {
     pub(crate) fn new() -> Index {
-        Index { words: vec![0; 64], len: 0 }
+        Index { words: vec![0; 64], len: 0, hash: NumberHash::default() }
+    }
+
+    /// Hashes in another way from now on; the index must be empty.
+    pub(crate) fn set_hash(&mut self, hash: NumberHash) {
+        debug_assert_eq!(self.len, 0, "names have their places already");
+        self.hash = hash;
+    }
+
+    /// Whether the way to a vacancy is so long that somebody must have chosen the names that lie there.
+    pub(crate) fn is_far(&self, vacant: Vacant) -> bool {
+        vacant.bucket.wrapping_sub(vacant.tag as usize).wrapping_mul(STEPS) & self.mask() > FAR
     }
 
     fn mask(&self) -> usize {
@@ -89,7 +104,7 @@ impl Index {
     /// As [`Index::find`], with the bucket for [`Index::vacate`].
     #[inline(always)]
     pub(crate) fn locate(&self, name: NameId, is: impl Fn(u32) -> bool) -> Result<Taken, Vacant> {
-        let (tag, mask) = (tag(name), self.mask());
+        let (tag, mask) = (tag(&self.hash, name), self.mask());
         let mut at = tag as usize & mask;
         loop {
             let word = self.words[at];
@@ -116,7 +131,7 @@ impl Index {
 
     /// Removes a name that is present with this slot.
     pub(crate) fn remove(&mut self, name: NameId, slot: u32) {
-        let (tag, mask) = (tag(name), self.mask());
+        let (tag, mask) = (tag(&self.hash, name), self.mask());
         let wanted = word(tag, slot);
         let mut hole = tag as usize & mask;
         while self.words[hole] != wanted {
@@ -178,10 +193,41 @@ mod tests {
 
     #[test]
     fn eight_consecutive_segments_share_a_cache_line() {
-        let homes: Vec<_> = (8..16).map(|segment| tag(name(3, segment)) as usize & 1023).collect();
+        let homes: Vec<_> =
+            (8..16).map(|segment| tag(&NumberHash::default(), name(3, segment)) as usize & 1023).collect();
         assert!(homes.iter().all(|home| home / 8 == homes[0] / 8), "{homes:?}");
         let distinct: std::collections::BTreeSet<_> = homes.iter().collect();
         assert_eq!(distinct.len(), 8);
+    }
+
+    /// Segments whose buckets are one in a table of 4096, under a key that is known.
+    fn chosen(hash: &NumberHash, count: usize) -> Vec<NameId> {
+        let at = |segment: &u32| tag(hash, name(1, *segment)) & 4095 == 0;
+        (0..).step_by(8).filter(at).take(count).map(|segment| name(1, segment)).collect()
+    }
+
+    /// Whether filling an index with these names comes to a vacancy that is far.
+    fn gets_far(hash: NumberHash, names: &[NameId]) -> bool {
+        let mut index = Index::new();
+        index.set_hash(hash);
+        let mut far = false;
+        for (slot, name) in names.iter().enumerate() {
+            index.reserve();
+            let vacant = index.find(*name, |slot| names[slot as usize] == *name).unwrap_err();
+            far |= index.is_far(vacant);
+            index.fill(vacant, slot as u32);
+        }
+        far
+    }
+
+    #[test]
+    fn segments_chosen_against_one_key_spread_under_another() {
+        let known = NumberHash::default();
+        let names = chosen(&known, 1500);
+        assert!(gets_far(known, &names), "and where they do not, that is noticed");
+        for key in 0..20 {
+            assert!(!gets_far(crate::keyed::HashKey::new([key, 1]).numbers(1), &names), "key {key}");
+        }
     }
 
     proptest! {

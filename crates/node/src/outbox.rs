@@ -62,10 +62,10 @@ impl Outbox {
         self.log(|| Use::Pending(name));
     }
 
-    /// A PIT entry ends.
+    /// A PIT entry ends, perhaps with its lifetime.
     #[inline(always)]
-    pub(crate) fn settled(&mut self, name: NameId) {
-        self.log(|| Use::Settled(name));
+    pub(crate) fn settled(&mut self, name: NameId, expired: bool) {
+        self.log(|| if expired { Use::Expired(name) } else { Use::Settled(name) });
     }
 
     /// What was recorded since the last call.

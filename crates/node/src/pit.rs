@@ -1,64 +1,29 @@
 //! The pending Interest table.
 //!
-//! One entry per name, 64 bytes with its timer: one downstream (in-record) and one upstream (out-record) inline, more of
-//! either in a pooled side table. The lifetime timers are a [`Wheel`] over the same slots.
+//! One entry per name, 64 bytes with its timer: one downstream (in-record) and one upstream (out-record) inline, more
+//! of either in a pooled side table. The lifetime timers are a [`Wheel`] over the same slots.
 //!
 //! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest that insists on freshness and joins
 //! one that does not gets whatever that one gets.
 
+mod record;
 mod view;
 
+pub(crate) use self::record::InRecord;
 use self::view::View;
 use crate::index::{Index, Taken, Vacant};
+use crate::keyed::NumberHash;
+use crate::shares::{FaceClass, Rejection, ShareLimits, Shares};
 use crate::wheel::Wheel;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::strategy::OutRecord;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 
 const NIL: u32 = u32::MAX;
 /// [`Entry::outs`] when the out-records are in the side table.
 const SPILLED: u8 = 2;
-/// The bit of [`InRecord::size_and_flags`] that says the Interest was retransmitted.
-const RENEWED: u16 = 1 << 15;
-/// The bit that says that the Interest (the last one) was marked.
-const MARKED: u16 = 1 << 14;
-
-/// A downstream that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InRecord {
-    /// When its Interest arrived (the last one).
-    pub(crate) asked: Time,
-    /// The nonce of that Interest.
-    pub(crate) nonce: u32,
-    /// Where from.
-    pub(crate) face: FaceId,
-    size_and_flags: u16,
-}
-
-impl InRecord {
-    /// The Interest's bytes on the wire (up to 16 KiB; a packet has at most 8800).
-    pub(crate) fn size(&self) -> u32 {
-        u32::from(self.size_and_flags & !(RENEWED | MARKED))
-    }
-
-    /// Whether it asked more than once.
-    pub(crate) fn renewed(&self) -> bool {
-        self.size_and_flags & RENEWED != 0
-    }
-
-    /// Whether its Interest (the last one) was marked.
-    pub(crate) fn marked(&self) -> bool {
-        self.size_and_flags & MARKED != 0
-    }
-
-    fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
-        let size = packet.size.min(u32::from(MARKED - 1)) as u16;
-        let marked = if packet.mark > 0 { MARKED } else { 0 };
-        InRecord { asked: now, nonce: packet.nonce, face, size_and_flags: size | marked }
-    }
-}
 
 /// What is pending for a name.
 #[derive(Clone, Copy, Debug)]
@@ -93,19 +58,6 @@ pub(crate) enum Seen {
     Loop,
 }
 
-/// Who takes the room: each entry counts for the face that it was made for.
-#[derive(Clone, Debug, Default)]
-struct Shares {
-    /// By slot.
-    owners: Vec<FaceId>,
-    /// By face.
-    held: Vec<usize>,
-}
-
-/// A face may hold so many times what is free: alone 7/8 of the table, and there is always room for others. The rule is
-/// the dynamic threshold of Choudhury and Hahne (1998); that it is used for a PIT, and the factor, are ours.
-const SHARE: usize = 7;
-
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Pit {
@@ -121,20 +73,6 @@ pub(crate) struct Pit {
     with_fields: bool,
     len: usize,
     limit: usize,
-}
-
-impl Shares {
-    fn take(&mut self, slot: u32, face: FaceId) {
-        let slot = slot as usize;
-        self.owners.resize(self.owners.len().max(slot + 1), FaceId::NONE);
-        self.held.resize(self.held.len().max(face.index() + 1), 0);
-        self.owners[slot] = face;
-        self.held[face.index()] += 1;
-    }
-
-    fn give_back(&mut self, slot: u32) {
-        self.held[self.owners[slot as usize].index()] -= 1;
-    }
 }
 
 impl Pit {
@@ -159,9 +97,21 @@ impl Pit {
         self.len
     }
 
-    /// From now on no face may take all the room.
-    pub(crate) fn share(&mut self) {
-        self.shares = Some(Box::default());
+    /// From now on no face may take all the room, and the limit counts downstreams instead of names.
+    pub(crate) fn share(&mut self, limits: ShareLimits) {
+        self.shares = Some(Box::new(Shares::new(limits)));
+    }
+
+    /// Says whose share a face has.
+    pub(crate) fn share_face(&mut self, face: FaceId, class: FaceClass, group: u128) {
+        if let Some(shares) = &mut self.shares {
+            shares.set(face, class, group);
+        }
+    }
+
+    /// Hashes in another way from now on; the table must be empty.
+    pub(crate) fn set_hash(&mut self, hash: NumberHash) {
+        self.index.set_hash(hash);
     }
 
     /// From now on entries keep header fields.
@@ -170,12 +120,27 @@ impl Pit {
         self.fields.resize(self.entries.len(), Fields::default());
     }
 
-    /// Whether there is no room for an Interest from `face`.
+    /// Why there is no room for a new entry of an Interest of `size` from `face`.
     #[inline]
-    pub(crate) fn is_full(&self, face: FaceId) -> bool {
-        let Some(free) = self.limit.checked_sub(self.len).filter(|free| *free > 0) else { return true };
-        let Some(shares) = &self.shares else { return false };
-        shares.held.get(face.index()).is_some_and(|held| *held >= free.saturating_mul(SHARE))
+    pub(crate) fn rejection(&self, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
+        if self.len >= self.limit {
+            return Some(Rejection::Records);
+        }
+        let shares = self.shares.as_ref()?;
+        if self.index.is_far(vacant) {
+            return Some(Rejection::Records);
+        }
+        shares.rejection(face, InRecord::counted(size), self.limit)
+    }
+
+    /// Why `face`, if it does not wait yet, may not join an entry.
+    #[inline]
+    pub(crate) fn rejection_to_join(&self, slot: u32, face: FaceId, size: u32) -> Option<Rejection> {
+        let shares = self.shares.as_ref()?;
+        if (0..self.ins(slot)).any(|i| self.downstream(slot, i).0.face == face) {
+            return None;
+        }
+        shares.rejection(face, InRecord::counted(size), self.limit)
     }
 
     /// Makes room in the index so that a vacancy found next can be filled.
@@ -225,10 +190,10 @@ impl Pit {
             self.fields[slot as usize] = packet.fields;
         }
         if let Some(shares) = &mut self.shares {
-            shares.take(slot, face);
+            shares.take(face, InRecord::counted(packet.size));
         }
         self.index.fill(vacant, slot);
-        self.wheel.set(slot, now + Span::from_millis(u64::from(packet.lifetime_ms)), now);
+        self.wheel.set(slot, now + Duration::from_millis(u64::from(packet.lifetime_ms)), now);
         self.len += 1;
         slot
     }
@@ -251,7 +216,14 @@ impl Pit {
         self.wheel.cancel(slot);
         let spill = self.entries[slot as usize].spill;
         if let Some(shares) = &mut self.shares {
-            shares.give_back(slot);
+            let entry = &self.entries[slot as usize];
+            if entry.ins_spilled {
+                for (record, _) in &self.spills[spill as usize].ins {
+                    shares.give_back(record.face, record.size());
+                }
+            } else {
+                shares.give_back(entry.first.face, entry.first.size());
+            }
         }
         if spill != NIL {
             let row = &mut self.spills[spill as usize];
@@ -272,7 +244,7 @@ impl Pit {
         self.spills.clear();
         self.free_spills.clear();
         if let Some(shares) = &mut self.shares {
-            shares.held.clear();
+            shares.clear();
         }
         self.free = NIL;
         self.len = 0;
@@ -343,11 +315,15 @@ impl Pit {
 
     /// Another Interest for a pending name. Whether `face` was waiting already.
     pub(crate) fn join(&mut self, slot: u32, packet: &Packet, face: FaceId, now: Time) -> bool {
-        let expiry = now + Span::from_millis(u64::from(packet.lifetime_ms));
+        let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         let mut record = InRecord::of(packet, face, now);
         let entry = &mut self.entries[slot as usize];
         if !entry.ins_spilled && entry.first.face == face {
-            record.size_and_flags |= RENEWED;
+            record.renew();
+            if let Some(shares) = &mut self.shares {
+                shares.give_back(face, entry.first.size());
+                shares.take(face, record.size());
+            }
             entry.first = record;
             self.wheel.set(slot, expiry, now);
             return true;
@@ -360,17 +336,23 @@ impl Pit {
         }
         let ins = &mut self.spills[self.entries[slot as usize].spill as usize].ins;
         let waiting = ins.iter_mut().find(|(known, _)| known.face == face);
-        let renewed = waiting.is_some();
+        let retransmitted = waiting.is_some();
+        if let Some(shares) = &mut self.shares {
+            if let Some((former, _)) = &waiting {
+                shares.give_back(face, former.size());
+            }
+            shares.take(face, record.size());
+        }
         match waiting {
             Some(known) => {
-                record.size_and_flags |= RENEWED;
+                record.renew();
                 *known = (record, expiry);
             }
             None => ins.push((record, expiry)),
         }
         let last = ins.iter().map(|&(_, expiry)| expiry).max().unwrap_or(expiry);
         self.wheel.set(slot, last, now);
-        renewed
+        retransmitted
     }
 
     /// Takes one of several downstreams out.
@@ -382,6 +364,9 @@ impl Pit {
         let ins = &mut self.spills[entry.spill as usize].ins;
         let found = ins.iter().position(|(record, _)| record.face == face)?;
         let (left, _) = ins.remove(found);
+        if let Some(shares) = &mut self.shares {
+            shares.give_back(face, left.size());
+        }
         if let Some(last) = ins.iter().map(|&(_, expiry)| expiry).max() {
             self.wheel.set(slot, last, now);
         }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use std::collections::VecDeque;
 
 /// What a consumer does about a segment that does not come.
@@ -46,7 +46,7 @@ pub struct RequestsConfig {
     /// Which segments.
     pub pattern: Pattern,
     /// Mean time between two requests.
-    pub gap: Span,
+    pub gap: Duration,
     /// Whether gaps are exponentially distributed (Poisson arrivals) rather than constant.
     pub poisson: bool,
     /// About segments that do not come.
@@ -54,7 +54,7 @@ pub struct RequestsConfig {
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
     /// InterestLifetime.
-    pub lifetime: Span,
+    pub lifetime: Duration,
 }
 
 /// An outstanding request.
@@ -71,9 +71,9 @@ pub struct Answered {
     /// Its segment, or its object in a catalogue.
     pub segment: u64,
     /// From the first Interest to now.
-    pub delay: Span,
+    pub delay: Duration,
     /// From the last Interest, unless there were several.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// Interests beyond the first.
     pub retransmissions: u32,
     /// Whether every earlier segment has been answered; always for a catalogue.
@@ -84,7 +84,7 @@ pub struct Answered {
 
 /// What is asked for next.
 #[derive(Debug)]
-enum Choice {
+enum NextRequest {
     /// The next segment, so many in all.
     Sequence { next: u64, total: Option<u64> },
     /// A draw from the catalogue: `cumulative[r]` is the probability of rank `r` or lower.
@@ -96,13 +96,13 @@ enum Choice {
 pub struct Requests {
     flow: FlowId,
     interest_size: u32,
-    lifetime: Span,
+    lifetime: Duration,
     retry: Retry,
-    gap: Span,
+    gap: Duration,
     /// For exponential gaps.
     gaps: Option<Rng>,
     nonces: Rng,
-    choice: Choice,
+    choice: NextRequest,
     pending: HashMap<u32, Pending, FixedState>,
     /// When requests run out of time, oldest first; entries of answered requests stay until then.
     deadlines: VecDeque<(Time, u32)>,
@@ -125,9 +125,9 @@ impl Requests {
         let RequestsConfig { flow, interest_size, lifetime, retry, gap, .. } = *config;
         let rng = |purpose: u64| Rng::derive(config.seed, &[STREAM, config.number.into(), purpose]);
         let choice = match config.pattern {
-            Pattern::Sequence(total) => Choice::Sequence { next: 0, total },
+            Pattern::Sequence(total) => NextRequest::Sequence { next: 0, total },
             Pattern::Catalogue { objects, exponent } => {
-                Choice::Catalogue { cumulative: zipf(objects, exponent), rng: rng(2) }
+                NextRequest::Catalogue { cumulative: zipf(objects, exponent), rng: rng(2) }
             }
         };
         Requests {
@@ -184,7 +184,7 @@ impl Requests {
         self.counters.marks += u64::from(packet.mark > 0);
         let rtt = (pending.tries == 1).then(|| now.since(pending.last));
         let (mut in_order, mut completed) = (true, false);
-        if let Choice::Sequence { next, total } = self.choice {
+        if let NextRequest::Sequence { next, total } = self.choice {
             in_order = u64::from(segment) == self.expected;
             if in_order {
                 // What is pending no more and below `next` was answered or given up.
@@ -195,7 +195,7 @@ impl Requests {
             }
             completed = total == Some(self.counters.segments);
         }
-        self.counters.srtt = if self.counters.srtt == Span::ZERO {
+        self.counters.srtt = if self.counters.srtt == Duration::ZERO {
             rtt.unwrap_or_default()
         } else {
             rtt.map_or(self.counters.srtt, |rtt| (self.counters.srtt * 7 + rtt) / 8)
@@ -216,7 +216,7 @@ impl Requests {
         }
         while self.next_request <= now {
             let segment = match &mut self.choice {
-                Choice::Sequence { next, total } => {
+                NextRequest::Sequence { next, total } => {
                     let end = total.unwrap_or(u64::from(u32::MAX)).min(u32::MAX.into());
                     if *next >= end {
                         self.next_request = Time::NEVER;
@@ -225,7 +225,7 @@ impl Requests {
                     *next += 1;
                     (*next - 1) as u32
                 }
-                Choice::Catalogue { cumulative, rng } => {
+                NextRequest::Catalogue { cumulative, rng } => {
                     let u = rng.unit();
                     cumulative.partition_point(|&p| p <= u).min(cumulative.len() - 1) as u32
                 }
@@ -234,7 +234,7 @@ impl Requests {
                 Some(rng) => self.gap.scale(-libm::log(1.0 - rng.unit())),
                 None => self.gap,
             };
-            self.next_request += gap.max(Span::from_nanos(1));
+            self.next_request += gap.max(Duration::from_nanos(1));
             // A request for an object that is already asked for waits for the same Data.
             if !self.pending.contains_key(&segment) {
                 self.pending.insert(segment, Pending { first: now, last: now, tries: 1 });
@@ -309,16 +309,16 @@ mod tests {
             number: 0,
             seed: 1,
             pattern: Pattern::Sequence(segments),
-            gap: Span::from_millis(10),
+            gap: Duration::from_millis(10),
             poisson: false,
             retry,
             interest_size: 30,
-            lifetime: Span::from_millis(100),
+            lifetime: Duration::from_millis(100),
         })
     }
 
     fn ms(n: u64) -> Time {
-        Time::ZERO + Span::from_millis(n)
+        Time::ZERO + Duration::from_millis(n)
     }
 
     fn data(interest: &Packet) -> Packet {
@@ -369,11 +369,11 @@ mod tests {
             number: 0,
             seed: 1,
             pattern: Pattern::Catalogue { objects: 10, exponent: 1.0 },
-            gap: Span::from_millis(1),
+            gap: Duration::from_millis(1),
             poisson: true,
             retry: Retry::Never,
             interest_size: 30,
-            lifetime: Span::from_millis(100),
+            lifetime: Duration::from_millis(100),
         });
         app.start(ms(0));
         let mut counts = [0u32; 10];

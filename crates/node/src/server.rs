@@ -2,7 +2,7 @@
 
 use ndnweir_core::fields::Fields;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 
 /// What a [`Server`] serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct ServerConfig {
     /// Bytes of each Data on the wire, link framing excluded (ndnSIM 2.8: 1064 for a payload of 1024).
     pub data_size: u32,
     /// Freshness period of each Data; whole milliseconds count.
-    pub freshness: Span,
+    pub freshness: Duration,
     /// The last segment of the object; none is an object without end.
     pub last_segment: Option<u32>,
 }
@@ -20,7 +20,7 @@ pub struct ServerConfig {
 impl Default for ServerConfig {
     /// ndnSIM 2.8's Producer with its usual payload.
     fn default() -> ServerConfig {
-        ServerConfig { payload: 1024, data_size: 1064, freshness: Span::ZERO, last_segment: None }
+        ServerConfig { payload: 1024, data_size: 1064, freshness: Duration::ZERO, last_segment: None }
     }
 }
 
@@ -30,7 +30,7 @@ pub struct ServerCounters {
     /// Interests answered with Data.
     pub answered: u64,
     /// Interests beyond the last segment, answered with a NACK.
-    pub refused: u64,
+    pub rejected: u64,
 }
 
 /// Serves the segments of one object, without delay and without state but its counters.
@@ -52,7 +52,7 @@ impl Server {
     pub fn answer(&mut self, _now: Time, interest: &Packet) -> Packet {
         let segment = interest.name.segment;
         if self.config.last_segment.is_some_and(|last| segment > last) {
-            self.counters.refused += 1;
+            self.counters.rejected += 1;
             return interest.nack(NackReason::NoRoute);
         }
         self.counters.answered += 1;
@@ -80,7 +80,7 @@ impl Server {
 }
 
 /// Whole milliseconds, as packets carry them.
-pub(crate) fn millis(span: Span) -> u32 {
+pub(crate) fn millis(span: Duration) -> u32 {
     u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX)
 }
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn data_has_the_name_of_the_interest_and_nothing_else_of_it() {
-        let config = ServerConfig { freshness: Span::from_millis(1500), ..ServerConfig::default() };
+        let config = ServerConfig { freshness: Duration::from_millis(1500), ..ServerConfig::default() };
         let data = Server::new(config).answer(Time::ZERO, &interest(4));
         assert_eq!((data.kind, data.name), (Kind::Data, interest(4).name));
         assert_eq!((data.size, data.payload, data.lifetime_ms), (1064, 1024, 1500));
@@ -108,8 +108,8 @@ mod tests {
         let mut server = Server::new(ServerConfig { last_segment: Some(4), ..ServerConfig::default() });
         assert!(!server.answer(Time::ZERO, &interest(3)).has(flags::FINAL));
         assert!(server.answer(Time::ZERO, &interest(4)).has(flags::FINAL));
-        let refused = server.answer(Time::ZERO, &interest(5));
-        assert_eq!((refused.kind, refused.reason, refused.nonce), (Kind::Nack, NackReason::NoRoute, 7));
-        assert_eq!(server.counters(), ServerCounters { answered: 2, refused: 1 });
+        let rejected = server.answer(Time::ZERO, &interest(5));
+        assert_eq!((rejected.kind, rejected.reason, rejected.nonce), (Kind::Nack, NackReason::NoRoute, 7));
+        assert_eq!(server.counters(), ServerCounters { answered: 2, rejected: 1 });
     }
 }

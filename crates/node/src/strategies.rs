@@ -1,14 +1,15 @@
 //! The strategies of a node: one for all names, and one more for each choice that names have of their own.
 //!
-//! Each has its own state and random stream over the names that it governs. A pending Interest belongs to the strategy under
-//! which it began, so that whoever counts what is on its way hears how it ends, until somebody asks for its name again:
-//! then it goes over to the strategy that the name has by now. One that is replaced or removed is there until nothing
-//! pending or held is its own. With one strategy alone all this is a comparison with zero; what comes after it is kept out of the pipelines.
+//! Each has its own state and random stream over the names that it governs. A pending Interest belongs to the strategy
+//! under which it began, so that whoever counts what is on its way hears how it ends, until somebody asks for its name
+//! again: then it goes over to the strategy that the name has by now. One that is replaced or removed is there until
+//! nothing pending or held is its own. With one strategy alone all this is a comparison with zero; what comes after it
+//! is kept out of the pipelines.
 
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::registry::AnyStrategy;
-use ndnweir_core::scheme::Part;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::{Released, Strategy};
 use ndnweir_core::units::Time;
 
@@ -17,24 +18,24 @@ const MAX_OTHERS: usize = 127;
 
 /// Names that have one choice in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChoiceId(pub(crate) u8);
+pub struct StrategyChoiceId(pub(crate) u8);
 
-impl ChoiceId {
+impl StrategyChoiceId {
     /// All names that have no choice of their own.
-    pub const ROOT: ChoiceId = ChoiceId(0);
+    pub const ROOT: StrategyChoiceId = StrategyChoiceId(0);
 
     /// The n-th choice of a node's scheme, as [`ndnweir_core::scheme::Scheme::governing`] counts; 0 is the root.
-    pub fn of_scheme(governing: usize) -> ChoiceId {
-        ChoiceId(u8::try_from(governing).unwrap_or(0))
+    pub fn of_scheme(governing: usize) -> StrategyChoiceId {
+        StrategyChoiceId(u8::try_from(governing).unwrap_or(0))
     }
 }
 
 /// A strategy with what belongs to it.
-pub(crate) struct Governor {
+pub(crate) struct StrategyInstance {
     pub(crate) strategy: AnyStrategy,
     pub(crate) rng: Rng,
     /// What it is built from, after a crash again.
-    part: Part,
+    part: ComponentChoice,
     /// Whether its Interests go through shapers.
     shaped: bool,
     /// Interests it said it holds and has not released.
@@ -43,12 +44,12 @@ pub(crate) struct Governor {
     leaving: Option<usize>,
 }
 
-impl Governor {
-    pub(crate) fn new(strategy: AnyStrategy, rng: Rng, part: Part, shaped: bool) -> Governor {
-        Governor { strategy, rng, part, shaped, held: 0, leaving: None }
+impl StrategyInstance {
+    pub(crate) fn new(strategy: AnyStrategy, rng: Rng, part: ComponentChoice, shaped: bool) -> StrategyInstance {
+        StrategyInstance { strategy, rng, part, shaped, held: 0, leaving: None }
     }
 
-    pub(crate) fn is(&self, part: &Part, shaped: bool) -> bool {
+    pub(crate) fn is(&self, part: &ComponentChoice, shaped: bool) -> bool {
         self.part == *part && self.shaped == shaped
     }
 }
@@ -62,9 +63,9 @@ struct Owner {
 
 /// All of them.
 pub(crate) struct Strategies {
-    first: Governor,
+    first: StrategyInstance,
     /// The others, by number less one; empty as long as the first governs all names.
-    others: Vec<Option<Box<Governor>>>,
+    others: Vec<Option<Box<StrategyInstance>>>,
     /// By flow, whose choice its names have; those beyond its end have none of their own.
     by_flow: Vec<u8>,
     /// By PIT slot; those beyond its end are the first's.
@@ -76,7 +77,7 @@ pub(crate) struct Strategies {
 }
 
 impl Strategies {
-    pub(crate) fn new(first: Governor) -> Strategies {
+    pub(crate) fn new(first: StrategyInstance) -> Strategies {
         Strategies { first, others: Vec::new(), by_flow: Vec::new(), by_slot: Vec::new(), held: 0, made: 1 }
     }
 
@@ -94,26 +95,26 @@ impl Strategies {
 
     /// What governs new Interests of a flow.
     #[inline(always)]
-    pub(crate) fn of(&mut self, flow: FlowId) -> &mut Governor {
+    pub(crate) fn of(&mut self, flow: FlowId) -> &mut StrategyInstance {
         if self.others.is_empty() { &mut self.first } else { self.one_of(flow) }
     }
 
     #[cold]
     #[inline(never)]
-    fn one_of(&mut self, flow: FlowId) -> &mut Governor {
+    fn one_of(&mut self, flow: FlowId) -> &mut StrategyInstance {
         let id = self.chosen(flow);
         self.by_id(id)
     }
 
     /// Whose a pending Interest is.
     #[inline(always)]
-    pub(crate) fn at(&mut self, slot: u32) -> &mut Governor {
+    pub(crate) fn at(&mut self, slot: u32) -> &mut StrategyInstance {
         if self.others.is_empty() { &mut self.first } else { self.one_at(slot) }
     }
 
     #[cold]
     #[inline(never)]
-    fn one_at(&mut self, slot: u32) -> &mut Governor {
+    fn one_at(&mut self, slot: u32) -> &mut StrategyInstance {
         let id = self.owner(slot).id;
         self.by_id(id)
     }
@@ -143,45 +144,45 @@ impl Strategies {
         self.by_slot[slot] = owner;
     }
 
-    fn by_id(&mut self, id: u8) -> &mut Governor {
+    fn by_id(&mut self, id: u8) -> &mut StrategyInstance {
         let other = usize::from(id).checked_sub(1).and_then(|place| self.others.get_mut(place)?.as_deref_mut());
         other.unwrap_or(&mut self.first)
     }
 
     /// One by its choice; none if there is no such choice (any more).
-    pub(crate) fn get(&self, choice: ChoiceId) -> Option<&Governor> {
+    pub(crate) fn get(&self, choice: StrategyChoiceId) -> Option<&StrategyInstance> {
         let found = match usize::from(choice.0).checked_sub(1) {
             None => Some(&self.first),
             Some(place) => self.others.get(place)?.as_deref(),
         };
-        found.filter(|governor| governor.leaving.is_none())
+        found.filter(|instance| instance.leaving.is_none())
     }
 
     /// As [`Strategies::get`].
-    pub(crate) fn get_mut(&mut self, choice: ChoiceId) -> Option<&mut Governor> {
+    pub(crate) fn get_mut(&mut self, choice: StrategyChoiceId) -> Option<&mut StrategyInstance> {
         self.get(choice)?;
         Some(self.by_id(choice.0))
     }
 
     /// The one of the root.
-    pub(crate) fn root_mut(&mut self) -> &mut Governor {
+    pub(crate) fn root_mut(&mut self) -> &mut StrategyInstance {
         &mut self.first
     }
 
     /// All, with their numbers.
-    fn numbered(&mut self) -> impl Iterator<Item = (u8, &mut Governor)> {
+    fn numbered(&mut self) -> impl Iterator<Item = (u8, &mut StrategyInstance)> {
         let others = self.others.iter_mut().zip(1..).filter_map(|(other, id)| Some((id, other.as_deref_mut()?)));
         std::iter::once((0, &mut self.first)).chain(others)
     }
 
     /// All, in order of their numbers.
-    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Governor> {
-        self.numbered().map(|(_, governor)| governor)
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut StrategyInstance> {
+        self.numbered().map(|(_, instance)| instance)
     }
 
     /// Whether any sends what is pending to new next hops.
     pub(crate) fn any_sends_pending(&self) -> bool {
-        let sends = |governor: &Governor| governor.strategy.sends_pending_to_new_hops();
+        let sends = |instance: &StrategyInstance| instance.strategy.sends_pending_to_new_hops();
         sends(&self.first) || self.others.iter().flatten().any(|other| sends(other))
     }
 
@@ -211,23 +212,23 @@ impl Strategies {
     }
 
     /// The next Interest that any of them lets go, and whose it is.
-    pub(crate) fn release(&mut self, now: Time, trace: &mut Trace) -> Option<(ChoiceId, Released)> {
-        let (id, held, released) = self.numbered().find_map(|(id, governor)| {
-            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut *trace };
-            let released = governor.strategy.release(&mut ctx)?;
-            let held = released.held && governor.held > 0;
-            governor.held -= u64::from(held);
+    pub(crate) fn release(&mut self, now: Time, trace: &mut Trace) -> Option<(StrategyChoiceId, Released)> {
+        let (id, held, released) = self.numbered().find_map(|(id, instance)| {
+            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut *trace };
+            let released = instance.strategy.release(&mut ctx)?;
+            let held = released.held && instance.held > 0;
+            instance.held -= u64::from(held);
             Some((id, held, released))
         })?;
         self.held -= u64::from(held);
         if self.several() {
-            self.settle(id);
+            self.remove_if_unused(id);
         }
-        Some((ChoiceId(id), released))
+        Some((StrategyChoiceId(id), released))
     }
 
     /// Whether a pending Interest belongs to the strategy of a choice.
-    pub(crate) fn is_of(&self, slot: u32, choice: ChoiceId) -> bool {
+    pub(crate) fn is_of(&self, slot: u32, choice: StrategyChoiceId) -> bool {
         self.others.is_empty() || self.owner(slot).id == choice.0
     }
 
@@ -248,7 +249,7 @@ impl Strategies {
         if let Some(left) = &mut self.by_id(id).leaving {
             *left = left.saturating_sub(1);
         }
-        self.settle(id);
+        self.remove_if_unused(id);
     }
 
     /// Whether the name of a pending Interest has another strategy by now.
@@ -257,7 +258,7 @@ impl Strategies {
     }
 
     /// A pending Interest goes over to the strategy that its name has now.
-    pub(crate) fn hand_over(&mut self, slot: u32, flow: FlowId) {
+    pub(crate) fn transfer(&mut self, slot: u32, flow: FlowId) {
         let (Owner { shaped, .. }, id) = (self.owner(slot), self.chosen(flow));
         self.end(slot);
         if self.several() {
@@ -266,11 +267,11 @@ impl Strategies {
     }
 
     /// Says whose choice the names of a flow have.
-    pub(crate) fn govern(&mut self, flow: FlowId, choice: ChoiceId) {
+    pub(crate) fn assign(&mut self, flow: FlowId, choice: StrategyChoiceId) {
         let flow = flow.0 as usize;
         if flow < self.by_flow.len() {
             self.by_flow[flow] = choice.0;
-        } else if choice != ChoiceId::ROOT {
+        } else if choice != StrategyChoiceId::ROOT {
             self.by_flow.resize(flow + 1, 0);
             self.by_flow[flow] = choice.0;
         }
@@ -287,25 +288,25 @@ impl Strategies {
         self.vacant().is_some()
     }
 
-    fn put(&mut self, id: u8, governor: Governor) {
+    fn put(&mut self, id: u8, instance: StrategyInstance) {
         let place = usize::from(id) - 1;
         if place >= self.others.len() {
             self.others.resize_with(place + 1, || None);
         }
-        self.others[place] = Some(Box::new(governor));
+        self.others[place] = Some(Box::new(instance));
     }
 
     /// One more, which governs no names yet; none if there is no room.
-    pub(crate) fn add(&mut self, governor: Governor) -> Option<ChoiceId> {
+    pub(crate) fn add(&mut self, instance: StrategyInstance) -> Option<StrategyChoiceId> {
         let id = self.vacant()?;
-        self.put(id, governor);
-        Some(ChoiceId(id))
+        self.put(id, instance);
+        Some(StrategyChoiceId(id))
     }
 
     /// Another one for the names of a choice; what is `pending` stays with the former. Whether there was room for both.
-    pub(crate) fn replace(&mut self, choice: ChoiceId, governor: Governor, pending: &[u32]) -> bool {
+    pub(crate) fn replace(&mut self, choice: StrategyChoiceId, instance: StrategyInstance, pending: &[u32]) -> bool {
         let Some(id) = self.vacant().filter(|_| self.get(choice).is_some()) else { return false };
-        let former = std::mem::replace(self.by_id(choice.0), governor);
+        let former = std::mem::replace(self.by_id(choice.0), instance);
         let shaped = former.shaped;
         self.put(id, former);
         for &slot in pending.iter().filter(|&&slot| self.owner(slot).id == choice.0).collect::<Vec<_>>() {
@@ -313,28 +314,28 @@ impl Strategies {
             let owner = self.by_slot.get(slot as usize).copied().unwrap_or(Owner { id, shaped });
             self.set_owner(slot, Owner { id, ..owner });
         }
-        self.dismiss(id, pending);
+        self.retire(id, pending);
         true
     }
 
     /// The names of a choice, never the root, have that of the root until they are given another.
-    pub(crate) fn remove(&mut self, choice: ChoiceId, pending: &[u32]) {
-        if choice != ChoiceId::ROOT && self.get(choice).is_some() {
+    pub(crate) fn remove(&mut self, choice: StrategyChoiceId, pending: &[u32]) {
+        if choice != StrategyChoiceId::ROOT && self.get(choice).is_some() {
             self.by_flow.iter_mut().filter(|id| **id == choice.0).for_each(|id| *id = 0);
-            self.dismiss(choice.0, pending);
+            self.retire(choice.0, pending);
         }
     }
 
-    fn dismiss(&mut self, id: u8, pending: &[u32]) {
+    fn retire(&mut self, id: u8, pending: &[u32]) {
         let left = pending.iter().filter(|&&slot| self.owner(slot).id == id).count();
         self.by_id(id).leaving = Some(left);
-        self.settle(id);
+        self.remove_if_unused(id);
     }
 
     /// One that is on its way out and has nothing left goes.
-    fn settle(&mut self, id: u8) {
+    fn remove_if_unused(&mut self, id: u8) {
         let Some(Some(other)) = usize::from(id).checked_sub(1).map(|place| self.others.get_mut(place)) else { return };
-        if other.as_ref().is_none_or(|governor| governor.leaving != Some(0) || governor.held > 0) {
+        if other.as_ref().is_none_or(|instance| instance.leaving != Some(0) || instance.held > 0) {
             return;
         }
         *other = None;
@@ -351,15 +352,18 @@ impl Strategies {
     ///
     /// # Errors
     /// If one cannot be built; what was built once can.
-    pub(crate) fn rebuild(&mut self, build: impl Fn(&Part) -> Result<AnyStrategy, String>) -> Result<(), String> {
+    pub(crate) fn rebuild(
+        &mut self,
+        build: impl Fn(&ComponentChoice) -> Result<AnyStrategy, String>,
+    ) -> Result<(), String> {
         self.held = 0;
         self.by_slot.clear();
-        for governor in self.each() {
-            governor.held = 0;
-            governor.leaving = governor.leaving.map(|_| 0);
-            governor.strategy = build(&governor.part)?;
+        for instance in self.each() {
+            instance.held = 0;
+            instance.leaving = instance.leaving.map(|_| 0);
+            instance.strategy = build(&instance.part)?;
         }
-        (1..=self.others.len() as u8).for_each(|id| self.settle(id));
+        (1..=self.others.len() as u8).for_each(|id| self.remove_if_unused(id));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The purposes of a node's random streams.
 //!
-//! A stream is `Rng::derive(seed, &[node number, purpose, instance])`, so changing one component leaves the draws of all
-//! others alone.
+//! A stream is `Rng::derive(seed, &[node number, purpose, instance])`, so changing one component leaves the draws of
+//! all others alone.
 
 use ndnweir_core::ctx::Rng;
 

@@ -22,8 +22,10 @@ pub enum Use {
     Released(u32),
     /// A PIT entry for this name begins.
     Pending(NameId),
-    /// The PIT entry for this name has ended.
+    /// The PIT entry for this name has ended, and was answered or rejected.
     Settled(NameId),
+    /// The PIT entry for this name has ended with its lifetime: nothing goes downstream.
+    Expired(NameId),
     /// The content store holds a Data of this name and tag.
     Stored(NameId, u32),
     /// The content store does so no longer.

@@ -13,7 +13,7 @@ const SLOTS: usize = 1 << BITS;
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct ListEntry {
     at: u64,
     prev: u32,
     /// [`NIL`] when the timer is not set.
@@ -23,7 +23,7 @@ struct Link {
 /// The wheel.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
-    links: Vec<Link>,
+    links: Vec<ListEntry>,
     heads: Box<[[u32; SLOTS]; LEVELS]>,
     occupied: [u64; LEVELS],
     /// The levels that have timers.
@@ -50,7 +50,7 @@ impl Wheel {
     #[inline(always)]
     pub(crate) fn set(&mut self, id: u32, at: Time, now: Time) {
         if id as usize >= self.links.len() {
-            self.links.resize(id as usize + 1, Link { at: 0, prev: NIL, next: NIL });
+            self.links.resize(id as usize + 1, ListEntry { at: 0, prev: NIL, next: NIL });
         }
         if self.links[id as usize].next != NIL {
             self.cancel(id);
@@ -67,7 +67,7 @@ impl Wheel {
     /// Forgets timer `id`, if it is set.
     #[inline]
     pub(crate) fn cancel(&mut self, id: u32) {
-        let Some(&Link { at, prev, next }) = self.links.get(id as usize) else { return };
+        let Some(&ListEntry { at, prev, next }) = self.links.get(id as usize) else { return };
         if next == NIL {
             return;
         }
@@ -142,7 +142,7 @@ impl Wheel {
 
     /// Bytes of memory it uses.
     pub(crate) fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<Link>() + size_of::<[[u32; SLOTS]; LEVELS]>()
+        self.links.capacity() * size_of::<ListEntry>() + size_of::<[[u32; SLOTS]; LEVELS]>()
     }
 
     #[cold]

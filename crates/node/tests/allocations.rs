@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet};
-use ndnweir_core::units::{Rate, Span};
+use ndnweir_core::units::{Duration, Rate};
 use ndnweir_node::FaceConfig;
 use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -48,7 +48,7 @@ fn allocations(force_events: bool, cache: usize, marker: &str) -> u64 {
         if i == 30_000 {
             before = ALLOCATIONS.load(Ordering::Relaxed);
         }
-        now += Span::from_micros(105);
+        now += Duration::from_micros(105);
         while node.poll_timeout() <= now {
             node.handle_timeout(now);
         }
@@ -76,7 +76,7 @@ fn allocations(force_events: bool, cache: usize, marker: &str) -> u64 {
         }
     }
     let counters = node.counters();
-    assert!(counters.pit_expired > 1000 && counters.refused > 1000 && counters.aggregated > 1000 && packets > 100_000);
+    assert!(counters.pit_expired > 1000 && counters.rejected > 1000 && counters.aggregated > 1000 && packets > 100_000);
     assert!(cache == 0 || counters.hits > 100);
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }

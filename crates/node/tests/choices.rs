@@ -7,21 +7,21 @@ use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyShaper;
-use ndnweir_core::scheme::Part;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{Admission, ShapeEvent, Shaper};
-use ndnweir_node::{ChoiceId, Custom, Node};
+use ndnweir_node::{Custom, Node, StrategyChoiceId};
 use serde_json::{Value, json};
 
 const I: Kind = Kind::Interest;
 const D: Kind = Kind::Data;
 const N: Kind = Kind::Nack;
 
-fn part(value: Value) -> Part {
+fn part(value: Value) -> ComponentChoice {
     serde_json::from_value(value).unwrap()
 }
 
-fn plain(name: &str) -> Part {
-    Part::plain(name)
+fn plain(name: &str) -> ComponentChoice {
+    ComponentChoice::plain(name)
 }
 
 /// The packet under another name.
@@ -38,9 +38,9 @@ fn node() -> Node {
     node
 }
 
-fn chosen(node: &mut Node, flow: u32, strategy: Value) -> ChoiceId {
+fn chosen(node: &mut Node, flow: u32, strategy: Value) -> StrategyChoiceId {
     let choice = node.choose(ms(0), &part(strategy), true).unwrap();
-    node.govern(FlowId(flow), choice);
+    node.assign_strategy(FlowId(flow), choice);
     choice
 }
 
@@ -51,7 +51,7 @@ fn each_name_has_its_own_strategy_and_the_others_the_first() {
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(1, 1))), [(1, I)]);
     assert_eq!(summary(&give(&mut node, ms(1), 0, of(1, interest(1, 2)))), [(1, I), (2, I)]);
     assert_eq!(summary(&give(&mut node, ms(1), 0, of(2, interest(1, 3)))), [(1, I)]);
-    // Loops are refused, but not by multicast.
+    // Loops are rejected, but not by multicast.
     assert_eq!(summary(&give(&mut node, ms(2), 3, interest(1, 1))), [(3, N)]);
     assert_eq!(summary(&give(&mut node, ms(2), 3, of(1, interest(1, 2)))), []);
 }
@@ -60,22 +60,22 @@ fn each_name_has_its_own_strategy_and_the_others_the_first() {
 fn a_removed_strategy_leaves_its_names_to_the_first_and_its_number_to_the_next() {
     let mut node = node();
     let choice = chosen(&mut node, 1, json!({ "name": "multicast" }));
-    node.unchoose(choice);
+    node.remove_strategy(choice);
     assert_eq!(summary(&give(&mut node, ms(1), 0, of(1, interest(1, 2)))), [(1, I)]);
     assert_eq!(node.choose(ms(2), &plain("asf"), true), Ok(choice));
-    node.unchoose(ChoiceId::ROOT);
+    node.remove_strategy(StrategyChoiceId::ROOT);
     assert_eq!(summary(&give(&mut node, ms(3), 0, interest(9, 2))), [(1, I)], "the first stays");
 }
 
 #[test]
 fn what_is_pending_goes_over_to_the_new_strategy_when_it_is_asked_for_again() {
     let mut node = node();
-    node.rechoose(ms(0), ChoiceId::ROOT, &plain("multicast"), true).unwrap();
+    node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &plain("multicast"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(1, 1))), [(1, I), (2, I)]);
-    node.rechoose(ms(2), ChoiceId::ROOT, &plain("best-route"), true).unwrap();
+    node.replace_strategy(ms(2), StrategyChoiceId::ROOT, &plain("best-route"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(3), 0, interest(2, 2))), [(1, I)], "new Interests at once");
-    // Multicast suppresses what comes 2 ms after the first, and would send to both later; best-route sends to the one used
-    // earliest.
+    // Multicast suppresses what comes 2 ms after the first, and would send to both later; best-route sends to the one
+    // used earliest.
     assert_eq!(summary(&give(&mut node, ms(500), 0, interest(1, 3))), [(1, I)]);
     let out = give(&mut node, ms(501), 2, data(1));
     assert_eq!(summary(&out), [(0, D)]);
@@ -90,10 +90,10 @@ fn one_at_a_time() -> Value {
 #[test]
 fn what_a_strategy_holds_is_let_go_after_it_was_replaced() {
     let mut node = node();
-    node.rechoose(ms(0), ChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
+    node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
     let sent: Vec<_> = (0..4).flat_map(|n| summary(&give(&mut node, ms(1), 0, interest(n, n + 1)))).collect();
     assert_eq!(sent, [(1, I), (2, I)], "two are held");
-    node.rechoose(ms(2), ChoiceId::ROOT, &plain("best-route"), true).unwrap();
+    node.replace_strategy(ms(2), StrategyChoiceId::ROOT, &plain("best-route"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(3), 0, interest(7, 7))), [(1, I)], "the new one holds nothing");
     let mut out = summary(&give(&mut node, ms(10), 1, data(0)));
     out.sort_unstable_by_key(|&(face, _)| face);
@@ -111,9 +111,9 @@ fn what_a_strategy_holds_is_let_go_after_it_was_replaced() {
 #[test]
 fn a_held_interest_that_is_asked_for_again_leaves_once_by_the_new_strategy() {
     let mut node = node();
-    node.rechoose(ms(0), ChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
+    node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
     (0..3).for_each(|n| drop(give(&mut node, ms(1), 0, interest(n, n + 1))));
-    node.rechoose(ms(2), ChoiceId::ROOT, &plain("best-route"), true).unwrap();
+    node.replace_strategy(ms(2), StrategyChoiceId::ROOT, &plain("best-route"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(300), 0, interest(2, 9))), [(1, I)]);
     let out = give(&mut node, ms(310), 1, data(0));
     assert_eq!(summary(&out), [(0, D)], "what the former one lets go now has left already");
@@ -126,14 +126,14 @@ fn a_strategy_that_was_replaced_goes_with_its_last_interest_and_there_is_a_bound
     for n in 0..127 {
         give(&mut node, ms(1), 0, interest(n, n + 1));
         let other = if n % 2 == 0 { "multicast" } else { "best-route" };
-        node.rechoose(ms(1), ChoiceId::ROOT, &plain(other), true).unwrap();
+        node.replace_strategy(ms(1), StrategyChoiceId::ROOT, &plain(other), true).unwrap();
     }
     give(&mut node, ms(1), 0, interest(500, 500));
-    let error = node.rechoose(ms(1), ChoiceId::ROOT, &plain("asf"), true).unwrap_err();
+    let error = node.replace_strategy(ms(1), StrategyChoiceId::ROOT, &plain("asf"), true).unwrap_err();
     assert!(error.contains("127"), "{error}");
     assert!(node.choose(ms(1), &plain("asf"), true).is_err());
     give(&mut node, ms(2), 1, data(77));
-    node.rechoose(ms(3), ChoiceId::ROOT, &plain("asf"), true).unwrap();
+    node.replace_strategy(ms(3), StrategyChoiceId::ROOT, &plain("asf"), true).unwrap();
     assert!(node.choose(ms(3), &plain("asf"), true).is_err());
     wake(&mut node, ms(2000));
     assert_eq!(node.counters().pending, 0);
@@ -145,7 +145,7 @@ fn choices_survive_a_crash_and_interests_of_before_do_not() {
     let mut node = node();
     let choice = chosen(&mut node, 1, json!({ "name": "multicast" }));
     give(&mut node, ms(1), 0, of(1, interest(1, 1)));
-    node.rechoose(ms(2), choice, &plain("multicast"), false).unwrap();
+    node.replace_strategy(ms(2), choice, &plain("multicast"), false).unwrap();
     node.crash(ms(3));
     drain(&mut node);
     assert_eq!(summary(&give(&mut node, ms(4), 0, of(1, interest(1, 2)))), [(1, I), (2, I)]);
@@ -168,10 +168,10 @@ fn interests_of_an_exempt_prefix_pass_a_shaper_that_lets_nothing_pass() {
         node.install(ms(0), Custom::Shaper(FaceId(face), AnyShaper::Custom(Box::new(Closed))));
     }
     let choice = node.choose(ms(0), &plain("best-route"), false).unwrap();
-    node.govern(FlowId(1), choice);
+    node.assign_strategy(FlowId(1), choice);
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(1, 1))), [(0, N)]);
     assert_eq!(summary(&give(&mut node, ms(1), 0, of(1, interest(1, 2)))), [(1, I)]);
-    node.rechoose(ms(2), choice, &plain("best-route"), true).unwrap();
+    node.replace_strategy(ms(2), choice, &plain("best-route"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(3), 0, of(1, interest(2, 3)))), [(0, N)]);
 }
 
@@ -191,6 +191,6 @@ fn a_strategy_that_needs_a_field_gets_it_while_traffic_flows() {
 fn the_choices_of_a_scheme_are_there_from_the_start() {
     let setup = Setup { scheme: json!({ "prefixes": { "/a": "multicast" } }), ..Setup::default() };
     let mut node = router(&setup);
-    node.govern(FlowId(0), ChoiceId::of_scheme(1));
+    node.assign_strategy(FlowId(0), StrategyChoiceId::of_scheme(1));
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(1, 1))), [(1, I), (2, I)]);
 }

@@ -10,8 +10,8 @@ use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::planner::{Order, RouterId};
 use ndnweir_core::registry::{AnyMeter, AnyShaper, AnyStrategy};
 use ndnweir_core::shaper::{Admission, Answer, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
-use ndnweir_core::strategy::{Choice, InterestArrival, Released, Strategy, TimeoutEvent};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::strategy::{ForwardingDecision, InterestArrival, Released, Strategy, TimeoutEvent};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::{Custom, Node};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -43,7 +43,7 @@ impl Shaper for OneAtATime {
             Admission::Pass
         } else if self.held.len() < self.room {
             self.held.push_back(*event.packet);
-            self.wake = ctx.now + Span::from_millis(100);
+            self.wake = ctx.now + Duration::from_millis(100);
             Admission::Hold
         } else {
             Admission::Reject(NackReason::Congestion)
@@ -56,7 +56,7 @@ impl Shaper for OneAtATime {
         let packet = self.held.pop_front();
         if packet.is_some() {
             self.outstanding += 1;
-            self.wake = ctx.now + Span::from_millis(100);
+            self.wake = ctx.now + Duration::from_millis(100);
         } else {
             self.wake = Time::NEVER;
         }
@@ -110,14 +110,14 @@ fn a_held_interest_leaves_at_the_time_the_shaper_asked_for() {
 }
 
 #[test]
-fn a_rejected_interest_tries_the_other_hop_and_is_refused_when_there_is_none() {
+fn a_rejected_interest_tries_the_other_hop_and_is_rejected_when_there_is_none() {
     let (mut node, _) = shaped(0);
     give(&mut node, ms(0), 0, interest(1, 1));
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(2, 2))), [(2, I)]);
     node.set_route(ms(1), PrefixId(0), &[hop(1, 1)]);
     let out = give(&mut node, ms(2), 0, interest(3, 3));
     assert_eq!((summary(&out), out[0].packet.reason), (vec![(0, N)], NackReason::Congestion));
-    assert_eq!((node.counters().refused, node.counters().pit), (1, 2));
+    assert_eq!((node.counters().rejected, node.counters().pit), (1, 2));
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn every_interest_that_left_is_answered_to_its_shaper_once_whatever_happens() {
 struct Late(VecDeque<(Time, Packet)>, Log);
 
 impl Strategy for Late {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
-        self.0.push_back((ctx.now + Span::from_millis(7), *event.packet));
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
+        self.0.push_back((ctx.now + Duration::from_millis(7), *event.packet));
         choice.hold();
     }
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) {
@@ -181,7 +181,7 @@ fn a_strategy_may_hold_interests_and_hears_of_their_timeouts() {
 struct Stuck;
 
 impl Strategy for Stuck {
-    fn on_interest(&mut self, _: &mut InterestArrival<'_>, _: &mut Choice, _: &mut Ctx<'_>) {}
+    fn on_interest(&mut self, _: &mut InterestArrival<'_>, _: &mut ForwardingDecision, _: &mut Ctx<'_>) {}
     fn next_wake(&self) -> Time {
         Time::ZERO
     }

@@ -8,7 +8,7 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet};
 use ndnweir_core::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, Verdict};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::{Custom, FaceConfig, FaceCounters, Node, NodeCounters, Transmit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -117,7 +117,7 @@ impl Record {
 fn play(mut node: Node, ops: &[(u64, Op)]) -> Record {
     let (mut now, mut record, mut pending) = (ms(0), Record::default(), Vec::new());
     for (i, (step, op)) in ops.iter().enumerate() {
-        now += Span::from_nanos(*step);
+        now += Duration::from_nanos(*step);
         record.collect(wake(&mut node, now));
         let i = i as u32;
         match *op {
@@ -154,7 +154,7 @@ fn play(mut node: Node, ops: &[(u64, Op)]) -> Record {
     for face in 0..2 {
         record.change_rate(&mut node, now, face, None);
     }
-    let end = now + Span::from_millis(1000);
+    let end = now + Duration::from_millis(1000);
     record.collect(wake(&mut node, end));
     for face in [FaceId(0), FaceId(1)] {
         let counters = node.face_counters(end, face);

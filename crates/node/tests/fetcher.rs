@@ -7,7 +7,7 @@ use ndnweir_core::consumer::{CongestionEvent, Consumer, DataEvent, Flight, Timer
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig};
 use ndnweir_node::server::ServerConfig;
 use serde_json::json;
@@ -26,8 +26,8 @@ fn nack(segment: u32, reason: NackReason) -> Packet {
 #[derive(Default)]
 struct Probe {
     window: f64,
-    gap: Option<Span>,
-    own_timeout: Option<Span>,
+    gap: Option<Duration>,
+    own_timeout: Option<Duration>,
     waits_after_nack: bool,
     wake: Time,
     failures: Arc<AtomicU32>,
@@ -42,13 +42,13 @@ impl Consumer for Probe {
     fn window(&self) -> f64 {
         self.window
     }
-    fn pacing(&self, _: &Flight) -> Option<Span> {
+    fn pacing(&self, _: &Flight) -> Option<Duration> {
         self.gap
     }
     fn timer(&self) -> Timer {
         self.timer
     }
-    fn retransmission_timeout(&self) -> Option<Span> {
+    fn retransmission_timeout(&self) -> Option<Duration> {
         self.own_timeout
     }
     fn retransmits_on_nack(&self) -> bool {
@@ -119,7 +119,7 @@ fn late_data_of_a_segment_that_timed_out_counts_as_received() {
     let arrival = fetcher.handle(at(1001), &data(0)).unwrap();
     assert_eq!((arrival.retransmissions, arrival.rtt), (0, Some(ms(1001))));
     // ndnSIM takes no sample from it.
-    assert_eq!(fetcher.counters().srtt, Span::ZERO);
+    assert_eq!(fetcher.counters().srtt, Duration::ZERO);
     assert_eq!(sent(&mut fetcher, at(1001)), [1]);
 }
 
@@ -189,7 +189,7 @@ fn ndn_cxx_backs_off_once_per_loss_event() {
 #[test]
 fn a_timeout_of_the_consumers_own_replaces_the_estimators() {
     let own =
-        Probe { own_timeout: Some(ms(30)), timer: Timer { scan: Span::ZERO, ..Timer::default() }, ..probing(1.0) };
+        Probe { own_timeout: Some(ms(30)), timer: Timer { scan: Duration::ZERO, ..Timer::default() }, ..probing(1.0) };
     let mut fetcher = started(FetcherConfig::default(), probe(own), at(0));
     sent(&mut fetcher, at(0));
     for round in 1..5 {
@@ -222,19 +222,19 @@ fn a_consumer_that_always_wants_to_be_woken_does_not_stop_the_clock() {
 #[test]
 fn a_congestion_nack_pauses_its_segment_and_keeps_its_place_in_the_window() {
     let failures = Arc::new(AtomicU32::new(0));
-    let refused = Probe { failures: failures.clone(), ..probing(2.0) };
-    let mut fetcher = started(FetcherConfig::default(), probe(refused), at(0));
+    let rejected = Probe { failures: failures.clone(), ..probing(2.0) };
+    let mut fetcher = started(FetcherConfig::default(), probe(rejected), at(0));
     assert_eq!(sent(&mut fetcher, at(0)), [0, 1]);
     fetcher.handle(at(100), &data(0));
     assert_eq!(sent(&mut fetcher, at(100)), [2]);
-    // Refused at once: nothing more is sent until half of the round trip of 100 ms has passed.
+    // Rejected at once: nothing more is sent until half of the round trip of 100 ms has passed.
     fetcher.handle(at(100), &nack(2, NackReason::Congestion));
     assert!(sent(&mut fetcher, at(100)).is_empty());
     assert_eq!((failures.load(Ordering::Relaxed), fetcher.counters().nacks), (1, 1));
     assert_eq!(fetcher.poll_timeout(), at(150));
     fetcher.handle_timeout(at(150));
     assert_eq!(sent(&mut fetcher, at(150)), [2]);
-    // Refused again: twice as long.
+    // Rejected again: twice as long.
     fetcher.handle(at(150), &nack(2, NackReason::Congestion));
     assert_eq!(fetcher.poll_timeout(), at(250));
 }
@@ -260,7 +260,7 @@ fn a_duplicate_nack_is_ignored() {
 
 #[test]
 fn a_path_without_route_costs_few_interests() {
-    // A face that refuses at the same instant, for a day.
+    // A face that rejects at the same instant, for a day.
     let mut fetcher = started(FetcherConfig::default(), probe(probing(10.0)), at(0));
     let mut now = at(0);
     let mut interests = 0;

@@ -7,7 +7,7 @@ use ndnweir_core::consumer::{Consumer, Estimator};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig, FetcherCounters, LossDetection};
 use serde_json::json;
 
@@ -42,8 +42,8 @@ fn run(name: &str, estimator: &str, scan: &str, seed: u64) -> (FetcherCounters, 
         match rng.below(100) {
             0 => fetcher.stop(now),
             1 => fetcher.start(now),
-            2 => now += Span::from_millis(rng.below(10 * 24 * 3_600_000)),
-            3..20 => now += Span::from_nanos(rng.below(30_000_000)),
+            2 => now += Duration::from_millis(rng.below(10 * 24 * 3_600_000)),
+            3..20 => now += Duration::from_nanos(rng.below(30_000_000)),
             20..40 if fetcher.poll_timeout() != Time::NEVER => {
                 now = now.max(fetcher.poll_timeout());
                 fetcher.handle_timeout(now);

@@ -4,7 +4,7 @@ mod fetcher_link;
 
 use fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig, LossDetection};
 use ndnweir_node::server::ServerConfig;
 use serde_json::json;
@@ -83,7 +83,8 @@ fn the_answer_to_a_repeat_overtakes_too_unless_it_came_too_soon() {
     };
     // 100 ms after the repeat: 10 is lost at 134 + 100 + 25.
     assert_eq!(run(235), ((1, 0), at(259)));
-    // 87 ms after it: the first Interest was answered, late. Nothing overtook 10; a probe is due after 200 ms of silence.
+    // 87 ms after it: the first Interest was answered, late. Nothing overtook 10; a probe is due after 200 ms of
+    // silence.
     assert_eq!(run(222).0, (1, 1));
     assert!(run(222).1 > at(300));
 }
@@ -159,8 +160,8 @@ fn world(link: Link, loss: Option<LossDetection>, total: u64) -> World {
 
 #[test]
 fn short_fetches_over_a_lossy_link_seldom_wait_for_a_timeout() {
-    // 6 % lost. A fetch ends with one lost segment that nothing overtakes, or its lost repeat, in about one of six cases;
-    // a timeout is left where the probe is lost too, in about one of a hundred.
+    // 6 % lost. A fetch ends with one lost segment that nothing overtakes, or its lost repeat, in about one of six
+    // cases; a timeout is left where the probe is lost too, in about one of a hundred.
     let run = |loss| {
         let ends = (200..300).map(|total| {
             let mut world = world(Link { lose: 60, ..Link::default() }, loss, total);
@@ -169,7 +170,7 @@ fn short_fetches_over_a_lossy_link_seldom_wait_for_a_timeout() {
             let last = world.arrivals.last().map_or(Time::ZERO, |(time, _)| *time);
             (u64::from(world.fetcher.counters().timeouts > 0), last.since(Time::ZERO))
         });
-        ends.fold((0, Span::ZERO), |sum, end| (sum.0 + end.0, sum.1 + end.1))
+        ends.fold((0, Duration::ZERO), |sum, end| (sum.0 + end.0, sum.1 + end.1))
     };
     let (with, without) = (run(Some(LossDetection::default())), run(None));
     assert!(with.0 <= 5, "{} of 100 fetches timed out", with.0);
@@ -194,7 +195,7 @@ fn a_path_that_reorders_by_up_to_30_ms_is_learnt() {
 }
 
 #[test]
-fn data_that_a_link_repairs_within_a_round_trip_of_its_own_is_not_taken_for_lost_for_long() {
-    // The link of 50 ms finds and repairs a loss in 60 ms, which is most of the path's round trip.
+fn data_that_a_link_link_retransmissions_within_a_round_trip_of_its_own_is_not_taken_for_lost_for_long() {
+    // The link of 50 ms finds and retransmits a loss in 60 ms, which is most of the path's round trip.
     check_learnt(Link { late: 60, late_by: ms(60), limit: 200, ..Link::default() });
 }

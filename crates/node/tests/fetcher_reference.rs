@@ -9,7 +9,7 @@ mod fetcher_link;
 
 use fetcher_link::{at, consumer, ms};
 use ndnweir_core::packet::Packet;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig};
 use ndnweir_node::server::{Server, ServerConfig};
 use serde_json::json;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 const FRAMING: u64 = 2;
 /// NFD marks while more bytes than this wait, at most this often at first.
 const THRESHOLD: u64 = 65_536;
-const INTERVAL: Span = Span::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// One direction of a link with its queue; the packet on the wire is not in the queue.
 struct Egress {

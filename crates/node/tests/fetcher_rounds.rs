@@ -4,7 +4,7 @@ mod fetcher_link;
 
 use fetcher_link::{Link, World, at, consumer, ms, takes};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_node::fetcher::FetcherConfig;
 use ndnweir_node::server::ServerConfig;
 use serde_json::json;
@@ -38,12 +38,12 @@ fn every_window_law_fills_a_link_with_marks() {
 }
 
 #[test]
-fn every_consumer_gets_through_a_lossy_path_that_refuses_reorders_and_doubles() {
+fn every_consumer_gets_through_a_lossy_path_that_rejects_reorders_and_doubles() {
     for info in AnyConsumer::ALL {
         let modern = json!({ "timer": { "estimator": "ndn-cxx", "scan": "10ms" } });
         let timers = if takes(info, "timer") { vec![json!({}), modern] } else { vec![json!({})] };
         for timer in timers {
-            let link = Link { lose: 50, refuse: 50, double: 50, jitter: ms(30), ..bottleneck() };
+            let link = Link { lose: 50, reject: 50, double: 50, jitter: ms(30), ..bottleneck() };
             let mut world = world(info.name, timer.clone(), link, Some(1500));
             world.start();
             world.run_until(at(3_600_000));
@@ -72,10 +72,10 @@ fn a_constant_window_gets_exactly_a_window_per_round_trip() {
 }
 
 /// What the table must show. Slow start doubles per round until the link delivers 59 Data per round, then adds 59 per
-/// round; the mark set at 50 ms of queue, at a window of 117, comes back two rounds later at 237. AIMD: half of it, 118,
-/// half a segment per round (the round trip is two rounds now), 60.5 at the next mark, then one per round trip.
-/// BIC: 16 per round trip up to the first mark. CUBIC (ndnsim): 0.8 · 237 = 190 and again at 195 → 156 → 128, since β 0.8
-/// leaves a standing queue. PCON: 134 → 67, search below the last maximum, then probing in doubling steps.
+/// round; the mark set at 50 ms of queue, at a window of 117, comes back two rounds later at 237. AIMD: half of it,
+/// 118, half a segment per round (the round trip is two rounds now), 60.5 at the next mark, then one per round trip.
+/// BIC: 16 per round trip up to the first mark. CUBIC (ndnsim): 0.8 · 237 = 190 and again at 195 → 156 → 128, since β
+/// 0.8 leaves a standing queue. PCON: 134 → 67, search below the last maximum, then probing in doubling steps.
 #[test]
 fn windows_per_round_trip() {
     let mut table = String::new();
@@ -87,7 +87,7 @@ fn windows_per_round_trip() {
             world.start();
             let _ = write!(table, "{} {law}:", info.name);
             for round in 1..=60 {
-                world.run_until(at(0) + Span::from_millis(51) * round);
+                world.run_until(at(0) + Duration::from_millis(51) * round);
                 let _ = write!(table, " {:.1}", world.fetcher.counters().window);
             }
             let _ = writeln!(table, " | marks {} drops {}", world.marks, world.drops);

@@ -7,8 +7,8 @@ use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::{AnyMarker, AnyStrategy};
-use ndnweir_core::strategy::{Arrival, Choice, InterestArrival};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::{Custom, FaceConfig, Node};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const FACES: u16 = 4;
 struct FirstThenLast;
 
 impl ndnweir_core::strategy::Strategy for FirstThenLast {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, _: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, _: &mut Ctx<'_>) {
         let hop = match event.arrival {
             Arrival::New => event.eligible().next(),
             Arrival::Retransmission => event.eligible().last(),
@@ -27,7 +27,7 @@ impl ndnweir_core::strategy::Strategy for FirstThenLast {
         };
         match hop {
             Some(hop) => choice.send(hop.face),
-            None => choice.refuse(NackReason::NoRoute),
+            None => choice.reject(NackReason::NoRoute),
         }
     }
 }
@@ -53,7 +53,7 @@ struct Model {
     cs_limit: usize,
     dead: Vec<(u32, u32)>,
     answered: u64,
-    refused: u64,
+    rejected: u64,
     expired: u64,
 }
 
@@ -85,7 +85,7 @@ impl Model {
             self.cs.push(hit);
             return vec![data_out(face, p.mark)];
         }
-        let expiry = now + Span::from_millis(u64::from(p.lifetime_ms));
+        let expiry = now + Duration::from_millis(u64::from(p.lifetime_ms));
         let dead = self.dead.contains(&(segment, nonce));
         let full = self.pit.len() >= self.pit_limit;
         let new = !self.pit.contains_key(&segment);
@@ -118,7 +118,7 @@ impl Model {
             }
         };
         match hop {
-            None => self.refuse(segment, now, NackReason::NoRoute),
+            None => self.reject(segment, now, NackReason::NoRoute),
             Some(hop) => {
                 match entry.outs.iter_mut().find(|o| o.0 == hop) {
                     Some(known) => {
@@ -132,11 +132,11 @@ impl Model {
         }
     }
 
-    fn refuse(&mut self, segment: u32, now: Time, reason: NackReason) -> Vec<Out> {
+    fn reject(&mut self, segment: u32, now: Time, reason: NackReason) -> Vec<Out> {
         let entry = self.pit.remove(&segment).unwrap();
         self.dead.extend(entry.outs.iter().map(|out| (segment, out.1)));
         let patient: Vec<_> = entry.ins.iter().filter(|i| i.2 >= now).collect();
-        self.refused += patient.len() as u64;
+        self.rejected += patient.len() as u64;
         self.expired += (entry.ins.len() - patient.len()) as u64;
         patient.iter().map(|i| nack_out(i.0, i.1, reason)).collect()
     }
@@ -145,7 +145,7 @@ impl Model {
         let Some(entry) = self.pit.remove(&p.name.segment) else { return vec![] };
         if self.cs_limit > 0 {
             self.cs.retain(|c| c.0 != p.name.segment);
-            self.cs.push((p.name.segment, now + Span::from_millis(u64::from(p.lifetime_ms))));
+            self.cs.push((p.name.segment, now + Duration::from_millis(u64::from(p.lifetime_ms))));
             if self.cs.len() > self.cs_limit {
                 self.cs.remove(0);
             }
@@ -164,14 +164,14 @@ impl Model {
         let least = entry.outs.iter().filter_map(|o| o.2).min().unwrap();
         let open: Vec<u16> = entry.outs.iter().filter(|o| o.2.is_none()).map(|o| o.0).collect();
         match (open.first(), entry.ins.iter().position(|i| open == [i.0])) {
-            (None, _) => self.refuse(p.name.segment, now, least),
+            (None, _) => self.reject(p.name.segment, now, least),
             // The only upstream left waits for this node itself.
             (_, Some(i)) if entry.ins.len() > 1 => {
-                self.refused += 1;
+                self.rejected += 1;
                 let (face, nonce, _) = entry.ins.remove(i);
                 vec![nack_out(face, nonce, least)]
             }
-            (_, Some(_)) => self.refuse(p.name.segment, now, least),
+            (_, Some(_)) => self.reject(p.name.segment, now, least),
             _ => vec![],
         }
     }
@@ -218,7 +218,7 @@ proptest! {
         let mut model = Model { pit_limit, cs_limit: cache, ..Model::default() };
         let mut now = ms(0);
         for (step, face, packet) in packets {
-            now += Span::from_millis(step);
+            now += Duration::from_millis(step);
             wake(&mut node, now);
             model.expire(now);
             node.handle(now, FaceId(face), packet);
@@ -238,7 +238,7 @@ proptest! {
             prop_assert_eq!(counters.check(), Ok(()));
             prop_assert_eq!(counters.pit, model.pit.len() as u64);
             prop_assert_eq!(counters.pending, model.pit.values().map(|p| p.ins.len() as u64).sum::<u64>());
-            prop_assert_eq!((counters.answered, counters.refused), (model.answered, model.refused));
+            prop_assert_eq!((counters.answered, counters.rejected), (model.answered, model.rejected));
             prop_assert_eq!((counters.expired, counters.cache), (model.expired, model.cs.len() as u64));
         }
     }
@@ -255,7 +255,7 @@ proptest! {
             node.set_route(ms(0), PrefixId(0), &[hop(1, 1), hop(2, 1), hop(9, 0), hop(3, 7)]);
             let mut now = Time::ZERO;
             for &(op, bits, face, extra) in &ops {
-                now += Span::from_nanos(bits >> (20 + extra % 44));
+                now += Duration::from_nanos(bits >> (20 + extra % 44));
                 let face = if face % 8 == 0 { face } else { face % 4 };
                 let kind = [Kind::Interest, Kind::Interest, Kind::Data, Kind::Nack][(bits % 4) as usize];
                 match op % 16 {

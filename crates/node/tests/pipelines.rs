@@ -6,7 +6,7 @@ use common::*;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_node::{DropCause, FaceConfig, NodeCounters, Transmit};
 use serde_json::json;
 
@@ -51,8 +51,8 @@ fn a_retransmission_after_the_suppression_interval_is_forwarded_and_renews_the_l
     wake(&mut node, ms(1499));
     assert_eq!(node.counters().pit, 1);
     wake(&mut node, ms(1500));
-    let NodeCounters { pit, pit_expired, expired, renewed, .. } = node.counters();
-    assert_eq!((pit, pit_expired, expired, renewed), (0, 1, 1, 2));
+    let NodeCounters { pit, pit_expired, expired, retransmitted, .. } = node.counters();
+    assert_eq!((pit, pit_expired, expired, retransmitted), (0, 1, 1, 2));
 }
 
 #[test]
@@ -98,8 +98,8 @@ fn hop_limit_zero_is_dropped_and_one_reaches_applications_only() {
 #[test]
 fn without_a_prefix_or_an_eligible_hop_the_answer_is_a_no_route_nack() {
     let mut node = router(&Setup::default());
-    let stranger = Packet { name: ndnweir_core::ids::NameId { flow: FlowId(5), segment: 0 }, ..interest(0, 1) };
-    let out = give(&mut node, ms(0), 0, stranger);
+    let on_demand_peer = Packet { name: ndnweir_core::ids::NameId { flow: FlowId(5), segment: 0 }, ..interest(0, 1) };
+    let out = give(&mut node, ms(0), 0, on_demand_peer);
     assert_eq!((summary(&out), out[0].packet.reason), (vec![(0, N)], NackReason::NoRoute));
     node.set_route(ms(0), PrefixId(0), &[hop(0, 1)]);
     let out = give(&mut node, ms(0), 0, interest(1, 2));
@@ -127,7 +127,7 @@ fn a_full_pit_is_counted_and_answered_with_a_congestion_nack() {
 }
 
 #[test]
-fn a_nack_goes_downstream_once_every_upstream_has_refused_with_the_least_severe_reason() {
+fn a_nack_goes_downstream_once_every_upstream_has_rejected_with_the_least_severe_reason() {
     let mut node = router(&Setup::default());
     give(&mut node, ms(0), 0, interest(1, 7));
     give(&mut node, ms(20), 0, interest(1, 8));
@@ -137,7 +137,7 @@ fn a_nack_goes_downstream_once_every_upstream_has_refused_with_the_least_severe_
     assert_eq!(summary(&out), [(0, N), (3, N)]);
     assert!(out.iter().all(|t| t.packet.reason == NackReason::Congestion && t.packet.mark == 1 && t.packet.size == 50));
     assert_eq!(out.iter().map(|t| t.packet.nonce).collect::<Vec<_>>(), [8, 9], "each hears the nonce it sent last");
-    assert_eq!((node.counters().refused, node.counters().pit), (2, 0));
+    assert_eq!((node.counters().rejected, node.counters().pit), (2, 0));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn two_nodes_that_wait_for_each_other_are_parted_by_a_nack_to_the_one_while_the_
     assert!(give(&mut node, ms(25), 2, interest(1, 9)).is_empty(), "joins, though face 2 owes the answer");
     let out = give(&mut node, ms(30), 1, nack(1, 7, NackReason::Duplicate));
     assert_eq!((summary(&out), out[0].packet.nonce), (vec![(2, N)], 9));
-    assert_eq!((node.counters().refused, node.counters().pending), (1, 1));
+    assert_eq!((node.counters().rejected, node.counters().pending), (1, 1));
     assert_eq!(summary(&give(&mut node, ms(40), 2, data(1))), [(0, D)]);
 }
 
@@ -261,13 +261,13 @@ fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_t
     assert_eq!((counters.drops[DropCause::Overflow as usize], counters.overflow_data_bits), (1, 10_000));
     let counters = node.face_counters(ms(11), FaceId(0));
     assert_eq!((counters.queue_packets, counters.data_packets, counters.data_bits), (1, 2, 20_000));
-    assert_eq!(counters.sojourn_max, Span::from_millis(1));
-    assert_eq!(node.face_counters(ms(11), FaceId(0)).sojourn_max, Span::ZERO, "a new maximum per reading");
+    assert_eq!(counters.sojourn_max, Duration::from_millis(1));
+    assert_eq!(node.face_counters(ms(11), FaceId(0)).sojourn_max, Duration::ZERO, "a new maximum per reading");
     assert_eq!(node.face_counters(ms(20), FaceId(0)).sojourn_sum, 3_000_000);
 }
 
-// From RFC 8289's pseudocode, written down separately: 101 Data of 1 ms each come at 10 ms, the first leaves at once. CoDel
-// (interval 10 ms) marks 24 of the 100 behind it, or drops 17. Interests are treated alike.
+// From RFC 8289's pseudocode, written down separately: 101 Data of 1 ms each come at 10 ms, the first leaves at once.
+// CoDel (interval 10 ms) marks 24 of the 100 behind it, or drops 17. Interests are treated alike.
 #[test]
 fn what_a_discipline_marks_or_drops_inside_is_counted_by_its_cause() {
     for (action, marks, drops) in [("mark", 24, 0), ("drop", 0, 17)] {

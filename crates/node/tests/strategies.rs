@@ -8,7 +8,7 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::{AnyShaper, AnyStrategy};
 use ndnweir_core::shaper::{Admission, ShapeEvent, Shaper};
-use ndnweir_core::strategy::{Choice, InterestArrival, Strategy};
+use ndnweir_core::strategy::{ForwardingDecision, InterestArrival, Strategy};
 use ndnweir_core::units::Time;
 use ndnweir_node::{Custom, Node};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn a_looping_interest_meets_a_duplicate_nack_but_not_from_multicast() {
 struct Listed(&'static [u16], bool, Arc<Mutex<Vec<String>>>);
 
 impl Strategy for Listed {
-    fn on_interest(&mut self, _: &mut InterestArrival<'_>, choice: &mut Choice, _: &mut Ctx<'_>) {
+    fn on_interest(&mut self, _: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, _: &mut Ctx<'_>) {
         choice.send(FaceId(1));
         self.0.iter().for_each(|face| choice.otherwise(FaceId(*face)));
         if self.1 {
@@ -145,8 +145,8 @@ fn an_interest_that_is_retried_after_a_nack_has_its_lifetime_although_nacks_carr
     let scheme = json!({ "strategy": { "name": "stateful-forwarding", "probing": 0.0 } });
     let mut node = router(&Setup { scheme, ..Setup::default() });
     give(&mut node, ms(0), 0, interest(1, 11));
-    let refused = Packet { lifetime_ms: 0, ..nack(1, 11, NackReason::Congestion) };
-    let out = give(&mut node, ms(10), 1, refused);
+    let rejected = Packet { lifetime_ms: 0, ..nack(1, 11, NackReason::Congestion) };
+    let out = give(&mut node, ms(10), 1, rejected);
     assert_eq!((summary(&out), out[0].packet.lifetime_ms), (vec![(2, I)], 1000));
 }
 
@@ -160,5 +160,5 @@ fn stateful_forwarding_sends_again_what_a_silent_face_does_not_answer() {
     let out = wake(&mut node, ms(1000));
     assert_eq!((summary(&out), out[0].packet.nonce), (vec![(2, I)], 11));
     assert_eq!(summary(&give(&mut node, ms(1040), 2, data(1))), [(0, Kind::Data)]);
-    assert!(wake(&mut node, Time::ZERO + ndnweir_core::units::Span::from_millis(9000)).is_empty());
+    assert!(wake(&mut node, Time::ZERO + ndnweir_core::units::Duration::from_millis(9000)).is_empty());
 }

@@ -2,7 +2,7 @@
 //! `cargo run --release -p ndnweir-sim --example reference [start phases]`.
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, dumbbell, link, producer};
 use ndnweir_sim::network::{Consumer, Link, Network, NodeKind, Routes, Routing, Traffic};
 use ndnweir_sim::observer::{ConsumerId, Delivery, DropCause, Observer, Snapshot};
@@ -16,7 +16,7 @@ const PCON_DATA: u32 = 1056;
 const PCON_INTEREST: u32 = 24;
 
 /// Shorter than a Data takes on the fastest link, so that no change of a window is missed.
-const PCON_SAMPLING: Span = Span::from_micros(80);
+const PCON_SAMPLING: Duration = Duration::from_micros(80);
 
 /// A network with the packets of the PCON authors' simulator.
 fn authors(mut network: Network) -> Network {
@@ -111,7 +111,7 @@ fn decreases(outcome: &Outcome) -> u64 {
 
 /// C – R1 – {R2, R3} – P: two paths whose first links are the bottlenecks.
 fn two_paths() -> Network {
-    let ms = Span::from_millis;
+    let ms = Duration::from_millis;
     let fast = Rate::from_mbps(100.0);
     let mut links = vec![link(0, 1, fast, ms(10), 100)];
     for i in 0..2 {
@@ -123,7 +123,7 @@ fn two_paths() -> Network {
 
 /// C – R – {P1, P2, P3}: three producers of one prefix behind 10 Mbit/s each (the PCON paper's EQUAL scenario).
 fn three_paths() -> Network {
-    let ms = Span::from_millis;
+    let ms = Duration::from_millis;
     let mut links = vec![link(0, 1, Rate::from_mbps(100.0), ms(5), 1000)];
     links.extend((0..3).map(|i| link(1, 2 + i, Rate::from_mbps(10.0), ms(5), 1000)));
     let mut network = single(nodes(5), links, 0, 2, None, ms(60_000));
@@ -137,7 +137,7 @@ fn single(
     from: usize,
     to: usize,
     segments: Option<u64>,
-    duration: Span,
+    duration: Duration,
 ) -> Network {
     Network {
         nodes,
@@ -147,7 +147,7 @@ fn single(
         consumers: vec![consumer(from, 0, Traffic::Fetch { segments, consumer: None })],
         routing: Routing { routes: Routes::LoopFree, ..Routing::default() },
         duration,
-        sampling: Span::from_millis(5000),
+        sampling: Duration::from_millis(5000),
         ..Network::default()
     }
 }
@@ -155,17 +155,17 @@ fn single(
 fn linear(queue: u32) -> Network {
     let links = (0..5).map(|i| {
         let rate = if i == 2 { 40.0 } else { 100.0 };
-        link(i, i + 1, Rate::from_mbps(rate), Span::from_millis(4), queue)
+        link(i, i + 1, Rate::from_mbps(rate), Duration::from_millis(4), queue)
     });
-    let mut network = single(nodes(6), links.collect(), 0, 5, Some(15_000), Span::from_millis(60_000));
-    network.consumers[0] = Consumer { start: Time::ZERO + Span::from_millis(100), ..network.consumers[0].clone() };
+    let mut network = single(nodes(6), links.collect(), 0, 5, Some(15_000), Duration::from_millis(60_000));
+    network.consumers[0] = Consumer { start: Time::ZERO + Duration::from_millis(100), ..network.consumers[0].clone() };
     network
 }
 
 fn main() -> Result<(), String> {
     let phases: u64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1);
     let jitter = |network: Network| Network {
-        start_jitter: if phases > 1 { Span::from_millis(100) } else { Span::ZERO },
+        start_jitter: if phases > 1 { Duration::from_millis(100) } else { Duration::ZERO },
         ..network
     };
     println!(
@@ -182,7 +182,8 @@ fn main() -> Result<(), String> {
     ] {
         println!("{scheme:6} {queue:4}  reference {published}");
         for seed in 1..=phases {
-            let network = dumbbell(Rate::from_mbps(10.0), Span::from_millis(10), queue, Span::from_millis(60_000));
+            let network =
+                dumbbell(Rate::from_mbps(10.0), Duration::from_millis(10), queue, Duration::from_millis(60_000));
             let (outcome, s) = simulate(&jitter(of_its_simulator(network, scheme)), scheme, seed)?;
             let [a, b] = s.bits.map(|bits| bits / 60e6);
             let jain = (a + b) * (a + b) / (2.0 * (a * a + b * b));

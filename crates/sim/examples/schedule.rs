@@ -1,10 +1,15 @@
 //! Compares schedules: each source in turn is due and gets a new instant, as links do under load.
 
+#[path = "../tests/schedule/dary.rs"]
+mod dary;
+#[path = "../tests/schedule/heap.rs"]
+mod heap;
+
+use dary::DaryHeap;
+use heap::ReferenceHeap;
 use ndnweir_core::ctx::Rng;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::schedule::Schedule;
-use ndnweir_sim::schedule::dary::DaryHeap;
-use ndnweir_sim::schedule::heap::ReferenceHeap;
 use ndnweir_sim::schedule::tournament::Tournament;
 
 const STEPS: u32 = 5_000_000;
@@ -12,7 +17,7 @@ const STEPS: u32 = 5_000_000;
 fn measure<S: Schedule>(sources: u32) -> f64 {
     let mut rng = Rng::derive(1, &[]);
     let mut schedule = S::new(sources as usize);
-    let mut gap = || Span::from_nanos(1 + rng.below(20_000_000));
+    let mut gap = || Duration::from_nanos(1 + rng.below(20_000_000));
     (0..sources).for_each(|source| schedule.set(source, Time::ZERO + gap()));
     #[expect(clippy::disallowed_methods, reason = "measures from outside")]
     let start = std::time::Instant::now();

@@ -5,7 +5,7 @@ use crate::observer::NoObserver;
 use crate::{Outcome, RunOptions};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::json;
 
 /// Content bytes of a Data in all cases, as in the reference runs of ndnSIM.
@@ -37,7 +37,7 @@ pub struct Work {
     pub packet_hops: u64,
     /// Events processed.
     pub events: u64,
-    /// Most packets under way at once.
+    /// Most packets in flight at once.
     pub peak_in_flight: u64,
     /// Most PIT entries, added up over nodes.
     pub peak_pending: u64,
@@ -69,7 +69,7 @@ impl Work {
 }
 
 /// A link as ndnSIM's point-to-point ones, alike in both directions.
-pub fn link(a: usize, b: usize, rate: Rate, delay: Span, queue: u32) -> Link {
+pub fn link(a: usize, b: usize, rate: Rate, delay: Duration, queue: u32) -> Link {
     let direction = Direction {
         framing: FRAMING,
         impairment: Impairment::default(),
@@ -80,7 +80,7 @@ pub fn link(a: usize, b: usize, rate: Rate, delay: Span, queue: u32) -> Link {
 
 /// A producer with the sizes above.
 pub fn producer(node: usize, prefix: u32) -> Producer {
-    Producer { node, prefix, payload: PAYLOAD, size: DATA_SIZE, freshness: Span::ZERO }
+    Producer { node, prefix, payload: PAYLOAD, size: DATA_SIZE, freshness: Duration::ZERO }
 }
 
 /// A consumer with the sizes above that starts at once and asks to the end, with ndnSIM's lifetime of 2 s.
@@ -93,7 +93,7 @@ pub fn consumer(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
         start: Time::ZERO,
         stop: None,
         interest_size: INTEREST_SIZE,
-        lifetime: Span::from_millis(2000),
+        lifetime: Duration::from_millis(2000),
     }
 }
 
@@ -102,7 +102,7 @@ fn nodes(n: usize) -> Vec<NodeKind> {
 }
 
 /// Two consumers, two routers, two producers; consumer i is node i, its producer node 4 + i.
-pub fn dumbbell(rate: Rate, delay: Span, queue: u32, duration: Span) -> Network {
+pub fn dumbbell(rate: Rate, delay: Duration, queue: u32, duration: Duration) -> Network {
     let ends = [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)];
     let fetch = |i: usize| consumer(i, i as u32, Traffic::Fetch { segments: None, consumer: None });
     Network {
@@ -112,24 +112,24 @@ pub fn dumbbell(rate: Rate, delay: Span, queue: u32, duration: Span) -> Network 
         producers: (0..2).map(|i| producer(4 + i, i as u32)).collect(),
         consumers: (0..2).map(fetch).collect(),
         duration,
-        sampling: Span::ZERO,
+        sampling: Duration::ZERO,
         ..Network::default()
     }
 }
 
 /// A square grid, 1 Gbit/s and 10 ms per link, with 20 consumers of constant rate: consumer i on node 5·i mod side²,
 /// its producer on node (37·i + 13) mod side².
-pub fn grid(side: usize, gap: Span, duration: Span) -> Network {
+pub fn grid(side: usize, gap: Duration, duration: Duration) -> Network {
     let mut links = Vec::new();
     for row in 0..side {
         for column in 0..side {
             let node = row * side + column;
             let rate = Rate::from_mbps(1000.0);
             if column + 1 < side {
-                links.push(link(node, node + 1, rate, Span::from_millis(10), 100));
+                links.push(link(node, node + 1, rate, Duration::from_millis(10), 100));
             }
             if row + 1 < side {
-                links.push(link(node, node + side, rate, Span::from_millis(10), 100));
+                links.push(link(node, node + side, rate, Duration::from_millis(10), 100));
             }
         }
     }
@@ -143,12 +143,12 @@ pub fn grid(side: usize, gap: Span, duration: Span) -> Network {
         consumers: (0..20).map(|i| consumer(5 * i % count, i as u32, stream.clone())).collect(),
         routing: Routing::default(),
         duration,
-        sampling: Span::ZERO,
+        sampling: Duration::ZERO,
         ..Network::default()
     }
 }
 
-/// A chain of 8 long links with one fetch of a fixed window, so that about `packets` are under way.
+/// A chain of 8 long links with one fetch of a fixed window, so that about `packets` are in flight.
 pub fn pipe(packets: u32, hops: u64) -> (Network, Scheme) {
     let rate = Rate::from_mbps(100_000.0);
     // The window is spread over a round trip by the rate of the first link.
@@ -162,10 +162,10 @@ pub fn pipe(packets: u32, hops: u64) -> (Network, Scheme) {
         links,
         prefixes: 1,
         producers: vec![producer(8, 0)],
-        consumers: vec![Consumer { lifetime: Span::from_millis(100_000), ..consumer(0, 0, fetch) }],
+        consumers: vec![Consumer { lifetime: Duration::from_millis(100_000), ..consumer(0, 0, fetch) }],
         duration: round_trip * rounds,
         pit_limit: 4 * packets as usize,
-        sampling: Span::ZERO,
+        sampling: Duration::ZERO,
         ..Network::default()
     };
     let composition = json!({ "consumer": { "name": "fixed", "window": f64::from(packets) } });
@@ -181,15 +181,15 @@ fn fixed() -> Scheme {
 /// All cases; `scale` in (0, 1] shortens them alike.
 pub fn cases(scale: f64) -> Vec<Case> {
     let plain = |name, summary, network| Case { name, summary, network, scheme: fixed() };
-    let ms = Span::from_millis;
+    let ms = Duration::from_millis;
     let window = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
     let dumbbell = Case {
         name: "dumbbell",
         summary: "two fetches over 10 Mbit/s, 10 ms",
-        network: dumbbell(Rate::from_mbps(10.0), ms(10), 100, Span::from_millis(600_000).scale(scale)),
+        network: dumbbell(Rate::from_mbps(10.0), ms(10), 100, Duration::from_millis(600_000).scale(scale)),
         scheme: Scheme::resolve("fixed-window", &window).unwrap_or_else(|_| fixed()),
     };
-    let grid = |gap, duration: Span| grid(10, gap, duration.scale(scale));
+    let grid = |gap, duration: Duration| grid(10, gap, duration.scale(scale));
     let mut cases = vec![
         dumbbell,
         plain("grid", "10×10, 1 Gbit/s, 10 ms, 20 consumers at 1000 Interests/s", grid(ms(1), ms(20_000))),

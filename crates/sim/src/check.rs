@@ -2,7 +2,7 @@
 
 use crate::network::{Change, Control, Direction, Link, Metric, Network, NetworkError, NodeKind, Routes, Traffic};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 
 /// The most places, links, prefixes or applications a run can have (sources of events are numbered in 32 bits, faces
 /// of a node in 16).
@@ -10,9 +10,9 @@ const MOST: usize = 1 << 24;
 /// The most applications and neighbours one node can have.
 const MOST_FACES: usize = 60_000;
 /// The longest run, delay or lifetime: about 146 years, so that no sum overflows.
-const LONGEST: Span = Span::from_nanos(1 << 62);
+const LONGEST: Duration = Duration::from_nanos(1 << 62);
 /// The largest extra delay: it is stored in 32 bits of nanoseconds.
-const LONGEST_JITTER: Span = Span::from_nanos(u32::MAX as u64);
+const LONGEST_JITTER: Duration = Duration::from_nanos(u32::MAX as u64);
 /// The most objects of a catalogue: their weights are tabulated.
 const MOST_OBJECTS: u32 = 50_000_000;
 /// The largest packet: NDN's practical limit is 8800 bytes, jumbo experiments stay below this.
@@ -39,7 +39,7 @@ impl Network {
                 return fail(format!("{count} {what}: at most {MOST} can be simulated"));
             }
         }
-        if self.duration == Span::ZERO || self.duration > LONGEST {
+        if self.duration == Duration::ZERO || self.duration > LONGEST {
             return fail(format!("duration {}: give more than zero and at most {LONGEST}", self.duration));
         }
         if self.start_jitter > LONGEST || self.control.delay > LONGEST {
@@ -112,7 +112,7 @@ impl Network {
     }
 
     fn is_ndn(&self, node: usize) -> bool {
-        matches!(self.nodes.get(node), Some(NodeKind::Ndn { .. }))
+        self.nodes.get(node).is_some_and(|kind| kind.cache().is_some())
     }
 
     fn check_applications(&self) -> Result<(), NetworkError> {
@@ -140,7 +140,9 @@ impl Network {
             if consumer.interest_size == 0 || consumer.interest_size > LARGEST_PACKET {
                 return fail(format!("consumer {i}: Interests of {} bytes", consumer.interest_size));
             }
-            if consumer.lifetime < Span::from_millis(1) || consumer.lifetime > Span::from_millis(u32::MAX.into()) {
+            if consumer.lifetime < Duration::from_millis(1)
+                || consumer.lifetime > Duration::from_millis(u32::MAX.into())
+            {
                 return fail(format!("consumer {i}: an Interest lifetime of {}", consumer.lifetime));
             }
             check_traffic(i, &consumer.traffic)?;
@@ -159,10 +161,12 @@ impl Network {
         };
         for (i, link) in self.links.iter().enumerate() {
             let becomes_zero = |forth: bool| {
-                self.changes.iter().any(|&(_, change)| change == Change::Delay { link: i, forth, delay: Span::ZERO })
+                self.changes
+                    .iter()
+                    .any(|&(_, change)| change == Change::Delay { link: i, forth, delay: Duration::ZERO })
             };
             let instant = |direction: &Direction, forth: bool| {
-                direction.rate.is_none() && (direction.delay == Span::ZERO || becomes_zero(forth))
+                direction.rate.is_none() && (direction.delay == Duration::ZERO || becomes_zero(forth))
             };
             if instant(&link.forth, true) && instant(&link.back, false) {
                 let (a, b) = (find(&group, link.a), find(&group, link.b));
@@ -260,7 +264,7 @@ fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
         Traffic::Fetch { segments: Some(0), .. } | Traffic::Stream { segments: Some(0), .. } => {
             fail(format!("consumer {i} asks for an object of 0 segments: give at least 1"))
         }
-        Traffic::Stream { gap: Span::ZERO, .. } | Traffic::Zipf { gap: Span::ZERO, .. } => {
+        Traffic::Stream { gap: Duration::ZERO, .. } | Traffic::Zipf { gap: Duration::ZERO, .. } => {
             fail(format!("consumer {i} sends Interests without any gap: give more than zero"))
         }
         Traffic::Fetch { segments: Some(n), .. } | Traffic::Stream { segments: Some(n), .. }

@@ -3,24 +3,25 @@
 //! [`run`] takes a [`Network`] (plain values), a scheme and a seed, tells an [`observer::Observer`] what happens and
 //! returns an [`Outcome`]. Every NDN node is an `ndnweir_node::Node`, the same code that forwards real packets; every
 //! consumer under congestion control is an `ndnweir_node::Fetcher`. This crate adds time, links, switches, routing,
-//! and faults; consumers without congestion control are `ndnweir_node::requests`. It knows no scheme.
+//! and faults; consumers without congestion control are `ndnweir_node::requests`. It knows no particular
+//! scheme, no scenario file, no statistics and nothing of the operating system.
 //!
 //! **Time** is in whole nanoseconds. An event is due at a source: a directed link (its next arrival), a node (its next
-//! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network and
-//! not as the traffic in it. Events of one instant come by destination, then link, then order of sending; changes of the
-//! network come before everything else of their instant, samples after. The same seed gives the same bytes on every
-//! machine and in every thread.
+//! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network
+//! and not as the traffic in it. Events of one instant come by destination, then link, then order of sending; changes
+//! of the network come before everything else of their instant, samples after. The same seed gives the same bytes on
+//! every machine and in every thread.
 //!
 //! **One event per packet-hop**: a queue that is predictable (first in first out, constant rate, a marker that looks
 //! neither ahead nor at departures) hands a packet over when it joins, with its future departure. Other queues cost one
 //! more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results are the same.
 //!
 //! # Limits of the model
-//! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no medium
-//!   access, no fragmentation and no retransmission of its own.
+//! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
+//!   medium access, no fragmentation and no retransmission of its own.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
 //! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
-//!   once. A fetch whose round trip would take no time at all is refused.
+//!   once. A fetch whose round trip would take no time at all is rejected.
 //! - Packets have the sizes the scenario gives; header fields and marks add nothing to them.
 //! - Names are interned: there is no cost of long names, no CanBePrefix discovery, no signature.
 //! - A link that fails loses its queues and all packets on it, and both nodes know at once that it is down; routing
@@ -40,6 +41,7 @@ pub mod observer;
 pub mod outcome;
 pub mod path;
 pub mod pcap;
+pub mod pcapng;
 pub mod routing;
 pub mod schedule;
 pub mod topology;

@@ -5,10 +5,11 @@
 
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::Impairment;
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
@@ -20,8 +21,23 @@ pub enum NodeKind {
         /// Content store size in packets; 0 is none.
         cache: usize,
     },
+    /// A node at the edge: as [`NodeKind::Ndn`], but it forwards nothing for others, however many links it has.
+    Host {
+        /// Content store size in packets; 0 is none.
+        cache: usize,
+    },
     /// A layer-2 switch: forwards frames by destination, with a plain drop-tail queue per port.
     Switch,
+}
+
+impl NodeKind {
+    /// The content store size of an NDN node; none of a switch.
+    pub fn cache(self) -> Option<usize> {
+        match self {
+            NodeKind::Ndn { cache } | NodeKind::Host { cache } => Some(cache),
+            NodeKind::Switch => None,
+        }
+    }
 }
 
 /// One direction of a link.
@@ -30,7 +46,7 @@ pub struct Direction {
     /// Transmission rate; none transmits instantly and queues nothing.
     pub rate: Option<Rate>,
     /// Propagation delay.
-    pub delay: Span,
+    pub delay: Duration,
     /// The most the egress queue holds (the packet on the wire excluded).
     pub limit: Limit,
     /// Bytes that the link adds to each packet.
@@ -43,7 +59,7 @@ pub struct Direction {
 
 impl Direction {
     /// A perfect link of this rate, delay and queue, without framing.
-    pub fn new(rate: Rate, delay: Span, limit: Limit) -> Direction {
+    pub fn new(rate: Rate, delay: Duration, limit: Limit) -> Direction {
         let (framing, impairment) = (Bytes::ZERO, Impairment::default());
         Direction { rate: Some(rate), delay, limit, framing, impairment, marker: None }
     }
@@ -83,7 +99,7 @@ pub struct Producer {
     /// Bytes of a Data on the wire, link framing excluded.
     pub size: u32,
     /// How long Data counts as fresh, in caches.
-    pub freshness: Span,
+    pub freshness: Duration,
 }
 
 /// What a consumer asks for.
@@ -99,7 +115,7 @@ pub enum Traffic {
     /// The segments of one object at constant pace.
     Stream {
         /// Time between two Interests.
-        gap: Span,
+        gap: Duration,
         /// How many segments; none streams until stopped.
         segments: Option<u64>,
         /// About lost segments.
@@ -108,7 +124,7 @@ pub enum Traffic {
     /// Single-segment objects of a catalogue shared by all consumers of the prefix, chosen by Zipf's law.
     Zipf {
         /// Mean time between two requests.
-        gap: Span,
+        gap: Duration,
         /// Whether gaps are exponentially distributed (Poisson arrivals) rather than constant.
         poisson: bool,
         /// Objects in the catalogue.
@@ -138,12 +154,12 @@ pub struct Consumer {
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
     /// Interest lifetime.
-    pub lifetime: Span,
+    pub lifetime: Duration,
 }
 
 /// What shares names: an object, or a whole catalogue of single-segment objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct NameGroup {
     /// The prefix.
     pub prefix: u32,
     /// The object; 0 for a catalogue.
@@ -154,10 +170,10 @@ pub struct Flow {
 
 impl Consumer {
     /// The flow it asks for. All catalogue consumers of a prefix share one, whatever their object numbers.
-    pub fn flow(&self) -> Flow {
+    pub fn flow(&self) -> NameGroup {
         match self.traffic {
-            Traffic::Zipf { .. } => Flow { prefix: self.prefix, object: 0, catalogue: true },
-            _ => Flow { prefix: self.prefix, object: self.object, catalogue: false },
+            Traffic::Zipf { .. } => NameGroup { prefix: self.prefix, object: 0, catalogue: true },
+            _ => NameGroup { prefix: self.prefix, object: self.object, catalogue: false },
         }
     }
 
@@ -187,7 +203,7 @@ pub struct Names {
 
 impl Network {
     /// What the names of a flow begin with: for a catalogue that consumers call by several names, its prefix.
-    pub fn flow_name(&self, flow: Flow) -> &str {
+    pub fn flow_name(&self, flow: NameGroup) -> &str {
         let prefix = self.names.prefixes.get(flow.prefix as usize);
         let mut asking = self.consumers.iter().filter(|consumer| consumer.flow() == flow);
         let mut objects = asking.by_ref().map(|consumer| consumer.object);
@@ -207,7 +223,7 @@ impl Network {
     }
 
     /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
-    pub fn flows(&self) -> Vec<Flow> {
+    pub fn flows(&self) -> Vec<NameGroup> {
         let mut flows = Vec::new();
         for flow in self.consumers.iter().map(Consumer::flow) {
             if !flows.contains(&flow) {
@@ -218,8 +234,9 @@ impl Network {
     }
 }
 
-/// How FIBs are filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How FIBs are filled. Serialised as scenario files name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Routes {
     /// One next hop: on the shortest path to the nearest producer.
     Shortest,
@@ -227,6 +244,7 @@ pub enum Routes {
     /// Different nodes' choices may form a loop, which nodes detect by nonce.
     KShortest(u32),
     /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
+    #[serde(rename = "all")]
     LoopFree,
     /// Only nodes that serve a prefix know where it is: strategies that find routes do the rest.
     None,
@@ -249,13 +267,14 @@ pub struct Routing {
     /// By which metric.
     pub metric: Metric,
     /// How long after a link or node fails or returns all FIBs follow; none never follows.
-    pub reaction: Option<Span>,
+    pub reaction: Option<Duration>,
 }
 
 impl Default for Routing {
-    /// Shortest path by cost; failures are noticed after 200 ms (ours: the order of a routing protocol with fast hellos).
+    /// Shortest path by cost; failures are noticed after 200 ms (ours: the order of a routing protocol with fast
+    /// hellos).
     fn default() -> Routing {
-        Routing { routes: Routes::Shortest, metric: Metric::Cost, reaction: Some(Span::from_millis(200)) }
+        Routing { routes: Routes::Shortest, metric: Metric::Cost, reaction: Some(Duration::from_millis(200)) }
     }
 }
 
@@ -288,7 +307,7 @@ pub enum Change {
         /// From `a` to `b`, or back.
         forth: bool,
         /// The delay.
-        delay: Span,
+        delay: Duration,
     },
     /// New loss probability.
     Loss {
@@ -311,26 +330,34 @@ pub enum Change {
     },
 }
 
-/// The channel between nodes and the planner, and what becomes of the planner.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The channel between nodes and the planner, and what becomes of the planner. Instants are serialised as the time
+/// since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Control {
     /// One-way delay between a node and the planner.
-    pub delay: Span,
+    pub delay: Duration,
     /// Probability that a message is lost, in [0, 1]: reports, signals, rates, orders and their answers. What a node
     /// announces about its links and routes is repeated until it arrives; that takes no extra time here.
     pub loss: f64,
     /// When the planner stops and loses its state.
+    #[serde(serialize_with = "since_start")]
     pub fails: Option<Time>,
     /// When a stand-by planner takes over, with a higher election.
+    #[serde(serialize_with = "since_start")]
     pub stand_by: Option<Time>,
     /// When the planner that stopped works again, without its state and with its old election.
+    #[serde(serialize_with = "since_start")]
     pub returns: Option<Time>,
+}
+
+fn since_start<S: serde::Serializer>(at: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(|at| at.since(Time::ZERO)).serialize(serializer)
 }
 
 impl Default for Control {
     /// 10 ms (ours), nothing lost, nothing fails.
     fn default() -> Control {
-        Control { delay: Span::from_millis(10), loss: 0.0, fails: None, stand_by: None, returns: None }
+        Control { delay: Duration::from_millis(10), loss: 0.0, fails: None, stand_by: None, returns: None }
     }
 }
 
@@ -339,7 +366,7 @@ impl Default for Control {
 pub struct Network {
     /// Places, numbered by position.
     pub nodes: Vec<NodeKind>,
-    /// Links, numbered by position; see [`crate::observer::LinkId`] for their directions.
+    /// Links, numbered by position; see [`crate::observer::DirectedLinkId`] for their directions.
     pub links: Vec<Link>,
     /// Pairs of NDN nodes that are neighbours across switches; none makes every pair neighbours that can reach each
     /// other through switches alone. Nodes joined by a link are neighbours in any case.
@@ -359,11 +386,11 @@ pub struct Network {
     /// Pending Interests per node at most.
     pub pit_limit: usize,
     /// Each consumer starts up to this much later, drawn from the seed.
-    pub start_jitter: Span,
+    pub start_jitter: Duration,
     /// How long to run.
-    pub duration: Span,
+    pub duration: Duration,
     /// Time between samples; zero takes one at the end only.
-    pub sampling: Span,
+    pub sampling: Duration,
     /// The channel between nodes and the planner, and what becomes of the planner.
     pub control: Control,
 }
@@ -382,9 +409,9 @@ impl Default for Network {
             routing: Routing::default(),
             changes: Vec::new(),
             pit_limit: 1 << 20,
-            start_jitter: Span::ZERO,
-            duration: Span::from_millis(1000),
-            sampling: Span::from_millis(100),
+            start_jitter: Duration::ZERO,
+            duration: Duration::from_millis(1000),
+            sampling: Duration::from_millis(100),
             control: Control::default(),
         }
     }

@@ -3,9 +3,9 @@
 //! The engine measures nothing itself: it counts (see [`Snapshot`]) and reports events, and whoever runs it
 //! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
 
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_node::FetcherCounters;
-pub use ndnweir_node::{DropCause, FaceCounters as LinkCounters};
+pub use ndnweir_node::{DropCause, FaceCounters as LinkCounters, NodeCounters};
 
 /// A consumer application, numbered in the order of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,7 @@ pub struct ConsumerId(pub u32);
 
 /// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the way back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(pub u32);
+pub struct DirectedLinkId(pub u32);
 
 /// A node, numbered in the order of the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,9 +35,9 @@ pub struct Delivery {
     /// Content bytes, without names, headers and link framing.
     pub payload: Bytes,
     /// From the first Interest for the segment to this Data.
-    pub delay: Span,
+    pub delay: Duration,
     /// From the last Interest to this Data; none when the segment was requested more than once.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// The CongestionMark it carried; 0 is none.
     pub mark: u8,
     /// The way the Data came.
@@ -74,7 +74,7 @@ pub struct ConsumerCounters {
     /// Interests outstanding now.
     pub in_flight: u32,
     /// Smoothed round-trip time now; zero before the first sample.
-    pub srtt: Span,
+    pub srtt: Duration,
     /// Interests per second that the consumer paces to now; none if it does not pace.
     pub rate: Option<f64>,
 }
@@ -107,7 +107,7 @@ pub struct Share {
     /// The prefix, numbered in the order of the scenario.
     pub prefix: u32,
     /// The link towards the next hop.
-    pub link: LinkId,
+    pub link: DirectedLinkId,
     /// In [0, 1].
     pub share: f64,
 }
@@ -117,10 +117,12 @@ pub struct Share {
 pub struct Snapshot<'a> {
     /// When.
     pub at: Time,
-    /// By [`LinkId`].
+    /// By [`DirectedLinkId`].
     pub links: &'a [LinkCounters],
     /// By [`ConsumerId`].
     pub consumers: &'a [ConsumerCounters],
+    /// By [`NodeId`]; those of switches, and of emulated nodes all, are not there or zero.
+    pub nodes: &'a [NodeCounters],
     /// Of every strategy that splits traffic; best-route and multicast report nothing.
     pub shares: &'a [Share],
 }
@@ -132,7 +134,7 @@ pub trait Observer {
     /// A consumer has its whole object.
     fn completed(&mut self, _at: Time, _consumer: ConsumerId) {}
     /// First use of a path: the links its Data crosses, from the producer (or cache) to the consumer.
-    fn path(&mut self, _path: PathId, _links: &[LinkId]) {}
+    fn path(&mut self, _path: PathId, _links: &[DirectedLinkId]) {}
     /// The state at a sampling instant.
     fn sample(&mut self, _snapshot: &Snapshot<'_>) {}
     /// A component reports something for the record (see the component's page for its keys), e.g. a mark or a state.

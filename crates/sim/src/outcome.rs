@@ -2,7 +2,7 @@
 
 use crate::observer::{ConsumerCounters, DropCause, LinkCounters};
 use ndnweir_core::packet::Packet;
-use ndnweir_core::planner::Tally;
+use ndnweir_core::planner::PlannerCounters;
 use ndnweir_core::units::Time;
 use ndnweir_link::LinkTotals;
 use ndnweir_node::NodeCounters;
@@ -24,10 +24,10 @@ impl EventHash {
 
     /// Adds an arrival.
     #[inline]
-    pub fn arrival(&mut self, at: Time, wire: u32, packet: &Packet) {
+    pub fn arrival(&mut self, at: Time, directed_link: u32, packet: &Packet) {
         self.absorb(at.nanos());
         self.absorb(packet.name.key());
-        self.absorb(u64::from(wire) << 32 | u64::from(packet.nonce));
+        self.absorb(u64::from(directed_link) << 32 | u64::from(packet.nonce));
         let small = [packet.kind as u8, packet.reason as u8, packet.mark, packet.flags];
         self.absorb(u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)));
     }
@@ -52,7 +52,7 @@ pub struct Account {
     /// Segments answered with Data.
     pub answered: u64,
     /// Answered with a NACK.
-    pub refused: u64,
+    pub rejected: u64,
     /// Given up, or to be replaced by a retransmission.
     pub timed_out: u64,
     /// Outstanding at the end.
@@ -63,13 +63,13 @@ impl Account {
     /// Answers (Data or NACK) that came after their Interest had been given up and before another was sent: they are
     /// counted twice in the fields above. Negative if Interests are missing.
     pub const fn late(&self) -> i64 {
-        (self.answered + self.refused + self.timed_out + self.pending) as i64 - self.interests as i64
+        (self.answered + self.rejected + self.timed_out + self.pending) as i64 - self.interests as i64
     }
 
     /// Whether every Interest is accounted for.
     pub const fn balances(&self) -> bool {
         let late = self.late();
-        late >= 0 && late as u64 <= self.refused + self.timed_out && late as u64 <= self.answered + self.refused
+        late >= 0 && late as u64 <= self.rejected + self.timed_out && late as u64 <= self.answered + self.rejected
     }
 }
 
@@ -100,9 +100,9 @@ pub struct Outcome {
     /// Counters of each directed link at the end.
     pub links: Vec<LinkCounters>,
     /// What each directed link did with its packets.
-    pub ways: Vec<LinkTotals>,
-    /// Packets under way on each directed link at the end.
-    pub under_way: Vec<u64>,
+    pub propagations: Vec<LinkTotals>,
+    /// Packets in flight on each directed link at the end.
+    pub in_flight_by_link: Vec<u64>,
     /// Each NDN node's counters; switches have none.
     pub nodes: Vec<NodeCounters>,
     /// Packets that arrived at a node that was down, by node.
@@ -127,9 +127,9 @@ pub struct ControlCounters {
     /// Of these, lost.
     pub orders_lost: u64,
     /// Orders that a node did not carry out, as another planner had been elected or its next hops were not those.
-    pub orders_refused: u64,
+    pub orders_rejected: u64,
     /// What the planners did, all together.
-    pub tally: Tally,
+    pub tally: PlannerCounters,
 }
 
 impl Outcome {
@@ -143,10 +143,10 @@ impl Outcome {
         drops
     }
 
-    /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, refused, given up or is
-    /// pending; per link every packet arrived, was lost for a counted reason or is under way; per node every Interest
+    /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, rejected, given up or is
+    /// pending; per link every packet arrived, was lost for a counted reason or is in flight; per node every Interest
     /// that arrived was dropped for a counted reason, answered at once, or became a pending one that was answered,
-    /// refused, expired or still is pending.
+    /// rejected, expired or still is pending.
     ///
     /// # Errors
     /// The first account that does not balance.
@@ -156,15 +156,16 @@ impl Outcome {
                 return Err(format!("consumer {i}: {account:?}"));
             }
         }
-        for (i, (way, under_way)) in self.ways.iter().zip(&self.under_way).enumerate() {
-            let there = way.revoked + way.arrived + way.lost + way.down + under_way;
-            if way.sent + way.copies != there {
-                return Err(format!("link {i}: {way:?}, {under_way} under way"));
+        for (i, (propagation, in_flight)) in self.propagations.iter().zip(&self.in_flight_by_link).enumerate() {
+            let there = propagation.revoked + propagation.arrived + propagation.lost + propagation.down + in_flight;
+            if propagation.sent + propagation.copies != there {
+                return Err(format!("link {i}: {propagation:?}, {in_flight} in flight"));
             }
         }
         for (i, n) in self.nodes.iter().enumerate() {
-            let at_once = n.down + n.hop_limit + n.hits + n.loops + n.duplicates + n.pit_full + n.no_prefix + n.renewed;
-            let pending = n.answered + n.refused + n.expired + n.lost + n.pending;
+            let at_once =
+                n.down + n.hop_limit + n.hits + n.loops + n.duplicates + n.pit_full + n.no_prefix + n.retransmitted;
+            let pending = n.answered + n.rejected + n.expired + n.lost + n.pending;
             if n.interests != at_once + pending {
                 return Err(format!("node {i}: {} Interests, {} accounted for: {n:?}", n.interests, at_once + pending));
             }

@@ -1,6 +1,6 @@
 //! The ways Data packets came, as small numbers that travel in [`ndnweir_core::packet::Packet::tag`].
 
-use crate::observer::LinkId;
+use crate::observer::DirectedLinkId;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 #[derive(Clone, Copy, Debug)]
 struct Step {
     before: u32,
-    wire: u32,
+    directed_link: u32,
     /// Whether the observer knows it.
     told: bool,
 }
@@ -26,7 +26,7 @@ const MOST: usize = 1 << 20;
 impl Default for Paths {
     /// The empty path, number 0, alone.
     fn default() -> Paths {
-        let root = Step { before: 0, wire: 0, told: false };
+        let root = Step { before: 0, directed_link: 0, told: false };
         Paths { steps: vec![root], numbers: HashMap::with_hasher(FixedState::with_seed(0)) }
     }
 }
@@ -34,8 +34,8 @@ impl Default for Paths {
 impl Paths {
     /// The path that continues `before` over `wire`.
     #[inline]
-    pub fn extend(&mut self, before: u32, wire: u32) -> u32 {
-        let key = u64::from(before) << 32 | u64::from(wire);
+    pub fn extend(&mut self, before: u32, directed_link: u32) -> u32 {
+        let key = u64::from(before) << 32 | u64::from(directed_link);
         if let Some(&known) = self.numbers.get(&key) {
             return known;
         }
@@ -43,14 +43,14 @@ impl Paths {
             return MOST as u32;
         }
         let number = self.steps.len() as u32;
-        self.steps.push(Step { before, wire, told: false });
+        self.steps.push(Step { before, directed_link, told: false });
         self.numbers.insert(key, number);
         number
     }
 
     /// Writes the links of a path to `out` the first time it is asked for; `false` every other time.
     #[inline]
-    pub fn tell_once(&mut self, path: u32, out: &mut Vec<LinkId>) -> bool {
+    pub fn links_if_new(&mut self, path: u32, out: &mut Vec<DirectedLinkId>) -> bool {
         match self.steps.get_mut(path as usize) {
             Some(step) if !step.told => step.told = true,
             _ => return false,
@@ -59,7 +59,7 @@ impl Paths {
         let mut at = path;
         while at != 0 {
             let step = self.steps[at as usize];
-            out.push(LinkId(step.wire));
+            out.push(DirectedLinkId(step.directed_link));
             at = step.before;
         }
         out.reverse();
@@ -83,9 +83,9 @@ mod tests {
         assert_eq!(paths.extend(a, 9), ab);
         assert_ne!(ab, ba);
         let mut links = Vec::new();
-        assert!(paths.tell_once(ab, &mut links));
-        assert_eq!(links, [LinkId(7), LinkId(9)]);
-        assert!(!paths.tell_once(ab, &mut links));
-        assert!(!paths.tell_once(u32::MAX, &mut links));
+        assert!(paths.links_if_new(ab, &mut links));
+        assert_eq!(links, [DirectedLinkId(7), DirectedLinkId(9)]);
+        assert!(!paths.links_if_new(ab, &mut links));
+        assert!(!paths.links_if_new(u32::MAX, &mut links));
     }
 }

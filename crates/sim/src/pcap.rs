@@ -1,33 +1,27 @@
-//! Packets of a run as a classic pcap file, for Wireshark and NDN tools.
+//! Packets of a run as a pcapng file, for Wireshark and NDN tools (the container is [`crate::pcapng`]'s).
 //!
-//! Ethernet frames (LINKTYPE_ETHERNET) of type 0x8624 with an NDNLPv2 packet or a bare NDN packet in each. Interests
+//! UDP datagrams between the nodes' addresses with an NDNLPv2 packet or a bare NDN packet in each. Interests
 //! carry their name, nonce, lifetime and hop limit; Data a content of zero bytes of the payload's length and a valid
-//! DigestSha256 signature; NACKs the Interest they refuse; the header has CongestionMark and the run's own fields. The
-//! MAC addresses are `02:00` followed by the link's number and its end.
+//! DigestSha256 signature; NACKs the Interest they reject; the header
+//! is the forwarder's ([`ndnweir_node::header`]): CongestionMark, the reason of a NACK and the run's own fields.
 //!
 //! Sizes on the simulated wire are the scenario's, not the encoding's: the record's original length is the simulated
-//! size plus the Ethernet header, the bytes are those of the encoding.
+//! size plus the headers of Ethernet, IPv6 and UDP, the bytes are those of the encoding.
 
 use crate::engine::PacketTap;
-use crate::observer::LinkId;
-use ndnweir_core::fields::{Field, FieldLayout, Slot};
+use crate::observer::{DirectedLinkId, NodeId};
+use crate::pcapng::{self, Capture, HEADERS};
+use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::units::Time;
+use ndnweir_node::header;
 use ndnweir_wire::signature::DigestSha256;
-use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, NackReason, Name};
+use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 use std::time::Duration;
-
-/// Ethernet type of NDN.
-pub const ETHERTYPE: u16 = 0x8624;
-const ETHERNET_HEADER: usize = 14;
-const LINKTYPE_ETHERNET: u32 = 1;
-/// Classic pcap with nanosecond timestamps.
-const MAGIC: u32 = 0xa1b2_3c4d;
-const SNAP_LENGTH: u32 = 1 << 18;
 
 /// The names behind the flows of a run.
 #[derive(Clone, Debug, Default)]
@@ -58,36 +52,19 @@ impl NameTable {
 #[derive(Clone, Debug)]
 pub struct Encoder {
     names: NameTable,
-    fields: Vec<(Field, Slot)>,
+    layout: FieldLayout,
     zeros: Vec<u8>,
 }
 
 impl Encoder {
     /// For a run with these names and header fields.
     pub fn new(names: NameTable, layout: &FieldLayout) -> Encoder {
-        Encoder { names, fields: layout.iter().collect(), zeros: Vec::new() }
+        Encoder { names, layout: layout.clone(), zeros: Vec::new() }
     }
 
     /// The packet with its NDNLPv2 header, or without one if that would be empty.
     pub fn encode(&mut self, packet: &Packet) -> Vec<u8> {
-        let mut header = LpHeader::default();
-        if packet.mark > 0 {
-            header.congestion_mark = Some(packet.mark.into());
-        }
-        if packet.kind == Kind::Nack {
-            header.nack = Some(match packet.reason {
-                ndnweir_core::packet::NackReason::Congestion => NackReason::Congestion,
-                ndnweir_core::packet::NackReason::Duplicate => NackReason::Duplicate,
-                ndnweir_core::packet::NackReason::NoRoute => NackReason::NoRoute,
-            });
-        }
-        for &(field, slot) in &self.fields {
-            let value = packet.fields.get(slot);
-            if value > 0 {
-                // The field table has only types that the header takes.
-                let _ = header.set_extra_number(field.info().tlv_type, value.into());
-            }
-        }
+        let header = header::write(packet, &self.layout);
         let name = self.names.name(packet.name);
         let bare = match packet.kind {
             Kind::Interest | Kind::Nack => {
@@ -120,7 +97,8 @@ impl Encoder {
 struct Record {
     at: Time,
     number: u64,
-    wire: u32,
+    link: DirectedLinkId,
+    ends: [NodeId; 2],
     size: u32,
     bytes: Vec<u8>,
 }
@@ -142,7 +120,7 @@ impl Ord for Record {
     }
 }
 
-/// Writes a pcap file, in order of time.
+/// Writes a pcapng file, in order of time.
 pub struct PcapWriter<W: Write> {
     out: W,
     encoder: Encoder,
@@ -152,16 +130,12 @@ pub struct PcapWriter<W: Write> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Writes the file header.
+    /// Writes what comes before the packets.
     ///
     /// # Errors
     /// If writing fails.
-    pub fn new(mut out: W, encoder: Encoder) -> io::Result<PcapWriter<W>> {
-        out.write_all(&MAGIC.to_le_bytes())?;
-        out.write_all(&[2, 0, 4, 0])?;
-        out.write_all(&[0; 8])?;
-        out.write_all(&SNAP_LENGTH.to_le_bytes())?;
-        out.write_all(&LINKTYPE_ETHERNET.to_le_bytes())?;
+    pub fn new(mut out: W, encoder: Encoder, capture: &Capture) -> io::Result<PcapWriter<W>> {
+        pcapng::head(&mut out, capture)?;
         Ok(PcapWriter { out, encoder, waiting: BinaryHeap::new(), number: 0, error: None })
     }
 
@@ -179,19 +153,10 @@ impl<W: Write> PcapWriter<W> {
     }
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        let nanos = record.at.nanos();
-        let captured = (record.bytes.len() + ETHERNET_HEADER) as u32;
-        // Readers refuse an original length below the captured one.
-        let original = captured.max(record.size.saturating_add(ETHERNET_HEADER as u32));
-        for word in [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32, captured, original] {
-            self.out.write_all(&word.to_le_bytes())?;
-        }
-        let (link, way) = ((record.wire / 2).to_be_bytes(), (record.wire % 2) as u8);
-        let address = |end: u8| [2, end, link[0], link[1], link[2], link[3]];
-        self.out.write_all(&address(1 - way))?;
-        self.out.write_all(&address(way))?;
-        self.out.write_all(&ETHERTYPE.to_be_bytes())?;
-        self.out.write_all(&record.bytes)
+        let frame = pcapng::frame(record.ends, &record.bytes);
+        // Readers reject an original length below the captured one.
+        let original = (frame.len() as u32).max(record.size.saturating_add(HEADERS as u32));
+        pcapng::packet(&mut self.out, record.at, record.link, &frame, original)
     }
 
     /// Writes what is left and gives the output back.
@@ -211,14 +176,14 @@ impl<W: Write> PcapWriter<W> {
 }
 
 impl<W: Write> PacketTap for PcapWriter<W> {
-    fn sent(&mut self, now: Time, start: Time, link: LinkId, packet: &Packet) {
+    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
         self.write_before(now);
         if self.error.is_some() {
             return;
         }
         self.number += 1;
         let bytes = self.encoder.encode(packet);
-        let record = Record { at: start, number: self.number, wire: link.0, size: packet.size, bytes };
+        let record = Record { at: start, number: self.number, link, ends, size: packet.size, bytes };
         self.waiting.push(Reverse(record));
     }
 }
@@ -249,18 +214,37 @@ mod tests {
     }
 
     #[test]
+    fn headers_are_those_of_the_forwarder_those_of_nacks_too() {
+        let mut layout = FieldLayout::new();
+        let slot = layout.slot(ndnweir_core::fields::Field::ToleranceRate).unwrap();
+        let reason = ndnweir_core::packet::NackReason::Congestion;
+        let mut nack = Packet { kind: Kind::Nack, reason, mark: 2, ..Packet::default() };
+        nack.fields.set(slot, 99);
+        let bytes = Encoder::new(NameTable::default(), &layout).encode(&nack);
+        let lp = LpPacketView::decode(&bytes).unwrap();
+        let read = header::LinkHeaderFields::of_view(&lp, &layout, header::FieldTrust::Neighbour);
+        assert_eq!((read.nack, read.mark, read.fields), (Some(reason), 2, nack.fields));
+        assert_eq!(lp.to_header(), header::write(&nack, &layout));
+    }
+
+    #[test]
     fn records_are_written_in_order_of_their_start() {
-        let mut writer = PcapWriter::new(Vec::new(), encoder()).unwrap();
-        let at = Time::from_nanos;
+        let capture = Capture::default();
+        let mut writer = PcapWriter::new(Vec::new(), encoder(), &capture).unwrap();
+        let mut head = Vec::new();
+        pcapng::head(&mut head, &capture).unwrap();
+        let (at, ends) = (Time::from_nanos, [NodeId(0), NodeId(1)]);
         let packet = Packet { size: 5000, ..Packet::default() };
-        writer.sent(at(0), at(9_000_000_123), LinkId(2), &packet);
-        writer.sent(at(5), at(5), LinkId(3), &packet);
+        writer.sent(at(0), at(9_000_000_123), DirectedLinkId(2), ends, &packet);
+        writer.sent(at(5), at(5), DirectedLinkId(3), ends, &packet);
         let file = writer.finish().unwrap();
-        let word = |i: usize| u32::from_le_bytes([file[i], file[i + 1], file[i + 2], file[i + 3]]);
-        assert_eq!((word(0), word(20)), (MAGIC, 1));
-        let second = 24 + 16 + word(32) as usize;
-        assert_eq!([word(24), word(28), word(second), word(second + 4)], [0, 5, 9, 123]);
-        assert_eq!(word(36), 5014);
-        assert_eq!(file[24 + 16 + 12..][..2], [0x86, 0x24]);
+        let packets = file.strip_prefix(&head[..]).unwrap();
+        let word = |i: usize| u32::from_le_bytes(packets[i..i + 4].try_into().unwrap());
+        let second = word(4) as usize;
+        // Block type and length, then interface, time (high and low half), captured and original length.
+        assert_eq!([word(8), word(12), word(16), word(24)], [3, 0, 5, 5000 + HEADERS as u32]);
+        let (late, high) = (9_000_000_123u64, second + 12);
+        assert_eq!([word(second + 8), word(high), word(high + 4)], [2, (late >> 32) as u32, late as u32]);
+        assert_eq!(packets.len(), second + word(second + 4) as usize);
     }
 }

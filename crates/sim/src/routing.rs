@@ -23,7 +23,8 @@ impl Working {
     }
 }
 
-/// The cost from every node to the nearest of `targets`, never passing through `avoid`; [`u64::MAX`] where there is no way.
+/// The cost from every node to the nearest of `targets`, never passing through `avoid` or a host; [`u64::MAX`] where
+/// there is no way.
 pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
     let mut distances = vec![u64::MAX; topology.faces.len()];
     let mut open = BinaryHeap::new();
@@ -34,7 +35,7 @@ pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid:
         }
     }
     while let Some(Reverse((distance, node))) = open.pop() {
-        if distance > distances[node as usize] {
+        if distance > distances[node as usize] || !leads_on(topology, node, distance) {
             continue;
         }
         for &out in &topology.faces[node as usize] {
@@ -54,6 +55,11 @@ pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid:
     distances
 }
 
+/// Whether neighbours may send by way of a node this far from the targets: a host takes only what is for itself.
+fn leads_on(topology: &Topology, node: u32, distance: u64) -> bool {
+    distance == 0 || !topology.is_host(node)
+}
+
 /// The next hops of every node for a prefix served at `producers`, in ascending order of cost, then of the neighbour's
 /// and the face's number. A node that serves the prefix itself has none: its application comes first.
 pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], routes: Routes) -> Vec<Vec<NextHop>> {
@@ -61,7 +67,10 @@ pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], rout
     let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); nodes as usize];
     let candidates = |node: u32, distances: &[u64], most: u64| {
         let channels = topology.faces[node as usize].iter().map(|&c| (c, topology.channels[c as usize]));
-        let usable = channels.filter(|&(c, ch)| working.channels[c as usize] && distances[ch.to as usize] < most);
+        let usable = channels.filter(|&(c, ch)| {
+            let beyond = distances[ch.to as usize];
+            working.channels[c as usize] && beyond < most && leads_on(topology, ch.to, beyond)
+        });
         let usable = usable.map(|(_, ch)| {
             let cost = distances[ch.to as usize].saturating_add(u64::from(ch.cost));
             Candidate { cost, neighbour: ch.to, face: ch.out_face }

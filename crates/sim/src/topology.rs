@@ -1,7 +1,7 @@
 //! Who is whose neighbour: the NDN faces and layer-2 forwarding that follow from places, links and the overlay.
 
 use crate::network::{Metric, Network, NetworkError, NodeKind};
-use ndnweir_core::units::Span;
+use ndnweir_core::units::Duration;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -10,7 +10,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// One direction of a link, as the topology sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Wire {
+pub struct DirectedLink {
     /// Where it starts.
     pub from: u32,
     /// Where it ends.
@@ -33,7 +33,7 @@ pub struct Channel {
     /// The receiver's face.
     pub in_face: u16,
     /// The first wire.
-    pub wire: u32,
+    pub directed_link: u32,
     /// Whether that wire is all there is (no switch between).
     pub direct: bool,
     /// What it costs routing.
@@ -44,11 +44,13 @@ pub struct Channel {
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// Directed links.
-    pub wires: Vec<Wire>,
+    pub directed_links: Vec<DirectedLink>,
     /// Directed neighbourhoods; those of one node are in the order of its faces.
     pub channels: Vec<Channel>,
     /// Each node's channels, in the order of its faces; empty for switches.
     pub faces: Vec<Vec<u32>>,
+    /// By place: whether it is a host, which carries no transit.
+    hosts: Vec<bool>,
     /// By place: the position among switches, or [`NONE`].
     switches: Vec<u32>,
     /// `ports[switch · places + destination]`: the wire by which a switch sends to a place.
@@ -63,8 +65,10 @@ impl Topology {
     /// # Errors
     /// If an overlay pair is not joined through switches, or there are too many wires or faces to number.
     pub fn new(network: &Network) -> Result<Topology, NetworkError> {
-        let wire = |from: usize, to: usize| Wire { from: from as u32, to: to as u32, channels: 0, channel: NONE };
-        let wires = network.links.iter().flat_map(|l| [wire(l.a, l.b), wire(l.b, l.a)]).collect();
+        let directed_link =
+            |from: usize, to: usize| DirectedLink { from: from as u32, to: to as u32, channels: 0, channel: NONE };
+        let directed_links =
+            network.links.iter().flat_map(|l| [directed_link(l.a, l.b), directed_link(l.b, l.a)]).collect();
         let mut switches = vec![NONE; network.nodes.len()];
         let mut count = 0;
         for (place, kind) in network.nodes.iter().enumerate() {
@@ -79,7 +83,9 @@ impl Topology {
         });
         let costs = costs.collect();
         let faces = vec![Vec::new(); network.nodes.len()];
-        let mut topology = Topology { wires, channels: Vec::new(), faces, switches, ports: Vec::new(), costs };
+        let hosts = network.nodes.iter().map(|kind| matches!(kind, NodeKind::Host { .. })).collect();
+        let mut topology =
+            Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs };
         topology.bridge(&vec![true; network.links.len()]);
         topology.add_direct();
         topology.add_overlay(network)?;
@@ -92,24 +98,29 @@ impl Topology {
         self.switches[place as usize] != NONE
     }
 
-    /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, or several faces
-    /// share it.
-    pub fn is_below_ndn(&self, wire: u32) -> bool {
-        let Wire { from, channels, .. } = self.wires[wire as usize];
+    /// Whether a place is a host, which is only where traffic starts and ends.
+    pub fn is_host(&self, place: u32) -> bool {
+        self.hosts[place as usize]
+    }
+
+    /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, or several
+    /// faces share it.
+    pub fn is_below_ndn(&self, directed_link: u32) -> bool {
+        let DirectedLink { from, channels, .. } = self.directed_links[directed_link as usize];
         self.is_switch(from) || channels > 1
     }
 
     /// The wires that a channel crosses, in order.
     pub fn route(&self, channel: u32) -> Vec<u32> {
-        let Channel { to, wire, .. } = self.channels[channel as usize];
-        let mut route = vec![wire];
-        let mut at = self.wires[wire as usize].to;
+        let Channel { to, directed_link, .. } = self.channels[channel as usize];
+        let mut route = vec![directed_link];
+        let mut at = self.directed_links[directed_link as usize].to;
         // As many hops as there are places, should switches ever send in a circle.
         while at != to && route.len() <= self.faces.len() {
             let next = self.port(at, to);
-            let Some(wire) = self.wires.get(next as usize) else { break };
+            let Some(directed_link) = self.directed_links.get(next as usize) else { break };
             route.push(next);
-            at = wire.to;
+            at = directed_link.to;
         }
         route
     }
@@ -128,17 +139,17 @@ impl Topology {
         let mut ports = vec![NONE; places * switches];
         for destination in (0..places as u32).filter(|&p| switches > 0 && !self.is_switch(p)) {
             let distances = self.through_switches(destination, up);
-            for (wire, w) in self.wires.iter().enumerate() {
-                if !up[wire / 2] || !self.is_switch(w.from) {
+            for (directed_link, w) in self.directed_links.iter().enumerate() {
+                if !up[directed_link / 2] || !self.is_switch(w.from) {
                     continue;
                 }
                 let beyond = if w.to == destination { Some(0) } else { self.switch_distance(&distances, w.to) };
                 let Some(beyond) = beyond else { continue };
-                let through = beyond + u64::from(self.costs[wire / 2]);
+                let through = beyond + u64::from(self.costs[directed_link / 2]);
                 let row = self.switches[w.from as usize] as usize * places;
                 let port = &mut ports[row + destination as usize];
                 if Some(through) == self.switch_distance(&distances, w.from) && *port == NONE {
-                    *port = wire as u32;
+                    *port = directed_link as u32;
                 }
             }
         }
@@ -152,8 +163,8 @@ impl Topology {
     /// The cost from every switch to `destination` with only switches in between.
     fn through_switches(&self, destination: u32, up: &[bool]) -> Vec<u64> {
         let into = |place: u32| {
-            let wires = self.wires.iter().enumerate();
-            wires.filter(move |(_, w)| w.to == place).map(|(i, w)| (i, w.from))
+            let directed_links = self.directed_links.iter().enumerate();
+            directed_links.filter(move |(_, w)| w.to == place).map(|(i, w)| (i, w.from))
         };
         let mut distances = vec![u64::MAX; self.switches.len()];
         let mut open = BinaryHeap::from([Reverse((0u64, destination))]);
@@ -161,9 +172,9 @@ impl Topology {
             if place != destination && distance > distances[place as usize] {
                 continue;
             }
-            for (wire, from) in into(place) {
-                let through = distance + u64::from(self.costs[wire / 2]);
-                if up[wire / 2] && self.is_switch(from) && through < distances[from as usize] {
+            for (directed_link, from) in into(place) {
+                let through = distance + u64::from(self.costs[directed_link / 2]);
+                if up[directed_link / 2] && self.is_switch(from) && through < distances[from as usize] {
                     distances[from as usize] = through;
                     open.push(Reverse((through, from)));
                 }
@@ -175,20 +186,20 @@ impl Topology {
     /// The first wire from an NDN node towards another through switches, and the cost.
     fn overlay_route(&self, from: u32, to: u32, distances: &[u64]) -> Option<(u32, u32)> {
         debug_assert_ne!(from, to);
-        let wires = self.wires.iter().enumerate().filter(|(_, w)| w.from == from);
-        let routes = wires.filter_map(|(i, w)| {
+        let directed_links = self.directed_links.iter().enumerate().filter(|(_, w)| w.from == from);
+        let routes = directed_links.filter_map(|(i, w)| {
             let beyond = self.switch_distance(distances, w.to)?;
             Some((beyond + u64::from(self.costs[i / 2]), i as u32))
         });
-        routes.min().map(|(cost, wire)| (wire, u32::try_from(cost).unwrap_or(u32::MAX)))
+        routes.min().map(|(cost, directed_link)| (directed_link, u32::try_from(cost).unwrap_or(u32::MAX)))
     }
 
     fn add_direct(&mut self) {
-        for i in 0..self.wires.len() {
-            let Wire { from, to, .. } = self.wires[i];
+        for i in 0..self.directed_links.len() {
+            let DirectedLink { from, to, .. } = self.directed_links[i];
             if !self.is_switch(from) && !self.is_switch(to) {
                 let cost = self.costs[i / 2];
-                self.add(Channel { from, to, out_face: 0, in_face: 0, wire: i as u32, direct: true, cost });
+                self.add(Channel { from, to, out_face: 0, in_face: 0, directed_link: i as u32, direct: true, cost });
             }
         }
     }
@@ -231,18 +242,19 @@ impl Topology {
             let forth = self.overlay_route(a, b, &towards[index(b)]);
             let back = self.overlay_route(b, a, &towards[index(a)]);
             let (Some((forth, cost)), Some((back, _))) = (forth, back) else { continue };
-            let channel = Channel { from: a, to: b, out_face: 0, in_face: 0, wire: forth, direct: false, cost };
+            let channel =
+                Channel { from: a, to: b, out_face: 0, in_face: 0, directed_link: forth, direct: false, cost };
             self.add(channel);
-            self.add(Channel { from: b, to: a, wire: back, ..channel });
+            self.add(Channel { from: b, to: a, directed_link: back, ..channel });
         }
         Ok(())
     }
 
     fn add(&mut self, channel: Channel) {
         let number = self.channels.len() as u32;
-        let wire = &mut self.wires[channel.wire as usize];
-        wire.channels += 1;
-        wire.channel = if wire.channels == 1 { number } else { NONE };
+        let directed_link = &mut self.directed_links[channel.directed_link as usize];
+        directed_link.channels += 1;
+        directed_link.channel = if directed_link.channels == 1 { number } else { NONE };
         self.faces[channel.from as usize].push(number);
         self.channels.push(channel);
     }
@@ -262,7 +274,7 @@ impl Topology {
     }
 }
 
-fn micros(span: Span) -> u32 {
+fn micros(span: Duration) -> u32 {
     u32::try_from(span.nanos() / 1000).unwrap_or(u32::MAX)
 }
 
@@ -276,7 +288,7 @@ mod tests {
     const NDN: NodeKind = NodeKind::Ndn { cache: 0 };
 
     fn network(nodes: &[NodeKind], links: &[(usize, usize)]) -> Network {
-        let direction = Direction::new(Rate::from_mbps(10.0), Span::from_millis(1), Limit::Packets(10));
+        let direction = Direction::new(Rate::from_mbps(10.0), Duration::from_millis(1), Limit::Packets(10));
         let links = links.iter().map(|&(a, b)| Link::symmetric(a, b, direction.clone())).collect();
         Network { nodes: nodes.to_vec(), links, ..Network::default() }
     }
@@ -287,7 +299,7 @@ mod tests {
         let topology = Topology::new(&network).unwrap();
         assert_eq!(topology.channels.len(), 6);
         assert!(topology.faces[..3].iter().all(|faces| faces.len() == 2));
-        assert_eq!(topology.wires[0].channels, 2);
+        assert_eq!(topology.directed_links[0].channels, 2);
         assert_eq!(topology.port(3, 2), 5);
         assert!(topology.is_below_ndn(0), "two faces share it");
         for (i, channel) in topology.channels.iter().enumerate() {
@@ -303,8 +315,8 @@ mod tests {
         network.overlay = Some(vec![(2, 0)]);
         let topology = Topology::new(&network).unwrap();
         assert_eq!(topology.channels.len(), 2);
-        assert_eq!(topology.wires[0].channels, 1);
-        assert_eq!((topology.wires[2].channels, topology.faces[1].len()), (0, 0));
+        assert_eq!(topology.directed_links[0].channels, 1);
+        assert_eq!((topology.directed_links[2].channels, topology.faces[1].len()), (0, 0));
     }
 
     #[test]
@@ -316,13 +328,13 @@ mod tests {
         assert_eq!(topology.channels[0].cost, 4);
         assert_eq!(topology.port(1, 4), 6, "by way of 3");
         assert_eq!((topology.route(0), topology.route(1)), (vec![0, 6, 8, 4], vec![5, 9, 7, 1]));
-        assert_eq!([0, 2, 3, 4].map(|wire| topology.is_below_ndn(wire)), [false, true, true, true]);
+        assert_eq!([0, 2, 3, 4].map(|directed_link| topology.is_below_ndn(directed_link)), [false, true, true, true]);
         topology.bridge(&[true, true, true, false, true]);
         assert_eq!(topology.port(1, 4), 2, "straight to 2");
     }
 
     #[test]
-    fn an_overlay_pair_that_no_switch_joins_is_refused() {
+    fn an_overlay_pair_that_no_switch_joins_is_rejected() {
         let mut network = network(&[NDN, NDN, NodeKind::Switch], &[(0, 1), (0, 2)]);
         network.overlay = Some(vec![(0, 1)]);
         assert!(Topology::new(&network).unwrap_err().0.contains("not joined"));

@@ -1,7 +1,7 @@
 //! After warm-up a packet-hop allocates nothing.
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span};
+use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::bench::{dumbbell, grid};
 use ndnweir_sim::network::Network;
 use ndnweir_sim::observer::{Observer, Snapshot};
@@ -33,7 +33,7 @@ impl Observer for Count {
 }
 
 fn count(network: Network, scheme: &str) -> Count {
-    let network = Network { duration: Span::from_millis(10_000), sampling: Span::from_millis(1000), ..network };
+    let network = Network { duration: Duration::from_millis(10_000), sampling: Duration::from_millis(1000), ..network };
     let mut count = Count { region: Region::new(ALLOCATOR), warm: false, hops: 0, allocations: 0 };
     run(&network, &Scheme::named(scheme).unwrap(), 1, &mut count, RunOptions::full()).unwrap();
     count
@@ -43,9 +43,9 @@ fn count(network: Network, scheme: &str) -> Count {
 #[test]
 fn nothing_is_allocated_per_packet_hop_after_warm_up() {
     let networks = [
-        ("fixed", dumbbell(Rate::from_mbps(10.0), Span::from_millis(10), 100, Span::ZERO)),
-        ("pcon", dumbbell(Rate::from_mbps(10.0), Span::from_millis(10), 100, Span::ZERO)),
-        ("fixed", grid(5, Span::from_millis(1), Span::ZERO)),
+        ("fixed", dumbbell(Rate::from_mbps(10.0), Duration::from_millis(10), 100, Duration::ZERO)),
+        ("pcon", dumbbell(Rate::from_mbps(10.0), Duration::from_millis(10), 100, Duration::ZERO)),
+        ("fixed", grid(5, Duration::from_millis(1), Duration::ZERO)),
     ];
     for (scheme, network) in networks {
         // A run repeats exactly. What is not in every repetition is the test harness's own thread, on a busy machine.

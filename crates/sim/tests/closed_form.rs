@@ -3,7 +3,7 @@
 mod common;
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_sim::bench::{DATA_SIZE, FRAMING, INTEREST_SIZE, PAYLOAD, consumer, link, producer};
 use ndnweir_sim::network::{Network, NodeKind, Traffic};
 use ndnweir_sim::observer::{Delivery, Observer, Snapshot};
@@ -17,14 +17,14 @@ fn fixed_window(window: f64) -> Scheme {
 /// C – R – P, rates in Mbit/s, 10 ms per link.
 fn chain(rates: &[f64], queue: u32, seconds: u64) -> Network {
     let links = rates.iter().enumerate();
-    let links = links.map(|(i, &rate)| link(i, i + 1, Rate::from_mbps(rate), Span::from_millis(10), queue));
+    let links = links.map(|(i, &rate)| link(i, i + 1, Rate::from_mbps(rate), Duration::from_millis(10), queue));
     Network {
         nodes: vec![NodeKind::Ndn { cache: 0 }; rates.len() + 1],
         links: links.collect(),
         prefixes: 1,
         producers: vec![producer(rates.len(), 0)],
         consumers: vec![consumer(0, 0, Traffic::Fetch { segments: None, consumer: None })],
-        duration: Span::from_millis(1000 * seconds),
+        duration: Duration::from_millis(1000 * seconds),
         ..Network::default()
     }
 }
@@ -34,16 +34,17 @@ fn simulate(network: &Network, scheme: &Scheme) -> (Outcome, Vec<Delivery>) {
     (outcome, keep.deliveries)
 }
 
-fn on_wire(size: u32) -> Bytes {
+fn on_directed_link(size: u32) -> Bytes {
     Bytes::new(size.into()) + FRAMING
 }
 
 /// Propagation and transmission of one Interest and its Data over every link.
-fn round_trip(rates: &[f64]) -> Span {
-    rates.iter().fold(Span::ZERO, |sum, &rate| {
+fn round_trip(rates: &[f64]) -> Duration {
+    rates.iter().fold(Duration::ZERO, |sum, &rate| {
         let rate = Rate::from_mbps(rate);
-        let both = rate.transmission_time(on_wire(INTEREST_SIZE)) + rate.transmission_time(on_wire(DATA_SIZE));
-        sum + both + Span::from_millis(20)
+        let both = rate.transmission_time(on_directed_link(INTEREST_SIZE))
+            + rate.transmission_time(on_directed_link(DATA_SIZE));
+        sum + both + Duration::from_millis(20)
     })
 }
 
@@ -53,7 +54,7 @@ fn a_window_of_one_sees_the_round_trip_of_the_closed_form_to_the_nanosecond() {
     let (_, deliveries) = simulate(&chain(&rates, 100, 10), &fixed_window(1.0));
     let expected = round_trip(&rates);
     assert!(deliveries.iter().all(|d| d.rtt == Some(expected) && d.delay == expected && d.in_order));
-    let count = (Span::from_millis(10_000).nanos() / expected.nanos()) as usize;
+    let count = (Duration::from_millis(10_000).nanos() / expected.nanos()) as usize;
     assert_eq!(deliveries.len(), count);
     assert!(deliveries.windows(2).all(|pair| pair[1].at.since(pair[0].at) == expected));
 }
@@ -74,7 +75,7 @@ fn a_saturated_link_carries_all_of_its_rate_and_its_queue_is_the_rest_of_the_win
     let window = 100.0;
     let (outcome, deliveries) = simulate(&chain(&rates, 1000, 60), &fixed_window(window));
     let bottleneck = Rate::from_mbps(10.0);
-    let per_data = bottleneck.transmission_time(on_wire(DATA_SIZE));
+    let per_data = bottleneck.transmission_time(on_directed_link(DATA_SIZE));
     let steady: Vec<_> = deliveries.iter().skip(500).collect();
     assert!(steady.windows(2).all(|pair| pair[1].at.since(pair[0].at) == per_data), "back to back");
     let goodput =
@@ -84,9 +85,9 @@ fn a_saturated_link_carries_all_of_its_rate_and_its_queue_is_the_rest_of_the_win
     let rtt = steady[0].rtt.unwrap();
     assert_eq!(rtt, per_data * window as u64, "Little's law");
     // The way back over the middle link, from its first Data on, is never idle.
-    let first = Time::ZERO + round_trip(&rates[1..]) - Span::from_millis(10);
+    let first = Time::ZERO + round_trip(&rates[1..]) - Duration::from_millis(10);
     let busy =
-        outcome.links[3].data_bits as f64 / (10e6 * (Time::ZERO + Span::from_millis(60_000)).since(first).secs());
+        outcome.links[3].data_bits as f64 / (10e6 * (Time::ZERO + Duration::from_millis(60_000)).since(first).secs());
     assert!((0.999..1.001).contains(&busy), "{busy}");
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::Keep;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Control, Network, NodeKind, Routes, Traffic};
 use ndnweir_sim::{Outcome, RunOptions};
@@ -24,7 +24,7 @@ fn data(keep: &Keep, from: f64, to: f64) -> (f64, usize) {
 }
 
 fn s(seconds: f64) -> Time {
-    Time::ZERO + Span::from_secs_f64(seconds)
+    Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
 /// Consumer 0 – router 1 – {2, 3} – producers {4, 5} of one prefix: two equal ways, all 10 Mbit/s, 10 ms.
@@ -32,11 +32,11 @@ fn two_ways(control: Control) -> Network {
     let ends = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 5)];
     let mut network = Network {
         nodes: vec![NodeKind::Ndn { cache: 0 }; 6],
-        links: ends.iter().map(|&(a, b)| link(a, b, Rate::from_mbps(10.0), Span::from_millis(10), 500)).collect(),
+        links: ends.iter().map(|&(a, b)| link(a, b, Rate::from_mbps(10.0), Duration::from_millis(10), 500)).collect(),
         prefixes: 1,
         producers: vec![producer(4, 0), producer(5, 0)],
         consumers: vec![consumer(0, 0, Traffic::Fetch { segments: None, consumer: None })],
-        duration: Span::from_millis(12_000),
+        duration: Duration::from_millis(12_000),
         control,
         ..Network::default()
     };
@@ -59,7 +59,7 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
     assert!(switches(&keep, 0.0, 12.0) >= 2 && data(&keep, 0.0, 12.0).1 == 2, "{control:?}");
     let tally = control.tally;
     let judged = tally.sieved + tally.unknown + tally.without_shunt + tally.not_better + tally.held + tally.acted;
-    assert_eq!((control.messages_lost, control.orders_lost, control.orders_refused), (0, 0, 0));
+    assert_eq!((control.messages_lost, control.orders_lost, control.orders_rejected), (0, 0, 0));
     assert_eq!(tally.signals, judged, "every signal that was heard is accounted for");
     assert!(control.signals - tally.signals <= 6, "those of the last 10 ms are still on their way");
 }
@@ -82,22 +82,23 @@ fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_
     let (outcome, keep) = simulate(&two_ways(control));
     assert!(switches(&keep, 0.0, 3.2) >= 2 && switches(&keep, 3.2, 6.0) == 0);
     assert!(switches(&keep, 6.0, 8.0) >= 1, "the stand-by leads traffic again");
-    assert_eq!(outcome.control.unwrap().orders_refused, 0, "it hears of the election before it orders anything");
+    assert_eq!(outcome.control.unwrap().orders_rejected, 0, "it hears of the election before it orders anything");
     // Without a stand-by, the same controller is obeyed when it returns.
     let control = Control { fails: Some(s(3.2)), returns: Some(s(8.0)), ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
     assert!(switches(&keep, 3.2, 8.0) == 0 && switches(&keep, 8.0, 12.0) >= 1);
-    assert_eq!(outcome.control.unwrap().orders_refused, 0);
+    assert_eq!(outcome.control.unwrap().orders_rejected, 0);
 }
 
-/// Nothing has been switched when both take their seats, so that the old one hears of no election before its first order.
+/// Nothing has been switched when both take their seats, so that the old one hears of no election before its first
+/// order.
 #[test]
-fn routers_refuse_the_orders_of_a_controller_that_was_voted_out() {
+fn routers_reject_the_orders_of_a_controller_that_was_voted_out() {
     let at = Some(s(1.0));
     let control = Control { fails: Some(s(0.1)), stand_by: at, returns: at, ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
     let counters = outcome.control.unwrap();
-    assert!((1..=2).contains(&counters.orders_refused), "{counters:?}");
+    assert!((1..=2).contains(&counters.orders_rejected), "{counters:?}");
     assert!(switches(&keep, 2.0, 12.0) >= 2);
 }
 
@@ -115,8 +116,8 @@ fn lost_messages_delay_decisions_but_break_nothing() {
 #[test]
 fn messages_take_the_channels_delay_both_ways() {
     let first = |delay| simulate(&two_ways(Control { delay, ..Control::default() })).1.switches[0].0;
-    let (none, slow) = (first(Span::ZERO), first(Span::from_millis(30)));
-    assert_eq!(slow.since(none), Span::from_millis(30), "a signal is heard so much later");
+    let (none, slow) = (first(Duration::ZERO), first(Duration::from_millis(30)));
+    assert_eq!(slow.since(none), Duration::from_millis(30), "a signal is heard so much later");
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_run_with_losses_and_failures_repeats_exactly() {
 }
 
 #[test]
-fn impossible_channels_are_refused() {
+fn impossible_channels_are_rejected() {
     for control in [
         Control { loss: 1.5, ..Control::default() },
         Control { loss: f64::NAN, ..Control::default() },

@@ -4,19 +4,20 @@ mod common;
 
 use common::Digest;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span};
+use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::bench::{dumbbell, grid};
 use ndnweir_sim::network::{Impairment, Network};
 use ndnweir_sim::observer::NoObserver;
 use ndnweir_sim::pcap::{Encoder, NameTable, PcapWriter};
+use ndnweir_sim::pcapng::Capture;
 use ndnweir_sim::{Outcome, RunOptions, run};
 use serde_json::json;
 
 fn small_dumbbell() -> Network {
     Network {
-        start_jitter: Span::from_millis(100),
-        sampling: Span::from_millis(500),
-        ..dumbbell(Rate::from_mbps(10.0), Span::from_millis(10), 100, Span::from_millis(5000))
+        start_jitter: Duration::from_millis(100),
+        sampling: Duration::from_millis(500),
+        ..dumbbell(Rate::from_mbps(10.0), Duration::from_millis(10), 100, Duration::from_millis(5000))
     }
 }
 
@@ -37,7 +38,7 @@ fn event_hashes_are_those_that_were_committed() {
         hash(&dumbbell, "aimd"),
         hash(&dumbbell, "cubic"),
         hash(&dumbbell, "pcon"),
-        hash(&grid(4, Span::from_millis(5), Span::from_millis(1000)), "fixed"),
+        hash(&grid(4, Duration::from_millis(5), Duration::from_millis(1000)), "fixed"),
     ];
     assert_eq!(found, PINNED);
 }
@@ -76,7 +77,7 @@ fn another_marker_leaves_the_losses_alone() {
         let scheme = Scheme::resolve("fixed-window", &scheme).unwrap();
         let outcome = run(&network, &scheme, 1, &mut NoObserver, RunOptions::full()).unwrap();
         let marks: u64 = outcome.links.iter().map(|link| link.data_marks).sum();
-        (outcome.ways[5], outcome.consumers.iter().map(|c| c.segments).collect::<Vec<_>>(), marks)
+        (outcome.propagations[5], outcome.consumers.iter().map(|c| c.segments).collect::<Vec<_>>(), marks)
     };
     let (plain, marked) = (lost("droptail"), lost("codel-pcon"));
     assert!(plain.0.lost > 50, "{:?}", plain.0);
@@ -103,22 +104,25 @@ fn a_run_can_be_stopped_and_tells_its_progress() {
 
 #[test]
 fn a_trace_has_every_packet_put_on_a_link_in_order_of_time() {
-    let network = Network { duration: Span::from_millis(500), ..small_dumbbell() };
+    let network = Network { duration: Duration::from_millis(500), ..small_dumbbell() };
     let scheme = Scheme::named("pcon").unwrap();
     let encoder = Encoder::new(NameTable::default(), &scheme.layout());
-    let mut writer = PcapWriter::new(Vec::new(), encoder).unwrap();
+    let mut writer = PcapWriter::new(Vec::new(), encoder, &Capture::default()).unwrap();
     let options = RunOptions { tap: Some(&mut writer), ..RunOptions::full() };
     let outcome = run(&network, &scheme, 1, &mut NoObserver, options).unwrap();
     let file = writer.finish().unwrap();
     let word = |at: usize| u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
-    let (mut at, mut records, mut last) = (24, 0, (0, 0));
+    let (mut at, mut records, mut last) = (0, 0, 0);
     while at < file.len() {
-        let time = (word(at), word(at + 4));
-        assert!(time >= last);
-        last = time;
-        records += 1;
-        at += 16 + word(at + 8) as usize;
+        // Enhanced packet blocks.
+        if word(at) == 6 {
+            let time = u64::from(word(at + 12)) << 32 | u64::from(word(at + 16));
+            assert!(time >= last);
+            last = time;
+            records += 1;
+        }
+        at += word(at + 4) as usize;
     }
     assert_eq!(at, file.len());
-    assert_eq!(records, outcome.ways.iter().map(|way| way.sent).sum::<u64>());
+    assert_eq!(records, outcome.propagations.iter().map(|propagation| propagation.sent).sum::<u64>());
 }

@@ -4,23 +4,23 @@ mod common;
 
 use common::Keep;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Traffic};
-use ndnweir_sim::observer::{DropCause, LinkId};
+use ndnweir_sim::observer::{DirectedLinkId, DropCause};
 use ndnweir_sim::{Outcome, RunOptions};
 
 /// Segments asked for early enough to arrive.
 const ASKED: u64 = 490;
 
 fn ms(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 /// A stream of 100 Interests/s from node 0, never repeated.
 fn stream(nodes: Vec<NodeKind>, links: &[(usize, usize)], producer_at: usize, changes: &[(u64, Change)]) -> Network {
-    let links = links.iter().map(|&(a, b)| link(a, b, Rate::from_mbps(10.0), Span::from_millis(10), 100));
-    let traffic = Traffic::Stream { gap: Span::from_millis(10), segments: None, retry: Retry::Never };
+    let links = links.iter().map(|&(a, b)| link(a, b, Rate::from_mbps(10.0), Duration::from_millis(10), 100));
+    let traffic = Traffic::Stream { gap: Duration::from_millis(10), segments: None, retry: Retry::Never };
     Network {
         nodes,
         links: links.collect(),
@@ -28,7 +28,7 @@ fn stream(nodes: Vec<NodeKind>, links: &[(usize, usize)], producer_at: usize, ch
         producers: vec![producer(producer_at, 0)],
         consumers: vec![consumer(0, 0, traffic)],
         changes: changes.iter().map(|&(at, change)| (ms(at), change)).collect(),
-        duration: Span::from_millis(5000),
+        duration: Duration::from_millis(5000),
         ..Network::default()
     }
 }
@@ -71,16 +71,16 @@ fn a_node_that_crashes_forgets_and_forwards_again_after_its_restart() {
 #[test]
 fn a_longer_delay_and_a_lower_rate_show_in_the_round_trip() {
     let changes = [
-        (1000, Change::Delay { link: 0, forth: true, delay: Span::from_millis(40) }),
+        (1000, Change::Delay { link: 0, forth: true, delay: Duration::from_millis(40) }),
         (2000, Change::Rate { link: 0, forth: false, rate: Rate::from_mbps(1.0) }),
     ];
     let (_, keep) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
     let rtt = |at: u64| keep.last(ms(at)).rtt.unwrap();
     let on = |mbps: f64, bytes| Rate::from_mbps(mbps).transmission_time(ndnweir_core::units::Bytes::new(bytes));
-    let base = Span::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
+    let base = Duration::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
     assert_eq!(rtt(900), base);
-    assert_eq!(rtt(1900), base + Span::from_millis(30));
-    assert_eq!(rtt(4900), base + Span::from_millis(30) + on(1.0, 1066) - on(10.0, 1066));
+    assert_eq!(rtt(1900), base + Duration::from_millis(30));
+    assert_eq!(rtt(4900), base + Duration::from_millis(30) + on(1.0, 1066) - on(10.0, 1066));
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn congestion_at_a_switch_is_lost_there_and_seen_by_no_node() {
     // Consumer and producer on a switch each; the link between the switches is the bottleneck.
     let nodes = [ndn(1), vec![NodeKind::Switch; 2], ndn(1)].concat();
     let mut network = stream(nodes, &[(0, 1), (1, 2), (2, 3)], 3, &[]);
-    network.links[1] = link(1, 2, Rate::from_mbps(0.5), Span::from_millis(10), 5);
+    network.links[1] = link(1, 2, Rate::from_mbps(0.5), Duration::from_millis(10), 5);
     let (outcome, keep) = simulate(&network);
-    assert_eq!(keep.paths[0].1, [LinkId(5), LinkId(3), LinkId(1)]);
-    let overflow = |wire: usize| outcome.links[wire].drops[DropCause::Overflow as usize];
+    assert_eq!(keep.paths[0].1, [DirectedLinkId(5), DirectedLinkId(3), DirectedLinkId(1)]);
+    let overflow = |directed_link: usize| outcome.links[directed_link].drops[DropCause::Overflow as usize];
     assert!(overflow(3) > 100 && overflow(5) == 0 && overflow(1) == 0);
     let carried = outcome.links[3].data_bits as f64 / 5e5 / 5.0;
     assert!((0.98..1.0).contains(&carried), "{carried}");
@@ -122,7 +122,7 @@ fn shapers_follow_the_rate_at_which_data_come_back() {
     // L = C / S of Stateful Forwarding: 1250 B at 5 Mbit/s are 500/s, at 1 Mbit/s 100/s. The link that brings the Data
     // falls to a fifth and comes back. Were L to stay, the consumer would ask for 500/s and four of five Data overflow.
     let direction = |mbps: f64| {
-        let delay = Span::from_millis(10);
+        let delay = Duration::from_millis(10);
         ndnweir_sim::network::Direction::new(Rate::from_mbps(mbps), delay, ndnweir_core::queue::Limit::Packets(200))
     };
     let line = |changes: &[(u64, Change)]| {
@@ -131,7 +131,7 @@ fn shapers_follow_the_rate_at_which_data_come_back() {
         network.links = (0..3).map(|i| ndnweir_sim::network::Link::symmetric(i, i + 1, direction(rates[i]))).collect();
         network.producers[0].size = 1250;
         network.consumers[0].traffic = Traffic::Fetch { segments: None, consumer: None };
-        network.duration = Span::from_millis(30_000);
+        network.duration = Duration::from_millis(30_000);
         let scheme = Scheme::named("nack-once").unwrap();
         let (outcome, keep) = common::simulate(&network, &scheme, RunOptions::full());
         let between = |a: u64, b: u64| keep.deliveries.iter().filter(|d| d.at >= ms(a) && d.at < ms(b)).count();

@@ -1,12 +1,13 @@
 //! Whole runs agree to the packet with a model written apart from this code, from the sources of the two simulators.
 //!
-//! The model: an event queue, drop-tail links, PIT, the windows, timers and marks of ndnSIM 2.8 (ConsumerPcon over NFD's
-//! link service) and of the PCON authors' simulator of 2016. With their sizes, which grow with the segment number, it
-//! gives their published runs (see the page on reference runs). Here sizes are fixed, and rates and delays are such that
-//! hardly two packets meet at one instant, for the order among simultaneous events is each simulator's own.
+//! The model: an event queue, drop-tail links, PIT, the windows, timers and marks of ndnSIM 2.8 (ConsumerPcon over
+//! NFD's link service) and of the PCON authors' simulator of 2016. With their sizes, which grow with the segment
+//! number, it gives their published runs (see the page on reference runs). Here sizes are fixed, and rates and delays
+//! are such that hardly two packets meet at one instant, for the order among simultaneous events is each simulator's
+//! own.
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, dumbbell, link, producer};
 use ndnweir_sim::network::{Consumer, Network, NodeKind, Routing, Traffic};
 use ndnweir_sim::observer::{ConsumerId, DropCause, NoObserver, Observer};
@@ -15,8 +16,9 @@ use ndnweir_sim::{Outcome, RunOptions, run};
 /// The dumbbell of the reference runs, 60 s, without ties: a 10 Mbit/s link between faster ones.
 fn untied(queue: u32) -> Network {
     let rate = Rate::from_mbps(10.0);
-    let mut network = dumbbell(rate, Span::from_millis(10), queue, Span::from_millis(60_000));
-    let link = |a, b, mbps, tenth_us: u64| link(a, b, Rate::from_mbps(mbps), Span::from_nanos(tenth_us * 100), queue);
+    let mut network = dumbbell(rate, Duration::from_millis(10), queue, Duration::from_millis(60_000));
+    let link =
+        |a, b, mbps, tenth_us: u64| link(a, b, Rate::from_mbps(mbps), Duration::from_nanos(tenth_us * 100), queue);
     network.links = vec![
         link(0, 2, 11.3, 100_137),
         link(1, 2, 12.7, 100_271),
@@ -24,13 +26,13 @@ fn untied(queue: u32) -> Network {
         link(3, 4, 11.9, 100_061),
         link(3, 5, 13.1, 100_093),
     ];
-    network.consumers[1].start = Time::ZERO + Span::from_micros(313);
+    network.consumers[1].start = Time::ZERO + Duration::from_micros(313);
     network
 }
 
 /// The linear network of the reference runs without ties: 15,000 Data over a 40.3 Mbit/s link between faster ones.
 fn untied_line(queue: u32) -> Network {
-    let ms = Span::from_millis;
+    let ms = Duration::from_millis;
     let links = (0..5).map(|i| {
         let rate = if i == 2 { 40.3 } else { 100.0 };
         link(i, i + 1, Rate::from_mbps(rate), ms(4), queue)
@@ -100,8 +102,9 @@ fn window_laws_over_nfd_marks_agree_with_ndnsim_to_the_packet() {
     assert_eq!(totals(&untied(500), "cubic"), ([35_672, 34_298], [1, 0, 454]));
 }
 
-// Queues of 500 under aimd and cubic are left out: the flow clocks itself, so that packets still reach the bottleneck at
-// the very instant another leaves, and whether the threshold of the marks is met then depends on the order of the two.
+// Queues of 500 under aimd and cubic are left out: the flow clocks itself, so that packets still reach the bottleneck
+// at the very instant another leaves, and whether the threshold of the marks is met then depends on the order of the
+// two.
 #[test]
 fn a_fetch_over_five_links_takes_as_long_as_in_ndnsim() {
     assert_eq!(completion(&untied_line(100), "aimd"), (3_899_831, [1209, 1209, 1]));

@@ -1,11 +1,11 @@
 //! The linear topology of "NACK-based hop-by-hop rate control" (JIP 26, 2018), §4.2.1, against what the paper reports.
 //!
-//! Every link has 10 ms, fixed beforehand: with it the round trip and the first NACK bursts of the paper agree. Accepted:
-//! Data rate within 2 %, first burst within 2 NACKs, times within 0.1 s.
+//! Every link has 10 ms, fixed beforehand: with it the round trip and the first NACK bursts of the paper agree.
+//! Accepted: Data rate within 2 %, first burst within 2 NACKs, times within 0.1 s.
 
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::network::{Consumer, Direction, Link, Network, NodeKind, Producer, Traffic};
 use ndnweir_sim::observer::{NodeId, Observer, Snapshot};
 use ndnweir_sim::{RunOptions, run};
@@ -65,10 +65,10 @@ impl Log {
 /// Con–NR1–NR2–NR3–Pro at 10 Mbit/s, but for NR1–NR2 and NR2–NR3.
 fn line(scheme: &str, first: f64, second: f64) -> Log {
     let link = |i: usize, mbps: f64| {
-        let direction = Direction::new(Rate::from_mbps(mbps), Span::from_millis(10), Limit::Packets(200));
+        let direction = Direction::new(Rate::from_mbps(mbps), Duration::from_millis(10), Limit::Packets(200));
         Link::symmetric(i, i + 1, direction)
     };
-    let producer = Producer { node: 4, prefix: 0, payload: 1000, size: 1250, freshness: Span::ZERO };
+    let producer = Producer { node: 4, prefix: 0, payload: 1000, size: 1250, freshness: Duration::ZERO };
     let consumer = Consumer {
         node: 0,
         prefix: 0,
@@ -77,7 +77,7 @@ fn line(scheme: &str, first: f64, second: f64) -> Log {
         start: Time::ZERO,
         stop: None,
         interest_size: 37,
-        lifetime: Span::from_millis(2000),
+        lifetime: Duration::from_millis(2000),
     };
     let network = Network {
         nodes: vec![NodeKind::Ndn { cache: 0 }; 5],
@@ -85,8 +85,8 @@ fn line(scheme: &str, first: f64, second: f64) -> Log {
         prefixes: 1,
         producers: vec![producer],
         consumers: vec![consumer],
-        duration: Span::from_secs_f64(DURATION),
-        sampling: Span::from_millis(1),
+        duration: Duration::from_secs_f64(DURATION),
+        sampling: Duration::from_millis(1),
         ..Network::default()
     };
     let mut log = Log::default();

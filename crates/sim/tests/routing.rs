@@ -1,7 +1,7 @@
 //! Routing against brute force: every simple path of small random networks.
 
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Rate, Span};
+use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::network::{Direction, Link, Network, NodeKind, Routes};
 use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn network(nodes: usize, links: &[(usize, usize, u32)]) -> Network {
-    let direction = Direction::new(Rate::from_mbps(10.0), Span::from_millis(1), Limit::Packets(10));
+    let direction = Direction::new(Rate::from_mbps(10.0), Duration::from_millis(1), Limit::Packets(10));
     let links = links.iter().filter(|(a, b, _)| a % nodes != b % nodes);
     let links = links.map(|&(a, b, cost)| Link { cost, ..Link::symmetric(a % nodes, b % nodes, direction.clone()) });
     Network { nodes: vec![NodeKind::Ndn { cache: 0 }; nodes], links: links.collect(), ..Network::default() }
@@ -28,6 +28,9 @@ fn cheapest(topology: &Topology, working: &Working, from: u32, targets: &[u32]) 
     ) {
         if targets.contains(&at) {
             return found(cost);
+        }
+        if topology.is_host(at) {
+            return;
         }
         for &channel in &topology.faces[at as usize] {
             let c = topology.channels[channel as usize];
@@ -70,14 +73,18 @@ proptest! {
         nodes in 2usize..7,
         links in prop::collection::vec((0usize..7, 0usize..7, 1u32..5), 1..12),
         producers in prop::collection::btree_set(0u32..7, 1..4),
+        hosts in prop::collection::vec(prop::bool::weighted(0.3), 7),
         broken in prop::collection::vec(any::<bool>(), 12),
         k in 1u32..4,
     ) {
-        let network = network(nodes, &links);
+        let mut network = network(nodes, &links);
+        for (node, _) in hosts.iter().enumerate().filter(|&(node, host)| *host && node < nodes) {
+            network.nodes[node] = NodeKind::Host { cache: 0 };
+        }
         let topology = Topology::new(&network).unwrap();
         let mut working = Working::all(&topology);
         for (i, channel) in topology.channels.iter().enumerate() {
-            working.channels[i] = !broken[channel.wire as usize / 2];
+            working.channels[i] = !broken[channel.directed_link as usize / 2];
         }
         let mut producers: Vec<u32> = producers.into_iter().map(|p| p % nodes as u32).collect();
         producers.dedup();
@@ -106,7 +113,8 @@ proptest! {
                 for &channel in &topology.faces[node as usize] {
                     let c = topology.channels[channel as usize];
                     let beyond = distance(&topology, &working, c.to, producer);
-                    if working.channels[channel as usize] && beyond < own {
+                    let leads_on = c.to == producer || !topology.is_host(c.to);
+                    if working.channels[channel as usize] && beyond < own && leads_on {
                         let cost = alternatives.entry(c.out_face).or_insert(u64::MAX);
                         *cost = (*cost).min(beyond + u64::from(c.cost));
                     }

@@ -2,7 +2,7 @@
 
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::network::{Change, Consumer, Direction, Link, Network, NodeKind, Producer, Retry, Routes, Traffic};
 use ndnweir_sim::observer::{Delivery, LinkCounters, Observer, Snapshot};
 use ndnweir_sim::{Outcome, RunOptions, run};
@@ -42,7 +42,7 @@ impl Observer for Log {
 }
 
 fn link(a: usize, b: usize, mbps: f64) -> Link {
-    let direction = Direction::new(Rate::from_mbps(mbps), Span::from_millis(10), Limit::Packets(200));
+    let direction = Direction::new(Rate::from_mbps(mbps), Duration::from_millis(10), Limit::Packets(200));
     Link::symmetric(a, b, direction)
 }
 
@@ -52,12 +52,12 @@ fn fetch(node: usize, prefix: u32) -> Consumer {
 
 fn ask(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
     let (start, stop, object) = (Time::ZERO, None, 0);
-    let (interest_size, lifetime) = (37, Span::from_millis(2000));
+    let (interest_size, lifetime) = (37, Duration::from_millis(2000));
     Consumer { node, prefix, object, traffic, start, stop, interest_size, lifetime }
 }
 
 fn serve(node: usize, prefix: u32) -> Producer {
-    Producer { node, prefix, payload: 1000, size: 1250, freshness: Span::ZERO }
+    Producer { node, prefix, payload: 1000, size: 1250, freshness: Duration::ZERO }
 }
 
 fn network(nodes: usize, links: Vec<Link>, producers: Vec<Producer>, consumers: Vec<Consumer>) -> Network {
@@ -67,8 +67,8 @@ fn network(nodes: usize, links: Vec<Link>, producers: Vec<Producer>, consumers: 
         links,
         producers,
         consumers,
-        duration: Span::from_millis(20_000),
-        sampling: Span::from_millis(10),
+        duration: Duration::from_millis(20_000),
+        sampling: Duration::from_millis(10),
         ..Network::default()
     }
 }
@@ -112,19 +112,20 @@ fn hobhis_keeps_its_target_of_data_at_the_bottleneck() {
     }
 }
 
-/// Routers 1 and 2 with 1 Mbit/s between them, producers behind `upstream` links of 80 ms there and back. Each flow's round trip
-/// is known from a slow stream before its Interests come faster than their Data can, at 2 s, so that the law acts alone.
+/// Routers 1 and 2 with 1 Mbit/s between them, producers behind `upstream` links of 80 ms there and back. Each flow's
+/// round trip is known from a slow stream before its Interests come faster than their Data can, at 2 s, so that the law
+/// acts alone.
 fn shaped(upstream: usize, gap: u64) -> Network {
     let mut links = vec![link(0, 1, 20.0), link(1, 2, 1.0)];
-    let far = Direction::new(Rate::from_mbps(20.0), Span::from_millis(40), Limit::Packets(200));
+    let far = Direction::new(Rate::from_mbps(20.0), Duration::from_millis(40), Limit::Packets(200));
     links.extend((0..upstream).map(|i| Link::symmetric(2, 3 + i, far.clone())));
     let serve = |i: usize| Producer { size: 1000, ..serve(3 + i, i as u32) };
-    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
     let mut consumers = Vec::new();
     for prefix in 0..upstream as u32 {
         let stream = |ms: u64| Consumer {
-            lifetime: Span::from_millis(100_000),
-            ..ask(0, prefix, Traffic::Stream { gap: Span::from_millis(ms), segments: None, retry: Retry::Never })
+            lifetime: Duration::from_millis(100_000),
+            ..ask(0, prefix, Traffic::Stream { gap: Duration::from_millis(ms), segments: None, retry: Retry::Never })
         };
         // An odd phase each, so that flows do not ask at the same instants.
         let start = 2000 + u64::from(prefix);
@@ -146,7 +147,8 @@ fn hobhis_overshoots_its_target_by_what_the_delay_equation_of_its_law_says() {
         let (log, _) = simulate(&shaped(1, 1), &scheme, 2.0);
         let (late, _) = simulate(&shaped(1, 1), &scheme, 17.0);
         assert!((f64::from(log.queue[3]) - peak).abs() <= 4.0, "{design}: {} of {peak}", log.queue[3]);
-        // At 1.0 the equation settles as well; packets do not: a gap computed for a γ near zero lasts and empties the queue.
+        // At 1.0 the equation settles as well; packets do not: a gap computed for a γ near zero lasts and empties the
+        // queue.
         let settled = (57..=63).contains(&late.queue[3]);
         assert_eq!(settled, design < 1.0, "{design}: {}", late.queue[3]);
     }
@@ -163,11 +165,11 @@ fn hobhis_flows_over_different_faces_that_share_the_way_back_keep_one_target_if_
     assert!((57..=66).contains(&queue(true)) && (83..=95).contains(&queue(false)));
 }
 
-/// Consumers 0 … n−1 and their producers on both sides of routers with `shared` Mbit/s between them; every content leaves the
-/// right router by a face of its own. The `i`-th producer's link has a propagation delay of 10 · (i + 1) ms.
+/// Consumers 0 … n−1 and their producers on both sides of routers with `shared` Mbit/s between them; every content
+/// leaves the right router by a face of its own. The `i`-th producer's link has a propagation delay of 10 · (i + 1) ms.
 fn conversations(n: usize, shared: f64) -> Network {
     let (left, right) = (2 * n, 2 * n + 1);
-    let far = |i: u64| Direction::new(Rate::from_mbps(20.0), Span::from_millis(10 * (i + 1)), Limit::Packets(200));
+    let far = |i: u64| Direction::new(Rate::from_mbps(20.0), Duration::from_millis(10 * (i + 1)), Limit::Packets(200));
     let mut links = vec![link(left, right, shared)];
     links.extend((0..n).map(|i| link(i, left, 20.0)));
     links.extend((0..n).map(|i| Link::symmetric(right, n + i, far(i as u64))));
@@ -200,7 +202,7 @@ fn hobhis_2014_gives_conversations_equal_shares_and_keeps_one_target_of_data_ove
 fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capacity() {
     let shares = |base: &str| {
         let mut network = conversations(3, 10.0);
-        let gap = Span::from_micros(200);
+        let gap = Duration::from_micros(200);
         network.consumers[2] = ask(2, 2, Traffic::Stream { gap, segments: None, retry: Retry::Never });
         rates(&simulate(&network, &json!({ "base": base }), 5.0).0)
     };
@@ -225,14 +227,15 @@ fn his_loads_both_directions_of_a_link_fully_whatever_their_ratio() {
     // Data both ways between routers 2 and 3; of each direction 98 %, the headroom, carry Data and Interests.
     for (forth, back) in [(5.0, 5.0), (1.0, 10.0), (10.0, 1.0)] {
         let mut both = dumbbell(5.0, 20.0);
-        let direction = |mbps: f64| Direction::new(Rate::from_mbps(mbps), Span::from_millis(10), Limit::Packets(200));
+        let direction =
+            |mbps: f64| Direction::new(Rate::from_mbps(mbps), Duration::from_millis(10), Limit::Packets(200));
         both.links[2] =
             Link { forth: direction(forth), back: direction(back), ..Link::symmetric(2, 3, direction(1.0)) };
         both.producers = vec![serve(4, 0), serve(1, 1)];
         both.consumers = vec![fetch(0, 0), fetch(5, 1)];
         let (log, outcome) = simulate(&both, &json!({ "base": "his" }), 5.0);
-        let load = |wire: usize, mbps: f64| {
-            let l = &outcome.links[wire];
+        let load = |directed_link: usize, mbps: f64| {
+            let l = &outcome.links[directed_link];
             (l.data_bits + l.interest_bits + l.nack_bits) as f64 / (mbps * 1e6 * 20.0)
         };
         assert!((0.93..=1.0).contains(&load(4, forth)) && (0.93..=1.0).contains(&load(5, back)));
@@ -300,9 +303,9 @@ fn a_reserve_gives_flows_of_nack_once_equal_shares() {
 /// Packets per second of a flow beside ten times the capacity of Interests that a vanished producer never answers.
 fn beside_a_flood(scheme: &Value) -> f64 {
     let mut flooded = dumbbell(10.0, 20.0);
-    let gap = Span::from_micros(100);
+    let gap = Duration::from_micros(100);
     flooded.consumers[1] = ask(1, 1, Traffic::Stream { gap, segments: None, retry: Retry::Never });
-    flooded.changes = vec![(Time::ZERO + Span::from_millis(1), Change::Crash { node: 5 })];
+    flooded.changes = vec![(Time::ZERO + Duration::from_millis(1), Change::Crash { node: 5 })];
     flooded.routing.reaction = None;
     rates(&simulate(&flooded, scheme, 5.0).0)[0]
 }
@@ -320,7 +323,7 @@ fn beside_a_flood_a_flow_keeps_nine_tenths_of_its_fair_share() {
 
 #[test]
 fn routers_let_interests_out_again_after_a_link_was_down() {
-    let at = |seconds: u64| Time::ZERO + Span::from_millis(1000 * seconds);
+    let at = |seconds: u64| Time::ZERO + Duration::from_millis(1000 * seconds);
     let mut faulty = slow_line();
     faulty.changes = vec![(at(3), Change::LinkDown { link: 1 }), (at(5), Change::LinkUp { link: 1 })];
     for base in ["stateful", "nack-once"] {

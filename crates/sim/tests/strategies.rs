@@ -4,10 +4,10 @@ mod common;
 
 use common::Keep;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{Change, Network, NodeKind, Retry, Routes, Traffic};
-use ndnweir_sim::observer::{ConsumerId, LinkId};
+use ndnweir_sim::observer::{ConsumerId, DirectedLinkId};
 use ndnweir_sim::{Outcome, RunOptions};
 use serde_json::{Value, json};
 
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 const ASKED: u64 = 490;
 
 fn at(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
-/// A consumer at 0 that asks 100 times per second for 5 s and never repeats, a producer at 3, ways over 1 and over 2. Routing
-/// never follows; the link from 1 to the producer fails at 1 s.
+/// A consumer at 0 that asks 100 times per second for 5 s and never repeats, a producer at 3, ways over 1 and over 2.
+/// Routing never follows; the link from 1 to the producer fails at 1 s.
 fn diamond(retry: Retry) -> Network {
     let ends = [(0, 1), (1, 3), (0, 2), (2, 3)];
-    let links = ends.map(|(a, b)| link(a, b, Rate::from_mbps(10.0), Span::from_millis(10), 100));
-    let traffic = Traffic::Stream { gap: Span::from_millis(10), segments: None, retry };
+    let links = ends.map(|(a, b)| link(a, b, Rate::from_mbps(10.0), Duration::from_millis(10), 100));
+    let traffic = Traffic::Stream { gap: Duration::from_millis(10), segments: None, retry };
     let mut network = Network {
         nodes: vec![NodeKind::Ndn { cache: 0 }; 4],
         links: links.to_vec(),
@@ -31,7 +31,7 @@ fn diamond(retry: Retry) -> Network {
         producers: vec![producer(3, 0)],
         consumers: vec![consumer(0, 0, traffic)],
         changes: vec![(at(1000), Change::LinkDown { link: 1 })],
-        duration: Span::from_millis(5000),
+        duration: Duration::from_millis(5000),
         ..Network::default()
     };
     network.routing.routes = Routes::LoopFree;
@@ -44,7 +44,7 @@ fn simulate(network: &Network, strategy: Value) -> (Outcome, Keep) {
     common::simulate(network, &scheme, RunOptions::full())
 }
 
-const OVER_2: [LinkId; 2] = [LinkId(7), LinkId(5)];
+const OVER_2: [DirectedLinkId; 2] = [DirectedLinkId(7), DirectedLinkId(5)];
 
 #[test]
 fn best_route_keeps_sending_into_the_failed_path() {
@@ -59,14 +59,14 @@ fn asf_leaves_the_failed_path_after_three_timeouts() {
     let missing = keep.missing(ASKED);
     assert!((60..=75).contains(&missing.len()), "{missing:?}");
     assert!(missing.iter().all(|segment| (95..=175).contains(segment)), "{missing:?}");
-    assert_eq!(keep.way(at(4900)), OVER_2);
+    assert_eq!(keep.propagation(at(4900)), OVER_2);
 }
 
 #[test]
 fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() {
     let (_, keep) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "probing": 0.0 }));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
-    assert_eq!(keep.way(at(4900)), OVER_2);
+    assert_eq!(keep.propagation(at(4900)), OVER_2);
     let (_, patient) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "retry_timer": false }));
     assert!(patient.missing(ASKED).len() > 90, "without the timer only lifetimes and probes tell");
 }
@@ -83,7 +83,7 @@ fn a_next_hop_that_routing_adds_gets_what_is_pending_from_multicast() {
     // One path until routing finds the other, 500 ms after the first has failed, within the lifetime of 2 s.
     let mut network = diamond(Retry::Never);
     network.routing.routes = Routes::Shortest;
-    network.routing.reaction = Some(Span::from_millis(500));
+    network.routing.reaction = Some(Duration::from_millis(500));
     let (_, keep) = simulate(&network, json!("multicast"));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     let (_, keep) = simulate(&network, json!("best-route"));
@@ -109,7 +109,7 @@ fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_se
     let (_, keep) = simulate(&network, json!("self-learning"));
     let missing = keep.missing(ASKED);
     assert!(missing.len() < 12 && missing.iter().all(|segment| (94..=106).contains(segment)), "{missing:?}");
-    assert_eq!(keep.way(at(4900)), OVER_2);
+    assert_eq!(keep.propagation(at(4900)), OVER_2);
 }
 
 /// Two consumers that ask for /a and /b, which have the same next hops everywhere, and a scheme with these strategies.

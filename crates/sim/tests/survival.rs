@@ -1,10 +1,11 @@
-//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names that nobody
-//! serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again afterwards.
+//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names that
+//! nobody serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again
+//! afterwards.
 
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::network::{Change, Consumer, Direction, Link, Network, NodeKind, Producer, Retry, Traffic};
 use ndnweir_sim::observer::{Delivery, Observer};
 use ndnweir_sim::{Outcome, RunOptions, run};
@@ -34,22 +35,23 @@ impl Log {
 }
 
 fn at(seconds: u64) -> Time {
-    Time::ZERO + Span::from_millis(1000 * seconds)
+    Time::ZERO + Duration::from_millis(1000 * seconds)
 }
 
 fn ask(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
     let (start, stop, object) = (Time::ZERO, None, 0);
-    let (interest_size, lifetime) = (37, Span::from_millis(2000));
+    let (interest_size, lifetime) = (37, Duration::from_millis(2000));
     Consumer { node, prefix, object, traffic, start, stop, interest_size, lifetime }
 }
 
 /// Two consumers (0, 1), two routers (2, 3) with 5 Mbit/s between them, two producers (4, 5).
 fn dumbbell(second: Traffic, changes: &[(u64, Change)]) -> Network {
     let link = |a: usize, b: usize, mbps: f64| {
-        let direction = Direction::new(Rate::from_mbps(mbps), Span::from_millis(10), Limit::Packets(50));
+        let direction = Direction::new(Rate::from_mbps(mbps), Duration::from_millis(10), Limit::Packets(50));
         Link::symmetric(a, b, direction)
     };
-    let serve = |node: usize, prefix: u32| Producer { node, prefix, payload: 1000, size: 1250, freshness: Span::ZERO };
+    let serve =
+        |node: usize, prefix: u32| Producer { node, prefix, payload: 1000, size: 1250, freshness: Duration::ZERO };
     Network {
         nodes: vec![NodeKind::Ndn { cache: 0 }; 6],
         prefixes: 2,
@@ -57,7 +59,7 @@ fn dumbbell(second: Traffic, changes: &[(u64, Change)]) -> Network {
         producers: vec![serve(4, 0), serve(5, 1)],
         consumers: vec![ask(0, 0, fetch()), ask(1, 1, second)],
         changes: changes.iter().map(|(seconds, change)| (at(*seconds), *change)).collect(),
-        duration: Span::from_millis(20_000),
+        duration: Duration::from_millis(20_000),
         pit_limit: PIT_LIMIT,
         ..Network::default()
     }
@@ -69,10 +71,10 @@ fn fetch() -> Traffic {
 
 /// Ten times what the shared link carries in Data.
 fn flood() -> Traffic {
-    Traffic::Stream { gap: Span::from_micros(200), segments: None, retry: Retry::Never }
+    Traffic::Stream { gap: Duration::from_micros(200), segments: None, retry: Retry::Never }
 }
 
-/// Runs a network under a scheme; the books balance and no table has outgrown its bound.
+/// Runs a network under a scheme; packet accounting holds and no table has outgrown its bound.
 fn survives(network: &Network, scheme: &str) -> (Log, Outcome) {
     let mut log = Log::default();
     let found = Scheme::named(scheme).unwrap();
@@ -87,18 +89,19 @@ fn survives(network: &Network, scheme: &str) -> (Log, Outcome) {
 }
 
 /// Data per second before the fault, which lasts from 3 to 4 s, and in the last 5 s of 45.
-fn beside_a_fault(scheme: &str, changes: &[(u64, Change)], reaction: Option<Span>) -> (f64, f64) {
+fn beside_a_fault(scheme: &str, changes: &[(u64, Change)], reaction: Option<Duration>) -> (f64, f64) {
     let mut network = dumbbell(fetch(), changes);
     network.consumers.truncate(1);
-    network.duration = Span::from_millis(45_000);
+    network.duration = Duration::from_millis(45_000);
     network.routing.reaction = reaction;
     let (log, _) = survives(&network, scheme);
     assert!(log.rate(3.4, 4.0) < 0.02 * CAPACITY, "{scheme}: the fault has no effect");
     (log.rate(1.0, 3.0), log.rate(40.0, 45.0))
 }
 
-/// Timers of consumers back off for up to 20 s, those of a constant window of 200 longest; after that a flow has at least half of what it had.
-fn recovers(changes: &[(u64, Change)], reaction: Option<Span>) {
+/// Timers of consumers back off for up to 20 s, those of a constant window of 200 longest; after that a flow has at
+/// least half of what it had.
+fn recovers(changes: &[(u64, Change)], reaction: Option<Duration>) {
     for scheme in Scheme::names() {
         let (before, after) = beside_a_fault(scheme, changes, reaction);
         let told = format!("{scheme}: {before} Data/s before, {after} after {changes:?} {reaction:?}");
@@ -108,7 +111,7 @@ fn recovers(changes: &[(u64, Change)], reaction: Option<Span>) {
 
 #[test]
 fn data_come_again_after_the_shared_link_was_down() {
-    recovers(&[(3, Change::LinkDown { link: 2 }), (4, Change::LinkUp { link: 2 })], Some(Span::from_millis(200)));
+    recovers(&[(3, Change::LinkDown { link: 2 }), (4, Change::LinkUp { link: 2 })], Some(Duration::from_millis(200)));
 }
 
 #[test]
@@ -122,22 +125,23 @@ fn data_come_again_after_the_way_of_the_data_or_of_the_interests_had_next_to_no_
 
 #[test]
 fn data_come_again_after_the_producer_had_vanished_whether_or_not_routing_notices() {
-    for reaction in [None, Some(Span::from_millis(200))] {
+    for reaction in [None, Some(Duration::from_millis(200))] {
         recovers(&[(3, Change::Crash { node: 4 }), (4, Change::Restart { node: 4 })], reaction);
     }
 }
 
 /// Data per second of consumer 0 beside the flood, and the outcome.
-fn beside_a_flood(scheme: &str, reaction: Option<Span>) -> (f64, Outcome) {
+fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
     let mut network = dumbbell(flood(), &[(0, Change::Crash { node: 5 })]);
-    network.duration = Span::from_millis(10_000);
+    network.duration = Duration::from_millis(10_000);
     network.routing.reaction = reaction;
     let (log, outcome) = survives(&network, scheme);
     (log.rate(4.0, 10.0), outcome)
 }
 
-/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood asks for and never gets
-/// counts like Data. Two of them are the forms in which Stateful Forwarding and its successor were published.
+/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood asks for and
+/// never gets counts like Data. Two of them are the forms in which Stateful Forwarding and its successor were
+/// published.
 const STARVED: [&str; 3] = ["stateful-consumer", "nack-once-consumer", "his"];
 
 #[test]
@@ -156,13 +160,14 @@ fn beside_a_flood_for_missing_names_memory_is_bounded_and_other_flows_go_on() {
 #[test]
 fn a_flood_for_names_without_a_route_is_told_so() {
     for scheme in Scheme::names() {
-        let (_, outcome) = beside_a_flood(scheme, Some(Span::from_millis(200)));
-        // All but what was sent before routing noticed is answered with NoRoute where the route ends; nothing stays pending.
-        let (asked, refused) = (outcome.consumers[1].interests, outcome.consumers[1].nacks);
+        let (_, outcome) = beside_a_flood(scheme, Some(Duration::from_millis(200)));
+        // All but what was sent before routing noticed is answered with NoRoute where the route ends; nothing stays
+        // pending.
+        let (asked, rejected) = (outcome.consumers[1].interests, outcome.consumers[1].nacks);
         let told = outcome.nodes[1].nacks_sent[NackReason::NoRoute as usize];
         assert!(
-            refused >= asked * 97 / 100 && told >= refused * 95 / 100,
-            "{scheme}: {asked} asked, {refused}, {told}"
+            rejected >= asked * 97 / 100 && told >= rejected * 95 / 100,
+            "{scheme}: {asked} asked, {rejected}, {told}"
         );
         assert!(outcome.nodes[2].pending < 500, "{scheme}: {} pending", outcome.nodes[2].pending);
     }
@@ -174,7 +179,7 @@ fn a_full_pit_is_answered_with_congestion_and_never_grows() {
         let mut network = dumbbell(flood(), &[(0, Change::Crash { node: 5 })]);
         network.routing.reaction = None;
         network.pit_limit = 500;
-        network.duration = Span::from_millis(5000);
+        network.duration = Duration::from_millis(5000);
         let found = Scheme::named(scheme).unwrap();
         let outcome = run(&network, &found, 1, &mut Log::default(), RunOptions::full()).unwrap();
         outcome.check().unwrap_or_else(|what| panic!("{scheme}: {what}"));

@@ -49,7 +49,7 @@ fn numbers_must_be_in_their_shortest_form_and_types_in_range() {
 // ndn-cxx, tests/unit/interest.t.cpp: NotAnInterest, CriticalElementOutOfOrder, MissingName, BadName, BadCanBePrefix,
 // BadMustBeFresh, BadForwardingHint, BadNonce, BadHopLimit, BadParametersDigest, UnrecognizedCriticalElement.
 #[test]
-fn malformed_interests_are_refused_as_in_ndn_cxx() {
+fn malformed_interests_are_rejected_as_in_ndn_cxx() {
     let bad_length = |typ, len| Kind::BadLength { typ, len };
     let zero = "00".repeat(32);
     let two_digests = format!("054C 074A(080149 0220{zero} 080132 0220{zero})");
@@ -99,7 +99,7 @@ fn malformed_interests_are_refused_as_in_ndn_cxx() {
 // MissingSignatureValue, UnrecognizedNonCriticalElementBeforeName, UnrecognizedCriticalElement; signature-info.t.cpp:
 // DecodeError.
 #[test]
-fn malformed_data_are_refused_as_in_ndn_cxx() {
+fn malformed_data_are_rejected_as_in_ndn_cxx() {
     for (wire, offset, kind) in [
         ("4202CAFE", 0, Kind::UnexpectedType { expected: 6, found: 66 }),
         ("060D 0700 1500 1400 1603(1B0100) 1700", 6, Kind::OutOfOrder(20)),
@@ -125,7 +125,7 @@ fn malformed_data_are_refused_as_in_ndn_cxx() {
 }
 
 #[test]
-fn malformed_link_fields_are_refused() {
+fn malformed_link_fields_are_rejected() {
     for (wire, offset, kind) in [
         ("6404 FD034000", 2, Kind::BadLength { typ: 832, len: 0 }),
         ("6405 FD034C0101", 2, Kind::BadLength { typ: 844, len: 1 }),

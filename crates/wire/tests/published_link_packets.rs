@@ -6,8 +6,8 @@ use common::hex;
 use ndnweir_wire::error::DecodeErrorKind as Kind;
 use ndnweir_wire::lp::{LpHeader, LpPacketView, NackReason, PitToken};
 
-// ndn-cxx, tests/unit/lp/packet.t.cpp: EncodeFragment, EncodeSubTlv, EncodeZeroLengthTlv, EncodeSortOrder, DecodeNormal,
-// DecodeIdle, DecodeEmpty, DecodeSeqNum; pit-token.t.cpp: Decode.
+// ndn-cxx, tests/unit/lp/packet.t.cpp: EncodeFragment, EncodeSubTlv, EncodeZeroLengthTlv, EncodeSortOrder,
+// DecodeNormal, DecodeIdle, DecodeEmpty, DecodeSeqNum; pit-token.t.cpp: Decode.
 #[test]
 fn link_packets_have_the_bytes_of_ndn_cxx() {
     let header = LpHeader::default;

@@ -183,8 +183,8 @@ fn the_header_of_a_first_fragment_counts_towards_the_bound() {
     assert!(reassembler.bytes() > 400);
     header.sequence = Some(10);
     header.acks = vec![0; 200];
-    let refused = push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0])));
-    assert_eq!(refused, Err(ReassemblyError::TooLarge));
+    let rejected = push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0])));
+    assert_eq!(rejected, Err(ReassemblyError::TooLarge));
 }
 
 /// A packet that arrived in pieces of a byte occupies hundreds of them.

@@ -138,7 +138,7 @@ fn digest_signed_data_have_the_bytes_of_python_ndn() {
 }
 
 #[test]
-fn ecdsa_verifies_what_python_ndn_signed_and_refuses_changes() {
+fn ecdsa_verifies_what_python_ndn_signed_and_rejects_changes() {
     let key = EcdsaP256Verifier::from_spki_der(&hex(EC_SPKI)).unwrap();
     let mut data = hex("0669070408026563 1403180100 150178 16101B01031C0B070908036B657908026563 1747 \
         3045022100F775789B50FB6A75D234FC6BF28E30EB5BD549BBFCCDF6CCDF81B2CC5D0C7A5902204A069A4F8EA99B706919DBF3CC82FC4E\

@@ -1,4 +1,4 @@
-//! The text form of names: what is read and printed, what is refused and where.
+//! The text form of names: what is read and printed, what is rejected and where.
 
 mod common;
 
@@ -78,7 +78,7 @@ fn digests_are_read_in_either_case_and_as_bytes() {
 }
 
 #[test]
-fn what_is_no_name_is_refused_with_its_place() {
+fn what_is_no_name_is_rejected_with_its_place() {
     let cases = [
         ("", 0, Kind::NotAbsolute),
         ("hello", 0, Kind::NotAbsolute),

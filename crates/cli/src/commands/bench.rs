@@ -1,13 +1,14 @@
 //! `ndnweir bench`.
 
 use super::{print, print_json};
-use crate::args::{BenchArgs, BenchCommand};
+use crate::args::BenchArgs;
 use crate::failure::Failure;
 use ndnweir_lab::speed::{self, Measurement};
 use serde_json::json;
 
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
-    if let Some(BenchCommand::Get(args)) = &args.command {
+    #[cfg(feature = "network")]
+    if let Some(crate::args::BenchCommand::Get(args)) = &args.command {
         return super::bench_get::run(args);
     }
     let cases = speed::chosen(args.filter.as_deref(), args.quick);

@@ -4,12 +4,12 @@ use super::transfer::{connect, download, name, waiter};
 use super::{print, print_json};
 use crate::args::BenchGetArgs;
 use crate::failure::Failure;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::metrics::{Histogram, jain};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::face::sockets;
 use ndnweir_net::object::sink::NullSink;
-use ndnweir_net::transfer::{Download, Ended, Opened, Watch, load};
+use ndnweir_net::transfer::{Download, DownloadObserver, Ended, Opened, load};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub fn run(args: &BenchGetArgs) -> Result<(), Failure> {
 
 struct Rtt(Histogram);
 
-impl Watch for Rtt {
+impl DownloadObserver for Rtt {
     fn arrived(&mut self, _now: Time, arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {
         if let Some(rtt) = arrival.rtt {
             self.0.record(rtt);
@@ -89,12 +89,12 @@ impl Totals {
         self.complete += 1;
         let duration = ended.finished.ended.since(ended.finished.started);
         self.durations.record(duration);
-        if duration > Span::ZERO {
+        if duration > Duration::ZERO {
             self.goodputs.push(counters.payload_bits as f64 / duration.secs() / 1e6);
         }
     }
 
-    fn statistics(&self, elapsed: Span, rtt: &Histogram, scheme: &str) -> Value {
+    fn statistics(&self, elapsed: Duration, rtt: &Histogram, scheme: &str) -> Value {
         json!({
             "scheme": scheme,
             "complete": self.complete,

@@ -1,62 +1,24 @@
 //! `ndnweir emulate`.
 
-use super::sim::{load, quote};
-use super::{print, print_json};
+use super::sim::{changed_in_vain, load, quote, seeds};
+use super::{joined, print, target};
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::network_args::{EmulateArgs, NOISE};
 use crate::progress::Bar;
-use clap::Args;
+use crate::{interrupt, terminal};
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::Span;
-use ndnweir_lab::emulate::{self, Emulated, Emulation, agreement, side_by_side, table};
+use ndnweir_core::units::Duration;
+use ndnweir_emulate::{self as emulate, Emulated, Emulation};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
-use ndnweir_lab::report;
-use ndnweir_lab::results::{self, Keep, Repeat};
-use ndnweir_lab::scenario::Scenario;
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use ndnweir_lab::results::agreement::{agreement, side_by_side, table};
+use ndnweir_lab::results::{self, Keep, Repeat, Sort};
+use ndnweir_report as report;
+use ndnweir_scenario::Scenario;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What real processes were seen to add to the empty path of the dumbbell: 0.17 to 0.5 ms over six links.
-const NOISE: &str = "100us";
 /// As much as links may have.
-const MOST_NOISE: Span = Span::from_millis(2000);
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  ndnweir emulate dumbbell --scheme pcon --set run.duration=20s
-  ndnweir emulate two-paths --scheme pcon,bic --seeds 3 --json
-  ndnweir emulate my-scenario.toml --out results/mine-emulated
-
-Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
-this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
-sizes that the real packets have, and with a little random delay as real processes have.")]
-pub struct EmulateArgs {
-    /// A scenario's name (see `ndnweir list`), or a scenario or topology file
-    scenario: String,
-    /// Schemes to run, separated by commas, or "all"; the default is the scenario's own list
-    #[arg(long, short, value_delimiter = ',', value_name = "NAME")]
-    scheme: Vec<String>,
-    /// How many seeds to run, one after the other
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    seeds: u32,
-    /// The first seed
-    #[arg(long, default_value_t = 1, value_name = "SEED")]
-    seed: u64,
-    /// Random delay of packets on each link of the simulation, at most this: real processes are never exact
-    #[arg(long, default_value = NOISE, value_name = "TIME")]
-    noise: Span,
-    /// Change the scenario, e.g. run.duration=20s; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Folder for the report, summary and series [default: results/SCENARIO-emulated]
-    #[arg(long, short, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print one JSON document on standard output instead of the tables
-    #[arg(long)]
-    json: bool,
-}
+const MOST_NOISE: Duration = Duration::from_millis(2000);
 
 pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
@@ -68,14 +30,13 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     }
     let scenario = emulate::comparable(&scenario);
     experiment::network(&scenario).check().map_err(Failure::input)?;
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => Path::new("results").join(format!("{}-emulated", scenario.name)),
-    };
-    results::may_write(&out).map_err(Failure::input)?;
+    let seeds = seeds(args.seed, args.seeds)?;
+    let default = Path::new("results").join(format!("{}-emulated", scenario.name));
+    // No two emulated runs come out the same: results are never written over without being told to.
+    let target = target::choose(args.out.as_deref(), default, None, args.force)?;
+    let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;
-    let seeds: Vec<u64> = (0..u64::from(args.seeds)).map(|i| args.seed.wrapping_add(i)).collect();
-    let bar = Bar::new(schemes.len() * seeds.len());
+    let bar = Bar::new(schemes.len() * seeds.len(), args.quiet);
     let mut done = Vec::new();
     let ended = emulate_all(&scenario, &schemes, &seeds, &bar, stop, &mut done);
     bar.done();
@@ -92,21 +53,29 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let emulated = done.into_iter().map(|emulated| emulated.run).collect();
     comparison.runs = side_by_side(comparison.runs, emulated);
     let rows = agreement(&comparison.runs);
-    report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
+    let out = if comparison.partial { target.interrupted()? } else { target.folder };
+    let mut problems = Vec::new();
+    if let Err(error) = report::write(&comparison, &out, Keep::First) {
+        problems.push(error.to_string());
+    }
     if args.json {
-        let document = comparison.to_json();
-        let document: serde_json::Value = serde_json::from_str(&document).map_err(Failure::work)?;
-        print_json(&json!({ "agreement": rows, "comparison": document }))?;
-    } else {
-        let notes: String = comparison.repeat.notes.iter().map(|note| format!("{note}.\n")).collect();
-        let report = out.join("report.html");
-        print(&format!("{}\n{}\n{notes}report: {}\n", results::table(&comparison), table(&rows), report.display()))?;
+        print(&comparison.to_summary())?;
+    } else if !args.quiet {
+        let look = terminal::look(args.wide);
+        notes.extend(comparison.scenario.notes.iter().chain(&comparison.repeat.notes).cloned());
+        let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+        let (all, report) = (results::table(&comparison, Sort::Given, look), out.join("report.html"));
+        print(&format!("{all}\n{}\n{notes}report: {}\n", table(&rows, look), report.display()))?;
     }
     let there = format!("{} holds the runs that were complete", out.display());
     match (ended, partial) {
-        (Err(failure), _) => Err(Failure::Work(format!("{failure}; {there}"))),
-        (Ok(()), true) => Err(Failure::Work(format!("interrupted; {there}"))),
-        (Ok(()), false) => Ok(()),
+        (Err(failure), _) => problems.push(format!("{failure}; {there}")),
+        (Ok(()), true) => problems.push(format!("interrupted; {there}")),
+        (Ok(()), false) => {}
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(joined(&problems))),
     }
 }
 

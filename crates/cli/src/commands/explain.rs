@@ -3,10 +3,13 @@
 use super::{print, print_json};
 use crate::args::ExplainArgs;
 use crate::failure::Failure;
+use crate::terminal;
 use ndnweir_core::component::Info;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::pages;
+use ndnweir_core::suggest;
+use ndnweir_lab::text_table::wrapped;
+use ndnweir_report::pages;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -41,7 +44,7 @@ fn unknown(name: &str) -> String {
     let mut known: Vec<&str> = Scheme::names().chain(components).collect();
     known.sort_unstable();
     known.dedup();
-    format!("there is no scheme or component called {name:?}; there are: {}", known.join(", "))
+    suggest::unknown("scheme or component", name, &known)
 }
 
 fn describe_scheme(text: &mut String, scheme: &Scheme) {
@@ -68,12 +71,13 @@ fn describe_component(text: &mut String, family: Family, info: &Info) {
     let _ = writeln!(text, "\nComponent {} ({}): {}", info.name, family.key(), info.summary);
     let _ = writeln!(text, "  Source: {}", info.source);
     let parameters = parameters(info);
+    let room = terminal::width().map_or(100, |width| width.saturating_sub(8).clamp(20, 100));
     if !parameters.is_empty() {
         let _ = writeln!(text, "  Parameters:");
     }
     for parameter in parameters {
         let _ = writeln!(text, "    {} = {}", parameter.path, parameter.default);
-        for line in textwrap(&parameter.text, 100) {
+        for line in wrapped(&parameter.text, Some(room)) {
             let _ = writeln!(text, "        {line}");
         }
     }
@@ -122,22 +126,6 @@ fn choices(schema: &Value) -> Vec<String> {
         format!("{}: {}", choice["const"], meaning.trim_end_matches('.'))
     });
     plain.chain(documented).collect()
-}
-
-fn textwrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.len() - 1;
-        if !lines[last].is_empty() && lines[last].len() + word.len() >= width {
-            lines.push(word.into());
-        } else {
-            if !lines[last].is_empty() {
-                lines[last].push(' ');
-            }
-            lines[last].push_str(word);
-        }
-    }
-    lines
 }
 
 fn document(scheme: Option<&Scheme>, components: &[(Family, &Info)]) -> Value {

@@ -4,15 +4,15 @@ use crate::args::FwdArgs;
 use crate::failure::Failure;
 use ndnweir_core::units::Rate;
 use ndnweir_net::forwarder::config::{self, Config, RouteSpec};
-use ndnweir_net::forwarder::{Daemon, RunError, Wish};
+use ndnweir_net::forwarder::{Daemon, DaemonRequest, RunError};
 
 pub fn run(args: &FwdArgs) -> Result<(), Failure> {
     ndnweir_net::log::start();
     let mut daemon = Daemon::new(configuration(args)?).map_err(failure)?;
     loop {
         match daemon.run().map_err(failure)? {
-            Wish::Stop => return Ok(()),
-            Wish::Reload => {
+            DaemonRequest::Stop => return Ok(()),
+            DaemonRequest::Reload => {
                 let reloaded = configuration(args).map_err(|f| f.to_string());
                 let reloaded = reloaded.and_then(|config| daemon.reload(config).map_err(|e| e.to_string()));
                 if let Err(message) = reloaded {
@@ -85,5 +85,8 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         found.routes.push(RouteSpec { prefix, to, cost: 0 });
     }
     found.complete().map_err(Failure::input)?;
+    for warning in found.warnings.drain(..) {
+        eprintln!("warning: {warning}");
+    }
     Ok(found)
 }

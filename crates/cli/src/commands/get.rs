@@ -4,15 +4,16 @@ use super::print_json;
 use super::transfer::{connect, download, name, waiter};
 use crate::args::GetArgs;
 use crate::failure::Failure;
-use crate::progress::Fetched;
-use ndnweir_core::units::{Span, Time};
+use crate::transfer_progress::Fetched;
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::fetch_trace::FetchTrace;
 use ndnweir_lab::metrics::Histogram;
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
-use ndnweir_net::object::{FileSink, SinkError, StreamSink};
+use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust};
 use ndnweir_net::transfer::download::{Opener, run as run_download};
-use ndnweir_net::transfer::{Download, DownloadError, Finished, Opened, Watch};
+use ndnweir_net::transfer::{Download, DownloadError, DownloadObserver, FinishedDownload, Opened};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
@@ -31,12 +32,9 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let mut waiter = waiter()?;
     let session = connect(&args.client, &waiter, 0)?;
     let scheme = config.scheme.name.clone();
-    let mut download = Download::new(
-        session,
-        config.clone(),
-        opener(output.map(Path::to_owned), args.restart, config.trust.fingerprint()),
-    );
-    let mut seen = Seen::new(args.quiet, trace);
+    let mut download =
+        Download::new(session, config.clone(), opener(output.map(Path::to_owned), args, config.trust.clone()));
+    let mut seen = Progress::new(args.quiet, trace);
     let result = run_download(&mut download, &Clock::new(), &mut waiter, &mut seen);
     seen.bar.done();
     if let Some(trace) = seen.trace.take() {
@@ -51,6 +49,9 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
         Err(error) => return Err(failure(&error)),
     };
     let statistics = seen.statistics(&finished, &scheme);
+    if let Some(warning) = warning(&finished).filter(|_| !args.quiet) {
+        eprintln!("{warning}");
+    }
     match (args.json, args.quiet) {
         (true, _) => print_json(&statistics),
         (false, true) => Ok(()),
@@ -79,7 +80,7 @@ fn failure(error: &DownloadError) -> Failure {
 
 /// The file to write; none is standard output. Checks before the work that a file can be put there.
 fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
-    let refused = |path: &Path, why: &str| Err(Failure::Input(format!("-o {}: {why}", path.display())));
+    let rejected = |path: &Path, why: &str| Err(Failure::Input(format!("-o {}: {why}", path.display())));
     let Some(path) = args.output.as_deref() else {
         return match stdout().is_terminal() {
             true => Err(Failure::Input(
@@ -90,37 +91,58 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
     };
     if path == Path::new("-") {
         return match args.json || args.restart {
-            true => refused(path, "--json and --restart need a file"),
+            true => rejected(path, "--json and --restart need a file"),
             false => Ok(None),
         };
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if path.is_dir() || path.as_os_str().is_empty() {
-        return refused(path, "name a file");
+        return rejected(path, "name a file");
     }
     // The finished file takes the place of what is there, which must not happen to a device.
     if path.exists() && !path.is_file() {
-        return refused(path, "not a regular file; leave out -o and send standard output there");
+        return rejected(path, "not a regular file; leave out -o and send standard output there");
     }
     match folder.is_none_or(Path::is_dir) {
         true => Ok(Some(path)),
-        false => refused(path, "there is no such folder"),
+        false => rejected(path, "there is no such folder"),
     }
 }
 
-fn opener(path: Option<PathBuf>, restart: bool, trust: String) -> Opener {
+fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
+    let (restart, quiet) = (args.restart, args.quiet);
     let Some(path) = path else {
         return Box::new(|_| Ok(Opened::empty(Box::new(StreamSink::new(BufWriter::new(stdout()))))));
     };
     Box::new(move |object: &Name| {
         let sink = FileSink::open(&path, object, &trust, restart)?;
         let (had, stored, last) = (sink.received().clone(), sink.stored_bytes(), sink.last_segment());
+        let damaged = sink.damaged().count();
+        if damaged > 0 && !quiet {
+            let path = path.display();
+            eprintln!("warning: {path}.part: {damaged} segments are not as they came and are fetched again");
+        }
         Ok(Opened { sink: Box::new(sink), had, stored, last })
     })
 }
 
+/// Says so when nobody's signature was checked.
+fn warning(finished: &FinishedDownload) -> Option<&'static str> {
+    match finished.checked {
+        Checked::Signer => None,
+        Checked::Digest => Some(
+            "warning: only digests were checked, which anybody can make; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
+             checks who made this",
+        ),
+        Checked::Nothing => Some(
+            "warning: the signatures were not checked, for want of a key; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
+             checks who made this",
+        ),
+    }
+}
+
 /// Gathers what is shown.
-struct Seen {
+struct Progress {
     bar: Fetched,
     quiet: bool,
     trace: Option<FetchTrace>,
@@ -130,13 +152,13 @@ struct Seen {
     delay: Histogram,
 }
 
-impl Seen {
-    fn new(quiet: bool, trace: Option<FetchTrace>) -> Seen {
+impl Progress {
+    fn new(quiet: bool, trace: Option<FetchTrace>) -> Progress {
         let (rtt, delay) = (Histogram::new(), Histogram::new());
-        Seen { bar: Fetched::new(quiet), quiet, trace, object: String::new(), stored: 0, rtt, delay }
+        Progress { bar: Fetched::new(quiet), quiet, trace, object: String::new(), stored: 0, rtt, delay }
     }
 
-    fn statistics(&self, finished: &Finished, scheme: &str) -> Value {
+    fn statistics(&self, finished: &FinishedDownload, scheme: &str) -> Value {
         let counters = &finished.counters;
         let duration = finished.ended.since(finished.started);
         json!({
@@ -155,6 +177,12 @@ impl Seen {
             "nacks": counters.nacks,
             "marks": counters.marks,
             "duplicates": counters.duplicates,
+            "rejected": finished.rejected,
+            "checked": match finished.checked {
+                Checked::Signer => "signer",
+                Checked::Digest => "digest",
+                Checked::Nothing => "nothing",
+            },
             "decreases": counters.decreases,
             "window": counters.window,
             "rtt_ms": self.rtt.distribution(),
@@ -164,11 +192,11 @@ impl Seen {
 }
 
 /// Megabits per second; 0 when no time passed.
-fn goodput(bits: u64, duration: Span) -> f64 {
-    if duration == Span::ZERO { 0.0 } else { bits as f64 / duration.secs() / 1e6 }
+fn goodput(bits: u64, duration: Duration) -> f64 {
+    if duration == Duration::ZERO { 0.0 } else { bits as f64 / duration.secs() / 1e6 }
 }
 
-impl Watch for Seen {
+impl DownloadObserver for Progress {
     fn found(&mut self, _now: Time, object: &Name, stored: u64) {
         self.object = object.to_string();
         self.stored = stored;

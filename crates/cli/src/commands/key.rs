@@ -1,20 +1,33 @@
-//! The key that commands to a forwarder are signed with.
+//! The key that commands to a forwarder are signed with, and the key by which the forwarder is known.
 
 use crate::failure::Failure;
 use crate::manage_args::KeyArgs;
-use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
+use ndnweir_net::keys;
+use ndnweir_net::object::Trust;
+use ndnweir_wire::signature::{DigestSha256, Signer};
+use std::path::{Path, PathBuf};
+
+/// Names the forwarder's public key where no option does.
+pub const VARIABLE: &str = "NDNWEIR_FORWARDER_KEY";
 
 /// What signs commands: the key, or a digest without one.
 pub fn command_signer(args: &KeyArgs) -> Result<Box<dyn Signer + Send>, Failure> {
     let Some(file) = &args.key else { return Ok(Box::new(DigestSha256)) };
-    let name = args.key_name.clone().unwrap_or_default();
-    let fail = |what: String| Failure::input(format!("{}: {what}", file.display()));
-    let pem = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
-    if let Ok(signer) = Ed25519Signer::from_pkcs8_pem(&pem, Some(name.clone())) {
-        return Ok(Box::new(signer));
-    }
-    match EcdsaP256Signer::from_pkcs8_pem(&pem, Some(name)) {
-        Ok(signer) => Ok(Box::new(signer)),
-        Err(_) => Err(fail("no Ed25519 or P-256 private key in PKCS#8 PEM (BEGIN PRIVATE KEY)".to_owned())),
+    let signer = keys::private(file, args.key_name.clone().unwrap_or_default()).map_err(Failure::Input)?;
+    warn_if_exposed(file);
+    Ok(signer)
+}
+
+/// The key that must have signed what the forwarder answers; none where nobody named one.
+pub fn forwarder_key(args: &KeyArgs) -> Result<Option<Trust>, Failure> {
+    let named = args.forwarder_key.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    let named = named.filter(|file| !file.as_os_str().is_empty());
+    named.map(|file| keys::public(&file).map_err(|e| Failure::Input(format!("--forwarder-key: {e}")))).transpose()
+}
+
+/// Says so when others can use a private key.
+pub fn warn_if_exposed(file: &Path) {
+    if let Some(warning) = keys::exposed(file) {
+        eprintln!("warning: {warning}");
     }
 }

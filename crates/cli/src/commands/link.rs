@@ -3,89 +3,17 @@
 use super::{print, print_json};
 use crate::failure::Failure;
 use crate::interrupt;
-use clap::Args;
+use crate::network_args::{LinkArgs, Queue};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span};
-use ndnweir_net::emulator::{Direction, DirectionCounters, Emulator, End, Network, UDP_FRAMING};
+use ndnweir_core::units::{Bytes, Duration, Rate};
+use ndnweir_net::emulator::{DirectionCounters, EmulatedDirection, EmulatedNetwork, Emulator, End};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::str::FromStr;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  ndnweir link --rate 100Mbps --delay 10ms --queue 1BDP --ports 7001,7002
-      what one process sends to 127.0.0.1:7001 reaches the other, which sends to 7002, and the other way round
-  ndnweir link --rate 20Mbps --delay 20ms --loss 0.01 --ports 7001,7002 --a 127.0.0.1:6363 --b 127.0.0.1:6364
-  ndnweir link --rate 10Mbps --delay 10ms --queue '100 packets' --duration 60s --json")]
-pub struct LinkArgs {
-    /// Rate of each direction, e.g. 100Mbps; without it only delay and loss apply
-    #[arg(long, value_name = "RATE")]
-    rate: Option<Rate>,
-    /// One-way delay, e.g. 10ms
-    #[arg(long, default_value = "0ms", value_name = "TIME")]
-    delay: Span,
-    /// What may wait at each end, e.g. '100 packets', 250kB or 1BDP (rate times twice the delay)
-    #[arg(long, default_value = "100 packets", value_name = "SIZE")]
-    queue: Queue,
-    /// Probability that a datagram is lost, 0 to 1
-    #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = probability)]
-    loss: f64,
-    /// Extra delay of each datagram, uniform up to this; the order is kept
-    #[arg(long, default_value = "0ms", value_name = "TIME")]
-    jitter: Span,
-    /// Bytes counted for each datagram beside its own: IP and UDP headers
-    #[arg(long, default_value_t = UDP_FRAMING, value_name = "SIZE")]
-    framing: Bytes,
-    /// The UDP ports of the two ends on 127.0.0.1; 0 is any free port
-    #[arg(long, default_value = "0,0", value_name = "A,B", value_parser = ports)]
-    ports: (u16, u16),
-    /// Address of the process at the first end; without it the first that sends something there
-    #[arg(long, value_name = "ADDR")]
-    a: Option<SocketAddr>,
-    /// Address of the process at the second end
-    #[arg(long, value_name = "ADDR")]
-    b: Option<SocketAddr>,
-    /// Seed of the random losses and delays
-    #[arg(long, default_value_t = 1, value_name = "SEED")]
-    seed: u64,
-    /// Stop after this time instead of at Ctrl-C
-    #[arg(long, value_name = "TIME")]
-    duration: Option<Span>,
-    /// Print one JSON document on standard output when the link ends
-    #[arg(long)]
-    json: bool,
-}
-
-/// A queue's limit as the command line gives it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Queue {
-    Packets(u32),
-    Bytes(Bytes),
-    Bdp(f64),
-}
-
-impl FromStr for Queue {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Queue, String> {
-        let remedy = || format!("{text:?} is no queue size: write '100 packets', 250kB or 1BDP");
-        let text = text.trim();
-        if let Some(number) = text.strip_suffix("packets").or(text.strip_suffix("packet")) {
-            return number.trim().parse().ok().filter(|n| *n > 0).map(Queue::Packets).ok_or_else(remedy);
-        }
-        if let Some(number) = text.strip_suffix("BDP") {
-            let factor: Option<f64> = number.trim().parse().ok();
-            return factor.filter(|f| *f > 0.0 && f.is_finite()).map(Queue::Bdp).ok_or_else(remedy);
-        }
-        text.parse().ok().filter(|b| *b > Bytes::ZERO).map(Queue::Bytes).ok_or_else(remedy)
-    }
-}
+use std::time::Instant;
 
 impl Queue {
-    fn limit(self, rate: Option<Rate>, delay: Span) -> Result<Limit, Failure> {
+    fn limit(self, rate: Option<Rate>, delay: Duration) -> Result<Limit, Failure> {
         match (self, rate) {
             (Queue::Packets(n), _) => Ok(Limit::Packets(n)),
             (Queue::Bytes(bytes), _) => Ok(Limit::Bytes(bytes)),
@@ -99,32 +27,26 @@ impl Queue {
     }
 }
 
-fn probability(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.parse().ok();
-    value.filter(|p| (0.0..=1.0).contains(p)).ok_or_else(|| "write a probability from 0 to 1, such as 0.01".into())
-}
-
-fn ports(text: &str) -> Result<(u16, u16), String> {
-    let parse = |port: &str| port.trim().parse::<u16>().ok();
-    let pair = text.split_once(',').and_then(|(a, b)| Some((parse(a)?, parse(b)?)));
-    pair.ok_or_else(|| "write two ports, such as 7001,7002".into())
-}
-
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let limit = args.queue.limit(args.rate, args.delay)?;
-    let mut direction =
-        Direction { rate: args.rate, delay: args.delay, limit, framing: args.framing, ..Direction::default() };
+    let mut direction = EmulatedDirection {
+        rate: args.rate,
+        delay: args.delay,
+        limit,
+        framing: args.framing,
+        ..EmulatedDirection::default()
+    };
     direction.impairment.loss = args.loss;
     direction.impairment.jitter = args.jitter;
-    let network = Network::link(direction, [args.a, args.b], args.ports.into());
+    let network = EmulatedNetwork::link(direction, [args.a, args.b], args.ports.into());
     let emulator = Emulator::bind(Ipv4Addr::LOCALHOST, &network, args.seed).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
     let running = emulator.start(&[])?;
     eprintln!("{} <-> {}; Ctrl-C ends the link", running.address(0, End::A), running.address(0, End::B));
     let start = Instant::now();
-    let end = args.duration.map(|span| start + Duration::from_nanos(span.nanos()));
+    let end = args.duration.map(|span| start + std::time::Duration::from_nanos(span.nanos()));
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let counted = [(End::A, End::B), (End::B, End::A)].map(|(from, to)| Counted {
         from: running.address(0, from),
@@ -162,7 +84,7 @@ impl Counted {
             "datagrams": self.counters.queue.data_packets,
             "bits": self.counters.queue.data_bits,
             "dropped": self.drops(),
-            "lost": self.counters.way.lost,
+            "lost": self.counters.propagation.lost,
             "undeliverable": self.undeliverable,
             "mean_queue_ms": self.mean_queue_ms(),
         })
@@ -175,7 +97,7 @@ impl Counted {
             self.counters.queue.data_packets,
             self.counters.queue.data_bits as f64 / 1e6 / elapsed,
             self.drops(),
-            self.counters.way.lost,
+            self.counters.propagation.lost,
             self.undeliverable,
             self.mean_queue_ms(),
         )
@@ -189,7 +111,7 @@ mod tests {
     #[test]
     fn queues_are_given_in_packets_bytes_or_bandwidth_delay_products() {
         let rate = Some(Rate::from_mbps(100.0));
-        let limit = |text: &str| text.parse::<Queue>().unwrap().limit(rate, Span::from_millis(10)).unwrap();
+        let limit = |text: &str| text.parse::<Queue>().unwrap().limit(rate, Duration::from_millis(10)).unwrap();
         assert_eq!(limit("100 packets"), Limit::Packets(100));
         assert_eq!(limit("250kB"), Limit::Bytes(Bytes::new(250_000)));
         assert_eq!(limit("1BDP"), Limit::Bytes(Bytes::new(250_000)));

@@ -3,9 +3,11 @@
 use super::{print, print_json};
 use crate::args::ListArgs;
 use crate::failure::Failure;
+use crate::terminal;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::scenario;
+use ndnweir_lab::text_table::wrapped;
+use ndnweir_scenario as scenario;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -32,8 +34,13 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
     print(&text)
 }
 
+/// A name and what it is, in as many lines as the terminal needs.
 fn row(text: &mut String, name: &str, summary: &str) {
-    let _ = writeln!(text, "  {name:<16} {summary}");
+    const INDENT: usize = 19;
+    let room = terminal::width().map(|width| width.saturating_sub(INDENT).max(20));
+    for (i, line) in wrapped(summary, room).iter().enumerate() {
+        let _ = writeln!(text, "  {:<16} {line}", if i == 0 { name } else { "" });
+    }
 }
 
 fn with_label(summary: &str, stand_in: bool) -> String {

@@ -1,20 +1,31 @@
 //! One file per command.
 
 mod bench;
+#[cfg(feature = "network")]
 mod bench_get;
 mod completions;
-pub mod emulate;
+#[cfg(feature = "network")]
+mod emulate;
 mod explain;
+#[cfg(feature = "network")]
 mod fwd;
+#[cfg(feature = "network")]
 mod get;
+#[cfg(feature = "network")]
 mod key;
-pub mod link;
+#[cfg(feature = "network")]
+mod link;
 mod list;
+mod man;
+#[cfg(feature = "network")]
 mod manage;
 mod papers;
+#[cfg(feature = "network")]
 mod put;
 mod report;
 mod sim;
+mod target;
+#[cfg(feature = "network")]
 mod transfer;
 mod validate;
 
@@ -27,23 +38,35 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
         Command::Papers(args) => papers::run(&args),
+        #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),
-        Command::EmulationRole => ndnweir_net::roles::run().map_err(Failure::work),
+        #[cfg(feature = "network")]
+        Command::EmulationRole => ndnweir_emulate::roles::run().map_err(Failure::work),
+        #[cfg(feature = "network")]
         Command::Link(args) => link::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
+        #[cfg(feature = "network")]
         Command::Put(args) => put::run(&args),
+        #[cfg(feature = "network")]
         Command::Get(args) => get::run(&args),
         Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "network")]
         Command::Route(args) => manage::route::run(&args),
+        #[cfg(feature = "network")]
         Command::Face(args) => manage::face::run(&args),
+        #[cfg(feature = "network")]
         Command::Status(args) => manage::status::run(&args),
+        #[cfg(feature = "network")]
         Command::Strategy(args) => manage::strategy::run(&args),
+        #[cfg(feature = "network")]
         Command::Cs(args) => manage::cs::run(&args),
+        #[cfg(feature = "network")]
         Command::Fwd(args) => fwd::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }
 
@@ -52,6 +75,11 @@ fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+/// Joins what went wrong after the work was done.
+fn joined(problems: &[String]) -> String {
+    problems.join("\n")
 }
 
 /// Writes `value` to standard output as JSON.

@@ -1,11 +1,12 @@
 //! `ndnweir papers`.
 
-use super::{print, print_json};
+use super::target::{self, Target};
+use super::{joined, print, print_json};
 use crate::args::PapersArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
+use crate::terminal;
 use ndnweir_lab::papers::{self, Folder, Paper, library, text};
-use ndnweir_lab::results;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         None => library::names().into_iter().map(read).collect::<Result<_, _>>()?,
     };
     let alone = args.paper.is_some();
-    if !args.json && !alone {
+    if !args.json && !args.quiet && !alone {
         let rows = list.iter().map(|p| format!("  {:<18} {}\n", p.name, p.summary));
         print(&format!("Papers\n{}\n", rows.collect::<String>()))?;
     }
@@ -27,45 +28,72 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         (Some(out), false) => out.join(&paper.name),
         (None, _) => Path::new("results/papers").join(&paper.name),
     };
-    let outs: Vec<_> = list.iter().map(folder).collect();
-    for out in &outs {
-        results::may_write(out).map_err(Failure::input)?;
-    }
+    let named = args.out.is_some();
+    let choose = |paper: &Paper| {
+        let folder = folder(paper);
+        let named = named.then_some(folder.as_path());
+        target::choose(named, folder.clone(), Some(&command(paper, args)), args.force)
+    };
+    let outs: Vec<Target> = list.iter().map(choose).collect::<Result<_, _>>()?;
     let stop = crate::interrupt::watch()?;
     let mut documents = Vec::new();
-    for (paper, out) in list.iter().zip(&outs) {
-        documents.push(one(paper, args, out, stop)?);
+    let mut problems = Vec::new();
+    for (paper, out) in list.iter().zip(outs) {
+        documents.push(one(paper, args, out, stop, &mut problems)?);
         if stop.load(Ordering::Relaxed) {
-            return Err(Failure::Work(format!("interrupted; {} holds what was complete", out.display())));
+            break;
         }
     }
     match (args.json, alone) {
-        (true, true) => print_json(&documents.into_iter().next().unwrap_or_default()),
-        (true, false) => print_json(&json!({ "papers": documents })),
-        (false, _) => Ok(()),
+        (true, true) => print_json(&documents.into_iter().next().unwrap_or_default())?,
+        (true, false) => print_json(&json!({ "papers": documents }))?,
+        (false, _) => {}
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(joined(&problems))),
     }
 }
 
-fn one(paper: &Paper, args: &PapersArgs, out: &Path, stop: &AtomicBool) -> Result<Value, Failure> {
-    let bar = Bar::new(papers::count(paper, args.seeds as usize));
+/// The command that gives the same numbers again.
+fn command(paper: &Paper, args: &PapersArgs) -> String {
+    format!("ndnweir papers {} --seeds {}", paper.name, args.seeds)
+}
+
+fn one(
+    paper: &Paper,
+    args: &PapersArgs,
+    target: Target,
+    stop: &AtomicBool,
+    problems: &mut Vec<String>,
+) -> Result<Value, Failure> {
+    let (command, version) = (command(paper, args), env!("CARGO_PKG_VERSION"));
+    let bar = Bar::new(papers::count(paper, args.seeds as usize), args.quiet);
     let results = papers::run(paper, u64::from(args.seeds), &bar, stop);
     bar.done();
     let results = results.map_err(Failure::work)?;
     let judged = papers::judge(paper, &results.runs);
-    let command = format!("ndnweir papers {} --seeds {}", paper.name, args.seeds);
-    papers::write(paper, &results, &judged, &command, env!("CARGO_PKG_VERSION"), out).map_err(Failure::work)?;
-    if !args.json {
+    let note = target.note.clone().map(|note| format!("note: {note}\n")).unwrap_or_default();
+    let interrupted = stop.load(Ordering::Relaxed);
+    let out = if interrupted { target.interrupted()? } else { target.folder };
+    if let Err(error) = ndnweir_report::papers::write(paper, &results, &judged, &command, version, &out) {
+        problems.push(error.to_string());
+    }
+    if interrupted {
+        problems.push(format!("interrupted; {} holds what was complete", out.display()));
+    }
+    if !args.json && !args.quiet {
         let report = out.join("report.html");
         print(&format!(
-            "{}\n{}\n\n{}\n{}: {}; seeds 1 to {}; report: {}\n\n",
+            "{}\n{}\n\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
             paper.title,
             paper.citation,
-            text::table(&judged),
+            text::table(&judged, terminal::look(args.wide)),
             paper.name,
             text::tally(&judged),
             args.seeds,
             report.display()
         ))?;
     }
-    Ok(text::json(paper, &judged))
+    Ok(text::json(paper, &judged, &command, version))
 }

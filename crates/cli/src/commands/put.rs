@@ -1,6 +1,6 @@
 //! `ndnweir put`.
 
-use super::key::command_signer;
+use super::key::{command_signer, forwarder_key, warn_if_exposed};
 use super::transfer::{connect, name, span, waiter};
 use crate::args::PutArgs;
 use crate::failure::Failure;
@@ -10,13 +10,18 @@ use ndnweir_net::mgmt::LOCALHOP;
 use ndnweir_net::object::publisher::{CHUNK, Publisher, PublisherConfig};
 use ndnweir_net::object::{FileSource, naming, signer};
 use ndnweir_net::transfer::{PublishError, PublishEvent, Quit, publish};
+use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &PutArgs) -> Result<(), Failure> {
     let mut object = name(&args.name)?;
     let freshness = span("--freshness", &args.freshness)?;
     let idle = args.idle.as_deref().map(|text| span("--idle", text)).transpose()?;
-    let source = FileSource::open(&args.file).map_err(|e| Failure::Input(format!("{}: {e}", args.file.display())))?;
+    let source = match args.file == Path::new("-") {
+        true => FileSource::stdin(),
+        false => FileSource::open(&args.file),
+    };
+    let source = source.map_err(|e| Failure::Input(format!("{}: {e}", args.file.display())))?;
     let chunk = usize::from(args.chunk);
     let version = match naming::version_of(object.as_view()) {
         Some(version) => {
@@ -30,6 +35,9 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
         return Err(Failure::Input(format!("{}: there is no name before the version", args.name)));
     }
     let signer = signer(&args.sign, &object).map_err(|e| Failure::Input(format!("--sign: {e}")))?;
+    if let Some((_, key)) = args.sign.split_once(':') {
+        warn_if_exposed(Path::new(key));
+    }
     let config = PublisherConfig {
         chunk,
         freshness: Duration::from_nanos(freshness.nanos()),
@@ -41,7 +49,7 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
     let mut session = connect(&args.client, &waiter, 0)?;
     let segments = publisher.last_segment() + 1;
     let about = format!("{} ({} bytes in {segments} segments)", publisher.name(), publisher.size());
-    let bar = crate::progress::served(segments, args.quiet);
+    let bar = crate::transfer_progress::served(segments, args.quiet);
     let mut watch = |event: PublishEvent| match event {
         PublishEvent::Registered if !args.quiet => bar.suspend(|| eprintln!("publishing {about}")),
         PublishEvent::Registered => {}
@@ -56,7 +64,8 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
         }
     };
     let quit = Quit { once: args.once, idle };
-    let mut registration = Registration::new(object, command_signer(&args.key)?, session.is_local());
+    let mut registration =
+        Registration::new(object, command_signer(&args.key)?, session.is_local()).trusting(forwarder_key(&args.key)?);
     let result = publish(&mut publisher, &mut registration, &mut session, &mut waiter, quit, &mut watch);
     bar.finish_and_clear();
     result.map_err(|error| failure(&error, session.uri()))
@@ -65,10 +74,10 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
 /// What can be done when the forwarder does not let this serve its prefix.
 fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
     let remedy = match (error, forwarder) {
-        (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), FaceUri::Unix(_)) => {
+        (PublishError::Registration(RegistrationError::Rejected { code: 403, .. }), FaceUri::Unix(_)) => {
             "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
         }
-        (PublishError::Registration(RegistrationError::Refused { code: 403, .. }), _) => {
+        (PublishError::Registration(RegistrationError::Rejected { code: 403, .. }), _) => {
             "\nhelp: over TCP and UDP it takes only commands that a key signed which it trusts: give --key FILE and \
              --key-name NAME, and the public key to the forwarder, as a [[trust-anchor]] of `ndnweir fwd` whose name \
              NAME begins with"

@@ -3,7 +3,8 @@
 use super::print;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use ndnweir_lab::{fetch_trace, report, results};
+use ndnweir_lab::{fetch_trace, results};
+use ndnweir_report as report;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {

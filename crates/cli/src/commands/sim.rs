@@ -1,60 +1,96 @@
 //! `ndnweir sim`.
 
-use super::print;
+use super::{joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
+use crate::terminal;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::experiment::{self, Experiment};
-use ndnweir_lab::results::{self, Comparison, Keep, Repeat, table};
-use ndnweir_lab::scenario::{self, Scenario};
-use ndnweir_lab::{report, trace};
+use ndnweir_lab::results::{Comparison, Keep, Repeat, table};
+use ndnweir_lab::text_table::wrapped;
+use ndnweir_lab::{deliveries, trace};
+use ndnweir_report as report;
+use ndnweir_scenario::{self as scenario, Scenario};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
     let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
     experiment::network(&scenario).check().map_err(Failure::input)?;
-    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
-    results::may_write(&out).map_err(Failure::input)?;
-    args.trace.as_deref().map_or(Ok(()), trace_target)?;
+    let seeds = seeds(args.seed, args.seeds)?;
+    let repeat = repeat(args, &schemes);
+    let default = Path::new("results").join(&scenario.name);
+    let target = target::choose(args.out.as_deref(), default, Some(&repeat.command), args.force)?;
+    for (option, path) in [("--trace", &args.trace), ("--deliveries", &args.deliveries)] {
+        path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
+    }
     if let Some(threads) = args.threads {
         // Fails only when a pool exists already, and this is the first.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
     let stop = crate::interrupt::watch()?;
-    let seeds: Vec<u64> = (0..u64::from(args.seeds)).map(|i| args.seed.wrapping_add(i)).collect();
+    let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
-    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len());
+    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.quiet);
     let result = experiment.run(&bar, stop);
     bar.done();
     let mut comparison = result.map_err(Failure::work)?;
-    comparison.repeat = repeat(args, &experiment.schemes);
-    report::write(&comparison, &out, Keep::First).map_err(Failure::work)?;
+    comparison.repeat = repeat;
+    let out = if comparison.partial { target.interrupted()? } else { target.folder };
+    // From here on there are results: whatever fails, the rest is still written and printed.
+    let mut problems = Vec::new();
+    if let Err(error) = report::write(&comparison, &out, Keep::First) {
+        problems.push(error.to_string());
+    }
     let trace = args.trace.as_ref().filter(|_| !comparison.partial);
-    if let Some(path) = trace {
-        trace::write(&experiment, path, stop).map_err(Failure::work)?;
+    if let Some(Err(error)) = trace.map(|path| trace::write(&experiment, path, stop)) {
+        problems.push(error.to_string());
+    }
+    let delivered = args.deliveries.as_ref().filter(|_| !comparison.partial);
+    if let Some(Err(error)) = delivered.map(|path| deliveries::write(&experiment, path, stop)) {
+        problems.push(error.to_string());
     }
     if args.json {
-        print(&comparison.to_json())?;
-    } else {
-        print(&summary(&comparison, &experiment, &out, trace))?;
+        print(&comparison.to_summary())?;
+    } else if !args.quiet {
+        notes.extend(comparison.scenario.notes.iter().cloned());
+        print(&summary(&comparison, &experiment, args, &notes, &out))?;
     }
-    match comparison.partial {
-        true => Err(Failure::Work(format!("interrupted; {} holds the runs that were complete", out.display()))),
-        false => Ok(()),
+    if comparison.partial {
+        problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(joined(&problems))),
     }
 }
 
-/// Checks that a packet trace can be put at `path`, before the work.
-fn trace_target(path: &Path) -> Result<(), Failure> {
+/// The seeds from the first on.
+pub(super) fn seeds(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
+    let last = first.checked_add(u64::from(count).saturating_sub(1)).ok_or_else(|| {
+        let most = u64::MAX - u64::from(count) + 1;
+        Failure::Input(format!("--seed {first}: {count} seeds from there on do not exist; give at most {most}"))
+    })?;
+    Ok((first..=last).collect())
+}
+
+/// Says which schemes were changed on the command line and do not run.
+pub(super) fn changed_in_vain(scenario: &Scenario, schemes: &[Scheme]) -> Vec<String> {
+    let idle = scenario.compositions.iter().filter(|own| own.place.source.starts_with("--set "));
+    let idle = idle.filter(|own| !schemes.iter().any(|scheme| scheme.name == own.name));
+    idle.map(|own| format!("{}: scheme {} is not run; name it with --scheme", own.place, own.name)).collect()
+}
+
+/// Checks that an option's file can be put at `path`, before the work.
+fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if path.is_dir() || path.as_os_str().is_empty() {
-        return Err(Failure::Input(format!("--trace {}: is a folder; name a file", path.display())));
+        return Err(Failure::Input(format!("{option} {}: is a folder; name a file", path.display())));
     }
     match folder.is_none_or(Path::is_dir) {
         true => Ok(()),
-        false => Err(Failure::Input(format!("--trace {}: check that the folder exists", path.display()))),
+        false => Err(Failure::Input(format!("{option} {}: check that the folder exists", path.display()))),
     }
 }
 
@@ -64,9 +100,11 @@ pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
     scenario::load(name, &overrides, &experiment::scheme_check).map_err(Failure::input)
 }
 
-fn summary(comparison: &Comparison, experiment: &Experiment, out: &Path, trace: Option<&PathBuf>) -> String {
-    let mut text = format!("{}: {}\n\n", comparison.scenario.name, comparison.scenario.description);
-    text.push_str(&table(comparison));
+fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
+    let look = terminal::look(args.wide);
+    let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
+    let mut text = format!("{}\n\n", wrapped(&about, look.width).join("\n"));
+    text.push_str(&table(comparison, args.sort.into(), look));
     let stand_ins: Vec<&str> = experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
     if !stand_ins.is_empty() {
         text.push_str(&format!("\nStand-ins (the original law is not public): {}\n", stand_ins.join(", ")));
@@ -75,9 +113,30 @@ fn summary(comparison: &Comparison, experiment: &Experiment, out: &Path, trace: 
         [one] => format!("seed {one}"),
         _ => format!("seeds {} to {}", experiment.seeds[0], experiment.seeds[experiment.seeds.len() - 1]),
     };
-    text.push_str(&format!("\n{seeds}; report: {}\n", out.join("report.html").display()));
-    if let Some(path) = trace {
-        text.push_str(&format!("packets: {}\n", path.display()));
+    text.push('\n');
+    text.push_str(&events(comparison));
+    notes.iter().for_each(|note| text.push_str(&format!("note: {note}\n")));
+    if out.join("report.html").is_file() {
+        text.push_str(&format!("{seeds}; report: {}\n", out.join("report.html").display()));
+    } else {
+        text.push_str(&format!("{seeds}\n"));
+    }
+    let files: [(&str, &Option<PathBuf>); 2] = [("packets", &args.trace), ("deliveries", &args.deliveries)];
+    for (what, path) in files.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))) {
+        if path.exists() && !comparison.partial {
+            text.push_str(&format!("{what}: {}\n", path.display()));
+        }
+    }
+    text
+}
+
+/// The first events of the run in words.
+fn events(comparison: &Comparison) -> String {
+    const SHOWN: usize = 8;
+    let all = &comparison.scenario.events;
+    let mut text: String = all.iter().take(SHOWN).map(|e| format!("event: {} s: {}\n", e.at_s, e.text)).collect();
+    if all.len() > SHOWN {
+        text.push_str(&format!("event: {} more in the report\n", all.len() - SHOWN));
     }
     text
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::Span;
+use ndnweir_core::units::Duration;
 use ndnweir_net::client::{Session, Waiter, transport};
 use ndnweir_net::clock::seed;
 use ndnweir_net::object::Trust;
@@ -25,9 +25,9 @@ pub fn name(text: &str) -> Result<Name, Failure> {
 }
 
 /// A length of time as the user wrote it, longer than none.
-pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
-    let span: Span = text.parse().map_err(|e| Failure::Input(format!("{option} {text}: {e}")))?;
-    match span == Span::ZERO {
+pub fn span(option: &str, text: &str) -> Result<Duration, Failure> {
+    let span: Duration = text.parse().map_err(|e| Failure::Input(format!("{option} {text}: {e}")))?;
+    match span == Duration::ZERO {
         true => Err(Failure::Input(format!("{option} {text}: must be longer than no time"))),
         false => Ok(span),
     }
@@ -76,14 +76,15 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     })
 }
 
-/// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per loss
-/// and not once per segment. That no timeout exceeds 4 s is ours.
+/// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per
+/// loss and not once per segment. That no timeout exceeds 4 s is ours.
 fn timer() -> Value {
     json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff_cap": 65536 })
 }
 
 /// Segments asked for before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
-/// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With one alone its loss shows after a second only. Ours.
+/// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With one alone its loss shows after a second only.
+/// Ours.
 const INITIAL_WINDOW: f64 = 4.0;
 
 /// The scheme called `name`, with parameters of its consumer changed.

@@ -72,9 +72,9 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path).canonicalize().unwrap()
 }
 
-/// Fails unless the command refused bad input as it should: status 2, nothing on standard output, one error on standard
-/// error that contains every one of `words`, nothing written.
-pub fn refuses(dir: &Path, args: &[&str], words: &[&str]) {
+/// Fails unless the command rejected bad input as it should: status 2, nothing on standard output, one error on
+/// standard error that contains every one of `words`, nothing written.
+pub fn rejects(dir: &Path, args: &[&str], words: &[&str]) {
     let before = contents(dir);
     let done = ndnweir(dir).args(args).assert();
     let text = stderr(&done);

@@ -74,7 +74,10 @@ fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobod
 /// 300 peers send ten beginnings of packets each, 4.2 MB together.
 #[test]
 fn fragments_of_many_peers_share_a_limit() {
-    let fwd = Fwd::with_config("fragments = \"1MiB\"\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n");
+    let fwd = Fwd::with_config(
+        "fragments = \"1MiB\"\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n\
+                                per-address = 1000\n",
+    );
     let bytes = object(400_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
     let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", fwd.udp()));
@@ -157,7 +160,7 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
     let _put = fwd.start_tool("put in /t");
     wait_for("the producer", || fwd.tool(&["route", "list"]).contains("/t "));
     let before = fwd.memory();
-    let refused = || metric(&fwd, "dropped_total{reason=\"pit-full\"}");
+    let rejected = || metric(&fwd, "dropped_total{reason=\"pit-full\"}");
     let (stop, to) = (Stop::default(), fwd.udp());
     let stopped = Arc::clone(&stop.0);
     std::thread::spawn(move || {
@@ -174,10 +177,10 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
             }
         }
     });
-    wait_for("the table to be full", || refused() > 0);
+    wait_for("the table to be full", || rejected() > 0);
     let get = fwd.start_tool("get /t -o out --timeout 50s").end();
     assert_eq!(get.code, Some(0), "{}", get.stderr);
-    wait_for("a flood of ten times what the table holds", || refused() >= 9 * PIT);
+    wait_for("a flood of ten times what the table holds", || rejected() >= 9 * PIT);
     assert!(metric(&fwd, "pit_entries") <= PIT);
     drop(stop);
     assert!(std::fs::read(fwd.folder().join("out")).unwrap() == bytes);
@@ -208,7 +211,7 @@ fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_goo
 
 /// The same nonce for the same name looks like a loop. Who asks again with another nonce is answered.
 #[test]
-fn an_interest_with_the_nonce_of_somebody_else_s_is_refused_and_another_nonce_is_answered() {
+fn an_interest_with_the_nonce_of_somebody_else_s_is_rejected_and_another_nonce_is_answered() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --cs 0 --metrics 127.0.0.1:0");
     let (mut first, mut second, mut held) = (App::connect(&fwd), App::connect(&fwd), App::connect(&fwd));
     held.register("/test");
@@ -224,11 +227,11 @@ fn an_interest_with_the_nonce_of_somebody_else_s_is_refused_and_another_nonce_is
 }
 
 #[test]
-fn commands_without_the_right_signature_are_refused_and_those_of_a_trust_anchor_are_done_from_anywhere() {
+fn commands_without_the_right_signature_are_rejected_and_those_of_a_trust_anchor_are_done_from_anywhere() {
     let fwd = Fwd::with_config("[listen]\ntcp = [\"127.0.0.1:0\"]\n");
     let names = ["key", "pub", "other"];
-    let stranger = KEY.replace("KlbT1j0", "KlbT1j1");
-    for (name, text) in names.iter().zip([KEY, PUBLIC, &stranger]) {
+    let on_demand_peer = KEY.replace("KlbT1j0", "KlbT1j1");
+    for (name, text) in names.iter().zip([KEY, PUBLIC, &on_demand_peer]) {
         std::fs::write(fwd.folder().join(name), text).unwrap();
     }
     let tcp = fwd.tcp();
@@ -256,7 +259,7 @@ fn commands_without_the_right_signature_are_refused_and_those_of_a_trust_anchor_
 }
 
 #[test]
-fn unsigned_changed_and_repeated_commands_are_refused_even_from_the_owner() {
+fn unsigned_changed_and_repeated_commands_are_rejected_even_from_the_owner() {
     let fwd = Fwd::start("");
     let parameters = ControlParameters::of_name("/a".parse().unwrap());
     let top: Name = "/localhost/nfd".parse().unwrap();
@@ -280,5 +283,5 @@ fn unsigned_changed_and_repeated_commands_are_refused_even_from_the_owner() {
     let right = sign(CommandFormat::SignedInterest, 3);
     assert_eq!(app.command(&right), 200);
     // The answer is in the content store for a moment.
-    wait_for("the command to be refused as a replay", || app.command(&right) == 403);
+    wait_for("the command to be rejected as a replay", || app.command(&right) == 403);
 }

@@ -150,5 +150,5 @@ fn a_forwarder_without_descriptors_goes_on_and_admits_others_when_it_has_some_ag
     late.write_all(&InterestBuilder::new(name.as_view()).nonce([9; 4]).encode().unwrap()).unwrap();
     late.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(late.read(&mut [0; 1000]).unwrap() > 0, "a NACK comes back");
-    wait_for("the metrics", || fwd.try_metrics().is_ok_and(|page| page.contains("reason=\"stranger\"} ")));
+    wait_for("the metrics", || fwd.try_metrics().is_ok_and(|page| page.contains("reason=\"unknown-peer\"} ")));
 }

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn nonsense_is_rejected() {
         let check = |params: Params| Aimd::check(&params).unwrap_err();
         assert!(check(Params { beta: 1.0, ..Params::default() }).contains("beta"));
         assert!(check(Params { beta: f64::NAN, ..Params::default() }).contains("beta"));

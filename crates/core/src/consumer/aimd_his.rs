@@ -1,9 +1,10 @@
 //! `aimd-his`: additive increase, multiplicative decrease of what is in flight, on NACKs.
 //!
-//! The other consumer of HIS' evaluation. Source: ndn-consumer-window-aimd and ndn-consumer-window of its first author's code
-//! (github wygivan/ndnSIM, branch cc-new). Slow start adds one segment per Data; then one is added once the window and one
-//! more Data have come; a NACK or timeout of an Interest sent after the last decrease sets window and threshold to half of
-//! what is in flight, at least `floor`. Ours: losses found before the timeout count like timeouts; marks have no effect.
+//! The other consumer of HIS' evaluation. Source: ndn-consumer-window-aimd and ndn-consumer-window of its first
+//! author's code (github wygivan/ndnSIM, branch cc-new). Slow start adds one segment per Data; then one is added once
+//! the window and one more Data have come; a NACK or timeout of an Interest sent after the last decrease sets window
+//! and threshold to half of what is in flight, at least `floor`. Ours: losses found before the timeout count like
+//! timeouts; marks have no effect.
 
 use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
 use crate::component::{Component, Env};
@@ -114,7 +115,7 @@ mod tests {
     use crate::ctx::{Rng, Trace};
     use crate::fields::{FieldLayout, Fields};
     use crate::packet::NackReason;
-    use crate::units::{Bytes, Span};
+    use crate::units::{Bytes, Duration};
 
     struct Bench {
         consumer: AimdHis,
@@ -123,7 +124,7 @@ mod tests {
     }
 
     fn at(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
+        Time::ZERO + Duration::from_millis(ms)
     }
 
     impl Bench {
@@ -152,8 +153,8 @@ mod tests {
         }
     }
 
-    // By hand: slow start 1 to 12; of 12 in flight 11 remain, half of them 5; then 6 Data for the next segment, 7 for that
-    // after it.
+    // By hand: slow start 1 to 12; of 12 in flight 11 remain, half of them 5; then 6 Data for the next segment, 7 for
+    // that after it.
     #[test]
     fn slow_start_a_cut_to_half_of_what_is_in_flight_then_a_segment_per_window_and_one_data() {
         let mut bench = Bench::new();

@@ -102,8 +102,8 @@ impl Consumer for AimdYe {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        let refused = matches!(event.kind, Congestion::Nack { reason: NackReason::Congestion, .. });
-        if refused && self.ignored == 0 {
+        let rejected = matches!(event.kind, Congestion::Nack { reason: NackReason::Congestion, .. });
+        if rejected && self.ignored == 0 {
             self.cut(ctx);
         }
     }
@@ -125,7 +125,7 @@ impl Consumer for AimdYe {
 mod tests {
     use super::super::testing::{Driver, driver};
     use super::*;
-    use crate::units::Span;
+    use crate::units::Duration;
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
     fn new() -> Driver<AimdYe> {
@@ -197,11 +197,11 @@ mod tests {
         fn the_window_stays_finite_and_at_least_one(steps in prop::collection::vec(any::<(u8, bool, u64)>(), 1..300)) {
             let mut fetch = new();
             for (kind, marked, wait) in steps {
-                fetch.wait(Span::from_nanos(wait >> 14));
+                fetch.wait(Duration::from_nanos(wait >> 14));
                 fetch.any(kind, marked);
                 prop_assert!(fetch.window() >= 1.0 && fetch.window() <= MAX_WINDOW);
             }
-            fetch.wait(Span::from_millis(864_000_000));
+            fetch.wait(Duration::from_millis(864_000_000));
             fetch.data(true);
             prop_assert!(fetch.window() >= 1.0);
         }

@@ -65,7 +65,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses constants outside their ranges.
+    /// Rejects constants outside their ranges.
     pub(super) fn check(&self) -> Result<(), String> {
         check_start(self.initial_window, self.floor, self.ssthresh)?;
         check_number("low_window", self.low_window, 1.0, MAX_WINDOW)?;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn nonsense_is_rejected() {
         let check = |params: Params| Bic::check(&params).unwrap_err();
         assert!(check(Params { beta: 0.0, ..Params::default() }).contains("beta"));
         assert!(check(Params { low_window: f64::NAN, ..Params::default() }).contains("low_window"));

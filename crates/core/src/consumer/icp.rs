@@ -16,7 +16,7 @@ use super::{
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::packet::NackReason;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,17 +38,17 @@ params_with_presets! { Preset;
     increase: f64,
     /// β: what a cut multiplies the window by, in (0, 1); 0.5 in both sources.
     decrease: f64,
-    /// Whether the window counts whole segments, as in the authors' simulator: it grows after each full window, is rounded
-    /// down by a cut, and is not cut before there are enough samples.
+    /// Whether the window counts whole segments, as in the authors' simulator: it grows after each full window, is
+    /// rounded down by a cut, and is not cut before there are enough samples.
     integer_window: bool,
     /// δ: where τ lies between the least and the largest RTT, in [0, 1].
     delta: f64,
     /// RTT samples that τ is computed from.
     samples: u32,
     /// τ until there are enough samples; ours.
-    initial_timeout: Span,
+    initial_timeout: Duration,
     /// Spread of the samples below which τ is at least 1.05 times the largest; ours.
-    idle_spread: Span,
+    idle_spread: Duration,
 }
 
 impl Preset {
@@ -61,8 +61,8 @@ impl Preset {
             integer_window: false,
             delta: 0.5,
             samples: 20,
-            initial_timeout: Span::from_millis(1000),
-            idle_spread: Span::from_millis(1),
+            initial_timeout: Duration::from_millis(1000),
+            idle_spread: Duration::from_millis(1),
         };
         match self {
             Preset::Paper => paper,
@@ -70,7 +70,7 @@ impl Preset {
                 integer_window: true,
                 delta: 0.8,
                 samples: 30,
-                initial_timeout: Span::from_millis(2000),
+                initial_timeout: Duration::from_millis(2000),
                 ..paper
             },
         }
@@ -78,7 +78,7 @@ impl Preset {
 }
 
 /// The least τ, so that a source on this very node is not asked without end.
-const LEAST: Span = Span::from_millis(1);
+const LEAST: Duration = Duration::from_millis(1);
 /// How often τ may double while no sample comes.
 const MOST_DOUBLINGS: u32 = 6;
 /// How far τ keeps above the largest RTT of an idle path, as a factor.
@@ -133,17 +133,17 @@ impl Component for Icp {
 
 impl Icp {
     /// τ, before any doubling.
-    fn tau(&self) -> Span {
+    fn tau(&self) -> Duration {
         let Some((least, most)) = self.rtts.extremes().filter(|_| self.rtts.is_full()) else {
             return self.params.initial_timeout;
         };
         let tau = least + (most - least).scale(self.params.delta);
         let idle = most - least < self.params.idle_spread;
-        let floor = if idle { most.scale(IDLE_MARGIN) } else { Span::ZERO };
+        let floor = if idle { most.scale(IDLE_MARGIN) } else { Duration::ZERO };
         tau.max(floor).max(LEAST)
     }
 
-    fn timeout(&self) -> Span {
+    fn timeout(&self) -> Duration {
         self.tau() * (1 << self.doublings)
     }
 
@@ -199,10 +199,10 @@ impl Consumer for Icp {
     }
 
     fn timer(&self) -> Timer {
-        Timer { scan: Span::ZERO, ..Timer::default() }
+        Timer { scan: Duration::ZERO, ..Timer::default() }
     }
 
-    fn retransmission_timeout(&self) -> Option<Span> {
+    fn retransmission_timeout(&self) -> Option<Duration> {
         Some(self.timeout())
     }
 
@@ -218,8 +218,8 @@ mod tests {
     use proptest::prelude::{any, prop, prop_assert, proptest};
     use serde_json::json;
 
-    fn ms(ms: u64) -> Span {
-        Span::from_millis(ms)
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
     }
 
     fn tau(fetch: &Driver<Icp>) -> f64 {
@@ -248,7 +248,7 @@ mod tests {
         (0..20).for_each(|_| fetch.data(false));
         assert_eq!(tau(&fetch), 21.0);
         let mut local = driver::<Icp>(json!({}));
-        (0..20).for_each(|_| local.data_of(0, Some(Span::ZERO), false));
+        (0..20).for_each(|_| local.data_of(0, Some(Duration::ZERO), false));
         assert_eq!(tau(&local), 1.0, "never zero");
     }
 
@@ -264,7 +264,7 @@ mod tests {
         fetch.wait(ms(1000));
         fetch.congestion(Congestion::Timeout);
         assert!((fetch.window() - 1.622_414).abs() < 1e-6, "τ is 1 s until there are 20 samples");
-        fetch.wait(Span::from_nanos(1));
+        fetch.wait(Duration::from_nanos(1));
         fetch.congestion(Congestion::Timeout);
         assert_eq!((fetch.window(), fetch.consumer.decreases()), (1.0, 2));
     }
@@ -325,7 +325,7 @@ mod tests {
             let mut seen = Vec::new();
             for i in 0..90_u64 {
                 let rtt = if i < 40 { 20_000 + 40 * (i % 20) } else { 20_000 + 500 * i };
-                fetch.data_of(0, Some(Span::from_micros(rtt)).filter(|_| i < 80), false);
+                fetch.data_of(0, Some(Duration::from_micros(rtt)).filter(|_| i < 80), false);
                 fetch.wait(ms(10));
                 if i % 8 == 7 {
                     fetch.congestion(Congestion::Timeout);
@@ -361,7 +361,7 @@ mod tests {
         ) {
             let mut fetch = driver::<Icp>(json!({ "preset": if ccnpl { "ccnpl" } else { "paper" } }));
             for (kind, marked, wait) in steps {
-                fetch.wait(Span::from_nanos(wait >> 14));
+                fetch.wait(Duration::from_nanos(wait >> 14));
                 fetch.any(kind, marked);
                 prop_assert!(fetch.window() >= 1.0 && fetch.window() <= MAX_WINDOW);
                 prop_assert!(tau(&fetch) >= 1.0 && tau(&fetch) <= 64.0 * 2000.0);

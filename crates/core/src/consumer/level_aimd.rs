@@ -3,8 +3,8 @@
 //! Stands in for the consumers of CoopCon (Li et al., IEEE TNSM 2023) and FleCom (Li et al., INFOCOM workshops 2023),
 //! whose laws are not public. Public, from the ndnSieve paper: consumers adjust their window gradually (CoopCon), by an
 //! amount computed from the level of congestion (FleCom). All else is ours: + 1 per Data until the first level above 0,
-//! then + 1/cwnd; at a level L above 0, at most once per round trip, cwnd · (1 − `gain` · L); a timeout and a congestion
-//! NACK count as level 1.
+//! then + 1/cwnd; at a level L above 0, at most once per round trip, cwnd · (1 − `gain` · L); a timeout and a
+//! congestion NACK count as level 1.
 
 use super::windowed::Window;
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_window};
@@ -129,7 +129,7 @@ mod tests {
     use crate::ctx::{Rng, Trace};
     use crate::fields::{FieldLayout, Fields};
     use crate::shared::level::to_field;
-    use crate::units::{Bytes, Span, Time};
+    use crate::units::{Bytes, Duration, Time};
 
     // 1 + 9 = 10; the timeout counts as level 1: half of it; then + 1/5.
     #[test]
@@ -152,7 +152,7 @@ mod tests {
                 in_flight: 99,
                 next_segment: segment + 100,
                 highest_received: Some(segment),
-                srtt: Span::from_millis(100),
+                srtt: Duration::from_millis(100),
             };
             let mut ctx = Ctx { now: Time::ZERO, rng: &mut rng, trace: &mut trace };
             let event = DataEvent {

@@ -27,7 +27,7 @@ pub mod windowed;
 use crate::ctx::Ctx;
 use crate::fields::Fields;
 use crate::packet::NackReason;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub struct Flight {
     /// The highest segment received; none before the first.
     pub highest_received: Option<u64>,
     /// Smoothed round-trip time; zero before the first sample.
-    pub srtt: Span,
+    pub srtt: Duration,
 }
 
 /// A Data that answers an outstanding Interest (the first copy of its segment).
@@ -52,7 +52,7 @@ pub struct DataEvent<'a> {
     /// When the latest Interest for it was sent.
     pub sent: Time,
     /// From that Interest to now; none if the segment was requested more than once (Karn's rule).
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// CongestionMark; 0 is none.
     pub mark: u8,
     /// Bytes on the wire.
@@ -111,7 +111,8 @@ pub struct SentEvent {
 pub enum Estimator {
     /// ndnSIM's RttMeanDeviation: srtt starts at 1 s, one common RTO, back-off by a multiplier per timeout.
     Ndnsim,
-    /// ndn-cxx's RttEstimator (RFC 6298 with gains divided by the samples per round trip): RTO fixed per segment when sent.
+    /// ndn-cxx's RttEstimator (RFC 6298 with gains divided by the samples per round trip): RTO fixed per segment when
+    /// sent.
     NdnCxx,
 }
 
@@ -122,13 +123,13 @@ pub struct Timer {
     /// Which estimator.
     pub estimator: Estimator,
     /// Lower bound of the RTO.
-    pub min: Span,
+    pub min: Duration,
     /// Upper bound of the RTO.
-    pub max: Span,
+    pub max: Duration,
     /// ndnSIM: the round-trip time assumed before the first sample. ndn-cxx: the RTO before it.
-    pub initial: Span,
+    pub initial: Duration,
     /// How often timeouts are looked for; "0" checks each at its own instant.
-    pub scan: Span,
+    pub scan: Duration,
     /// Upper bound of the back-off multiplier.
     pub backoff_cap: u32,
     /// How many deviations the RTO lies above the smoothed round-trip time: 4 in RFC 6298 and both estimators' sources;
@@ -141,10 +142,10 @@ impl Default for Timer {
     fn default() -> Timer {
         Timer {
             estimator: Estimator::Ndnsim,
-            min: Span::from_millis(200),
-            max: Span::from_millis(200_000),
-            initial: Span::from_millis(1000),
-            scan: Span::from_millis(50),
+            min: Duration::from_millis(200),
+            max: Duration::from_millis(200_000),
+            initial: Duration::from_millis(1000),
+            scan: Duration::from_millis(50),
             backoff_cap: 64,
             deviations: 4.0,
         }
@@ -154,26 +155,26 @@ impl Default for Timer {
 impl Timer {
     /// The PCON authors' 2016 consumer (its own defaults; their scenario scripts raise `min` further).
     pub fn pcon_2016() -> Timer {
-        Timer { scan: Span::from_millis(10), backoff_cap: 8, ..Timer::default() }
+        Timer { scan: Duration::from_millis(10), backoff_cap: 8, ..Timer::default() }
     }
 
     /// ndn-cxx's RttEstimator, scanned as ndn-tools does. Its back-off knows no cap but the maximum.
     pub fn ndn_cxx() -> Timer {
         Timer {
             estimator: Estimator::NdnCxx,
-            max: Span::from_millis(60_000),
-            scan: Span::from_millis(10),
+            max: Duration::from_millis(60_000),
+            scan: Duration::from_millis(10),
             backoff_cap: 1 << 16,
             ..Timer::default()
         }
     }
 
-    /// Refuses a timer that would fire at once for ever, or never.
+    /// Rejects a timer that would fire at once for ever, or never.
     ///
     /// # Errors
     /// A sentence that names the parameter, its value and what would do.
     pub fn check(&self) -> Result<(), String> {
-        let floor = Span::from_millis(1);
+        let floor = Duration::from_millis(1);
         if self.min < floor {
             return Err(format!("timer.min = {} is too short: give at least {floor}", self.min));
         }
@@ -183,7 +184,7 @@ impl Timer {
         if self.initial < floor {
             return Err(format!("timer.initial = {} is too short: give at least {floor}", self.initial));
         }
-        if self.scan > Span::from_millis(60_000) {
+        if self.scan > Duration::from_millis(60_000) {
             return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
         }
         if self.backoff_cap == 0 {
@@ -198,7 +199,7 @@ pub trait Consumer {
     /// A segment arrived, marked or not.
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>);
 
-    /// An Interest timed out, was found lost or was refused.
+    /// An Interest timed out, was found lost or was rejected.
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>);
 
     /// The window, in segments; finite and at least the scheme's minimum at all times.
@@ -217,7 +218,7 @@ pub trait Consumer {
     fn on_sent(&mut self, _event: &SentEvent, _ctx: &mut Ctx<'_>) {}
 
     /// The gap to keep between the Interest just sent and the next; none sends as fast as the window allows.
-    fn pacing(&self, _flight: &Flight) -> Option<Span> {
+    fn pacing(&self, _flight: &Flight) -> Option<Duration> {
         None
     }
 
@@ -227,7 +228,7 @@ pub trait Consumer {
     }
 
     /// A timeout of the consumer's own, instead of the estimator's RTO (ICP's τ).
-    fn retransmission_timeout(&self) -> Option<Span> {
+    fn retransmission_timeout(&self) -> Option<Duration> {
         None
     }
 

@@ -17,7 +17,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::fields::{Field, Slot};
 use crate::packet::NackReason;
-use crate::units::Span;
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub enum Signal {
 /// What RTTmin is the least of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Least {
+pub enum RttMinimum {
     /// The samples kept: all sources.
     Recent,
     /// All samples of the route so far; ours.
@@ -98,7 +98,7 @@ params_with_presets! { Preset;
     /// RTT samples per route; 30 in all sources.
     samples: u32,
     /// What RTTmin is the least of.
-    least: Least,
+    least: RttMinimum,
     /// Whether a route without that many samples causes no cut.
     needs_samples: bool,
     /// The least probability of a cut.
@@ -106,9 +106,9 @@ params_with_presets! { Preset;
     /// What the longest RTT adds to it.
     p_slope: f64,
     /// RTT above the least of the route that causes no cut at all.
-    dead_band: Span,
+    dead_band: Duration,
     /// Spread of a route's RTTs (beyond the dead band) up to which the probability is `p_min`.
-    min_spread: Span,
+    min_spread: Duration,
     /// After a cut, Data of the same route that cause none, in windows (before the cut).
     hold: f64,
     /// What counts as congestion; ours.
@@ -116,7 +116,7 @@ params_with_presets! { Preset;
     /// What a timeout does.
     on_timeout: OnTimeout,
     /// A fixed retransmission timeout; "0" takes that of `timer`.
-    timeout: Span,
+    timeout: Duration,
     /// The retransmission timer.
     timer: Timer,
 }
@@ -134,16 +134,16 @@ impl Preset {
             slow_start: false,
             grow_with_cut: true,
             samples: 30,
-            least: Least::Recent,
+            least: RttMinimum::Recent,
             needs_samples: true,
             p_min: 1e-5,
             p_slope: 0.02,
-            dead_band: Span::ZERO,
-            min_spread: Span::ZERO,
+            dead_band: Duration::ZERO,
+            min_spread: Duration::ZERO,
             hold: 0.0,
             signal: Signal::Delay,
             on_timeout: OnTimeout::Cut,
-            timeout: Span::from_millis(1000),
+            timeout: Duration::from_millis(1000),
             timer: Timer::default(),
         };
         match self {
@@ -153,8 +153,8 @@ impl Preset {
                 decrease: 0.8,
                 growth: Growth::PerData,
                 p_slope: 0.2,
-                min_spread: Span::from_millis(1),
-                timeout: Span::from_millis(1001),
+                min_spread: Duration::from_millis(1),
+                timeout: Duration::from_millis(1001),
                 ..downloader
             },
             Preset::Ye => Params {
@@ -165,10 +165,10 @@ impl Preset {
                 grow_with_cut: false,
                 needs_samples: false,
                 p_slope: 0.499_99,
-                dead_band: Span::from_millis(5),
+                dead_band: Duration::from_millis(5),
                 hold: 1.0,
                 on_timeout: OnTimeout::Reset,
-                timeout: Span::ZERO,
+                timeout: Duration::ZERO,
                 ..downloader
             },
             Preset::Qsccp => Params {
@@ -180,8 +180,8 @@ impl Preset {
                 grow_with_cut: false,
                 p_min: 1e-4,
                 p_slope: 0.05,
-                min_spread: Span::from_micros(100),
-                timeout: Span::ZERO,
+                min_spread: Duration::from_micros(100),
+                timeout: Duration::ZERO,
                 ..downloader
             },
         }
@@ -192,11 +192,11 @@ impl Preset {
 const MOST_ROUTES: usize = 64;
 
 #[derive(Clone, Debug)]
-struct Route {
+struct PathState {
     label: u32,
     rtts: RttWindow,
     /// The shortest round trip so far.
-    shortest: Span,
+    shortest: Duration,
     /// Data (this one included) that must still come before a cut.
     held: u64,
     used: u64,
@@ -210,7 +210,7 @@ pub struct Raaqm {
     window: f64,
     slow_start: bool,
     received: u64,
-    routes: Vec<Route>,
+    routes: Vec<PathState>,
     data: u64,
     decreases: u64,
 }
@@ -236,7 +236,7 @@ impl Component for Raaqm {
         if params.max_window < params.min_window.max(params.initial_window) {
             return Err(format!("max_window = {} lies below the least or the initial one", params.max_window));
         }
-        if params.timeout > Span::ZERO && params.timeout < Span::from_millis(1) {
+        if params.timeout > Duration::ZERO && params.timeout < Duration::from_millis(1) {
             return Err(format!("timeout = {} must be 0 or at least 1ms", params.timeout));
         }
         params.timer.check()
@@ -258,10 +258,10 @@ impl Component for Raaqm {
 
 impl Params {
     /// The probability that a Data of round-trip time `rtt` cuts the window; `rtt` is already among the samples.
-    fn probability(&self, rtt: Span, rtts: &RttWindow, shortest: Span) -> f64 {
+    fn probability(&self, rtt: Duration, rtts: &RttWindow, shortest: Duration) -> f64 {
         let enough = rtts.is_full() || !self.needs_samples;
         let Some((least, most)) = rtts.extremes().filter(|_| enough) else { return 0.0 };
-        let least = if self.least == Least::Ever { shortest } else { least };
+        let least = if self.least == RttMinimum::Ever { shortest } else { least };
         let low = least + self.dead_band;
         if rtt < low {
             return 0.0;
@@ -280,7 +280,8 @@ impl Raaqm {
         if let Some(place) = self.routes.iter().position(|route| route.label == label) {
             return place;
         }
-        let route = Route { label, rtts: RttWindow::new(self.params.samples), shortest: Span::MAX, held: 0, used: 0 };
+        let route =
+            PathState { label, rtts: RttWindow::new(self.params.samples), shortest: Duration::MAX, held: 0, used: 0 };
         if self.routes.len() < MOST_ROUTES {
             self.routes.push(route);
             return self.routes.len() - 1;
@@ -365,8 +366,8 @@ impl Consumer for Raaqm {
         self.params.timer
     }
 
-    fn retransmission_timeout(&self) -> Option<Span> {
-        Some(self.params.timeout).filter(|&timeout| timeout > Span::ZERO)
+    fn retransmission_timeout(&self) -> Option<Duration> {
+        Some(self.params.timeout).filter(|&timeout| timeout > Duration::ZERO)
     }
 
     fn decreases(&self) -> u64 {

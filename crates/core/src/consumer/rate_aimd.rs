@@ -4,19 +4,21 @@
 //! per second, r = L at first; r + 1 packet/s per Data, r / 2 per congestion NACK; with `law.once` at most one cut per
 //! congestion (§3). C is the rate of the host's link as the driver tells it, S the size of the Data received.
 //!
-//! Where the source is silent (ours): the instant of the next Interest is fixed when one is sent, 1/r later, and a later
-//! change of r does not move it, so that the first Interest at a reduced rate (T_send of §3) is the second after the
-//! cut: the paper's numbers for 1, 4 and 7 Mbit/s need that; Duplicate and NoRoute NACKs, marks and timeouts leave r alone; S is that of the shaper.
+//! Where the source is silent (ours): the instant of the next Interest is fixed when one is sent, 1/r later, and a
+//! later change of r does not move it, so that the first Interest at a reduced rate (T_send of §3) is the second after
+//! the cut: the paper's numbers for 1, 4 and 7 Mbit/s need that; Duplicate and NoRoute NACKs, marks and timeouts leave
+//! r alone; S is that of the shaper.
 
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::fields::{Field, Fields, Slot};
 use crate::packet::NackReason;
+use crate::shared::grant::Grant;
 use crate::shared::once::State;
 use crate::shared::rate::{Law, MAX_RATE, Rated};
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +32,8 @@ pub struct Params {
     pub data_size: Bytes,
     /// How the rate moves.
     pub law: Law,
-    /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs; a NACK
-    /// that brings one does not halve (ours).
+    /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs;
+    /// it counts for 2 s, or 4 packets at that rate; a NACK that brings one does not halve (ours).
     pub tolerance: bool,
     /// The retransmission timer.
     pub timer: Timer,
@@ -62,7 +64,9 @@ pub struct RateAimd {
     cuts: u64,
     /// Where packets carry the tolerance rate, if it is heeded.
     slot: Option<Slot>,
-    /// The last one received, in packets/s.
+    /// The last one received.
+    granted: Grant,
+    /// The limit that it was at the last event, in packets/s.
     tolerated: f64,
     /// Whether the next Interest got its instant before the last cut, so that it does not leave at the reduced rate.
     due_before_cut: bool,
@@ -97,8 +101,8 @@ impl Component for RateAimd {
         let rated = Rated::new(0.0);
         let slot = params.tolerance.then(|| env.slot(Field::ToleranceRate));
         let params = params.clone();
-        let (tolerated, due_before_cut) = (f64::INFINITY, false);
-        let mut consumer = RateAimd { params, link, size, rated, cuts: 0, slot, tolerated, due_before_cut };
+        let (granted, tolerated, due_before_cut) = (Grant::NONE, f64::INFINITY, false);
+        let mut consumer = RateAimd { params, link, size, rated, cuts: 0, slot, granted, tolerated, due_before_cut };
         consumer.rated.follow(consumer.limit());
         consumer
     }
@@ -116,10 +120,10 @@ impl RateAimd {
     }
 
     /// Takes in the tolerance rate of a Data or NACK. Whether it has one.
-    fn heed(&mut self, fields: &Fields) -> bool {
-        let told = self.slot.map(|slot| fields.get(slot)).filter(|rate| *rate > 0);
-        self.tolerated = told.map_or(self.tolerated, f64::from);
-        told.is_some()
+    fn take_tolerance_rate(&mut self, fields: &Fields, now: Time) -> bool {
+        let told = self.slot.is_some_and(|slot| self.granted.hear(fields.get(slot), now));
+        self.tolerated = self.granted.at(now);
+        told
     }
 
     fn record(&self, before: State, ctx: &mut Ctx<'_>) {
@@ -142,6 +146,7 @@ impl Consumer for RateAimd {
     }
 
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
+        self.tolerated = self.granted.at(ctx.now);
         if std::mem::take(&mut self.due_before_cut) {
             return;
         }
@@ -153,7 +158,7 @@ impl Consumer for RateAimd {
     }
 
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
-        self.heed(event.fields);
+        self.take_tolerance_rate(event.fields, ctx.now);
         self.size.sample(event.size);
         let (limit, before) = (self.limit(), self.rated.state());
         if self.rated.on_data(&self.params.law, event.sent, limit) {
@@ -163,7 +168,7 @@ impl Consumer for RateAimd {
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         // A NACK that says how much is tolerated need not be guessed at by halving.
-        if self.heed(event.fields) {
+        if self.take_tolerance_rate(event.fields, ctx.now) {
             return;
         }
         let Congestion::Nack { reason: NackReason::Congestion, .. } = event.kind else { return };
@@ -180,8 +185,8 @@ impl Consumer for RateAimd {
         MAX_WINDOW
     }
 
-    fn pacing(&self, _: &Flight) -> Option<Span> {
-        Some(Span::from_secs_f64(1.0 / self.rated.rate().min(self.tolerated).min(MAX_RATE)))
+    fn pacing(&self, _: &Flight) -> Option<Duration> {
+        Some(Duration::from_secs_f64(1.0 / self.rated.rate().min(self.tolerated).min(MAX_RATE)))
     }
 
     fn timer(&self) -> Timer {
@@ -199,7 +204,6 @@ mod tests {
     use crate::component::parse_params;
     use crate::ctx::{Rng, Trace};
     use crate::fields::{FieldLayout, Fields};
-    use crate::units::Time;
     use serde_json::{Value, json};
 
     struct Bench {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     impl Bench {
@@ -250,7 +254,7 @@ mod tests {
         let mut bench = Bench::new(json!({}));
         assert_eq!(bench.consumer.rate(), 1000.0);
         bench.consumer.on_link(Some(Rate::from_mbps(8.0)));
-        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Span::from_micros(1250)));
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_micros(1250)));
         assert_eq!(bench.data(ms(1), ms(0)), 800.0);
         let mut bench = Bench::new(json!({ "link": "5Mbps" }));
         bench.consumer.on_link(Some(Rate::from_mbps(8.0)));
@@ -295,7 +299,7 @@ mod tests {
             let mut bench = Bench::new(params);
             for rate in rates {
                 let (fields, flight) = (told(*rate), Flight::default());
-                let (size, rtt) = (Bytes::new(1250), Some(Span::from_millis(1)));
+                let (size, rtt) = (Bytes::new(1250), Some(Duration::from_millis(1)));
                 let event = DataEvent { segment: 0, sent: ms(0), rtt, mark: 0, size, fields: &fields, flight };
                 bench.with(ms(1), |consumer, ctx| consumer.on_data(&event, ctx));
             }
@@ -303,14 +307,18 @@ mod tests {
         };
         // L = 1000/s. Data without a rate leave the last one in force.
         let heeding = || json!({ "tolerance": true });
-        assert_eq!(gap_after(heeding(), &[250, 0]), Span::from_millis(4));
-        assert_eq!(gap_after(heeding(), &[250, 5000]), Span::from_millis(1));
-        assert_eq!(gap_after(json!({}), &[250]), Span::from_millis(1));
-        // A NACK tells as well, and then does not halve.
+        assert_eq!(gap_after(heeding(), &[250, 0]), Duration::from_millis(4));
+        assert_eq!(gap_after(heeding(), &[250, 5000]), Duration::from_millis(1));
+        assert_eq!(gap_after(json!({}), &[250]), Duration::from_millis(1));
+        // A NACK tells as well, and then does not halve. Who tells no more is not believed for ever.
         let mut bench = Bench::new(heeding());
         let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
         assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);
-        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Span::from_millis(10)));
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
+        bench.sent(ms(2000));
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
+        bench.sent(ms(2001));
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(1)));
     }
 }

@@ -1,6 +1,6 @@
 //! The last round-trip times, with their extremes: what ICP sets its timer by and RAAQM its probabilities.
 
-use crate::units::Span;
+use crate::units::Duration;
 
 /// The most samples a window may be asked to hold.
 pub const MOST: u32 = 1000;
@@ -8,10 +8,10 @@ pub const MOST: u32 = 1000;
 /// A sliding window of round-trip times.
 #[derive(Clone, Debug)]
 pub struct RttWindow {
-    samples: Vec<Span>,
+    samples: Vec<Duration>,
     size: usize,
     next: usize,
-    extremes: Option<(Span, Span)>,
+    extremes: Option<(Duration, Duration)>,
 }
 
 impl RttWindow {
@@ -22,7 +22,7 @@ impl RttWindow {
     }
 
     /// Takes in a sample; the oldest leaves if there are too many.
-    pub fn push(&mut self, rtt: Span) {
+    pub fn push(&mut self, rtt: Duration) {
         let gone = if self.is_full() {
             let gone = std::mem::replace(&mut self.samples[self.next], rtt);
             self.next = (self.next + 1) % self.size;
@@ -45,7 +45,7 @@ impl RttWindow {
     }
 
     /// The shortest and the longest; none while empty.
-    pub fn extremes(&self) -> Option<(Span, Span)> {
+    pub fn extremes(&self) -> Option<(Duration, Duration)> {
         self.extremes
     }
 }
@@ -67,7 +67,7 @@ mod tests {
         let mut window = RttWindow::new(3);
         assert_eq!(window.extremes(), None);
         let mut push = |ms| {
-            window.push(Span::from_millis(ms));
+            window.push(Duration::from_millis(ms));
             let (least, most) = window.extremes().unwrap();
             (least.millis(), most.millis(), window.is_full())
         };

@@ -1,12 +1,12 @@
 //! How a fetch finds its first window: slow start, or a packet pair on top of it.
 //!
-//! Packet pair (Shi, Li, Wu, "An Optimized Congestion Control Scheme for Mice Flows in Named Data Networking", ICN 2019):
-//! the first Data opens the window to two, so two Interests leave back to back at t0. Their Data are spread by the
-//! bottleneck and arrive at t1 and t2; the window that fills the path is (t1 − t0)/(t2 − t1) (equation 3).
-//! Equation 1 counts in packets and equations 2 and 3 in bytes, so S stands for one packet and cancels.
+//! Packet pair (Shi, Li, Wu, "An Optimized Congestion Control Scheme for Mice Flows in Named Data Networking", ICN
+//! 2019): the first Data opens the window to two, so two Interests leave back to back at t0. Their Data are spread by
+//! the bottleneck and arrive at t1 and t2; the window that fills the path is (t1 − t0)/(t2 − t1) (equation 3). Equation
+//! 1 counts in packets and equations 2 and 3 in bytes, so S stands for one packet and cancels.
 //!
-//! Ours, as the paper says nothing about it: a pair counts only if both Data arrive unmarked, in order, apart, without a
-//! retransmission, one right after the other and by the same way; otherwise the next pair is looked at, of which slow
+//! Ours, as the paper says nothing about it: a pair counts only if both Data arrive unmarked, in order, apart, without
+//! a retransmission, one right after the other and by the same way; otherwise the next pair is looked at, of which slow
 //! start sends one per Data. The window never shrinks to the estimate and never exceeds a cap; the law goes on in
 //! congestion avoidance, since slow start would double a pipe that is full. The first cut ends the search.
 //!
@@ -18,7 +18,7 @@ use super::{DataEvent, check_number, check_window};
 use crate::component::Env;
 use crate::ctx::Ctx;
 use crate::fields::{Field, Slot};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub struct Startup {
     /// Pairs looked at, at least `pairs`; then those that counted must do, or slow start if none did (ours: 8).
     pub attempts: u32,
     /// The least spacing of two Data that is believed: the time of one on the fastest link, if known (ours: "0", any).
-    pub min_gap: Span,
+    pub min_gap: Duration,
     /// The largest window an estimate can give, in segments (ours: 4096).
     pub cap: f64,
     /// How the new window is sent (the paper: at once).
@@ -62,12 +62,19 @@ pub struct Startup {
 
 impl Default for Startup {
     fn default() -> Startup {
-        Startup { kind: Kind::SlowStart, pairs: 1, attempts: 8, min_gap: Span::ZERO, cap: 4096.0, send: Release::Burst }
+        Startup {
+            kind: Kind::SlowStart,
+            pairs: 1,
+            attempts: 8,
+            min_gap: Duration::ZERO,
+            cap: 4096.0,
+            send: Release::Burst,
+        }
     }
 }
 
 impl Startup {
-    /// Refuses a cap that is no window, and more pairs than attempts.
+    /// Rejects a cap that is no window, and more pairs than attempts.
     ///
     /// # Errors
     /// As [`check_window`].
@@ -108,7 +115,7 @@ pub struct Pairing {
     counted: u32,
     smallest: f64,
     last: Option<First>,
-    pace: Option<Span>,
+    pace: Option<Duration>,
     paced_until: Time,
 }
 
@@ -188,7 +195,7 @@ impl Pairing {
         Ok(first.arrived.since(first.sent).nanos() as f64 / gap.nanos() as f64)
     }
 
-    fn jump(&mut self, window: f64, round_trip: Span, ctx: &mut Ctx<'_>) -> f64 {
+    fn jump(&mut self, window: f64, round_trip: Duration, ctx: &mut Ctx<'_>) -> f64 {
         let target = self.smallest.min(self.params.cap).max(window);
         if self.params.send == Release::Paced {
             self.pace = Some(round_trip.scale(1.0 / target));
@@ -212,7 +219,7 @@ impl Pairing {
     }
 
     /// The gap to keep after the Interest just sent.
-    pub fn pace(&self) -> Option<Span> {
+    pub fn pace(&self) -> Option<Duration> {
         self.pace
     }
 }

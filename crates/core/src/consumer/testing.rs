@@ -5,7 +5,7 @@ use crate::component::{Component, Env, parse_params};
 use crate::ctx::{Ctx, Rng, Trace};
 use crate::fields::{Field, FieldLayout, Fields, Slot};
 use crate::packet::NackReason;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 
 /// Drives a consumer with Data of chosen round-trip times, marks and labels.
 pub struct Driver<C> {
@@ -32,17 +32,17 @@ impl<C: Consumer> Driver<C> {
         self.consumer.window()
     }
 
-    pub fn wait(&mut self, span: Span) {
+    pub fn wait(&mut self, span: Duration) {
         self.now += span;
     }
 
     /// A Data with a round-trip time of 20 ms.
     pub fn data(&mut self, marked: bool) {
-        self.data_of(0, Some(Span::from_millis(20)), marked);
+        self.data_of(0, Some(Duration::from_millis(20)), marked);
     }
 
     /// A Data by the route `label`.
-    pub fn data_of(&mut self, label: u32, rtt: Option<Span>, marked: bool) {
+    pub fn data_of(&mut self, label: u32, rtt: Option<Duration>, marked: bool) {
         let mut fields = Fields::default();
         fields.set(self.label, label);
         let event = DataEvent {
@@ -74,13 +74,13 @@ impl<C: Consumer> Driver<C> {
             1 => self.congestion(Congestion::Loss),
             2 => self.congestion(Congestion::Nack { reason: NackReason::Congestion, marked }),
             3 => self.data_of(u32::from(kind), None, marked),
-            _ => self.data_of(u32::from(kind), Some(Span::from_micros(u64::from(kind) * 999)), marked),
+            _ => self.data_of(u32::from(kind), Some(Duration::from_micros(u64::from(kind) * 999)), marked),
         }
     }
 
     fn flight(&self) -> Flight {
         let highest_received = self.segment.checked_sub(1);
         let next_segment = self.segment + self.window() as u64;
-        Flight { in_flight: self.window() as u32, next_segment, highest_received, srtt: Span::from_millis(20) }
+        Flight { in_flight: self.window() as u32, next_segment, highest_received, srtt: Duration::from_millis(20) }
     }
 }

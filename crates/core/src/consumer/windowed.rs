@@ -10,7 +10,7 @@ use crate::fields::{Field, Fields, Slot, window_to_field};
 use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
 use crate::shared::noise::Noise;
-use crate::units::Span;
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +132,7 @@ impl Default for Reaction {
 }
 
 impl Reaction {
-    /// Refuses a recovery distance that is no number of windows.
+    /// Rejects a recovery distance that is no number of windows.
     ///
     /// # Errors
     /// As [`check_window`].
@@ -255,7 +255,7 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
         }
     }
 
-    fn pacing(&self, _: &Flight) -> Option<Span> {
+    fn pacing(&self, _: &Flight) -> Option<Duration> {
         self.startup.as_ref().and_then(Pairing::pace)
     }
 
@@ -297,7 +297,7 @@ pub(crate) mod test_support {
         /// The oldest segment times out.
         Timeout,
         /// Time passes.
-        Wait(Span),
+        Wait(Duration),
     }
 
     /// Steps written as `D3 M T w0.1`: three Data, a mark, a timeout, a wait of 0.1 s.
@@ -306,7 +306,7 @@ pub(crate) mod test_support {
         for word in text.split_whitespace() {
             let (what, number) = word.split_at(1);
             if what == "w" {
-                steps.push(Step::Wait(Span::from_secs_f64(number.parse().unwrap())));
+                steps.push(Step::Wait(Duration::from_secs_f64(number.parse().unwrap())));
                 continue;
             }
             let step = match what {
@@ -349,14 +349,14 @@ pub(crate) mod test_support {
                 in_flight,
                 next_segment: segment + u64::from(in_flight),
                 highest_received: highest,
-                srtt: Span::from_millis(100),
+                srtt: Duration::from_millis(100),
             };
             let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
             match step {
                 Step::Data | Step::Mark => {
                     let mark = u8::from(step == Step::Mark);
-                    let sent = now - Span::from_millis(100);
-                    let rtt = Some(Span::from_millis(100));
+                    let sent = now - Duration::from_millis(100);
+                    let rtt = Some(Duration::from_millis(100));
                     let size = Bytes::new(1066);
                     let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
                     consumer.on_data(&event, &mut ctx);

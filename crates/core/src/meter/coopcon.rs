@@ -1,16 +1,18 @@
-//! `coopcon`: congestion levels from a proportional-integral controller of the queueing delay, marks on severe congestion.
+//! `coopcon`: congestion levels from a proportional-integral controller of the queueing delay, marks on severe
+//! congestion.
 //!
-//! Stands in for CoopCon's routers (Li et al., IEEE TNSM 2023), whose law is not public. The controller is PIE's, with the
-//! gains of RFC 8033, as an unattributed extension of PCON's queue has it: p += α·(s − target) + β·(s − s_prev), s in
-//! seconds, once s has been above the target for `interval`; the level is p. Ours: which scheme that is, the target and the interval, both tuned on the ndnSieve paper's dumbbell (see the page), looks
-//! every `period`, p halved at each look at or below the target, severe congestion (told by a CongestionMark) as a queue
-//! above `severe` of its limit, and all of [`super::levels`].
+//! Stands in for CoopCon's routers (Li et al., IEEE TNSM 2023), whose law is not public. The controller is PIE's, with
+//! the gains of RFC 8033, as an unattributed extension of PCON's queue has it: p += α·(s − target) + β·(s − s_prev), s
+//! in seconds, once s has been above the target for `interval`; the level is p. Ours: which scheme that is, the target
+//! and the interval, both tuned on the ndnSieve paper's dumbbell (see the page), looks every `period`, p halved at each
+//! look at or below the target, severe congestion (told by a CongestionMark) as a queue above `severe` of its limit,
+//! and all of [`super::levels`].
 
 use super::levels::{LevelLaw, Levels, check_period};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::fields::Field;
-use crate::units::Span;
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +21,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The delay a queue may have (ours, tuned).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must have been above the target before the level rises (ours, tuned; CoDel: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// Time between two looks (ours).
-    pub period: Span,
+    pub period: Duration,
     /// Gain of the distance from the target, per s (PIE: 0.125).
     pub alpha: f64,
     /// Gain of the change since the last look, per s (PIE: 1.25).
@@ -35,9 +37,9 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            target: Span::from_millis(15),
-            interval: Span::from_millis(30),
-            period: Span::from_millis(10),
+            target: Duration::from_millis(15),
+            interval: Duration::from_millis(30),
+            period: Duration::from_millis(10),
             alpha: 0.125,
             beta: 1.25,
             severe: 0.9,
@@ -110,9 +112,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Target 15 ms, interval 100 ms, looks every 50 ms; above since the look at 50. At 150 the interval of 100 ms is over:
-    // 0.125·(0.035 − 0.015) + 1.25·0 = 0.0025; at 200: + 0.125·0.025 + 1.25·0.005 = 0.009375 → 0.011875;
-    // at 250 and 300 the delay is at the target: halved twice.
+    // Target 15 ms, interval 100 ms, looks every 50 ms; above since the look at 50. At 150 the interval of 100 ms is
+    // over: 0.125·(0.035 − 0.015) + 1.25·0 = 0.0025; at 200: + 0.125·0.025 + 1.25·0.005 = 0.009375 → 0.011875; at 250
+    // and 300 the delay is at the target: halved twice.
     #[test]
     fn the_level_rises_after_an_interval_above_the_target_and_halves_below_it() {
         let script = [(0, 0, 0), (50, 35, 0), (100, 35, 0), (150, 35, 0), (200, 40, 0), (250, 15, 0), (300, 15, 0)];

@@ -1,15 +1,15 @@
 //! `flecom`: congestion levels from where the queueing delay is heading.
 //!
-//! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from the ndnSieve
-//! paper: "congestion detection takes into account the trend of the sojourn time". All else is ours: at each look the
-//! delay is continued along its last slope for `horizon`, s' = s + horizon · Δs/Δt, and the level is
-//! (s' − target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
+//! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from the
+//! ndnSieve paper: "congestion detection takes into account the trend of the sojourn time". All else is ours: at each
+//! look the delay is continued along its last slope for `horizon`, s' = s + horizon · Δs/Δt, and the level is (s' −
+//! target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
 
 use super::levels::{LevelLaw, Levels, check_period};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::fields::Field;
-use crate::units::Span;
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,18 +18,19 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The expected delay up to which there is no congestion; tuned.
-    pub target: Span,
+    pub target: Duration,
     /// How many targets above it the level reaches 1.
     pub range: f64,
     /// How far ahead the trend is continued.
-    pub horizon: Span,
+    pub horizon: Duration,
     /// Time between two looks.
-    pub period: Span,
+    pub period: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        let (target, horizon, period) = (Span::from_millis(30), Span::from_millis(100), Span::from_millis(10));
+        let (target, horizon, period) =
+            (Duration::from_millis(30), Duration::from_millis(100), Duration::from_millis(10));
         Params { target, range: 4.0, horizon, period }
     }
 }

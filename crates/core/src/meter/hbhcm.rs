@@ -12,6 +12,7 @@
 //! Any registered marker can stand in for PAQM-CoDel: it sees the hop's queueing delay as sojourn time.
 
 use super::hbhcm_base::HopBase;
+use super::hbhcm_noise::HopNoise;
 use super::hbhcm_pair::PacketPair;
 use super::paqm::{Constants, PaqmCodel, Smoothed, Spacing, State, red_marks};
 use super::path_label::Form;
@@ -23,7 +24,7 @@ use crate::ids::FaceId;
 use crate::packet::{Kind, Packet};
 use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use crate::registry::AnyMarker;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,6 +33,10 @@ use serde_json::{Map, Value};
 const NO_MEASURE: u32 = u32::MAX;
 /// The unit of [`Field::HopRtt`].
 const UNIT: u64 = 100;
+
+/// How long a minimum counts as base where no window is set: longer than the runs of the paper. A neighbour that once
+/// wrote a wait just below the true one, or a way that has grown longer, must not be congestion for ever.
+const LONGEST_BASE: Duration = Duration::from_millis(600_000);
 
 /// Bytes of a full packet, where nothing better is known.
 const FULL: u64 = 1500;
@@ -51,24 +56,27 @@ pub struct Params {
     /// Parameters of the marker that `law` names; none for the two laws above.
     pub law_params: Map<String, Value>,
     /// paqm-codel: queueing delay that is tolerated; section IV.B.
-    pub target: Span,
+    pub target: Duration,
     /// paqm-codel: how long the delay may exceed the target before the first mark; section IV.B.
-    pub interval: Span,
+    pub interval: Duration,
     /// paqm-codel: the reading of equation (6).
     pub spacing: Spacing,
-    /// paqm-codel: delay from which every Data is marked; none in the paper, "100ms" in the authors' simulator for several
-    /// paths.
-    pub immediate: Option<Span>,
+    /// paqm-codel: delay from which every Data is marked; none in the paper, "100ms" in the authors' simulator for
+    /// several paths.
+    pub immediate: Option<Duration>,
     /// paqm-red: delay up to which nothing is marked; authors' simulator.
-    pub red_min: Span,
+    pub red_min: Duration,
     /// paqm-red: delay from which every Data is marked; authors' simulator.
-    pub red_max: Span,
+    pub red_max: Duration,
     /// Weight of the newest delay in the mean the law sees, in (0, 1]; 1 is the delay itself (the paper).
     pub smoothing: f64,
     /// Whether the base depends on the packet size (section III.C).
     pub size_compensation: bool,
-    /// How long a minimum counts as base; without it for ever (the paper).
-    pub base_window: Option<Span>,
+    /// How long a minimum counts as base; without it 10 min (ours; for ever in the paper).
+    pub base_window: Option<Duration>,
+    /// How long delay that less traffic did not lessen counts as noise of the hop, and is no reason to mark; without it
+    /// all delay is queueing delay (the paper).
+    pub noise_window: Option<Duration>,
     /// Whether to measure hops whose far end writes no measure; the hop then reaches to the producer or to the last
     /// node that measures (section III.B: the field starts at 0).
     pub plain_ends: bool,
@@ -83,15 +91,16 @@ impl Default for Params {
         Params {
             law: PAQM_CODEL.into(),
             law_params: Map::new(),
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
             spacing: Spacing::Compounding,
             immediate: None,
-            red_min: Span::from_millis(10),
-            red_max: Span::from_millis(50),
+            red_min: Duration::from_millis(10),
+            red_max: Duration::from_millis(50),
             smoothing: 1.0,
             size_compensation: true,
             base_window: None,
+            noise_window: None,
             plain_ends: true,
             packet_pair: false,
             path_labels: false,
@@ -115,11 +124,12 @@ enum Law {
 
 struct Hop {
     base: HopBase,
+    noise: Option<HopNoise>,
     pair: PacketPair,
     mean: Smoothed,
     law: Law,
     state: State,
-    known_base: Span,
+    known_base: Duration,
     marks: u64,
 }
 
@@ -190,12 +200,13 @@ impl HbHcm {
         }
         if self.hops[face.index()].is_none() {
             let hop = Hop {
-                base: HopBase::new(self.params.base_window.unwrap_or_default(), self.params.size_compensation),
+                base: HopBase::new(self.params.base_window.unwrap_or(LONGEST_BASE), self.params.size_compensation),
+                noise: self.params.noise_window.map(|window| HopNoise::new(window, self.params.target)),
                 pair: PacketPair::default(),
                 mean: Smoothed::default(),
                 law: self.law(),
                 state: State::Healthy,
-                known_base: Span::MAX,
+                known_base: Duration::MAX,
                 marks: 0,
             };
             self.hops[face.index()] = Some(Box::new(hop));
@@ -205,7 +216,7 @@ impl HbHcm {
 
 impl Hop {
     /// The verdict of the law on a Data that was delayed by `delay`.
-    fn state(&mut self, packet: &Packet, delay: Span, params: &Params, ctx: &mut Ctx<'_>) -> State {
+    fn state(&mut self, packet: &Packet, delay: Duration, params: &Params, ctx: &mut Ctx<'_>) -> State {
         let marked = match &mut self.law {
             Law::PaqmCodel(law) => return law.observe(delay, ctx.now),
             Law::PaqmRed => red_marks(delay, params.red_min, params.red_max, ctx.rng),
@@ -217,7 +228,7 @@ impl Hop {
                 // marks on enqueue marks the Data that carried the news.
                 let left = marker.on_dequeue(&event, ctx);
                 let joined = marker.on_enqueue(&EnqueueEvent { packet, queue }, ctx);
-                if delay == Span::ZERO {
+                if delay == Duration::ZERO {
                     marker.on_idle(ctx);
                 }
                 left != Verdict::Pass || joined != Verdict::Pass
@@ -229,9 +240,9 @@ impl Hop {
 
 /// The queue that would delay by `delay`. Without an estimate of the bandwidth all that is known is that a delay means
 /// a queue: three full packets, more than any law exempts (PIE leaves two alone).
-fn queue_view(packet: &Packet, delay: Span, pair: &PacketPair) -> QueueView {
+fn queue_view(packet: &Packet, delay: Duration, pair: &PacketPair) -> QueueView {
     let size = packet.bytes().get().max(1);
-    let waiting = if delay > Span::ZERO { 3 * size.max(FULL) } else { 0 };
+    let waiting = if delay > Duration::ZERO { 3 * size.max(FULL) } else { 0 };
     let bytes = pair.queue(delay).unwrap_or(Bytes::new(waiting));
     let packets = u32::try_from(bytes.get().div_ceil(size)).unwrap_or(u32::MAX);
     QueueView { packets, bytes, limit: Limit::Packets(u32::MAX), rate: pair.bandwidth() }
@@ -250,11 +261,17 @@ impl Meter for HbHcm {
         let params = &self.params;
         let Some(hop) = self.hops[event.face.index()].as_mut() else { return };
 
+        if let Some(noise) = &mut hop.noise {
+            noise.delivered(event.packet.bytes(), ctx.now);
+        }
         let carried = event.packet.fields.get(self.rtt);
-        let beyond = Span::from_nanos(UNIT * u64::from(carried));
+        let beyond = Duration::from_nanos(UNIT * u64::from(carried));
         let unknown = carried == NO_MEASURE || (carried == 0 && !params.plain_ends);
         if unknown || event.retransmitted || beyond > event.rtt {
             hop.pair.interrupt();
+            if let Some(noise) = &mut hop.noise {
+                noise.lossy();
+            }
             return;
         }
         let size = event.packet.bytes();
@@ -269,7 +286,8 @@ impl Meter for HbHcm {
                 ctx.trace.record(ctx.now, "hop-queue", id, queue.get() as f64);
             }
         }
-        let mean = hop.mean.update(delay, params.smoothing);
+        let queueing = hop.noise.as_mut().map_or(delay, |noise| noise.remove(delay, event.rtt, base, ctx.now));
+        let mean = hop.mean.update(queueing, params.smoothing);
         let before = hop.state;
         hop.state = hop.state(event.packet, mean, params, ctx);
         if hop.state == State::Congested {
@@ -279,6 +297,9 @@ impl Meter for HbHcm {
         }
         if ctx.trace.is_on() {
             ctx.trace.record(ctx.now, "hop-delay", id, delay.millis());
+            if let Some(noise) = &hop.noise {
+                ctx.trace.record(ctx.now, "hop-noise", id, noise.noise().millis());
+            }
             if base != hop.known_base {
                 hop.known_base = base;
                 ctx.trace.record(ctx.now, "hop-base", id, base.millis());
@@ -290,7 +311,7 @@ impl Meter for HbHcm {
     }
 
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
-        let waited = if event.from_cache { Span::ZERO } else { ctx.now.since(event.asked) };
+        let waited = if event.from_cache { Duration::ZERO } else { ctx.now.since(event.asked) };
         let measure = (waited.nanos() / UNIT).clamp(1, u64::from(NO_MEASURE - 1)) as u32;
         event.packet.fields.set(self.rtt, if event.retransmitted { NO_MEASURE } else { measure });
     }

@@ -5,7 +5,7 @@
 //! and ageing. Two bins enter the regression only if their sizes lie a bin width apart: a few bytes of difference
 //! would turn the noise of a minimum into any slope.
 
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 
 /// Parts of the ageing window; the base covers between 7/8 of the window and all of it.
 const AGES: usize = 8;
@@ -17,7 +17,7 @@ const BINS: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 struct Least {
     epoch: u64,
-    hop: Span,
+    hop: Duration,
     size: u64,
 }
 
@@ -34,7 +34,7 @@ impl Bin {
 /// Base of one hop.
 #[derive(Clone, Debug)]
 pub struct HopBase {
-    window: Span,
+    window: Duration,
     by_size: bool,
     bins: Vec<Bin>,
     epoch: u64,
@@ -50,12 +50,12 @@ struct Fit {
 
 impl HopBase {
     /// `window`: how long a minimum counts, zero for ever. `by_size`: whether it depends on the size.
-    pub fn new(window: Span, by_size: bool) -> HopBase {
+    pub fn new(window: Duration, by_size: bool) -> HopBase {
         HopBase { window, by_size, bins: Vec::new(), epoch: 0, fit: Fit::default() }
     }
 
     /// Takes in a hop RTT and gives the base for a packet of that size.
-    pub fn observe(&mut self, hop: Span, size: Bytes, now: Time) -> Span {
+    pub fn observe(&mut self, hop: Duration, size: Bytes, now: Time) -> Duration {
         let size = size.get();
         let epoch = now.nanos().checked_div((self.window / AGES as u64).nanos()).unwrap_or(0).max(self.epoch);
         let index = if self.by_size { (size / WIDTH).min(BINS - 1) as usize } else { 0 };
@@ -71,7 +71,7 @@ impl HopBase {
             self.epoch = epoch;
             self.fit = self.fitted();
         }
-        Span::from_nanos(libm::round(self.fit.slope * size as f64 + self.fit.at_zero) as u64)
+        Duration::from_nanos(libm::round(self.fit.slope * size as f64 + self.fit.at_zero) as u64)
     }
 
     fn fitted(&self) -> Fit {
@@ -104,9 +104,9 @@ mod tests {
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
     fn base(samples: &[(u64, u64)], by_size: bool) -> Vec<u64> {
-        let mut base = HopBase::new(Span::ZERO, by_size);
+        let mut base = HopBase::new(Duration::ZERO, by_size);
         let micros = |(size, us): &(u64, u64)| {
-            base.observe(Span::from_micros(*us), Bytes::new(*size), Time::ZERO).nanos() / 1000
+            base.observe(Duration::from_micros(*us), Bytes::new(*size), Time::ZERO).nanos() / 1000
         };
         samples.iter().map(micros).collect()
     }
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn an_ageing_base_forgets_a_minimum_after_its_window() {
-        let mut base = HopBase::new(Span::from_millis(8000), false);
+        let mut base = HopBase::new(Duration::from_millis(8000), false);
         let mut at = |s: u64, ms| {
-            let now = Time::ZERO + Span::from_millis(s * 1000);
-            base.observe(Span::from_millis(ms), Bytes::new(1000), now).millis()
+            let now = Time::ZERO + Duration::from_millis(s * 1000);
+            base.observe(Duration::from_millis(ms), Bytes::new(1000), now).millis()
         };
         assert_eq!(at(0, 20), 20.0);
         assert_eq!(at(7, 40), 20.0);
@@ -161,11 +161,11 @@ mod tests {
             samples in prop::collection::vec((0u64..20_000, 0u64..1_000_000_000_000, 0u64..100_000_000_000_000), 1..100),
             window in 0u64..10_000, by_size in any::<bool>(),
         ) {
-            let mut base = HopBase::new(Span::from_millis(window), by_size);
+            let mut base = HopBase::new(Duration::from_millis(window), by_size);
             let mut now = Time::ZERO;
             for (size, hop, wait) in samples {
-                now += Span::from_nanos(wait);
-                let found = base.observe(Span::from_nanos(hop), Bytes::new(size), now);
+                now += Duration::from_nanos(wait);
+                let found = base.observe(Duration::from_nanos(hop), Bytes::new(size), now);
                 prop_assert!(by_size || found.nanos() <= hop);
                 prop_assert!(base.bins.len() <= BINS as usize);
             }

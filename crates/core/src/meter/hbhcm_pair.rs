@@ -5,7 +5,7 @@
 //! anyway; the median of the last samples, since cross traffic between a pair lowers one and queues behind the
 //! bottleneck raise another.
 
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 
 /// Samples the median is taken of.
 const SAMPLES: usize = 15;
@@ -28,7 +28,7 @@ impl PacketPair {
         let Some((last_joined, last_arrived)) = self.last.replace((joined, now)) else { return };
         let gap = now.since(last_arrived);
         // A pair that was not (nearly) together at the far end is spaced by its senders, not by the bottleneck.
-        if joined < last_joined || gap == Span::ZERO || joined.since(last_joined) * 2 > gap {
+        if joined < last_joined || gap == Duration::ZERO || joined.since(last_joined) * 2 > gap {
             return;
         }
         self.samples[self.next] = size.bits() as f64 / gap.secs();
@@ -53,7 +53,7 @@ impl PacketPair {
     }
 
     /// Equation (5): what is queued at the bottleneck when it delays by `delay`.
-    pub fn queue(&self, delay: Span) -> Option<Bytes> {
+    pub fn queue(&self, delay: Duration) -> Option<Bytes> {
         self.median.map(|rate| Bytes::new(libm::round(delay.secs() * rate.bps() as f64 / 8.0) as u64))
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn at(us: u64) -> Time {
-        Time::ZERO + Span::from_micros(us)
+        Time::ZERO + Duration::from_micros(us)
     }
 
     // 1250 B = 10⁴ bit; 1 ms apart: 10 Mbit/s. 5 ms of queue at 10 Mbit/s: 50 000 bit = 6250 B.
@@ -72,11 +72,11 @@ mod tests {
         let mut pair = PacketPair::default();
         for i in 0..3 {
             pair.observe(at(i * 50_000), at(i * 50_000 + 10_000), Bytes::new(1250));
-            assert_eq!(pair.queue(Span::from_millis(5)), None);
+            assert_eq!(pair.queue(Duration::from_millis(5)), None);
             pair.observe(at(i * 50_000), at(i * 50_000 + 11_000), Bytes::new(1250));
         }
         assert_eq!(pair.bandwidth(), Some(Rate::from_mbps(10.0)));
-        assert_eq!(pair.queue(Span::from_millis(5)), Some(Bytes::new(6250)));
+        assert_eq!(pair.queue(Duration::from_millis(5)), Some(Bytes::new(6250)));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Congestion levels: at every look a router computes one from the delay of each of its queues, and Data take the largest
-//! of their path along.
+//! Congestion levels: at every look a router computes one from the delay of each of its queues, and Data take the
+//! largest of their path along.
 //!
-//! The part that the stand-ins `coopcon` and `flecom` share; how a level follows from the delay is theirs ([`LevelLaw`]).
-//! All ours: looks at fixed times; a queue's delay is what waits over the rate of the link (as in PIE, RFC 8033, with a
-//! known rate), so an interface of unknown rate has no level; utilisation is bits sent over the last `WINDOW`.
+//! The part that the stand-ins `coopcon` and `flecom` share; how a level follows from the delay is theirs
+//! ([`LevelLaw`]). All ours: looks at fixed times; a queue's delay is what waits over the rate of the link (as in PIE,
+//! RFC 8033, with a known rate), so an interface of unknown rate has no level; utilisation is bits sent over the last
+//! `WINDOW`.
 
 use super::{DataIn, DataOut, Meter, Report};
 use crate::component::Env;
@@ -11,7 +12,7 @@ use crate::ctx::Ctx;
 use crate::fields::{Field, Fields, Slot};
 use crate::shaper::FaceView;
 use crate::shared::level::to_field;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 
 /// How a level follows from the delays of one queue.
 pub trait LevelLaw {
@@ -20,7 +21,7 @@ pub trait LevelLaw {
 }
 
 /// Time over which utilisation is measured.
-const WINDOW: Span = Span::from_millis(100);
+const WINDOW: Duration = Duration::from_millis(100);
 
 /// One interface.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ struct Interface<L> {
 #[derive(Clone, Debug)]
 pub struct Levels<L> {
     fresh: L,
-    period: Span,
+    period: Duration,
     /// Occupancy above which Data are marked as well.
     severe: Option<f64>,
     level: Slot,
@@ -49,7 +50,7 @@ pub struct Levels<L> {
 
 impl<L: LevelLaw + Clone> Levels<L> {
     /// Looks once per `period`; each interface starts with the law `fresh`.
-    pub fn new(fresh: L, period: Span, severe: Option<f64>, env: &mut Env<'_>) -> Levels<L> {
+    pub fn new(fresh: L, period: Duration, severe: Option<f64>, env: &mut Env<'_>) -> Levels<L> {
         let (level, path_use) = (env.slot(Field::CongestionLevel), env.carried(Field::PathUse));
         let (interfaces, looked, next) = (Vec::new(), Time::ZERO, Time::ZERO);
         Levels { fresh, period, severe, level, path_use, interfaces, looked, next }
@@ -87,8 +88,8 @@ impl<L: LevelLaw + Clone> Levels<L> {
 ///
 /// # Errors
 /// A sentence that names the parameter, its value and what would do.
-pub fn check_period(period: Span) -> Result<(), String> {
-    if period >= Span::from_millis(1) {
+pub fn check_period(period: Duration) -> Result<(), String> {
+    if period >= Duration::from_millis(1) {
         return Ok(());
     }
     Err(format!("period = {period} is too short: give at least 1ms"))
@@ -151,8 +152,8 @@ pub(super) mod test_support {
     use crate::shared::level::of_field;
     use crate::units::{Bytes, Rate};
 
-    /// The level and mark that Data take after each of these looks, given as (ms, packets of 1250 B waiting, bits sent);
-    /// a packet at 10 Mbit/s takes 1 ms. The third value is the utilisation.
+    /// The level and mark that Data take after each of these looks, given as (ms, packets of 1250 B waiting, bits
+    /// sent); a packet at 10 Mbit/s takes 1 ms. The third value is the utilisation.
     pub(in super::super) fn looks<M: Component + Meter>(
         params: &serde_json::Value,
         looks: &[(u64, u32, u64)],
@@ -164,7 +165,7 @@ pub(super) mod test_support {
         let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
         let mut out = Vec::new();
         for &(ms, packets, sent_bits) in looks {
-            let mut ctx = Ctx { now: Time::ZERO + Span::from_millis(ms), rng: &mut rng, trace: &mut trace };
+            let mut ctx = Ctx { now: Time::ZERO + Duration::from_millis(ms), rng: &mut rng, trace: &mut trace };
             let (rate, bytes) = (Some(Rate::from_mbps(10.0)), Bytes::new(u64::from(packets) * 1250));
             let queue = QueueView { packets, bytes, limit: Limit::Packets(100), rate };
             let (face, local, offered_bits) = (FaceId(0), false, sent_bits);

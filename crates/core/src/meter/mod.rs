@@ -6,6 +6,7 @@ pub mod coopcon;
 pub mod flecom;
 pub mod hbhcm;
 pub mod hbhcm_base;
+pub mod hbhcm_noise;
 pub mod hbhcm_pair;
 pub mod levels;
 pub mod ndnsieve;
@@ -18,7 +19,7 @@ use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::Packet;
 use crate::shaper::FaceView;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Duration, Rate, Time};
 
 /// An Interest that is about to join the egress queue of `face`.
 pub struct InterestOut<'a> {
@@ -39,7 +40,7 @@ pub struct DataIn<'a> {
     /// Where it came from.
     pub face: FaceId,
     /// From the last Interest sent there to now.
-    pub rtt: Span,
+    pub rtt: Duration,
     /// Whether that Interest had been sent there more than once, so that `rtt` may be wrong.
     pub retransmitted: bool,
     /// Whether `face` leads to an application on this node.

@@ -1,8 +1,8 @@
 //! `ndnsieve`: link utilisation and queue occupancy per interface, reports by period, signals above a threshold.
 //!
 //! Once per detection period, for each interface of known capacity: β = arriving bits / capacity (equation 1; it may
-//! exceed 1) and ε = queue length / limit (equation 2) as it stands. A signal goes to the planner whenever β > th1, whatever ε:
-//! sieving is the planner's task. Each T_p all interfaces are reported.
+//! exceed 1) and ε = queue length / limit (equation 2) as it stands. A signal goes to the planner whenever β > th1,
+//! whatever ε: sieving is the planner's task. Each T_p all interfaces are reported.
 //!
 //! Source: Ma et al., Discover Applied Sciences 2024, §4.1, tables 2 and 3.
 //! Ours: the detection period (0.1 s; the paper gives none, but a switch at 4.1 s rules out 0.5 s); hysteresis and a
@@ -16,7 +16,7 @@ use crate::consumer::check_number;
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::shaper::FaceView;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,13 +33,13 @@ pub struct Params {
     /// Queue occupancy above which the recorded state is severe; th2 = 0.9 in table 3.
     pub occupancy: f64,
     /// Detection period; 0.1 s is ours.
-    pub detection: Span,
+    pub detection: Duration,
     /// Reporting period T_p; 0.5 s in table 3. It is counted in whole detection periods.
-    pub report: Span,
+    pub report: Duration,
     /// Once above `utilization`, an interface goes on signalling until it falls below `utilization` less this (ours).
     pub hysteresis: f64,
     /// Least time between two signals of one interface; none signals every detection period (ours).
-    pub signal_gap: Option<Span>,
+    pub signal_gap: Option<Duration>,
 }
 
 impl Default for Params {
@@ -47,8 +47,8 @@ impl Default for Params {
         Params {
             utilization: 0.85,
             occupancy: 0.9,
-            detection: Span::from_millis(100),
-            report: Span::from_millis(500),
+            detection: Duration::from_millis(100),
+            report: Duration::from_millis(500),
             hysteresis: 0.0,
             signal_gap: None,
         }
@@ -112,7 +112,7 @@ impl Component for NdnSieve {
         check_number("utilization", params.utilization, 0.0, 100.0)?;
         check_number("occupancy", params.occupancy, 0.0, 1.0)?;
         check_number("hysteresis", params.hysteresis, 0.0, 1.0)?;
-        if params.detection < Span::from_millis(1) {
+        if params.detection < Duration::from_millis(1) {
             return Err(format!("detection = {} is too short: give at least 1ms", params.detection));
         }
         if params.report < params.detection {
@@ -136,7 +136,7 @@ impl Component for NdnSieve {
 }
 
 /// The first whole multiple of `period` after `now`, so that all routers look at the same instants.
-fn after(now: Time, period: Span) -> Time {
+fn after(now: Time, period: Duration) -> Time {
     Time::ZERO + period * (now.nanos() / period.nanos() + 1)
 }
 
@@ -148,7 +148,7 @@ impl NdnSieve {
     }
 
     /// Looks at one interface; its β and ε unless this is the first look, and whether it signals.
-    fn look(&mut self, view: &FaceView, now: Time, elapsed: Span, ctx: &mut Ctx<'_>) -> Option<(f64, f64, bool)> {
+    fn look(&mut self, view: &FaceView, now: Time, elapsed: Duration, ctx: &mut Ctx<'_>) -> Option<(f64, f64, bool)> {
         let rate = view.rate.filter(|rate| rate.bps() > 0 && !view.local)?;
         let Params { utilization: th1, occupancy: th2, hysteresis, signal_gap, .. } = self.params;
         let interface = self.interfaces.get_mut(view.face.index())?;
@@ -164,7 +164,7 @@ impl NdnSieve {
         interface.above = utilization > th1 || (interface.above && utilization >= th1 - hysteresis && hysteresis > 0.0);
         let signals = interface.above && now >= interface.quiet;
         if signals {
-            interface.quiet = now + signal_gap.unwrap_or(Span::ZERO);
+            interface.quiet = now + signal_gap.unwrap_or(Duration::ZERO);
         }
         self.operations += 3 + u64::from(signals);
         Some((utilization, occupancy, signals))

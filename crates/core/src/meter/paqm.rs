@@ -4,7 +4,7 @@
 //! section IV.B and equation (6); the immediate mark and the RED form are only in the first author's simulator.
 
 use crate::ctx::Rng;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,13 +33,13 @@ pub enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
     /// The delay that is tolerated.
-    pub target: Span,
+    pub target: Duration,
     /// Δ₀.
-    pub interval: Span,
+    pub interval: Duration,
     /// How Δ shrinks.
     pub spacing: Spacing,
     /// The delay from which every Data is marked.
-    pub immediate: Option<Span>,
+    pub immediate: Option<Duration>,
 }
 
 /// PAQM-CoDel for one face.
@@ -48,7 +48,7 @@ pub struct PaqmCodel {
     constants: Constants,
     above: bool,
     since: Time,
-    gap: Span,
+    gap: Duration,
     marks: u32,
 }
 
@@ -59,7 +59,7 @@ impl PaqmCodel {
     }
 
     /// A Data came through the hop with this queueing delay; it is to be marked if the state is [`State::Congested`].
-    pub fn observe(&mut self, delay: Span, now: Time) -> State {
+    pub fn observe(&mut self, delay: Duration, now: Time) -> State {
         let Constants { target, interval, immediate, .. } = self.constants;
         if delay < target {
             *self = PaqmCodel { above: false, gap: interval, marks: 0, ..*self };
@@ -92,7 +92,7 @@ impl PaqmCodel {
 }
 
 /// The RED form: no mark up to `min`, every Data from `max` on, in between with a probability that grows in proportion.
-pub fn red_marks(delay: Span, min: Span, max: Span, rng: &mut Rng) -> bool {
+pub fn red_marks(delay: Duration, min: Duration, max: Duration, rng: &mut Rng) -> bool {
     if delay <= min {
         return false;
     }
@@ -101,11 +101,11 @@ pub fn red_marks(delay: Span, min: Span, max: Span, rng: &mut Rng) -> bool {
 
 /// An exponentially weighted mean of delays.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Smoothed(Option<Span>);
+pub struct Smoothed(Option<Duration>);
 
 impl Smoothed {
     /// Takes in `delay` with `weight` (1 keeps only the newest) and gives the mean.
-    pub fn update(&mut self, delay: Span, weight: f64) -> Span {
+    pub fn update(&mut self, delay: Duration, weight: f64) -> Duration {
         let mean = match self.0 {
             Some(mean) => mean.scale(1.0 - weight) + delay.scale(weight),
             None => delay,
@@ -121,8 +121,8 @@ mod tests {
     use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 
     const DEFAULT: Constants = Constants {
-        target: Span::from_millis(5),
-        interval: Span::from_millis(100),
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
         spacing: Spacing::Compounding,
         immediate: None,
     };
@@ -131,7 +131,7 @@ mod tests {
     fn marks(constants: Constants, n: usize) -> Vec<f64> {
         let mut law = PaqmCodel::new(constants);
         let times = (0..5000).map(|i| Time::from_nanos(i * 100_000));
-        let marked = times.filter(|&t| law.observe(Span::from_millis(10), t) == State::Congested);
+        let marked = times.filter(|&t| law.observe(Duration::from_millis(10), t) == State::Congested);
         marked.take(n).map(|t| t.secs() * 1e3).collect()
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn data_that_come_exactly_when_the_interval_ends_are_marked_with_the_exact_trace() {
         let mut law = PaqmCodel::new(DEFAULT);
-        let delay = Span::from_millis(10);
+        let delay = Duration::from_millis(10);
         assert_eq!(law.observe(delay, Time::ZERO), State::Alert);
         for ns in [100_000_000, 200_000_000, 270_710_679, 311_535_508_u64] {
             assert_eq!(law.observe(delay, Time::from_nanos(ns - 1000)), State::Alert, "{ns}");
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn a_delay_below_the_target_heals_at_once_and_the_interval_starts_anew() {
         let mut law = PaqmCodel::new(DEFAULT);
-        let at = |ms| Time::ZERO + Span::from_millis(ms);
-        let high = Span::from_millis(5);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let high = Duration::from_millis(5);
         law.observe(high, at(0));
         assert_eq!(law.observe(high, at(100)), State::Congested);
         assert_eq!(law.observe(high, at(200)), State::Congested);
-        assert_eq!(law.observe(Span::from_nanos(4_999_999), at(201)), State::Healthy);
+        assert_eq!(law.observe(Duration::from_nanos(4_999_999), at(201)), State::Healthy);
         assert_eq!(law.observe(high, at(202)), State::Alert, "delay equal to the target is not below it");
         assert_eq!(law.observe(high, at(301)), State::Alert);
         assert_eq!(law.observe(high, at(302)), State::Congested);
@@ -184,19 +184,19 @@ mod tests {
 
     #[test]
     fn an_immediate_threshold_marks_every_data_above_it() {
-        let mut law = PaqmCodel::new(Constants { immediate: Some(Span::from_millis(100)), ..DEFAULT });
+        let mut law = PaqmCodel::new(Constants { immediate: Some(Duration::from_millis(100)), ..DEFAULT });
         for i in 0..3 {
-            assert_eq!(law.observe(Span::from_millis(100), Time::from_nanos(i)), State::Congested);
+            assert_eq!(law.observe(Duration::from_millis(100), Time::from_nanos(i)), State::Congested);
         }
-        assert_eq!(law.observe(Span::from_millis(99), Time::from_nanos(3)), State::Alert);
+        assert_eq!(law.observe(Duration::from_millis(99), Time::from_nanos(3)), State::Alert);
     }
 
     #[test]
     fn red_marks_in_proportion_between_its_thresholds() {
         let mut rng = Rng::derive(1, &[]);
-        let (min, max) = (Span::from_millis(10), Span::from_millis(50));
+        let (min, max) = (Duration::from_millis(10), Duration::from_millis(50));
         let mut share =
-            |ms| (0..4000).filter(|_| red_marks(Span::from_millis(ms), min, max, &mut rng)).count() as f64 / 4000.0;
+            |ms| (0..4000).filter(|_| red_marks(Duration::from_millis(ms), min, max, &mut rng)).count() as f64 / 4000.0;
         assert_eq!(share(10), 0.0);
         assert_eq!(share(50), 1.0);
         // (20 − 10)/(50 − 10) = 0.25
@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn a_smoothed_delay_with_weight_one_half_is_the_mean_of_old_and_new() {
         let mut mean = Smoothed::default();
-        assert_eq!(mean.update(Span::from_millis(8), 0.5), Span::from_millis(8));
-        assert_eq!(mean.update(Span::from_millis(4), 0.5), Span::from_millis(6));
-        assert_eq!(mean.update(Span::from_millis(10), 0.5), Span::from_millis(8));
+        assert_eq!(mean.update(Duration::from_millis(8), 0.5), Duration::from_millis(8));
+        assert_eq!(mean.update(Duration::from_millis(4), 0.5), Duration::from_millis(6));
+        assert_eq!(mean.update(Duration::from_millis(10), 0.5), Duration::from_millis(8));
     }
 
     proptest! {
@@ -218,12 +218,12 @@ mod tests {
             codel in any::<bool>(), immediate in 0u64..200,
         ) {
             let spacing = if codel { Spacing::Codel } else { Spacing::Compounding };
-            let immediate = (immediate >= 5).then_some(Span::from_millis(immediate));
+            let immediate = (immediate >= 5).then_some(Duration::from_millis(immediate));
             let mut law = PaqmCodel::new(Constants { spacing, immediate, ..DEFAULT });
             let mut now = Time::ZERO;
             for (wait, delay) in steps {
-                now += Span::from_nanos(wait);
-                let state = law.observe(Span::from_nanos(delay), now);
+                now += Duration::from_nanos(wait);
+                let state = law.observe(Duration::from_nanos(delay), now);
                 prop_assert_eq!(delay < 5_000_000, state == State::Healthy);
             }
         }

@@ -25,7 +25,7 @@ pub enum Message {
         router: RouterId,
         /// Its interface.
         face: FaceId,
-        /// The neighbour; none for an application or a stranger.
+        /// The neighbour; none for an application or an on-demand peer.
         neighbour: Option<RouterId>,
         /// Capacity from the router to the neighbour.
         rate: Option<Rate>,
@@ -33,8 +33,8 @@ pub enum Message {
         up: bool,
     },
     /// Routing lets a router forward a prefix to these next hops at these costs, which are in force until an
-    /// [`Message::Answer`] says otherwise. A next hop over a face that no [`Message::Link`] announced before leads to an
-    /// application of the router.
+    /// [`Message::Answer`] says otherwise. A next hop over a face that no [`Message::Link`] announced before leads to
+    /// an application of the router.
     Routes {
         /// The router.
         router: RouterId,
@@ -105,7 +105,7 @@ impl Message {
 }
 
 /// New costs for one (router, prefix), applied as a whole or not at all: a router whose next hops are not exactly these
-/// refuses it.
+/// rejects it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// Who.
@@ -120,7 +120,7 @@ pub struct Order {
 
 /// What a planner did with the signals it heard, and how much work that was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PlannerCounters {
     /// Signals heard.
     pub signals: u64,
     /// Of these, left to marks and consumers, as congestion is severe.
@@ -144,8 +144,8 @@ pub struct Tally {
     pub operations: Operations,
 }
 
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
+impl std::ops::AddAssign for PlannerCounters {
+    fn add_assign(&mut self, other: PlannerCounters) {
         self.signals += other.signals;
         self.sieved += other.sieved;
         self.unknown += other.unknown;
@@ -197,7 +197,7 @@ pub trait Planner {
     fn on_wake(&mut self, _orders: &mut Vec<Order>, _ctx: &mut Ctx<'_>) {}
 
     /// What it did so far.
-    fn tally(&self) -> Tally {
-        Tally::default()
+    fn tally(&self) -> PlannerCounters {
+        PlannerCounters::default()
     }
 }

@@ -1,19 +1,20 @@
 //! `ndnsieve`: leads traffic around mildly congested links, one prefix at a time.
 //!
 //! A router's signal says that the utilisation β of a link is above th1. The Congestion Status Filter (`filter`) drops
-//! it if the queue occupancy ε in the Global Information Cache (`cache`) is above th2: that is left to marks and consumers.
-//! Otherwise Num prefixes of the link are selected (`select`), for each a shunt router is found (`shunt`), and its next
-//! hops get as cost the metric of the path behind them (`cost`). The costs of shunt routers are refreshed every T_p.
+//! it if the queue occupancy ε in the Global Information Cache (`cache`) is above th2: that is left to marks and
+//! consumers. Otherwise Num prefixes of the link are selected (`select`), for each a shunt router is found (`shunt`),
+//! and its next hops get as cost the metric of the path behind them (`cost`). The costs of shunt routers are refreshed
+//! every T_p.
 //!
 //! Source: Ma et al., "A hybrid congestion control scheme for Named Data Networking via SDN", Discover Applied Sciences
 //! 2024, §4.2, algorithm 1, equation 3.
 //!
 //! Ours, as the paper leaves it open: the metric is that of the path to the nearest producer over links as Data cross
-//! them; cost = round(1000 · metric), made unequal so that no router breaks ties; Num = max(1, round(a · FIBNum)) with a = 0;
-//! a switch needs a margin of 10 % and comes at most once per prefix and T_p; of several shunt routers the nearest to
-//! the link; routers silent for 3 T_p are ignored; a change of the topology gives all traffic back to routing and stops
-//! switches for a while; orders are repeated until answered, and none is given that could form a loop, whichever
-//! orders under way are carried out; priorities of prefixes; an election number.
+//! them; cost = round(1000 · metric), made unequal so that no router breaks ties; Num = max(1, round(a · FIBNum)) with
+//! a = 0; a switch needs a margin of 10 % and comes at most once per prefix and T_p; of several shunt routers the
+//! nearest to the link; routers silent for 3 T_p are ignored; a change of the topology gives all traffic back to
+//! routing and stops switches for a while; orders are repeated until answered, and none is given that could form a
+//! loop, whichever orders in flight are carried out; priorities of prefixes; an election number.
 
 mod cache;
 mod cost;
@@ -24,18 +25,18 @@ mod topology;
 
 pub use select::Select;
 
-use super::{Message, Order, Planner, RouterId, Tally};
+use super::{Message, Order, Planner, PlannerCounters, RouterId};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::strategy::NextHop;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Duration, Rate, Time};
 use cache::Cache;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use topology::{DataLink, Topology, cheapest};
+use topology::{DataLink, RouterTable, cheapest};
 
 /// Parameters of [`NdnSieve`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,21 +45,21 @@ pub struct Params {
     /// Queue occupancy above which congestion is severe and the signal is sieved; th2 = 0.9 in table 3.
     pub occupancy: f64,
     /// T_p, with which costs are refreshed and silence is measured; 0.5 s in table 3.
-    pub period: Span,
+    pub period: Duration,
     /// How prefixes are selected; at random in algorithm 1.
     pub select: Select,
-    /// a of algorithm 1: the share of a router's FIB entries selected per signal, at least one prefix. The paper gives no
-    /// value; 0, so one prefix, is ours.
+    /// a of algorithm 1: the share of a router's FIB entries selected per signal, at least one prefix. The paper gives
+    /// no value; 0, so one prefix, is ours.
     pub share: f64,
     /// By how much another path's metric must be lower for a switch, as a share of the present one's; 0.1 is ours.
     pub margin: f64,
     /// Least time between two switches of a prefix; T_p is ours.
-    pub switch_gap: Span,
+    pub switch_gap: Duration,
     /// Whether the refresh every T_p may switch, or only signals; §4.2.1: "the router will then divert traffic to the
     /// new optimal interface".
     pub refresh_switches: bool,
     /// No switches for so long after the topology has changed, so that routing can react first; 1 s is ours.
-    pub settle: Span,
+    pub settle: Duration,
     /// Priority of each prefix, by its number; 0 where the list ends. Prefixes of lower priority are moved first (ours;
     /// the paper's future work).
     pub priorities: Vec<u32>,
@@ -68,13 +69,13 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             occupancy: 0.9,
-            period: Span::from_millis(500),
+            period: Duration::from_millis(500),
             select: Select::Random,
             share: 0.0,
             margin: 0.1,
-            switch_gap: Span::from_millis(500),
+            switch_gap: Duration::from_millis(500),
             refresh_switches: true,
-            settle: Span::from_millis(1000),
+            settle: Duration::from_millis(1000),
             priorities: Vec::new(),
         }
     }
@@ -82,7 +83,7 @@ impl Default for Params {
 
 /// What came of one prefix, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum PrefixOutcome {
     WithoutShunt,
     NotBetter,
     Held,
@@ -96,7 +97,7 @@ pub struct NdnSieve {
     election: u64,
     /// Another planner has taken over.
     deposed: bool,
-    topology: Topology,
+    topology: RouterTable,
     cache: Cache,
     /// Shunt routers, whose costs are refreshed.
     managed: BTreeSet<(PrefixId, RouterId)>,
@@ -106,7 +107,7 @@ pub struct NdnSieve {
     /// No switches before.
     settled: Time,
     next: Time,
-    tally: Tally,
+    tally: PlannerCounters,
 }
 
 impl Component for NdnSieve {
@@ -120,7 +121,7 @@ impl Component for NdnSieve {
         check_number("occupancy", params.occupancy, 0.0, 1.0)?;
         check_number("share", params.share, 0.0, 1.0)?;
         check_number("margin", params.margin, 0.0, 1.0)?;
-        if params.period < Span::from_millis(1) {
+        if params.period < Duration::from_millis(1) {
             return Err(format!("period = {} is too short: give at least 1ms", params.period));
         }
         if params.priorities.len() > 1 << 16 {
@@ -134,14 +135,14 @@ impl Component for NdnSieve {
             params: params.clone(),
             election: 1,
             deposed: false,
-            topology: Topology::default(),
+            topology: RouterTable::default(),
             cache: Cache::new(params.period * 3),
             managed: BTreeSet::new(),
             restoring: BTreeSet::new(),
             switched: BTreeMap::new(),
             settled: Time::ZERO,
             next: Time::ZERO,
-            tally: Tally::default(),
+            tally: PlannerCounters::default(),
         }
     }
 }
@@ -164,7 +165,7 @@ impl NdnSieve {
         let priority = |prefix: PrefixId| params.priorities.get(prefix.index()).copied().unwrap_or(0);
         let count = select::number(params.share, fib_entries);
         let chosen = select::select(prefixes, count, params.select, priority, rate, ctx.rng);
-        let mut outcome = Outcome::WithoutShunt;
+        let mut outcome = PrefixOutcome::WithoutShunt;
         for prefix in chosen {
             let looked = &mut self.tally.operations.search;
             let Some(router) = shunt::find_shunt(&self.topology, &self.cache, link, prefix, now, looked) else {
@@ -174,14 +175,15 @@ impl NdnSieve {
             outcome = outcome.max(self.decide(router, prefix, true, orders, ctx));
         }
         *match outcome {
-            Outcome::WithoutShunt => &mut self.tally.without_shunt,
-            Outcome::NotBetter => &mut self.tally.not_better,
-            Outcome::Held => &mut self.tally.held,
-            Outcome::Switched => &mut self.tally.acted,
+            PrefixOutcome::WithoutShunt => &mut self.tally.without_shunt,
+            PrefixOutcome::NotBetter => &mut self.tally.not_better,
+            PrefixOutcome::Held => &mut self.tally.held,
+            PrefixOutcome::Switched => &mut self.tally.acted,
         } += 1;
     }
 
-    /// Gives a shunt router the metrics of its next hops, and lets it switch if `may_switch` and nothing stands against it.
+    /// Gives a shunt router the metrics of its next hops, and lets it switch if `may_switch` and nothing stands against
+    /// it.
     fn decide(
         &mut self,
         router: RouterId,
@@ -189,30 +191,30 @@ impl NdnSieve {
         may_switch: bool,
         orders: &mut Vec<Order>,
         ctx: &mut Ctx<'_>,
-    ) -> Outcome {
+    ) -> PrefixOutcome {
         let now = ctx.now;
         if self.deposed || now < self.settled || self.restoring.iter().any(|&(other, _)| other == prefix) {
-            return Outcome::Held;
+            return PrefixOutcome::Held;
         }
-        let Some(route) = self.topology.route(router, prefix) else { return Outcome::NotBetter };
-        let Some(best) = route.best() else { return Outcome::NotBetter };
+        let Some(route) = self.topology.route(router, prefix) else { return PrefixOutcome::NotBetter };
+        let Some(best) = route.best() else { return PrefixOutcome::NotBetter };
         let faces: Vec<FaceId> = route.planned().iter().map(|hop| hop.face).collect();
         let metrics: Vec<(FaceId, Option<f64>)> =
             faces.into_iter().map(|face| (face, self.metric(router, face, prefix, now))).collect();
         self.tally.operations.switch += metrics.len() as u64;
         // Without knowing how the present path does, nothing can be said to be better.
         let Some(present) = metrics.iter().find(|(face, _)| *face == best).and_then(|(_, metric)| *metric) else {
-            return Outcome::NotBetter;
+            return PrefixOutcome::NotBetter;
         };
         let others = metrics.iter().filter_map(|&(face, metric)| Some((face, metric.filter(|_| face != best)?)));
         let better = others.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         let better = better.filter(|(_, metric)| *metric < present * (1.0 - self.params.margin));
-        let mut outcome = if better.is_some() { Outcome::Held } else { Outcome::NotBetter };
+        let mut outcome = if better.is_some() { PrefixOutcome::Held } else { PrefixOutcome::NotBetter };
         let rested = self.switched.get(&prefix).is_none_or(|&at| now >= at + self.params.switch_gap);
         let safe = |face| self.topology.is_safe(router, face, prefix);
         let target = match better {
             Some((face, _)) if may_switch && rested && safe(face) => {
-                outcome = Outcome::Switched;
+                outcome = PrefixOutcome::Switched;
                 face
             }
             _ => best,
@@ -224,7 +226,7 @@ impl NdnSieve {
             let present = cost::cost(Some(present));
             hops.iter_mut().for_each(|hop| hop.cost = hop.cost.max(present));
         }
-        if outcome == Outcome::Switched {
+        if outcome == PrefixOutcome::Switched {
             self.switched.insert(prefix, now);
             self.tally.switches += 1;
             ctx.trace.record(now, "switch", u64::from(router.0), f64::from(prefix.0));
@@ -254,7 +256,7 @@ impl NdnSieve {
 
     /// The topology has changed: everything that is led around something goes back to where routing would send it, and
     /// nothing is switched for a while.
-    fn give_way(&mut self, only: Option<PrefixId>, now: Time) {
+    fn restore_routing_costs(&mut self, only: Option<PrefixId>, now: Time) {
         self.settled = self.settled.max(now + self.params.settle);
         for (router, announced) in self.topology.routers() {
             for (&prefix, route) in announced.routes.iter().filter(|(prefix, _)| only.is_none_or(|p| p == **prefix)) {
@@ -265,8 +267,8 @@ impl NdnSieve {
         }
     }
 
-    /// Gives routers routing's costs back, each as soon as that cannot form a loop. Those nearest to the producer can go
-    /// first in any case, so that all get there.
+    /// Gives routers routing's costs back, each as soon as that cannot form a loop. Those nearest to the producer can
+    /// go first in any case, so that all get there.
     fn restore(&mut self, orders: &mut Vec<Order>, now: Time) {
         if self.deposed {
             return;
@@ -284,7 +286,7 @@ impl NdnSieve {
     }
 
     /// Repeats orders that have not been answered for a period.
-    fn repeat(&mut self, orders: &mut Vec<Order>, now: Time) {
+    fn retransmit_orders(&mut self, orders: &mut Vec<Order>, now: Time) {
         let mut late = Vec::new();
         for (router, announced) in self.topology.routers() {
             for (&prefix, route) in &announced.routes {
@@ -333,13 +335,13 @@ impl Planner for NdnSieve {
         match *message {
             Message::Link { router, face, neighbour, up, .. } => {
                 if self.topology.link(router, face, neighbour, up) {
-                    self.give_way(None, now);
+                    self.restore_routing_costs(None, now);
                     self.restore(orders, now);
                 }
             }
             Message::Routes { router, prefix, ref hops } => {
                 if self.topology.set_route(router, prefix, hops) {
-                    self.give_way(Some(prefix), now);
+                    self.restore_routing_costs(Some(prefix), now);
                     self.restore(orders, now);
                 }
             }
@@ -367,14 +369,14 @@ impl Planner for NdnSieve {
         if self.deposed {
             return;
         }
-        self.repeat(orders, now);
+        self.retransmit_orders(orders, now);
         self.restore(orders, now);
         for (prefix, router) in self.managed.clone() {
             self.decide(router, prefix, self.params.refresh_switches, orders, ctx);
         }
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> PlannerCounters {
         self.tally
     }
 }

@@ -5,13 +5,14 @@
 //! probability that grows when the queue overflows or packets wait for 400 ms, and shrinks when the queue runs empty.
 //! Source: ns-3 `CobaltQueueDisc` (after Linux `sch_cake`); specification, router side §9.4.
 //!
-//! Deviations: the packets picked are marked unless `action = "drop"` (ns-3 drops by default); what BLUE picks is always
-//! dropped, as there. Square roots are exact, where ns-3 approximates them beyond a count of 15. L4S is left out.
+//! Deviations: the packets picked are marked unless `action = "drop"` (ns-3 drops by default); what BLUE picks is
+//! always dropped, as there. Square roots are exact, where ns-3 approximates them beyond a count of 15. L4S is left
+//! out.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,17 +21,17 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated, and the least time between two changes of BLUE's probability (ns-3: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// Time between the first two packets picked (ns-3: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// What an overflow or a very long wait adds to BLUE's probability (ns-3: 1/256).
     pub increment: f64,
     /// What an empty queue takes off BLUE's probability (ns-3: 1/4096).
     pub decrement: f64,
     /// The waiting time above which BLUE's probability grows (ns-3: 400 ms).
-    pub blue_threshold: Span,
+    pub blue_threshold: Duration,
     /// The waiting time above which every packet is marked, when marking (ns-3: none).
-    pub ce_threshold: Option<Span>,
+    pub ce_threshold: Option<Duration>,
     /// What becomes of the packets picked (ns-3: drop; ours: mark).
     pub action: Action,
 }
@@ -38,11 +39,11 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
             increment: 1.0 / 256.0,
             decrement: 1.0 / 4096.0,
-            blue_threshold: Span::from_millis(400),
+            blue_threshold: Duration::from_millis(400),
             ce_threshold: None,
             action: Action::Mark,
         }
@@ -94,7 +95,7 @@ impl Component for Cobalt {
 }
 
 impl Cobalt {
-    fn gap(&self) -> Span {
+    fn gap(&self) -> Duration {
         super::gap(self.params.interval, 1.0, u64::from(self.count))
     }
 
@@ -146,7 +147,7 @@ impl Marker for Cobalt {
             }
             late = now > self.next;
         }
-        let above = |threshold: Span| event.sojourn > threshold;
+        let above = |threshold: Duration| event.sojourn > threshold;
         if self.params.action == Action::Mark && self.params.ce_threshold.is_some_and(above) {
             verdict = Verdict::Mark(1);
         }

@@ -1,9 +1,9 @@
 //! `codel`: Controlled Delay (RFC 8289) that marks, or drops.
 //!
 //! When packets have waited for the target or longer during a whole interval, the leaving packet is marked, and further
-//! ones `interval / √count` apart until a packet waits less or hardly anything is left behind it. An incident that begins
-//! soon after the last one takes up its count where it left off.
-//! Source: RFC 8289 §4 and §5 (pseudocode); specification, router side §9.1.
+//! ones `interval / √count` apart until a packet waits less or hardly anything is left behind it. An incident that
+//! begins soon after the last one takes up its count where it left off. Source: RFC 8289 §4 and §5 (pseudocode);
+//! specification, router side §9.1.
 //!
 //! Deviations, all from marking: a packet is marked and leaves, so that at most one mark is set per departure and the
 //! schedule catches up over the next ones (as Linux does with ECN); the queue drops only when it is full, and such
@@ -13,7 +13,7 @@
 use super::{Action, DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated (RFC 8289 §4.4: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must be reached before the first mark, about a worst-case round trip (RFC 8289 §4.3: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5: one MTU).
     pub mtu: Bytes,
     /// What becomes of the packets picked (RFC 8289 §5 drops; ours: mark).
@@ -33,7 +33,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
+        let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
         Params { target, interval, mtu: Bytes::new(1500), action: Action::Mark }
     }
 }
@@ -43,7 +43,7 @@ const RESUME: u64 = 16;
 
 /// CoDel's state for one queue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Control {
+pub(super) struct CodelState {
     /// When the target will have been reached for an interval; none while it is not.
     first_above: Option<Time>,
     /// When the next packet is due to be picked.
@@ -58,13 +58,13 @@ pub(super) struct Control {
     dropped: bool,
 }
 
-impl Control {
-    fn gap(&self, params: &Params) -> Span {
+impl CodelState {
+    fn gap(&self, params: &Params) -> Duration {
         super::gap(params.interval, 1.0, self.count)
     }
 
     /// Whether the target has been reached for an interval.
-    fn over(&mut self, params: &Params, sojourn: Span, behind: Bytes, now: Time) -> bool {
+    fn over(&mut self, params: &Params, sojourn: Duration, behind: Bytes, now: Time) -> bool {
         if sojourn < params.target || behind <= params.mtu {
             self.first_above = None;
             return false;
@@ -79,7 +79,7 @@ impl Control {
     }
 
     /// A packet leaves after `sojourn`, with so many bytes behind it. Whether it is picked.
-    pub(super) fn departs(&mut self, params: &Params, sojourn: Span, behind: Bytes, now: Time) -> bool {
+    pub(super) fn departs(&mut self, params: &Params, sojourn: Duration, behind: Bytes, now: Time) -> bool {
         let dropped = std::mem::take(&mut self.dropped);
         if !self.over(params, sojourn, behind, now) {
             self.picking = false;
@@ -118,7 +118,7 @@ impl Control {
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: Params,
-    control: Control,
+    control: CodelState,
 }
 
 impl Component for Codel {
@@ -132,7 +132,7 @@ impl Component for Codel {
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Codel {
-        Codel { params: params.clone(), control: Control::default() }
+        Codel { params: params.clone(), control: CodelState::default() }
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     /// One departure per millisecond with the same waiting time and rest; the milliseconds at which one was marked.
     fn marks(bench: &mut Bench<Codel>, from: u64, to: u64, sojourn_ms: u64, behind: u64) -> Vec<u64> {
-        let span = Span::from_millis(sojourn_ms);
+        let span = Duration::from_millis(sojourn_ms);
         (from..to).filter(|&t| bench.dequeue(ms(t), span, behind) == Verdict::Mark(1)).collect()
     }
 
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(marks(&mut bench, 0, 500, 5, 10_000), [100, 200, 271, 329, 379, 424, 464]);
     }
 
-    // The run above ends at 500 with count 7, lastcount 1. One short wait at 500 leaves the incident. Above again from 501:
-    // first_above = 601. At 601: delta = 6 > 1 and 601 − 501.79 < 1600: count = 6, next = 601 + 100/√6 = 641.82;
+    // The run above ends at 500 with count 7, lastcount 1. One short wait at 500 leaves the incident. Above again from
+    // 501: first_above = 601. At 601: delta = 6 > 1 and 601 − 501.79 < 1600: count = 6, next = 601 + 100/√6 = 641.82;
     // 642: count 7, next = 641.82 + 37.80 = 679.62; 680: count 8, next = 679.62 + 35.36 = 714.97; 715: count 9.
     #[test]
     fn an_incident_soon_after_the_last_resumes_its_count() {
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(marks(&mut bench, 500, 601, 50, 1501), [600]);
     }
 
-    // Two departures, at 0 and at 100 (mark 1, next = 200), then none until 290. By schedule 200 and 270.71 have passed:
-    // the departures at 290 and 291 are marked, then next = 328.45.
+    // Two departures, at 0 and at 100 (mark 1, next = 200), then none until 290. By schedule 200 and 270.71 have
+    // passed: the departures at 290 and 291 are marked, then next = 328.45.
     #[test]
     fn after_a_pause_each_departure_catches_up_one_mark() {
         let mut bench = Bench::new(&json!({}));
@@ -227,7 +227,7 @@ mod tests {
 
     /// Packets offered one after the other, as the egress does after a drop: which were dropped.
     fn drops(bench: &mut Bench<Codel>, packets: &[(u64, u64)]) -> Vec<bool> {
-        let verdict = |bench: &mut Bench<Codel>, (t, wait)| bench.dequeue(ms(t), Span::from_millis(wait), 10_000);
+        let verdict = |bench: &mut Bench<Codel>, (t, wait)| bench.dequeue(ms(t), Duration::from_millis(wait), 10_000);
         packets.iter().map(|&packet| verdict(bench, packet) == Verdict::Drop).collect()
     }
 

@@ -5,15 +5,16 @@
 //! Source: Schneider, Yi, Zhang, Zhang, "A Practical Congestion Control Scheme for Named Data Networking" (ICN 2016)
 //! and its authors' queue (ns-3 fork, 2016); specification §1.2.
 //!
-//! What differs from CoDel (RFC 8289), as in the authors' queue: the factor 1.1, no carry-over of the count, no exemption
-//! of short queues, and a packet at the target exactly counts as below it. The time of the next mark survives the end of
-//! an incident, so that two incidents are at least one gap apart. A mark that falls due lands on the next packet that
-//! joins, if the queue is then still over the target; if that packet finds the queue full, the mark is lost with it.
+//! What differs from CoDel (RFC 8289), as in the authors' queue: the factor 1.1, no carry-over of the count, no
+//! exemption of short queues, and a packet at the target exactly counts as below it. The time of the next mark survives
+//! the end of an incident, so that two incidents are at least one gap apart. A mark that falls due lands on the next
+//! packet that joins, if the queue is then still over the target; if that packet finds the queue full, the mark is lost
+//! with it.
 
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,8 @@ use serde::{Deserialize, Serialize};
 pub enum Lands {
     /// The next one to join the queue, as in the authors' simulator.
     Enqueued,
-    /// The one that leaves at that moment; it arrives one queueing delay earlier. Costs the simulator one more event per packet.
+    /// The one that leaves at that moment; it arrives one queueing delay earlier. Costs the simulator one more event
+    /// per packet.
     Dequeued,
 }
 
@@ -32,9 +34,9 @@ pub enum Lands {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time a packet may have (authors: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must be exceeded before the first mark (authors: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// Gap after the first mark of an incident, in intervals (authors: 1.1).
     pub factor: f64,
     /// Which packet is marked.
@@ -43,15 +45,20 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: Span::from_millis(5), interval: Span::from_millis(100), factor: 1.1, lands: Lands::Enqueued }
+        Params {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            factor: 1.1,
+            lands: Lands::Enqueued,
+        }
     }
 }
 
 /// Watches one queue for incidents, and says when marks fall due.
 #[derive(Clone, Debug)]
-pub(super) struct Watch {
-    target: Span,
-    interval: Span,
+pub(super) struct IncidentDetector {
+    target: Duration,
+    interval: Duration,
     factor: f64,
     /// When waiting times went above the target; none while they are not.
     first_above: Option<Time>,
@@ -63,13 +70,13 @@ pub(super) struct Watch {
     over: bool,
 }
 
-impl Watch {
-    pub(super) fn new(target: Span, interval: Span, factor: f64) -> Watch {
-        Watch { target, interval, factor, first_above: None, next_mark: Time::ZERO, count: 0, over: false }
+impl IncidentDetector {
+    pub(super) fn new(target: Duration, interval: Duration, factor: f64) -> IncidentDetector {
+        IncidentDetector { target, interval, factor, first_above: None, next_mark: Time::ZERO, count: 0, over: false }
     }
 
-    /// Refuses an interval or factor with which every packet would be marked, or none.
-    pub(super) fn check(interval: Span, factor: f64) -> Result<(), String> {
+    /// Rejects an interval or factor with which every packet would be marked, or none.
+    pub(super) fn check(interval: Duration, factor: f64) -> Result<(), String> {
         super::check_interval(interval)?;
         if factor > 0.0 && factor <= 1e6 {
             return Ok(());
@@ -83,7 +90,7 @@ impl Watch {
     }
 
     /// A packet leaves after `sojourn`. Whether a mark falls due.
-    pub(super) fn departs(&mut self, sojourn: Span, now: Time) -> bool {
+    pub(super) fn departs(&mut self, sojourn: Duration, now: Time) -> bool {
         self.observe(sojourn, now);
         if !self.over {
             self.count = 0;
@@ -97,7 +104,7 @@ impl Watch {
         true
     }
 
-    fn observe(&mut self, sojourn: Span, now: Time) {
+    fn observe(&mut self, sojourn: Duration, now: Time) {
         self.over = false;
         if sojourn <= self.target {
             self.first_above = None;
@@ -120,7 +127,7 @@ impl Watch {
 #[derive(Clone, Debug)]
 pub struct CodelPcon {
     lands: Lands,
-    watch: Watch,
+    watch: IncidentDetector,
     /// A mark is due and has not landed.
     pending: bool,
 }
@@ -132,11 +139,11 @@ impl Component for CodelPcon {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        Watch::check(params.interval, params.factor)
+        IncidentDetector::check(params.interval, params.factor)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> CodelPcon {
-        let watch = Watch::new(params.target, params.interval, params.factor);
+        let watch = IncidentDetector::new(params.target, params.interval, params.factor);
         CodelPcon { lands: params.lands, watch, pending: false }
     }
 }
@@ -187,7 +194,7 @@ mod tests {
     fn marks(bench: &mut Bench<CodelPcon>, from_ms: u64, to_ms: u64, sojourn_ms: u64) -> Vec<u64> {
         let mut times = Vec::new();
         for t in from_ms..to_ms {
-            assert_eq!(bench.dequeue(ms(t), Span::from_millis(sojourn_ms), 10_000), Verdict::Pass);
+            assert_eq!(bench.dequeue(ms(t), Duration::from_millis(sojourn_ms), 10_000), Verdict::Pass);
             if bench.enqueue(ms(t), 10_000) == Verdict::Mark(1) {
                 times.push(t);
             }
@@ -195,10 +202,10 @@ mod tests {
         times
     }
 
-    // The expected times follow from §1.2 by hand. Packets leave at whole milliseconds from 1000 on with 6 ms of waiting:
-    // firstAbove = 1000; over is first true when t > 1100, at 1101: mark 1, nextMark = 1101 + 110 = 1211.
-    // 1211 ≥ 1211: mark 2, next = 1211 + 110/√2 = 1288.78; so at 1289: mark 3, next = 1289 + 63.51 = 1352.51;
-    // 1353: mark 4, next = 1353 + 55 = 1408; 1408: mark 5, next = 1408 + 49.19 = 1457.19; 1458: mark 6.
+    // The expected times follow from §1.2 by hand. Packets leave at whole milliseconds from 1000 on with 6 ms of
+    // waiting: firstAbove = 1000; over is first true when t > 1100, at 1101: mark 1, nextMark = 1101 + 110 = 1211. 1211
+    // ≥ 1211: mark 2, next = 1211 + 110/√2 = 1288.78; so at 1289: mark 3, next = 1289 + 63.51 = 1352.51; 1353: mark 4,
+    // next = 1353 + 55 = 1408; 1408: mark 5, next = 1408 + 49.19 = 1457.19; 1458: mark 6.
     #[test]
     fn gaps_are_110_ms_then_shrink_with_the_square_root() {
         let mut bench = bench(json!({}));
@@ -209,10 +216,10 @@ mod tests {
     fn gaps_are_exact_when_a_packet_leaves_at_every_instant_that_matters() {
         let mut bench = bench(json!({}));
         let mut due = Vec::new();
-        bench.dequeue(ms(0), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(0), Duration::from_millis(6), 10_000);
         // Leaving exactly one interval after the crossing is not yet "longer than an interval".
         for us in [100_000_u64, 100_001, 210_000, 210_001, 287_782, 287_783, 351_291, 351_292] {
-            bench.dequeue(Time::from_nanos(us * 1000), Span::from_millis(6), 10_000);
+            bench.dequeue(Time::from_nanos(us * 1000), Duration::from_millis(6), 10_000);
             if bench.enqueue(Time::from_nanos(us * 1000), 10_000) == Verdict::Mark(1) {
                 due.push(us);
             }
@@ -244,19 +251,19 @@ mod tests {
     #[test]
     fn a_mark_that_falls_due_is_discarded_if_the_queue_has_recovered_when_a_packet_joins() {
         let mut bench = bench(json!({}));
-        bench.dequeue(ms(0), Span::from_millis(6), 10_000);
-        bench.dequeue(ms(101), Span::from_millis(6), 10_000);
-        bench.dequeue(ms(102), Span::from_millis(1), 10_000);
+        bench.dequeue(ms(0), Duration::from_millis(6), 10_000);
+        bench.dequeue(ms(101), Duration::from_millis(6), 10_000);
+        bench.dequeue(ms(102), Duration::from_millis(1), 10_000);
         assert_eq!(bench.enqueue(ms(103), 0), Verdict::Pass);
-        bench.dequeue(ms(104), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(104), Duration::from_millis(6), 10_000);
         assert_eq!(bench.enqueue(ms(104), 0), Verdict::Pass, "it does not come back");
     }
 
     #[test]
     fn a_packet_that_finds_the_queue_full_takes_the_mark_with_it() {
         let mut bench = bench(json!({}));
-        bench.dequeue(ms(0), Span::from_millis(6), 10_000);
-        bench.dequeue(ms(101), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(0), Duration::from_millis(6), 10_000);
+        bench.dequeue(ms(101), Duration::from_millis(6), 10_000);
         bench.overflow(ms(101), 10_000);
         assert_eq!(bench.enqueue(ms(102), 10_000), Verdict::Pass);
     }
@@ -264,8 +271,8 @@ mod tests {
     #[test]
     fn an_idle_link_ends_the_incident() {
         let mut bench = bench(json!({}));
-        bench.dequeue(ms(0), Span::from_millis(6), 10_000);
-        bench.dequeue(ms(101), Span::from_millis(6), 0);
+        bench.dequeue(ms(0), Duration::from_millis(6), 10_000);
+        bench.dequeue(ms(101), Duration::from_millis(6), 0);
         bench.idle(ms(102));
         assert_eq!(bench.enqueue(ms(103), 0), Verdict::Pass);
     }
@@ -274,8 +281,8 @@ mod tests {
     fn a_mark_on_the_leaving_packet_is_an_option_and_gives_up_predictability() {
         let mut bench = bench(json!({ "lands": "dequeued" }));
         assert!(!bench.marker.predictable());
-        assert_eq!(bench.dequeue(ms(0), Span::from_millis(6), 10_000), Verdict::Pass);
-        assert_eq!(bench.dequeue(ms(101), Span::from_millis(6), 10_000), Verdict::Mark(1));
+        assert_eq!(bench.dequeue(ms(0), Duration::from_millis(6), 10_000), Verdict::Pass);
+        assert_eq!(bench.dequeue(ms(101), Duration::from_millis(6), 10_000), Verdict::Mark(1));
         assert_eq!(bench.enqueue(ms(101), 10_000), Verdict::Pass);
     }
 }

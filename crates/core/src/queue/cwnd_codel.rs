@@ -1,31 +1,32 @@
 //! `cwnd-codel`: PCON's marks, aimed at flows with large windows (resource pooling, method A).
 //!
-//! Marks fall due as in `codel-pcon`. Which packet gets one depends on the congestion windows of the flows in the queue:
-//! a large window means that the flow also takes much from other paths, so it is marked more often.
-//! Source: Sakamoto, Hayamizu, Yamamoto, "Toward a resource pooling fairness", IEICE ComEx 13, 2024, §3.1. The law itself
-//! is in a two-page conference paper of 2023 whose text is not public; both laws here are our completion:
+//! Marks fall due as in `codel-pcon`. Which packet gets one depends on the congestion windows of the flows in the
+//! queue: a large window means that the flow also takes much from other paths, so it is marked more often. Source:
+//! Sakamoto, Hayamizu, Yamamoto, "Toward a resource pooling fairness", IEICE ComEx 13, 2024, §3.1. The law itself is in
+//! a two-page conference paper of 2023 whose text is not public; both laws here are our completion:
 //!
 //! - `selection`: a due mark lands on the packet at hand with probability (w/W)^g, else it waits for the next packet; w
 //!   is the window of the packet's flow, W the largest of the flows active in this queue. g = 0 is PCON; the larger g,
 //!   the more only the largest is marked. g = 8 was fitted on the paper's Table I, which can therefore not confirm it.
 //! - `additive`: the due mark lands on the packet at hand, as in PCON. Then every active flow with a window w above the
 //!   mean m of the active flows earns `gain` · (w − m)/m; a flow that has earned a whole mark spends it at the same due
-//!   time on its next packet, unless it already got the ordinary mark: a second one within a round trip would be ignored.
+//!   time on its next packet, unless it already got the ordinary mark: a second one within a round trip would be
+//!   ignored.
 //!
 //! A flow is active while a packet of it joined within `activity`. The window comes with the packet
-//! ([`Field::ConsumerWindow`]): an Interest carries it from its consumer, and the `pooling` meter writes it on Data from
-//! the router's own PIT. A packet without one takes a due mark as in PCON.
+//! ([`Field::ConsumerWindow`]): an Interest carries it from its consumer, and the `pooling` meter writes it on Data
+//! from the router's own PIT. A packet without one takes a due mark as in PCON.
 //!
 //! Deviations: none known from what is public. More than 4096 active flows are not told apart: further ones are treated
 //! as having no window.
 
-use super::codel_pcon::Watch;
+use super::codel_pcon::IncidentDetector;
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::fields::{Field, Slot, window_of_field};
 use crate::ids::FlowId;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,9 +46,9 @@ pub enum Law {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time a packet may have (PCON's authors: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must be exceeded before the first mark (PCON's authors: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// Gap after the first mark of an incident, in intervals (PCON's authors: 1.1).
     pub factor: f64,
     /// How a mark finds its flow (ours).
@@ -57,19 +58,19 @@ pub struct Params {
     /// `additive`: extra marks per due mark and unit of relative excess, at least 0 (ours: 1).
     pub gain: f64,
     /// How long a flow counts after its last packet (ours: 500 ms).
-    pub activity: Span,
+    pub activity: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
         Params {
-            target: Span::from_millis(5),
-            interval: Span::from_millis(100),
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
             factor: 1.1,
             law: Law::Selection,
             exponent: 8.0,
             gain: 1.0,
-            activity: Span::from_millis(500),
+            activity: Duration::from_millis(500),
         }
     }
 }
@@ -77,12 +78,16 @@ impl Default for Params {
 /// Flows told apart at most.
 const MAX_FLOWS: usize = 4096;
 
+/// How long a mark waits for a large flow; then it lands on whatever comes. A flow that claims a huge window and sends
+/// little would keep marks from all others.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// Marks a flow can have saved up at most: one to spend, and one that had to wait.
 const MAX_CREDIT: f64 = 2.0;
 
 /// A flow seen in the queue.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct QueuedFlow {
     at: Time,
     window: f64,
     /// `additive`: marks earned and not spent.
@@ -97,12 +102,12 @@ pub struct CwndCodel {
     law: Law,
     exponent: f64,
     gain: f64,
-    activity: Span,
+    activity: Duration,
     slot: Slot,
-    watch: Watch,
-    /// A mark is due and has not landed.
-    pending: bool,
-    flows: BTreeMap<FlowId, Seen>,
+    watch: IncidentDetector,
+    /// Since when a mark is due that has not landed.
+    pending: Option<Time>,
+    flows: BTreeMap<FlowId, QueuedFlow>,
     /// When a full table was last cleared of inactive flows.
     cleared: Time,
 }
@@ -115,7 +120,7 @@ impl Component for CwndCodel {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        Watch::check(params.interval, params.factor)?;
+        IncidentDetector::check(params.interval, params.factor)?;
         for (name, value) in [("exponent", params.exponent), ("gain", params.gain)] {
             if !(0.0..=1000.0).contains(&value) {
                 return Err(format!("{name} = {value} must be from 0 to 1000"));
@@ -131,8 +136,8 @@ impl Component for CwndCodel {
             gain: params.gain,
             activity: params.activity,
             slot: env.slot(Field::ConsumerWindow),
-            watch: Watch::new(params.target, params.interval, params.factor),
-            pending: false,
+            watch: IncidentDetector::new(params.target, params.interval, params.factor),
+            pending: None,
             flows: BTreeMap::new(),
             cleared: Time::ZERO,
         }
@@ -154,7 +159,7 @@ impl CwndCodel {
             self.forget_inactive(now);
         }
         if self.flows.len() < MAX_FLOWS {
-            self.flows.insert(flow, Seen { at: now, window, credit: 0.0, owed: false });
+            self.flows.insert(flow, QueuedFlow { at: now, window, credit: 0.0, owed: false });
         }
     }
 
@@ -203,15 +208,15 @@ impl Marker for CwndCodel {
         }
         let mut marked = self.law == Law::Additive && self.take_owed(flow);
         if !self.watch.is_over() {
-            self.pending = false;
+            self.pending = None;
             return Verdict::Pass;
         }
-        if self.pending {
+        if let Some(since) = self.pending {
             let lands = match (self.law, window) {
-                (Law::Selection, Some(window)) => self.selects(window, ctx),
+                (Law::Selection, Some(window)) => ctx.now.since(since) >= PATIENCE || self.selects(window, ctx),
                 _ => true,
             };
-            self.pending = !lands;
+            self.pending = self.pending.filter(|_| !lands);
             marked |= lands;
             if self.law == Law::Additive {
                 self.credit(flow, ctx.now);
@@ -221,7 +226,9 @@ impl Marker for CwndCodel {
     }
 
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict {
-        self.pending |= self.watch.departs(event.sojourn, ctx.now);
+        if self.watch.departs(event.sojourn, ctx.now) {
+            self.pending = self.pending.or(Some(ctx.now));
+        }
         Verdict::Pass
     }
 

@@ -1,9 +1,10 @@
 //! `drr`: deficit round robin over flows, with HR-ICP's credit per flow.
 //!
 //! Data wait in a queue per flow; queues are served in rounds, each with a quantum of bytes per round. Interests and
-//! NACKs have a queue of their own that goes first. A full buffer drops from the tail of the longest queue. Source: Shreedhar,
-//! Varghese, SIGCOMM 1995, in the form of HR-ICP's authors' simulator (CCNPL-Sim, OutputQueue): quantum and credit of one
-//! chunk, a queue created by its first Data and erased when it is empty at its turn, credit + quantum per round.
+//! NACKs have a queue of their own that goes first. A full buffer drops from the tail of the longest queue. Source:
+//! Shreedhar, Varghese, SIGCOMM 1995, in the form of HR-ICP's authors' simulator (CCNPL-Sim, OutputQueue): quantum and
+//! credit of one chunk, a queue created by its first Data and erased when it is empty at its turn, credit + quantum per
+//! round.
 //!
 //! Ours: credit of a flow grows at its own turn, which comes once per round; Interests and NACKs first; at most 4096
 //! queues, beyond which flows share by the low bits of their number.
@@ -36,7 +37,7 @@ impl Default for Params {
 }
 
 #[derive(Clone, Debug)]
-struct Flow {
+struct DrrFlow {
     queue: VecDeque<Queued>,
     bytes: u64,
     deficit: u64,
@@ -48,7 +49,7 @@ struct Flow {
 pub struct Drr {
     quantum: u64,
     most_credit: u64,
-    flows: BTreeMap<u32, Flow>,
+    flows: BTreeMap<u32, DrrFlow>,
     /// Flows in the order of their turns.
     turns: VecDeque<u32>,
     /// Whether the flow whose turn it is has got its quantum.
@@ -125,7 +126,7 @@ impl Discipline for Drr {
             let (key, credit) = (self.key(packet.name.flow), self.most_credit);
             let flow = self.flows.entry(key).or_insert_with(|| {
                 self.turns.push_back(key);
-                Flow { queue: VecDeque::new(), bytes: 0, deficit: 0, credit }
+                DrrFlow { queue: VecDeque::new(), bytes: 0, deficit: 0, credit }
             });
             flow.bytes += u64::from(packet.size);
             flow.queue.push_back(queued);

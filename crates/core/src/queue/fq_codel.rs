@@ -6,20 +6,20 @@
 //! Source: RFC 8290 §3 and §4; the overload rule (half of the fattest queue, at most 64 packets) and the least quantum
 //! of 256 B from Linux (`sch_fq_codel`); specification, router side §9.2.
 //!
-//! Deviations: a flow's queue is found by its number and not by a hash, so that two flows share one only when more
-//! than `flows` have a queue; the limit is the link's (the RFC has 10,240 packets or 32 MB); CoDel marks where the RFC
-//! drops, unless `action = "drop"`; a queue's own rest is compared with the MTU (Linux takes the whole backlog); packets
-//! lost to overload do not count for CoDel (Linux adds them to its count). Ours: Interests, Data and NACKs of a flow
-//! share its queue; when all queues are taken, a new flow gets the one that has been empty for longest, and starts
+//! Deviations: a flow's queue is found by its number and not by a hash, so that two flows share one only when more than
+//! `flows` have a queue; the limit is the link's (the RFC has 10,240 packets or 32 MB); CoDel marks where the RFC
+//! drops, unless `action = "drop"`; a queue's own rest is compared with the MTU (Linux takes the whole backlog);
+//! packets lost to overload do not count for CoDel (Linux adds them to its count). Ours: Interests, Data and NACKs of a
+//! flow share its queue; when all queues are taken, a new flow gets the one that has been empty for longest, and starts
 //! afresh there; if none is empty it shares one as long as it has packets waiting.
 
-use super::codel::{self, Control};
+use super::codel::{self, CodelState};
 use super::{Action, Discipline, Limit, Queued};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -30,9 +30,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated in each queue (RFC 8290 §5.2.2: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must be reached before the first mark (RFC 8290 §5.2.1: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5: one MTU).
     pub mtu: Bytes,
     /// Bytes a queue may send per turn, at least 256 (RFC 8290 §5.2.4: one MTU).
@@ -61,7 +61,7 @@ struct Queue {
     bytes: u64,
     /// Bytes it may still send in this turn.
     deficit: i64,
-    control: Control,
+    control: CodelState,
     /// Whether it is on one of the lists.
     listed: bool,
     /// Off the lists: its place in the order of those that left them.
@@ -141,7 +141,7 @@ impl Component for FqCodel {
 impl FqCodel {
     /// The queue of a flow that has none yet.
     fn settle(&mut self, owner: FlowId) -> u32 {
-        let control = Control::default();
+        let control = CodelState::default();
         let queue = Queue { owner, packets: VecDeque::new(), bytes: 0, deficit: 0, control, listed: false, since: 0 };
         if self.queues.len() < self.most {
             self.queues.push(queue);
@@ -175,7 +175,7 @@ impl FqCodel {
     }
 
     /// Drops half of the fattest queue from its head, the lowest number among equals.
-    fn relieve(&mut self, dropped: &mut Vec<Packet>) {
+    fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let held = (0..self.queues.len()).filter(|&i| !self.queues[i].packets.is_empty());
         let Some(fattest) = held.max_by_key(|&i| (self.queues[i].bytes, Reverse(i))) else { return };
         let goal = self.queues[fattest].bytes / 2;
@@ -234,7 +234,7 @@ impl Discipline for FqCodel {
             Limit::Bytes(most) => fq.bytes > most,
         };
         while over(self) {
-            self.relieve(dropped);
+            self.drop_from_fattest(dropped);
         }
     }
 

@@ -19,17 +19,27 @@ pub mod pie;
 use crate::ctx::Ctx;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::units::{Bytes, Rate, Span};
+use crate::units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most a queue may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The most a queue may hold; a packet in transmission does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Limit {
-    /// In packets.
+    /// In packets of any size.
     Packets(u32),
     /// In bytes.
     Bytes(Bytes),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Limit::Packets(n) => write!(f, "{n} packets"),
+            Limit::Bytes(bytes) => write!(f, "{bytes}"),
+        }
+    }
 }
 
 impl Limit {
@@ -123,8 +133,9 @@ pub struct DequeueEvent {
     /// Bytes on the wire.
     pub size: Bytes,
     /// Time since it joined the queue.
-    pub sojourn: Span,
-    /// The queue behind it. For a predictable marker (see [`Marker::predictable`]) `packets` and `bytes` also count later arrivals.
+    pub sojourn: Duration,
+    /// The queue behind it. For a predictable marker (see [`Marker::predictable`]) `packets` and `bytes` also count
+    /// later arrivals.
     pub queue: QueueView,
 }
 
@@ -175,7 +186,8 @@ pub trait Discipline {
     /// Takes a packet in. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
 
-    /// The next packet to transmit. Packets that the discipline chooses to drop on the way to it are pushed to `dropped`.
+    /// The next packet to transmit. Packets that the discipline chooses to drop on the way to it are pushed to
+    /// `dropped`.
     fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued>;
 
     /// Packets waiting.
@@ -203,13 +215,13 @@ pub trait Discipline {
 }
 
 /// CoDel's control law: `factor · interval / √count`, cut to whole nanoseconds.
-fn gap(interval: Span, factor: f64, count: u64) -> Span {
-    Span::from_nanos((factor * interval.nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
+fn gap(interval: Duration, factor: f64, count: u64) -> Duration {
+    Duration::from_nanos((factor * interval.nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
 }
 
-/// Refuses an interval of zero, with which every packet of an incident would be marked.
-fn check_interval(interval: Span) -> Result<(), String> {
-    if interval > Span::ZERO {
+/// Rejects an interval of zero, with which every packet of an incident would be marked.
+fn check_interval(interval: Duration) -> Result<(), String> {
+    if interval > Duration::ZERO {
         return Ok(());
     }
     Err("interval = 0 would mark every packet: give a time such as \"100ms\"".into())
@@ -227,7 +239,7 @@ mod harness {
 
     /// An instant in milliseconds.
     pub(super) fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     /// A marker with what its hooks need.
@@ -265,12 +277,12 @@ mod harness {
         }
 
         /// A packet leaves that has waited for `sojourn`; `behind` bytes stay.
-        pub(super) fn dequeue(&mut self, now: Time, sojourn: Span, behind: u64) -> Verdict {
+        pub(super) fn dequeue(&mut self, now: Time, sojourn: Duration, behind: u64) -> Verdict {
             self.dequeue_kind(now, Kind::Data, sojourn, behind)
         }
 
         /// The same with a packet of this kind.
-        pub(super) fn dequeue_kind(&mut self, now: Time, kind: Kind, sojourn: Span, behind: u64) -> Verdict {
+        pub(super) fn dequeue_kind(&mut self, now: Time, kind: Kind, sojourn: Duration, behind: u64) -> Verdict {
             let (flow, size, queue) = (FlowId(0), Bytes::new(1250), self.view(behind));
             let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
             self.marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx)

@@ -1,19 +1,19 @@
 //! `ndn-dpdk`: NDN-DPDK's marks: one packet of every burst while packets wait too long.
 //!
-//! The first packet of a burst tells how long the burst waited. Once that has been the target or more for longer than an
-//! interval, the first packet of every burst is marked until one waits less. Interests, Data and NACKs are watched apart.
-//! Source: NDN-DPDK `PktQueue` (CoDel pop); specification, router side §9.5.
+//! The first packet of a burst tells how long the burst waited. Once that has been the target or more for longer than
+//! an interval, the first packet of every burst is marked until one waits less. Interests, Data and NACKs are watched
+//! apart. Source: NDN-DPDK `PktQueue` (CoDel pop); specification, router side §9.5.
 //!
 //! Deviations: there the queue is the input of a forwarding thread and a burst what one poll takes, so that marks tell
-//! of a busy processor; here it is the egress queue, and marks tell of a busy link. A burst is what waits when its first
-//! packet leaves, up to 64 packets of all kinds; the first of each kind stands for its kind. CoDel's `interval / √count`
-//! only feeds counters there and is left out. What becomes of marks on Interests is the scheme's `interest-marks`; its
-//! value `own` is NDN-DPDK's.
+//! of a busy processor; here it is the egress queue, and marks tell of a busy link. A burst is what waits when its
+//! first packet leaves, up to 64 packets of all kinds; the first of each kind stands for its kind. CoDel's `interval /
+//! √count` only feeds counters there and is left out. What becomes of marks on Interests is the scheme's
+//! `interest-marks`; its value `own` is NDN-DPDK's.
 
 use super::{DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated (NDN-DPDK: 5 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long it must be exceeded before the first mark (NDN-DPDK: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// Packets in a burst at most (NDN-DPDK: 64).
     pub burst: u32,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: Span::from_millis(5), interval: Span::from_millis(100), burst: 64 }
+        Params { target: Duration::from_millis(5), interval: Duration::from_millis(100), burst: 64 }
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     /// One departure per millisecond with the same waiting time and `behind` bytes (1250 B a packet); the marks.
     fn marks(bench: &mut Bench<NdnDpdk>, from: u64, to: u64, sojourn_ms: u64, behind: u64) -> Vec<u64> {
-        let span = Span::from_millis(sojourn_ms);
+        let span = Duration::from_millis(sojourn_ms);
         (from..to).filter(|&t| bench.dequeue(ms(t), span, behind) == Verdict::Mark(1)).collect()
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn kinds_are_watched_apart() {
         use crate::packet::Kind;
         let mut bench = Bench::<NdnDpdk>::new(&json!({}));
-        let wait = |kind| if kind == Kind::Data { Span::from_millis(5) } else { Span::ZERO };
+        let wait = |kind| if kind == Kind::Data { Duration::from_millis(5) } else { Duration::ZERO };
         let mut marked = Vec::new();
         for t in 0..162 {
             let kind = if t % 2 == 0 { Kind::Interest } else { Kind::Data };

@@ -4,15 +4,15 @@
 //! 2024, equation 2 and table 2: "when the network is severely busy, the router transmits Data packet with congestion
 //! label".
 //!
-//! Ours: the occupancy is looked at as each Data leaves, not once per detection period; a threshold in packets and a least
-//! time between marks, both off.
+//! Ours: the occupancy is looked at as each Data leaves, not once per detection period; a threshold in packets and a
+//! least time between marks, both off.
 
 use super::{DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::ctx::Ctx;
 use crate::packet::Kind;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Params {
     /// Packets waiting above which Data are marked, instead of `threshold` (ours).
     pub packets: Option<u32>,
     /// Least time between two marks; none marks every Data (ours).
-    pub spacing: Option<Span>,
+    pub spacing: Option<Duration>,
 }
 
 impl Default for Params {
@@ -70,7 +70,7 @@ impl Marker for NdnSieve {
         if event.kind != Kind::Data || !severe || ctx.now < self.next {
             return Verdict::Pass;
         }
-        self.next = ctx.now + self.params.spacing.unwrap_or(Span::ZERO);
+        self.next = ctx.now + self.params.spacing.unwrap_or(Duration::ZERO);
         Verdict::Mark(1)
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     fn marks(params: &Value, behind: u64) -> bool {
         let mut bench: Bench<NdnSieve> = Bench::new(params);
         bench.limit = Limit::Packets(500);
-        bench.dequeue(ms(1), Span::ZERO, behind * 1250) == Verdict::Mark(1)
+        bench.dequeue(ms(1), Duration::ZERO, behind * 1250) == Verdict::Mark(1)
     }
 
     // 0.9 · 500 = 450, and table 2 asks for more than th2.
@@ -101,15 +101,15 @@ mod tests {
     fn a_limit_in_bytes_counts_bytes() {
         let mut bench: Bench<NdnSieve> = Bench::new(&Value::Null);
         bench.limit = Limit::Bytes(crate::units::Bytes::new(10_000));
-        assert_eq!(bench.dequeue(ms(1), Span::ZERO, 9_000), Verdict::Pass);
-        assert_eq!(bench.dequeue(ms(1), Span::ZERO, 9_001), Verdict::Mark(1));
+        assert_eq!(bench.dequeue(ms(1), Duration::ZERO, 9_000), Verdict::Pass);
+        assert_eq!(bench.dequeue(ms(1), Duration::ZERO, 9_001), Verdict::Mark(1));
     }
 
     #[test]
     fn marks_keep_their_spacing() {
         let mut bench: Bench<NdnSieve> = Bench::new(&json!({ "packets": 0, "spacing": "100ms" }));
         let marked: Vec<u64> =
-            (0..250).filter(|&t| bench.dequeue(ms(t), Span::ZERO, 2500) == Verdict::Mark(1)).collect();
+            (0..250).filter(|&t| bench.dequeue(ms(t), Duration::ZERO, 2500) == Verdict::Mark(1)).collect();
         assert_eq!(marked, [0, 100, 200]);
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let queue = super::super::QueueView { packets, bytes, limit: Limit::Packets(400), rate: None };
         let (mut rng, mut trace) = (crate::ctx::Rng::derive(0, &[]), crate::ctx::Trace::default());
         let mut ctx = Ctx { now: ms(1), rng: &mut rng, trace: &mut trace };
-        let (flow, size, sojourn) = (crate::ids::FlowId(0), crate::units::Bytes::new(40), Span::ZERO);
+        let (flow, size, sojourn) = (crate::ids::FlowId(0), crate::units::Bytes::new(40), Duration::ZERO);
         for (kind, verdict) in [(Kind::Interest, Verdict::Pass), (Kind::Data, Verdict::Mark(1))] {
             assert_eq!(marker.on_dequeue(&DequeueEvent { kind, flow, size, sojourn, queue }, &mut ctx), verdict);
         }

@@ -1,19 +1,19 @@
 //! `nfd`: the marking rule of NFD's link service, and of ndnSIM's.
 //!
 //! While the queue holds more than a threshold, marks are set at the interval, then ever closer (interval / √n); one
-//! packet that finds it at or below the threshold ends the incident. Interests, Data and NACKs are treated alike, as they
-//! join the queue. Source: NFD `GenericLinkService` since 0.7.0 (2019); specification §1.3 (router side §9.5).
+//! packet that finds it at or below the threshold ends the incident. Interests, Data and NACKs are treated alike, as
+//! they join the queue. Source: NFD `GenericLinkService` since 0.7.0 (2019); specification §1.3 (router side §9.5).
 //!
-//! The next mark is due by schedule, not from the last mark: after a pause in the arrivals several packets in a row are marked.
-//! `rule = "older"` is the rule of NFD 0.6 (2017–2019; ndnSIM 2.6 and 2.7): the threshold is at most half the capacity,
-//! the first packet above it is marked at once unless the last mark is less than an interval old, and the gap after
-//! the n-th mark is interval / √n instead of interval / √(n+1).
-//! Deviation: the queue is the egress queue of this node, where NFD asks the kernel's socket buffer.
+//! The next mark is due by schedule, not from the last mark: after a pause in the arrivals several packets in a row are
+//! marked. `rule = "older"` is the rule of NFD 0.6 (2017–2019; ndnSIM 2.6 and 2.7): the threshold is at most half the
+//! capacity, the first packet above it is marked at once unless the last mark is less than an interval old, and the gap
+//! after the n-th mark is interval / √n instead of interval / √(n+1). Deviation: the queue is the egress queue of this
+//! node, where NFD asks the kernel's socket buffer.
 
 use super::{EnqueueEvent, Marker, QueueView, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub struct Params {
     /// Bytes that may wait without a mark (NFD: 64 KiB).
     pub threshold: Bytes,
     /// The interval between marks at the start of an incident (NFD: 100 ms).
-    pub interval: Span,
+    pub interval: Duration,
     /// `rule = "older"`: bytes per packet of a queue limit in packets (ndnSIM: 1500 B).
     pub packet: Bytes,
 }
@@ -46,7 +46,7 @@ impl Default for Params {
         Params {
             rule: Rule::Current,
             threshold: Bytes::new(65_536),
-            interval: Span::from_millis(100),
+            interval: Duration::from_millis(100),
             packet: Bytes::new(1500),
         }
     }
@@ -149,9 +149,9 @@ mod tests {
         (from..to).filter(|&t| bench.enqueue(ms(t), bytes) == Verdict::Mark(1)).collect()
     }
 
-    // By hand from §9.5: above the threshold from t = 0: next = 100. Mark 1 at 100, next = 100 + 100/√2 = 170.71; mark 2
-    // at 171, next = 170.71 + 100/√3 = 228.45; mark 3 at 229, next = 228.45 + 50 = 278.45; mark 4 at 279, next = 323.17;
-    // mark 5 at 324, next = 323.17 + 100/√6 = 363.99; mark 6 at 364.
+    // By hand from §9.5: above the threshold from t = 0: next = 100. Mark 1 at 100, next = 100 + 100/√2 = 170.71; mark
+    // 2 at 171, next = 170.71 + 100/√3 = 228.45; mark 3 at 229, next = 228.45 + 50 = 278.45; mark 4 at 279, next =
+    // 323.17; mark 5 at 324, next = 323.17 + 100/√6 = 363.99; mark 6 at 364.
     #[test]
     fn the_second_interval_is_the_base_over_root_two() {
         let mut bench = Bench::new(&json!({}));

@@ -8,14 +8,14 @@
 //! Choices the RFC leaves: the delay is the waiting time of the last packet that left, and 0 once the link is idle (the
 //! RFC's option to time packets instead of measuring the departure rate); the probability does not depend on packet
 //! sizes; the counter starts again after a mark as after a drop. Left out: the optional switch that turns PIE off while
-//! the queue is below a third of its limit. Ours: updates are made good at the next packet, at the instants at which they
-//! were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are counted, where the
-//! RFC has bytes of mean packets.
+//! the queue is below a third of its limit. Ours: updates are made good at the next packet, at the instants at which
+//! they were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are
+//! counted, where the RFC has bytes of mean packets.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// The queueing delay aimed at (RFC 8033 §4.1, QDELAY_REF: 15 ms).
-    pub target: Span,
+    pub target: Duration,
     /// How long a queue that was not congested is left alone (RFC 8033 §4.4, MAX_BURST: 150 ms).
-    pub burst: Span,
+    pub burst: Duration,
     /// Time between two updates of the probability, at least 1 ms (RFC 8033 §4.2, T_UPDATE: 15 ms).
-    pub update: Span,
+    pub update: Duration,
     /// Probability per update and second of delay above the target (RFC 8033 §4.2: 1/8).
     pub alpha: f64,
     /// Probability per update and second by which the delay has grown (RFC 8033 §4.2: 1 1/4).
@@ -42,9 +42,9 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            target: Span::from_millis(15),
-            burst: Span::from_millis(150),
-            update: Span::from_millis(15),
+            target: Duration::from_millis(15),
+            burst: Duration::from_millis(150),
+            update: Duration::from_millis(15),
             alpha: 0.125,
             beta: 1.25,
             mark_up_to: 0.1,
@@ -76,11 +76,11 @@ pub struct Pie {
     params: Params,
     probability: f64,
     /// The last waiting time seen.
-    delay: Span,
+    delay: Duration,
     /// The waiting time at the last update.
-    former: Span,
+    former: Duration,
     /// How long bursts are still allowed.
-    allowance: Span,
+    allowance: Duration,
     /// Sum of the probabilities since the last packet picked.
     sum: f64,
     next_update: Time,
@@ -93,7 +93,7 @@ impl Component for Pie {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        if params.update < Span::from_millis(1) {
+        if params.update < Duration::from_millis(1) {
             return Err(format!("update = {} is too short: give at least \"1ms\"", params.update));
         }
         for (name, value, most) in
@@ -110,8 +110,8 @@ impl Component for Pie {
         Pie {
             params: params.clone(),
             probability: 0.0,
-            delay: Span::ZERO,
-            former: Span::ZERO,
+            delay: Duration::ZERO,
+            former: Duration::ZERO,
             allowance: params.burst,
             sum: 0.0,
             next_update: Time::ZERO + params.update,
@@ -153,7 +153,7 @@ impl Pie {
             change = change.min(MOST_GROWTH);
         }
         self.probability += change;
-        if self.delay == Span::ZERO && self.former == Span::ZERO {
+        if self.delay == Duration::ZERO && self.former == Duration::ZERO {
             self.probability *= DECAY;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
@@ -165,14 +165,14 @@ impl Pie {
     }
 
     /// Whether a delay is below half of the target.
-    fn is_short(&self, delay: Span) -> bool {
-        delay < Span::from_nanos(self.params.target.nanos() / 2)
+    fn is_short(&self, delay: Duration) -> bool {
+        delay < Duration::from_nanos(self.params.target.nanos() / 2)
     }
 
     /// Whether a packet that joins a queue of so many is picked.
     fn picks(&mut self, packets: u32, ctx: &mut Ctx<'_>) -> bool {
         let safe = self.is_short(self.former) && self.probability < SAFE;
-        if self.allowance > Span::ZERO || safe || packets <= FEW {
+        if self.allowance > Duration::ZERO || safe || packets <= FEW {
             return false;
         }
         if self.probability == 0.0 {
@@ -208,7 +208,7 @@ impl Marker for Pie {
 
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) {
         self.catch_up(ctx);
-        self.delay = Span::ZERO;
+        self.delay = Duration::ZERO;
     }
 
     fn on_overflow(&mut self, _: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {

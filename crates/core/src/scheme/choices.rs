@@ -5,7 +5,7 @@
 //! some may be shaped and others not, but all that are have the same shaper. That is ours: no source says what several
 //! shapers on one link would mean.
 
-use super::{Part, Scheme};
+use super::{ComponentChoice, Scheme};
 use crate::registry::Family;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,13 +19,13 @@ pub struct PrefixChoice {
     /// The prefix, such as "/video".
     pub prefix: String,
     /// Its strategy.
-    pub strategy: Part,
+    pub strategy: ComponentChoice,
     /// Its shaper: that of the faces, or "none".
-    pub shaper: Part,
+    pub shaper: ComponentChoice,
 }
 
 impl PrefixChoice {
-    fn parts(&self) -> [(Family, &Part); 2] {
+    fn parts(&self) -> [(Family, &ComponentChoice); 2] {
         [(Family::Strategy, &self.strategy), (Family::Shaper, &self.shaper)]
     }
 }
@@ -36,7 +36,7 @@ fn is_under(prefix: &str, name: &str) -> bool {
 }
 
 /// Whether a shaper does something.
-fn shapes(part: &Part) -> bool {
+fn shapes(part: &ComponentChoice) -> bool {
     part.name != NO_SHAPER
 }
 
@@ -55,8 +55,8 @@ impl Scheme {
     }
 
     /// Gives names under a prefix a strategy of their own, or says by `shaper` whether they are shaped: the name of a
-    /// strategy, or a table with one or both. What is left out is as the longest shorter prefix has it at this time; "/"
-    /// stands for the scheme's own parts.
+    /// strategy, or a table with one or both. What is left out is as the longest shorter prefix has it at this time;
+    /// "/" stands for the scheme's own parts.
     ///
     /// # Errors
     /// A sentence that names the remedy.
@@ -105,8 +105,8 @@ impl Scheme {
     }
 
     /// The strategy and shaper of a name.
-    fn choice_for(&self, name: &str) -> (&Part, &Part) {
-        match self.governing(name).checked_sub(1) {
+    fn choice_for(&self, name: &str) -> (&ComponentChoice, &ComponentChoice) {
+        match self.choice_for_name(name).checked_sub(1) {
             Some(place) => (&self.choices[place].strategy, &self.choices[place].shaper),
             None => (self.part(Family::Strategy), self.part(Family::Shaper)),
         }
@@ -114,7 +114,7 @@ impl Scheme {
 
     /// Whose choice a name has: 0 the scheme's own, n that of the n-th of [`Scheme::choices`]. The longest prefix wins.
     /// Names are compared as they are written.
-    pub fn governing(&self, name: &str) -> usize {
+    pub fn choice_for_name(&self, name: &str) -> usize {
         let place = self.choices.iter().rposition(|choice| is_under(&choice.prefix, name));
         place.map_or(0, |place| place + 1)
     }
@@ -126,19 +126,19 @@ impl Scheme {
     }
 
     /// What every face has: of the shapers of all prefixes the one that does something.
-    pub fn face_shaper(&self) -> &Part {
+    pub fn face_shaper(&self) -> &ComponentChoice {
         let own = self.part(Family::Shaper);
         let all = std::iter::once(own).chain(self.choices.iter().map(|choice| &choice.shaper));
         all.into_iter().find(|part| shapes(part)).unwrap_or(own)
     }
 
     /// The part that instances of a family are built from.
-    pub(super) fn built(&self, family: Family) -> &Part {
+    pub(super) fn built(&self, family: Family) -> &ComponentChoice {
         if family == Family::Shaper { self.face_shaper() } else { self.part(family) }
     }
 
     /// All parts, those of single prefixes included.
-    pub(super) fn parts_in_force(&self) -> impl Iterator<Item = (Family, &Part)> {
+    pub(super) fn parts_in_force(&self) -> impl Iterator<Item = (Family, &ComponentChoice)> {
         let own = Family::ALL.into_iter().map(|family| (family, self.part(family)));
         own.chain(self.choices.iter().flat_map(PrefixChoice::parts))
     }

@@ -8,13 +8,16 @@ fn every_named_scheme_resolves() {
 }
 
 #[test]
-fn wrong_compositions_are_refused_with_what_would_do() {
+fn wrong_compositions_are_rejected_with_what_would_do() {
     let error = |value: Value| Scheme::resolve("x", &value).unwrap_err();
     assert!(error(json!({ "consumer": "bbr" })).contains("there are: fixed"));
     assert!(error(json!({ "markr": "codel" })).contains("consumer, marker"));
     assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
     assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
     assert!(error(json!({ "base": "nothing" })).contains("there are"));
+    assert!(error(json!({ "base": "pocn" })).contains("did you mean \"pcon\"?"));
+    assert!(error(json!({ "base": "pcon", "marker": "codle" })).contains("did you mean \"codel\"?"));
+    assert!(error(json!({ "base": "x" })).contains("no scheme called \"x\""));
     assert!(error(json!({ "interest-marks": "keep" })).contains("\"own\""));
     assert!(error(json!({ "cached-marks": "own" })).contains("\"replay\""));
 }
@@ -24,6 +27,23 @@ fn a_table_without_a_name_changes_parameters_of_the_base() {
     let scheme = Scheme::resolve("x", &json!({ "base": "fixed", "consumer": { "window": 3.0 } })).unwrap();
     assert_eq!(scheme.part(Family::Consumer).name, "fixed");
     assert_eq!(scheme.part(Family::Consumer).params["window"], 3.0);
+}
+
+#[test]
+fn a_scheme_of_the_product_is_changed_under_its_own_name() {
+    let scheme = Scheme::resolve("pcon", &json!({ "base": "pcon", "consumer": { "beta": 0.7 } })).unwrap();
+    assert_eq!(scheme.part(Family::Marker).name, "codel-pcon");
+    assert_eq!(scheme.part(Family::Consumer).params["beta"], 0.7);
+    assert!(scheme.summary.contains("changed"), "{}", scheme.summary);
+}
+
+#[test]
+fn a_composition_is_the_base_of_another() {
+    let inner = json!({ "base": "pcon", "consumer": { "name": "bic", "beta": 0.7 } });
+    let scheme = Scheme::resolve("x", &json!({ "base": inner, "marker": "pie" })).unwrap();
+    assert_eq!((scheme.part(Family::Marker).name.as_str(), scheme.name.as_str()), ("pie", "x"));
+    assert_eq!(scheme.part(Family::Consumer).params["beta"], 0.7);
+    assert_eq!(scheme.part(Family::Strategy).name, "pcon");
 }
 
 #[test]
@@ -55,7 +75,7 @@ fn a_name_has_the_choice_of_its_longest_prefix_and_what_that_leaves_out_comes_fr
         "/c": "multicast",
     }))
     .unwrap();
-    let of = |name| match scheme.governing(name) {
+    let of = |name| match scheme.choice_for_name(name) {
         0 => ("/", scheme.part(Family::Strategy).name.as_str(), scheme.is_shaped(0)),
         n => (scheme.choices[n - 1].prefix.as_str(), scheme.choices[n - 1].strategy.name.as_str(), scheme.is_shaped(n)),
     };
@@ -89,7 +109,7 @@ fn only_some_prefixes_may_be_shaped_but_those_by_one_shaper() {
 }
 
 #[test]
-fn wrong_choices_are_refused_with_what_would_do() {
+fn wrong_choices_are_rejected_with_what_would_do() {
     let error = |prefixes: Value| mixed(prefixes).unwrap_err();
     assert!(error(json!([])).contains("\"/video\""));
     assert!(error(json!({ "/a": { "strategie": "asf" } })).contains("strategy, shaper"));

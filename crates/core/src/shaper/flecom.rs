@@ -1,10 +1,10 @@
 //! `flecom`: lets stamped Interests out at a little less than the rate their Data can come back at.
 //!
-//! Stands in for FleCom's Interest shaping (Li et al., INFOCOM workshops 2023), whose law is not public. All ours: while
-//! the Interests that arrive carry [`Field::CongestionLevel`] (written by the `flecom` strategy of this node), one leaves
-//! per S/(`rate`·C), C the rate at which the neighbour sends back and S the mean size of its Data; others wait in a FIFO,
-//! and beyond `queue` are answered with a Congestion NACK. The first Interest without the stamp opens the gate, and what
-//! waited leaves at once.
+//! Stands in for FleCom's Interest shaping (Li et al., INFOCOM workshops 2023), whose law is not public. All ours:
+//! while the Interests that arrive carry [`Field::CongestionLevel`] (written by the `flecom` strategy of this node),
+//! one leaves per S/(`rate`·C), C the rate at which the neighbour sends back and S the mean size of its Data; others
+//! wait in a FIFO, and beyond `queue` are answered with a Congestion NACK. The first Interest without the stamp opens
+//! the gate, and what waited leaves at once.
 
 use super::{Admission, Answer, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -14,7 +14,7 @@ use crate::fields::{Field, Slot};
 use crate::packet::{NackReason, Packet};
 use crate::shared::pacer::Pacer;
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -74,7 +74,7 @@ impl Component for FleCom {
 impl FleCom {
     fn sent(&mut self, rate: Option<Rate>, now: Time) {
         let bps = rate.map_or(0.0, |rate| self.params.rate * rate.bps() as f64);
-        let gap = (self.shaping && bps > 0.0).then(|| Span::from_secs_f64(8.0 * self.size.bytes() / bps));
+        let gap = (self.shaping && bps > 0.0).then(|| Duration::from_secs_f64(8.0 * self.size.bytes() / bps));
         self.pacer.sent(now, gap);
     }
 }
@@ -140,7 +140,7 @@ mod tests {
 
     // 1250 B at half of 10 Mbit/s: 2 ms.
     #[test]
-    fn stamped_interests_leave_every_2_ms_and_a_full_queue_refuses() {
+    fn stamped_interests_leave_every_2_ms_and_a_full_queue_rejects() {
         let mut bench = bench();
         assert_eq!(offer(&mut bench, 1, true), Admission::Pass);
         assert_eq!(

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// An instant in milliseconds.
 pub(super) fn ms(t: u64) -> Time {
-    Time::ZERO + Span::from_millis(t)
+    Time::ZERO + Duration::from_millis(t)
 }
 
 /// A shaper with what its hooks need.
@@ -27,7 +27,7 @@ pub(super) struct Bench<S> {
     pub(super) flows: u32,
     pub(super) credit: Option<Bytes>,
     pub(super) reverse: Reverse,
-    pub(super) base_rtt: Option<Span>,
+    pub(super) base_rtt: Option<Duration>,
     /// Of the packets that come.
     pub(super) fields: Fields,
     segment: u32,

@@ -10,13 +10,13 @@
 
 mod admission;
 
-use super::{Admission, Answer, FaceView, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper, Tally};
+use super::{Admission, Answer, FaceView, Outcome, PacketCount, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
 use crate::consumer::{check_factor, check_number};
 use crate::ctx::Ctx;
 use crate::packet::{NackReason, Packet};
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use admission::Gate;
 pub use admission::Mode;
 use schemars::JsonSchema;
@@ -30,15 +30,15 @@ pub struct Params {
     /// Part of the computed rates that is used; 0.98 in the author's code, 0.97 in his dumbbell.
     pub headroom: f64,
     /// Over how long the demand of the other side is measured; 0.1 s in the code.
-    pub interval: Span,
+    pub interval: Duration,
     /// Whether a measurement stays until the next Interest arrives, as in the code.
     pub stale_observation: bool,
     /// Interests held at most; 100 in the code.
     pub queue: u32,
-    /// Which Interests are refused before the queue is full.
+    /// Which Interests are rejected before the queue is full.
     pub admission: Mode,
     /// The delay in the queue that PIE and CoDel aim at; 20 ms in the code.
-    pub target: Span,
+    pub target: Duration,
     /// The size of a Data before the first, in bytes on the wire; 1100 in the code.
     pub data_size: Bytes,
 }
@@ -47,11 +47,11 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             headroom: 0.98,
-            interval: Span::from_millis(100),
+            interval: Duration::from_millis(100),
             stale_observation: false,
             queue: 100,
             admission: Mode::DropTail,
-            target: Span::from_millis(20),
+            target: Duration::from_millis(20),
             data_size: Bytes::new(1100),
         }
     }
@@ -75,7 +75,7 @@ pub struct His {
     /// What had passed the other way when it was last looked at.
     passed: Reverse,
     /// The same when the interval began, and when that was.
-    since: (Tally, Time),
+    since: (PacketCount, Time),
     /// Demand of the other side, in bit/s of Interests.
     observed: f64,
 }
@@ -91,7 +91,7 @@ impl Component for His {
         check_factor("headroom", params.headroom)?;
         check_number("queue", params.queue.into(), 1.0, 1e5)?;
         for (name, span) in [("interval", params.interval), ("target", params.target)] {
-            if span < Span::from_micros(10) {
+            if span < Duration::from_micros(10) {
                 return Err(format!("{name} = {span} is too short: give a time such as \"20ms\""));
             }
         }
@@ -116,7 +116,7 @@ impl Component for His {
             data_out: data,
             data_in: data,
             passed: Reverse::default(),
-            since: (Tally::default(), Time::ZERO),
+            since: (PacketCount::default(), Time::ZERO),
             observed: 0.0,
         }
     }
@@ -159,7 +159,7 @@ impl Rates {
 impl His {
     /// Takes in what has passed the other way.
     fn look(&mut self, reverse: &Reverse, now: Time) {
-        let average = |new: Tally, old: Tally| {
+        let average = |new: PacketCount, old: PacketCount| {
             let packets = new.packets.saturating_sub(old.packets);
             let bits = new.bits.saturating_sub(old.bits);
             Bytes::new((bits / 8).checked_div(packets).unwrap_or(0))
@@ -195,7 +195,7 @@ impl His {
         let r1 = self.data_in.bytes() / self.interests_out.bytes();
         let r2 = self.data_out.bytes() / self.interests_in.bytes();
         let rate = rates(c1.bps() as f64, c2.bps() as f64, r1, r2).at(self.observed, self.params.headroom);
-        self.open = sent + Span::from_secs_f64(size.bits() as f64 / rate);
+        self.open = sent + Duration::from_secs_f64(size.bits() as f64 / rate);
     }
 
     /// A gap computed for rates that are no more would hold Interests back for seconds after a link was slow.
@@ -219,7 +219,7 @@ impl Shaper for His {
             self.leaves(event.packet, &event.out, now);
             return Admission::Pass;
         }
-        if self.queue.len() >= self.params.queue as usize || self.gate.refuses(self.queue.len(), now, ctx.rng) {
+        if self.queue.len() >= self.params.queue as usize || self.gate.rejects(self.queue.len(), now, ctx.rng) {
             return Admission::Reject(NackReason::Congestion);
         }
         self.queue.push_back((*event.packet, now));
@@ -327,7 +327,7 @@ mod tests {
             let mut bench = Bench::<His>::new(&json!({ "stale_observation": stale })).link(10.0);
             bench.admit(ms(0), 1);
             // 1000 Interests of 40 B in 100 ms: 3.2 Mbit/s.
-            bench.reverse.interests_in = Tally { packets: 1000, bits: 320_000 };
+            bench.reverse.interests_in = PacketCount { packets: 1000, bits: 320_000 };
             bench.admit(ms(100), 1);
             let before = bench.shaper.observed;
             bench.admit(ms(250), 1);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses() {
+    fn a_full_queue_rejects() {
         let mut bench = Bench::<His>::new(&json!({})).link(10.0);
         let verdicts: Vec<Admission> = (0..110).map(|_| bench.admit(ms(0), 1)).collect();
         assert_eq!(verdicts.iter().filter(|v| **v == Admission::Hold).count(), 100);

@@ -1,9 +1,9 @@
 //! `hobhis`: shapes Interests so that the Data they bring keep the downstream queue at a target.
 //!
-//! One FIFO of Interests per face. The gap before the next one is 1/γ with γ = C/S + h·(B·φ − q)/RTT for its flow: C the
-//! rate of the link its Data leaves by, q the flow's Data waiting there, φ their share of all Data there, B the target.
-//! Source: Rozhnova, Fdida, INFOCOM workshops 2012, law and constants from the author's code (github Be1thaz0r/HoBHIS);
-//! the paper itself was not at hand.
+//! One FIFO of Interests per face. The gap before the next one is 1/γ with γ = C/S + h·(B·φ − q)/RTT for its flow: C
+//! the rate of the link its Data leaves by, q the flow's Data waiting there, φ their share of all Data there, B the
+//! target. Source: Rozhnova, Fdida, INFOCOM workshops 2012, law and constants from the author's code (github
+//! Be1thaz0r/HoBHIS); the paper itself was not at hand.
 //!
 //! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every
 //! 0.1 ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share
@@ -17,7 +17,7 @@ use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ impl Default for Params {
 }
 
 /// How soon a rate of nothing is looked at again (author's code).
-pub(super) const AGAIN: Span = Span::from_micros(100);
+pub(super) const AGAIN: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
 const MOST_SUMMED: usize = 64;
 
@@ -54,7 +54,7 @@ struct Held {
 }
 
 #[derive(Clone, Copy)]
-struct Flow {
+struct HobhisFlow {
     rtt: Option<f64>,
     downstream: FaceId,
     /// Data waiting downstream when last looked at, and when that was.
@@ -81,7 +81,7 @@ pub struct Hobhis {
     started: bool,
     data_size: SizeEstimate,
     interest_size: SizeEstimate,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<HobhisFlow>,
 }
 
 impl Component for Hobhis {
@@ -128,8 +128,8 @@ impl Hobhis {
         if !self.params.split || downstream.data == 0 {
             return 1.0;
         }
-        let fresh = |flow: &Flow| {
-            flow.downstream == downstream.view.face && now.since(flow.seen) <= Span::from_secs_f64(2.0 * rtt)
+        let fresh = |flow: &HobhisFlow| {
+            flow.downstream == downstream.view.face && now.since(flow.seen) <= Duration::from_secs_f64(2.0 * rtt)
         };
         let own = self.flows.recent().take(MOST_SUMMED).filter(|(_, flow)| fresh(flow));
         let own: u32 = own.map(|(_, flow)| flow.backlog).sum();
@@ -140,10 +140,10 @@ impl Hobhis {
     fn schedule(&mut self, flow: FlowId, downstream: &Downstream, out: &FaceView, now: Time) -> Head {
         let bits = 8.0 * self.interest_size.bytes();
         let (seen, backlog) = (now, downstream.backlog);
-        let fresh = || Flow { rtt: None, downstream: downstream.view.face, backlog, seen };
+        let fresh = || HobhisFlow { rtt: None, downstream: downstream.view.face, backlog, seen };
         let state = self.flows.entry(flow, fresh);
         // The code takes the first in-face of a flow for good; here the latest counts.
-        *state = Flow { rtt: state.rtt, ..fresh() };
+        *state = HobhisFlow { rtt: state.rtt, ..fresh() };
         let gamma = match state.rtt {
             Some(rtt) => {
                 let share = self.share(downstream, now, rtt);
@@ -155,7 +155,7 @@ impl Hobhis {
         if gamma >= bps(out.rate) / bits {
             Head::Due(now)
         } else if gamma > 0.0 {
-            Head::Due(now + Span::from_secs_f64(1.0 / gamma))
+            Head::Due(now + Duration::from_secs_f64(1.0 / gamma))
         } else {
             Head::Again(now + AGAIN)
         }
@@ -267,8 +267,8 @@ mod tests {
             let mut bench = warm();
             (bench.data, bench.backlog) = (queue, queue);
             assert_eq!(bench.admit(ms(100), 1), Admission::Hold);
-            assert_eq!(bench.shaper.next_wake(), ms(100) + Span::from_nanos(gap), "queue {queue}");
-            assert_eq!(bench.release(ms(100) + Span::from_nanos(gap)).is_some(), queue < 80);
+            assert_eq!(bench.shaper.next_wake(), ms(100) + Duration::from_nanos(gap), "queue {queue}");
+            assert_eq!(bench.release(ms(100) + Duration::from_nanos(gap)).is_some(), queue < 80);
         }
     }
 
@@ -279,12 +279,12 @@ mod tests {
         bench.shaper.params.split = false;
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);
-        assert_eq!(bench.shaper.next_wake().since(ms(100)), Span::from_secs_f64(1.0 / 143.75));
+        assert_eq!(bench.shaper.next_wake().since(ms(100)), Duration::from_secs_f64(1.0 / 143.75));
         // With it, C counts by the quarter that came by this face: 25 + 43.75.
         let mut bench = warm();
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);
-        assert_eq!(bench.shaper.next_wake().since(ms(100)), Span::from_secs_f64(1.0 / 68.75));
+        assert_eq!(bench.shaper.next_wake().since(ms(100)), Duration::from_secs_f64(1.0 / 68.75));
     }
 
     /// Peak and end of the queue of one flow with infinite demand: the Data of an Interest joins a round trip (80 ms)
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_refuses_and_lets_go_in_order() {
+    fn a_full_queue_rejects_and_lets_go_in_order() {
         let mut bench = warm();
         (bench.data, bench.backlog) = (60, 60);
         let verdicts: Vec<Admission> = (0..120).map(|_| bench.admit(ms(100), 1)).collect();

@@ -1,15 +1,16 @@
 //! `hobhis-2014`: HoBHIS with a queue and a share for each flow, and a rate that each flow is told not to exceed.
 //!
-//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is what it is for: fair shares among conversations, and protection
-//! from users that ask too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has a FIFO of its
-//! own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the way their Data take and q Data of this one wait
-//! there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the smallest on the way
-//! stays; routers and the consumer keep to what they receive. A full FIFO is answered with a Congestion NACK.
+//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is what it is for: fair shares among conversations, and
+//! protection from users that ask too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has
+//! a FIFO of its own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the way their Data take and q Data
+//! of this one wait there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the
+//! smallest on the way stays; routers and the consumer keep to what they receive, for 2 s or 4 packets at that rate. A
+//! full FIFO is answered with a Congestion NACK.
 //!
-//! N counts the flows with pending Interests from the downstream face: what waits here or has left within its round trip.
-//! Before the first round trip γ = C/(N·S), so that Interests nobody answers get a share as well. A gap that is
-//! longer than the round trip is computed again after it, from the same start. A FIFO holds no more than can leave within a
-//! part of an Interest's lifetime: otherwise all Interests would expire before their turn.
+//! N counts the flows with pending Interests from the downstream face: what waits here or has left within its round
+//! trip. Before the first round trip γ = C/(N·S), so that Interests nobody answers get a share as well. A gap that is
+//! longer than the round trip is computed again after it, from the same start. A FIFO holds no more than can leave
+//! within a part of an Interest's lifetime: otherwise all Interests would expire before their turn.
 
 use super::hobhis::{AGAIN, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
@@ -20,8 +21,9 @@ use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::grant::Grant;
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -36,8 +38,8 @@ pub struct Params {
     pub target: f64,
     /// Interests of one flow held at most; 100, that library's bound for all flows (ours).
     pub queue: u32,
-    /// The part of its lifetime that an Interest may wait for its turn: a flow may hold what it lets out in that time, at least
-    /// one Interest and at most `queue` (ours).
+    /// The part of its lifetime that an Interest may wait for its turn: a flow may hold what it lets out in that time,
+    /// at least one Interest and at most `queue` (ours).
     pub patience: f64,
 }
 
@@ -67,20 +69,20 @@ impl Head {
 }
 
 /// The Interests of a flow that wait.
-struct Waiting {
+struct FlowBacklog {
     packets: VecDeque<(Packet, FaceId)>,
     /// When the gap before the first began.
     since: Time,
     head: Head,
 }
 
-struct Flow {
+struct Hobhis2014Flow {
     /// In s.
     rtt: Option<f64>,
     /// γ when it was last computed, in packets/s.
     gamma: f64,
-    /// The last tolerance rate from upstream, in packets/s.
-    cap: f64,
+    /// The last tolerance rate from upstream.
+    cap: Grant,
     /// Of its last Interest, in s.
     lifetime: f64,
 }
@@ -89,13 +91,13 @@ struct Flow {
 pub struct Hobhis2014 {
     params: Params,
     slot: Slot,
-    waiting: BTreeMap<u32, Waiting>,
+    waiting: BTreeMap<u32, FlowBacklog>,
     /// The flows that wait, by when their heads are looked at.
     heads: BTreeSet<(Time, u32)>,
     held: u32,
     data_size: SizeEstimate,
     interest_size: SizeEstimate,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<Hobhis2014Flow>,
 }
 
 impl Component for Hobhis2014 {
@@ -142,11 +144,11 @@ impl Hobhis2014 {
         let (now, flows) = (ctx.now, f64::from(downstream.flows.max(1)));
         let share = bps(downstream.view.rate) / (8.0 * self.data_size.bytes()) / flows;
         let fastest = bps(out.rate) / (8.0 * self.interest_size.bytes());
-        let flow = self.flows.entry(id, || Flow { rtt: None, gamma: 0.0, cap: f64::INFINITY, lifetime: 0.0 });
+        let flow = self.flows.entry(id, || Hobhis2014Flow { rtt: None, gamma: 0.0, cap: Grant::NONE, lifetime: 0.0 });
         let correction = flow
             .rtt
             .map_or(0.0, |rtt| self.params.design * (self.params.target / flows - f64::from(downstream.backlog)) / rtt);
-        flow.gamma = (share + correction).max(0.0).min(flow.cap);
+        flow.gamma = (share + correction).max(0.0).min(flow.cap.at(now));
         ctx.trace.record(now, "gamma", id.0.into(), flow.gamma);
         if flow.gamma >= fastest {
             return Head::Due(now);
@@ -154,8 +156,8 @@ impl Hobhis2014 {
         if flow.gamma <= 0.0 {
             return Head::Again(now + AGAIN);
         }
-        let due = (since + Span::from_secs_f64(1.0 / flow.gamma)).max(now);
-        let patience = flow.rtt.map_or(Span::MAX, Span::from_secs_f64).max(AGAIN);
+        let due = (since + Duration::from_secs_f64(1.0 / flow.gamma)).max(now);
+        let patience = flow.rtt.map_or(Duration::MAX, Duration::from_secs_f64).max(AGAIN);
         if due.since(now) <= patience { Head::Due(due) } else { Head::Again(now + patience) }
     }
 
@@ -165,7 +167,7 @@ impl Hobhis2014 {
     }
 
     /// Interests of a flow that may wait.
-    fn places(&self, flow: &Flow) -> f64 {
+    fn places(&self, flow: &Hobhis2014Flow) -> f64 {
         (flow.gamma * flow.lifetime * self.params.patience).min(self.params.queue.into()).max(1.0).floor()
     }
 
@@ -203,7 +205,7 @@ impl Shaper for Hobhis2014 {
                 return Admission::Pass;
             }
             self.heads.insert((head.at(), id.0));
-            self.waiting.insert(id.0, Waiting { packets: VecDeque::from([entry]), since: now, head });
+            self.waiting.insert(id.0, FlowBacklog { packets: VecDeque::from([entry]), since: now, head });
         }
         self.held += 1;
         Admission::Hold
@@ -248,10 +250,7 @@ impl Shaper for Hobhis2014 {
             self.data_size.sample(answer.packet.bytes());
         }
         let Some(flow) = self.flows.get_mut(id) else { return };
-        let told = answer.packet.fields.get(self.slot);
-        if told > 0 {
-            flow.cap = told.into();
-        }
+        flow.cap.hear(answer.packet.fields.get(self.slot), ctx.now);
         if let Some(rtt) = sample {
             flow.rtt = Some(flow.rtt.map_or(rtt, |old| 0.8 * rtt + 0.2 * old));
             ctx.trace.record(ctx.now, "rtt", id.0.into(), flow.rtt.unwrap_or_default());

@@ -6,8 +6,9 @@
 //! delay is missing. The paper itself was not at hand.
 //!
 //! Ours: the delay queue (a FIFO per flow, its bound, flows served in turn), a Congestion NACK on overflow, retries
-//! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline that gives credit nothing is delayed, unless `fluid`
-//! stands in for it: each flow's credit then grows at C/N, with N the flows of late.
+//! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline
+//! that gives credit nothing is delayed, unless `fluid` stands in for it: each flow's credit then grows at C/N, with N
+//! the flows of late.
 
 use super::{Admission, Answer, Downstream, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -17,7 +18,7 @@ use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,8 +31,8 @@ pub struct Params {
     pub queue: u32,
     /// The size of a Data before the first, in bytes on the wire (ours).
     pub data_size: Bytes,
-    /// Whether credit is reckoned here, at C/N per flow, instead of read from the discipline: for links whose Data queue
-    /// belongs to the operating system (ours).
+    /// Whether credit is reckoned here, at C/N per flow, instead of read from the discipline: for links whose Data
+    /// queue belongs to the operating system (ours).
     pub fluid: bool,
 }
 
@@ -47,7 +48,7 @@ const MOST_HELD: u32 = 10_000;
 /// The most credit a flow may have, 80 000 bit, and what it starts with (CCNPL-Sim).
 const MOST_CREDIT: f64 = 10_000.0;
 /// A flow counts as active for so long after an Interest of it was looked at.
-const ACTIVE: Span = Span::from_millis(100);
+const ACTIVE: Duration = Duration::from_millis(100);
 
 /// Credit reckoned at C/N.
 struct Fluid {
@@ -57,7 +58,7 @@ struct Fluid {
     downstream: FaceId,
 }
 
-struct Waiting {
+struct HeldInterest {
     packet: Packet,
     downstream: FaceId,
 }
@@ -66,7 +67,7 @@ struct Waiting {
 pub struct HrIcp {
     params: Params,
     size: SizeEstimate,
-    waiting: BTreeMap<u32, VecDeque<Waiting>>,
+    waiting: BTreeMap<u32, VecDeque<HeldInterest>>,
     /// Flows that wait, in the order of their turns.
     turns: VecDeque<u32>,
     /// Turns in a row that brought nothing.
@@ -149,8 +150,8 @@ impl HrIcp {
     /// When to look again: after a Data has had time to leave.
     fn retry(&self, downstream: Option<Rate>, now: Time) -> Time {
         let rate = downstream.filter(|rate| *rate > Rate::ZERO);
-        let gap = rate.map_or(Span::from_millis(100), |rate| rate.transmission_time(self.expected()));
-        now + gap.max(Span::from_micros(1)).min(Span::from_millis(100))
+        let gap = rate.map_or(Duration::from_millis(100), |rate| rate.transmission_time(self.expected()));
+        now + gap.max(Duration::from_micros(1)).min(Duration::from_millis(100))
     }
 }
 
@@ -173,7 +174,7 @@ impl Shaper for HrIcp {
         }
         self.held += 1;
         let downstream = event.downstream.view.face;
-        self.waiting.entry(flow).or_default().push_back(Waiting { packet: *event.packet, downstream });
+        self.waiting.entry(flow).or_default().push_back(HeldInterest { packet: *event.packet, downstream });
         Admission::Hold
     }
 
@@ -217,7 +218,7 @@ impl Shaper for HrIcp {
             self.in_vain = 0;
             next
         } else {
-            ctx.now + (next.since(ctx.now) / flows).max(Span::from_nanos(1))
+            ctx.now + (next.since(ctx.now) / flows).max(Duration::from_nanos(1))
         };
         None
     }
@@ -268,12 +269,12 @@ mod tests {
 
     #[test]
     fn reckoned_credit_gives_each_flow_its_part_of_the_link() {
-        // 10 Mbit/s bring 1000 Data of 1250 B per second. One flow asks 2000 times per second, another 400 times: a share is 500,
-        // so over 2 s 1000 and 8 of the first credit leave for the one, all 800 for the other.
+        // 10 Mbit/s bring 1000 Data of 1250 B per second. One flow asks 2000 times per second, another 400 times: a
+        // share is 500, so over 2 s 1000 and 8 of the first credit leave for the one, all 800 for the other.
         let mut bench = Bench::<HrIcp>::new(&json!({ "fluid": true }));
         let (mut released, mut second) = (0, 0);
         for half in 0..4000u64 {
-            let now = Time::ZERO + Span::from_micros(500 * half);
+            let now = Time::ZERO + Duration::from_micros(500 * half);
             released += usize::from(bench.admit(now, 1) == Admission::Pass);
             if half % 5 == 0 {
                 second += usize::from(bench.admit(now, 2) == Admission::Pass);

@@ -15,7 +15,7 @@ use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
 use crate::shared::outstanding::Outstanding;
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -31,21 +31,21 @@ pub struct Params {
     /// What a Congestion NACK multiplies the window by.
     pub beta: f64,
     /// The round trip assumed before the first measurement.
-    pub initial_rtt: Span,
+    pub initial_rtt: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { initial_window: 10.0, overshoot: 1.25, beta: 0.5, initial_rtt: Span::from_millis(100) }
+        Params { initial_window: 10.0, overshoot: 1.25, beta: 0.5, initial_rtt: Duration::from_millis(100) }
     }
 }
 
 /// Interests that may wait at one face, over all flows.
 const MOST_HELD: u32 = 10_000;
 
-struct Flow {
+struct KatoFlow {
     window: f64,
-    rtt: Span,
+    rtt: Duration,
     last_cut: Time,
 }
 
@@ -54,7 +54,7 @@ pub struct KatoWindow {
     params: Params,
     size: SizeEstimate,
     rate: Option<Rate>,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<KatoFlow>,
     outstanding: Outstanding,
     /// Interests out, by flow.
     pending: BTreeMap<u32, u32>,
@@ -95,15 +95,15 @@ impl Component for KatoWindow {
 
 impl KatoWindow {
     /// w* of a flow with this round trip.
-    fn fair(&self, rtt: Span) -> f64 {
-        let rtt = if rtt == Span::MAX { self.params.initial_rtt } else { rtt };
+    fn fair(&self, rtt: Duration) -> f64 {
+        let rtt = if rtt == Duration::MAX { self.params.initial_rtt } else { rtt };
         let rate = self.rate.map_or(f64::INFINITY, |rate| rate.bps() as f64 / (8.0 * self.size.bytes()));
         (rate * rtt.secs() / self.pending.len().max(1) as f64).clamp(1.0, 1e6)
     }
 
     fn has_room(&mut self, flow: u32) -> bool {
         let initial = self.params.initial_window;
-        let fresh = || Flow { window: initial, rtt: Span::MAX, last_cut: Time::ZERO };
+        let fresh = || KatoFlow { window: initial, rtt: Duration::MAX, last_cut: Time::ZERO };
         let window = self.flows.entry(FlowId(flow), fresh).window;
         f64::from(self.pending.get(&flow).copied().unwrap_or(0)) < window
     }
@@ -144,7 +144,7 @@ impl Shaper for KatoWindow {
             self.leaves(event.packet, &event.out, ctx.now);
             return Admission::Pass;
         }
-        let rtt = self.flows.get(FlowId(flow)).map_or(Span::MAX, |flow| flow.rtt);
+        let rtt = self.flows.get(FlowId(flow)).map_or(Duration::MAX, |flow| flow.rtt);
         if queue as f64 >= self.fair(rtt) || self.held >= MOST_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
@@ -180,7 +180,7 @@ impl Shaper for KatoWindow {
         if answer.outcome == Outcome::Data {
             self.size.sample(answer.packet.bytes());
         }
-        let rtt = self.flows.get(id).map_or(Span::MAX, |flow| flow.rtt).min(answer.rtt.unwrap_or(Span::MAX));
+        let rtt = self.flows.get(id).map_or(Duration::MAX, |flow| flow.rtt).min(answer.rtt.unwrap_or(Duration::MAX));
         let most = self.params.overshoot * self.fair(rtt);
         let (beta, initial_rtt) = (self.params.beta, self.params.initial_rtt);
         let Some(flow) = self.flows.get_mut(id) else { return };
@@ -190,7 +190,7 @@ impl Shaper for KatoWindow {
                 flow.window = (flow.window + 1.0 / flow.window).min(most).max(1.0);
             }
             Outcome::Nack(NackReason::Congestion) => {
-                let round_trip = if flow.rtt == Span::MAX { initial_rtt } else { flow.rtt };
+                let round_trip = if flow.rtt == Duration::MAX { initial_rtt } else { flow.rtt };
                 if flow.last_cut == Time::ZERO || ctx.now.since(flow.last_cut) >= round_trip {
                     flow.window = (flow.window * beta).max(1.0);
                     flow.last_cut = ctx.now;
@@ -217,7 +217,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_exceeds_the_window_waits_and_what_exceeds_the_fair_window_is_refused() {
+    fn what_exceeds_the_window_waits_and_what_exceeds_the_fair_window_is_rejected() {
         // w* = 1 Mbit/s / 1250 B · 100 ms = 10 places; window 4.
         let mut bench = Bench::<KatoWindow>::new(&json!({ "initial_window": 4.0 })).link(1.0);
         let verdicts: Vec<Admission> = (0..16).map(|_| bench.admit(ms(0), 1)).collect();

@@ -17,7 +17,7 @@ use crate::fields::Fields;
 use crate::ids::{FaceId, FlowId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::queue::QueueView;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 
 /// What a node knows about one of its faces.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub struct FaceView {
 
 /// Packets and their sizes since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PacketCount {
     /// How many.
     pub packets: u64,
     /// Their bits.
@@ -51,9 +51,9 @@ pub struct Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reverse {
     /// Interests that arrived.
-    pub interests_in: Tally,
+    pub interests_in: PacketCount,
     /// Data that left, framing included.
-    pub data_out: Tally,
+    pub data_out: PacketCount,
 }
 
 /// Where the Data of an Interest will leave this node: what waits there.
@@ -86,7 +86,7 @@ pub struct ShapeEvent<'a> {
     /// What passes the other way over the face it would leave by.
     pub reverse: Reverse,
     /// The propagation delay by that face to the producer and back, if the driver knows it.
-    pub base_rtt: Option<Span>,
+    pub base_rtt: Option<Duration>,
 }
 
 /// The chance to let held Interests leave.
@@ -136,7 +136,7 @@ pub struct Answer<'a> {
     /// When the Interest was sent (last).
     pub sent: Time,
     /// From that to now; none if it had been sent more than once.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
 }
 
 /// Decides when Interests leave by one face.

@@ -3,14 +3,15 @@
 //! Per face a leaky bucket that leaks at L = C/S (C: the link's rate, S: the size of the Data it brings), per face and
 //! content another that leaks at r ≤ L; each is RTT × rate deep. An Interest that finds either full is rejected with
 //! Congestion. Source: Yi et al., Computer Communications 36 (2013), as "NACK-based hop-by-hop rate control", JIP 26
-//! (2018), §4.1.1 gives it (L, r, buckets); that paper's §3 is `law.once`; a whole free place in each bucket and a depth that
-//! changes at once are ndnSIM 1.0's.
+//! (2018), §4.1.1 gives it (L, r, buckets); that paper's §3 is `law.once`; a whole free place in each bucket and a
+//! depth that changes at once are ndnSIM 1.0's.
 //!
 //! Where the source is open (ours): who adjusts r is `adjust` (its numbers need the consumers only, its text allows
-//! routers); the round trip is the smallest measured where neither given nor known; a depth below one packet counts as one;
-//! flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option: part of the
-//! face's bucket is closed to flows beyond their share L / N. Where every NACK counts (no `law.once`) it is refused once
-//! per round trip, so that its consumer halves once; only beyond twice its share is each Interest refused.
+//! routers); the round trip is the smallest measured where neither given nor known; a depth below one packet counts as
+//! one; flows of applications on this node are limited by their consumer's own r. `reserve` is our fairness option:
+//! part of the face's bucket is closed to flows beyond their share L / N. Where every NACK counts (no `law.once`) it is
+//! rejected once per round trip, so that its consumer halves once; only beyond twice its share is each Interest
+//! rejected.
 
 use super::{Admission, Answer, Outcome, ShapeEvent, Shaper};
 use crate::component::{Component, Env};
@@ -23,7 +24,7 @@ use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
 use crate::shared::once::State;
 use crate::shared::rate::{Law, Rated};
 use crate::shared::sizes::SizeEstimate;
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,13 +48,13 @@ pub struct Params {
     pub law: Law,
     /// The round trip from this node to the producer, for the depths; none takes the propagation delay that the driver
     /// knows (as ndnSIM 1.0 does), or else the smallest measured.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// The round trip assumed before the first measurement; 100 ms in ndnSIM 1.0.
-    pub initial_rtt: Span,
+    pub initial_rtt: Duration,
     /// S before the first Data, in bytes on the wire; 1250 in JIP 26.
     pub data_size: Bytes,
-    /// Part of the face's bucket kept free of flows that take more than their fair share of L; 0 is the source (no
-    /// such rule), ours. Without `law.once` such a flow is refused once per round trip, and each time at twice its share.
+    /// Part of the face's bucket kept free of flows that take more than their fair share of L; 0 is the source (no such
+    /// rule), ours. Without `law.once` such a flow is rejected once per round trip, and each time at twice its share.
     pub reserve: f64,
 }
 
@@ -63,7 +64,7 @@ impl Default for Params {
             adjust: Adjust::Consumers,
             law: Law::default(),
             rtt: None,
-            initial_rtt: Span::from_millis(100),
+            initial_rtt: Duration::from_millis(100),
             data_size: Bytes::new(1250),
             reserve: 0.0,
         }
@@ -71,18 +72,18 @@ impl Default for Params {
 }
 
 /// Flows are counted over this long.
-const EPOCH: Span = Span::from_millis(100);
+const EPOCH: Duration = Duration::from_millis(100);
 
-struct Flow {
+struct StatefulFlow {
     rated: Rated,
     bucket: LeakyBucket,
     /// The smallest round trip measured.
-    rtt: Span,
+    rtt: Duration,
     /// Whether its Interests come from an application on this node.
     own: bool,
     /// What it takes of its fair share.
     share: LeakyBucket,
-    /// Not refused for exceeding it before then, if it does not exceed it twice.
+    /// Not rejected for exceeding it before then, if it does not exceed it twice.
     told_until: Time,
     epoch: u64,
 }
@@ -93,12 +94,12 @@ pub struct Stateful {
     size: SizeEstimate,
     bucket: LeakyBucket,
     /// The smallest round trip measured over this face.
-    rtt: Span,
+    rtt: Duration,
     /// The smallest propagation delay that the driver named for this face.
-    base_rtt: Span,
+    base_rtt: Duration,
     /// C, as last seen.
     rate: Option<Rate>,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<StatefulFlow>,
     /// Flows seen in this epoch and in the one before.
     active: [u32; 2],
     epoch: u64,
@@ -125,8 +126,8 @@ impl Component for Stateful {
             params: params.clone(),
             size: SizeEstimate::new(params.data_size),
             bucket: LeakyBucket::new(Time::ZERO, 0.0, 1.0),
-            rtt: Span::MAX,
-            base_rtt: Span::MAX,
+            rtt: Duration::MAX,
+            base_rtt: Duration::MAX,
             rate: None,
             flows: FlowTable::new(MOST_FLOWS),
             active: [0, 0],
@@ -142,8 +143,8 @@ impl Stateful {
     }
 
     /// The round trip for a depth: given, known to the driver, measured for the flow, measured for the face, assumed.
-    fn round_trip(&self, base: Span, measured: Span) -> Span {
-        let known = [base, measured, self.rtt].into_iter().find(|span| *span < Span::MAX);
+    fn round_trip(&self, base: Duration, measured: Duration) -> Duration {
+        let known = [base, measured, self.rtt].into_iter().find(|span| *span < Duration::MAX);
         self.params.rtt.or(known).unwrap_or(self.params.initial_rtt)
     }
 
@@ -175,18 +176,18 @@ impl Shaper for Stateful {
         }
         let (now, id, limit) = (ctx.now, event.packet.name.flow, self.limit());
         let sharing = self.sharing(now);
-        self.base_rtt = self.base_rtt.min(event.base_rtt.unwrap_or(Span::MAX));
-        let known = self.flows.get(id).map_or(Span::MAX, |flow| flow.rtt);
+        self.base_rtt = self.base_rtt.min(event.base_rtt.unwrap_or(Duration::MAX));
+        let known = self.flows.get(id).map_or(Duration::MAX, |flow| flow.rtt);
         let face_rtt = self.round_trip(self.base_rtt, self.rtt).secs();
-        let flow_rtt = self.round_trip(event.base_rtt.unwrap_or(Span::MAX), known).secs();
+        let flow_rtt = self.round_trip(event.base_rtt.unwrap_or(Duration::MAX), known).secs();
         self.bucket.set_rate(now, limit);
         self.bucket.set_depth(face_rtt * limit);
         let epoch = self.epoch;
         let (adjusts, active) = (self.params.adjust == Adjust::Everywhere, &mut self.active[0]);
-        let flow = self.flows.entry(id, || Flow {
+        let flow = self.flows.entry(id, || StatefulFlow {
             rated: Rated::new(limit),
             bucket: LeakyBucket::new(now, limit, flow_rtt * limit),
-            rtt: Span::MAX,
+            rtt: Duration::MAX,
             own: event.downstream.view.local,
             share: LeakyBucket::new(now, limit, 1.0),
             told_until: Time::ZERO,
@@ -213,7 +214,7 @@ impl Shaper for Stateful {
         if reserved && !flow.share.has_room(now) {
             let twice = flow.share.level(now) + 1.0 > 2.0 * flow.share.depth();
             if twice || self.params.law.once || now >= flow.told_until {
-                flow.told_until = now + Span::from_secs_f64(flow_rtt);
+                flow.told_until = now + Duration::from_secs_f64(flow_rtt);
                 return Admission::Reject(NackReason::Congestion);
             }
         }
@@ -234,12 +235,12 @@ impl Shaper for Stateful {
         let id = answer.packet.name.flow;
         if answer.outcome == Outcome::Data {
             self.size.sample(answer.packet.bytes());
-            self.rtt = self.rtt.min(answer.rtt.unwrap_or(Span::MAX));
+            self.rtt = self.rtt.min(answer.rtt.unwrap_or(Duration::MAX));
         }
         let (limit, params) = (self.limit(), &self.params);
         let Some(flow) = self.flows.get_mut(id) else { return };
         if answer.outcome == Outcome::Data {
-            flow.rtt = flow.rtt.min(answer.rtt.unwrap_or(Span::MAX));
+            flow.rtt = flow.rtt.min(answer.rtt.unwrap_or(Duration::MAX));
         }
         if params.adjust == Adjust::Consumers || flow.own {
             return;
@@ -331,7 +332,7 @@ mod tests {
             let mut bench = Bench::<Stateful>::new(&json!({ "rtt": "100ms", "reserve": reserve })).link(10.0);
             let mut counts = [0, 0];
             for tenth in 0..20_000u64 {
-                let now = Time::ZERO + Span::from_micros(100 * tenth);
+                let now = Time::ZERO + Duration::from_micros(100 * tenth);
                 counts[0] += u32::from(bench.admit(now, 1) == Admission::Pass);
                 if tenth % 25 == 3 {
                     counts[1] += u32::from(bench.admit(now, 2) == Admission::Pass);
@@ -345,23 +346,24 @@ mod tests {
     }
 
     #[test]
-    fn where_every_nack_counts_a_flow_beyond_its_share_is_refused_once_per_round_trip_and_always_beyond_twice_its_share()
+    fn where_every_nack_counts_a_flow_beyond_its_share_is_rejected_once_per_round_trip_and_always_beyond_twice_its_share()
      {
-        // L = 1000/s, round trip 100 ms: two flows have a share of 500/s and 50 packets each. Flow 1 asks as often, flow 2
-        // 1000 times per second. A Python loop over the three buckets, one step per ms, refuses flow 2 at 100 ms, when its
-        // bucket is full, then nothing until 200 ms, when its level is twice that, then every other Interest; flow 1 never.
+        // L = 1000/s, round trip 100 ms: two flows have a share of 500/s and 50 packets each. Flow 1 asks as often,
+        // flow 2 1000 times per second. A Python loop over the three buckets, one step per ms, rejects flow 2 at 100
+        // ms, when its bucket is full, then nothing until 200 ms, when its level is twice that, then every other
+        // Interest; flow 1 never.
         let mut bench = Bench::<Stateful>::new(&json!({ "rtt": "100ms", "reserve": 0.5 })).link(10.0);
-        let mut refused = Vec::new();
+        let mut rejected = Vec::new();
         for milli in 0..400u64 {
             if milli % 2 == 0 {
                 assert_eq!(bench.admit(ms(milli), 1), Admission::Pass, "{milli} ms");
             }
             if bench.admit(ms(milli), 2) != Admission::Pass {
-                refused.push(milli);
+                rejected.push(milli);
             }
         }
-        assert!((98..=102).contains(&refused[0]) && (198..=202).contains(&refused[1]), "{refused:?}");
-        let late = refused.iter().filter(|at| **at >= 300).count();
+        assert!((98..=102).contains(&rejected[0]) && (198..=202).contains(&rejected[1]), "{rejected:?}");
+        let late = rejected.iter().filter(|at| **at >= 300).count();
         assert!((48..=52).contains(&late), "{late}");
     }
 

@@ -1,8 +1,8 @@
 //! A leaky bucket that drains continuously.
 
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 
-/// Holds up to a depth of packets and leaks at a rate; what does not fit is refused.
+/// Holds up to a depth of packets and leaks at a rate; what does not fit is rejected.
 ///
 /// Source: Interest limits of ndnSIM 1.0 as the hop-by-hop schemes use them. A new depth holds at once, and a level
 /// above it stays and blocks until it has leaked away; a depth below one packet counts as one, for else nothing would
@@ -27,7 +27,7 @@ impl LeakyBucket {
     /// Whether one more packet fits.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.leak(now);
-        // The slack keeps rounding of the leak from refusing a packet at the instant `room_at` named.
+        // The slack keeps rounding of the leak from rejecting a packet at the instant `room_at` named.
         self.depth - self.level >= 1.0 - 1e-9
     }
 
@@ -47,7 +47,7 @@ impl LeakyBucket {
         if self.rate <= 0.0 {
             return Time::NEVER;
         }
-        now + Span::from_nanos(libm::ceil(excess / self.rate * 1e9) as u64)
+        now + Duration::from_nanos(libm::ceil(excess / self.rate * 1e9) as u64)
     }
 
     /// Leaks at the old rate up to now, and at `rate` packets/s from now on.
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn at(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
+        Time::ZERO + Duration::from_millis(ms)
     }
 
     #[test]

@@ -13,7 +13,7 @@ const END: u32 = u32::MAX;
 /// A flow that comes back after losing its place starts afresh.
 #[derive(Clone, Debug)]
 pub struct FlowTable<T> {
-    places: Vec<Place<T>>,
+    places: Vec<TableSlot<T>>,
     index: BTreeMap<FlowId, u32>,
     bound: usize,
     /// The flow used last.
@@ -23,7 +23,7 @@ pub struct FlowTable<T> {
 }
 
 #[derive(Clone, Debug)]
-struct Place<T> {
+struct TableSlot<T> {
     flow: FlowId,
     newer: u32,
     older: u32,
@@ -87,7 +87,7 @@ impl<T> FlowTable<T> {
 
     /// A place for a new flow, in no list yet.
     fn place(&mut self, flow: FlowId, state: T) -> u32 {
-        let fresh = Place { flow, newer: END, older: END, state };
+        let fresh = TableSlot { flow, newer: END, older: END, state };
         let at = if self.places.len() < self.bound {
             self.places.push(fresh);
             (self.places.len() - 1) as u32
@@ -103,7 +103,7 @@ impl<T> FlowTable<T> {
     }
 
     fn unlink(&mut self, at: u32) {
-        let Place { newer, older, .. } = self.places[at as usize];
+        let TableSlot { newer, older, .. } = self.places[at as usize];
         match self.places.get_mut(newer as usize) {
             Some(place) => place.older = older,
             None => self.newest = older,

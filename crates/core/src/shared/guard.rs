@@ -20,7 +20,7 @@ impl WindowGuard {
         WindowGuard { extra, recovery_point: 0.0 }
     }
 
-    /// Whether to react now; if so, further signals are refused for one window.
+    /// Whether to react now; if so, further signals are rejected for one window.
     pub fn admit(&mut self, flight: &Flight) -> bool {
         let highest = flight.highest_received.unwrap_or(0) as f64;
         if highest <= self.recovery_point {
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_signal_in_the_window_is_refused() {
+    fn a_second_signal_in_the_window_is_rejected() {
         let mut guard = WindowGuard::new(0.0);
         assert!(guard.admit(&flight(10, 20)));
         assert!(!guard.admit(&flight(11, 22)));

@@ -4,6 +4,7 @@ pub mod bucket;
 pub mod draw;
 pub mod flow_table;
 pub mod flows;
+pub mod grant;
 pub mod guard;
 pub mod level;
 pub mod noise;

@@ -1,10 +1,10 @@
 //! Losses that are not congestion: of a path that loses packets while no queue shows.
 //!
-//! After TCP Veno (Fu, Liew, IEEE JSAC 2003), which takes a loss for random while the round trip tells of little backlog.
-//! Ours: the bound on the backlog, that such a loss is not reacted to at all, and the bound on their share, beyond which
-//! a path with hardly any buffer is suspected.
+//! After TCP Veno (Fu, Liew, IEEE JSAC 2003), which takes a loss for random while the round trip tells of little
+//! backlog. Ours: the bound on the backlog, that such a loss is not reacted to at all, and the bound on their share,
+//! beyond which a path with hardly any buffer is suspected.
 
-use crate::units::Span;
+use crate::units::Duration;
 
 /// Round trips up to this many times the least one count as free of queue.
 const NO_QUEUE: f64 = 1.25;
@@ -17,19 +17,19 @@ const MEMORY: f64 = 512.0;
 #[derive(Clone, Debug)]
 pub struct Noise {
     tolerated: f64,
-    least: Option<Span>,
-    latest: Span,
+    least: Option<Duration>,
+    latest: Duration,
     share: f64,
 }
 
 impl Noise {
     /// `tolerated`: the largest share of lost segments that may be noise; 0 takes every loss for congestion.
     pub fn new(tolerated: f64) -> Noise {
-        Noise { tolerated, least: None, latest: Span::ZERO, share: 0.0 }
+        Noise { tolerated, least: None, latest: Duration::ZERO, share: 0.0 }
     }
 
     /// A segment arrived, `rtt` after its only Interest if there was but one.
-    pub fn on_data(&mut self, rtt: Option<Span>) {
+    pub fn on_data(&mut self, rtt: Option<Duration>) {
         self.share -= self.share / MEMORY;
         if let Some(rtt) = rtt {
             self.latest = rtt;
@@ -52,9 +52,9 @@ mod tests {
     /// Of `losses`, each after `gap` Data with round trips of `ms`, how many are noise; the least round trip is 20 ms.
     fn excused(tolerated: f64, losses: u32, gap: u32, ms: u64) -> u32 {
         let mut noise = Noise::new(tolerated);
-        noise.on_data(Some(Span::from_millis(20)));
+        noise.on_data(Some(Duration::from_millis(20)));
         let mut one = || {
-            (0..gap).for_each(|_| noise.on_data(Some(Span::from_millis(ms))));
+            (0..gap).for_each(|_| noise.on_data(Some(Duration::from_millis(ms))));
             u32::from(noise.on_loss())
         };
         (0..losses).map(|_| one()).sum()

@@ -1,7 +1,7 @@
 //! At most one reduction of a rate per congestion.
 //!
-//! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §3 and Fig. 3. After a reduction the rate stays as it is
-//! until the Data or NACK arrives that answers the first Interest sent at the reduced rate.
+//! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §3 and Fig. 3. After a reduction the rate stays as it
+//! is until the Data or NACK arrives that answers the first Interest sent at the reduced rate.
 
 use crate::units::Time;
 
@@ -85,10 +85,10 @@ impl Once {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
+    use crate::units::Duration;
 
     fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Which Interests are under way, each until it is answered or its lifetime ends.
+//! Which Interests are in flight, each until it is answered or its lifetime ends.
 
 use crate::ids::{FaceId, NameId};
 use crate::packet::Packet;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Interests under way by name. One that is sent again keeps its place and gets a new deadline.
+/// Interests in flight by name. One that is sent again keeps its place and gets a new deadline.
 ///
 /// The deadline makes sure that an Interest whose answer is never told (nobody waited for it any more) does not count
 /// for ever.
@@ -16,10 +16,10 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// `packet` left by `face`; gives the face by which it had been under way before, if it was.
+    /// `packet` left by `face`; gives the face by which it had been in flight before, if it was.
     pub fn sent(&mut self, packet: &Packet, face: FaceId, now: Time) -> Option<FaceId> {
         let lifetime = if packet.lifetime_ms == 0 { 4000 } else { packet.lifetime_ms };
-        let (key, until) = (packet.name.key(), now + Span::from_millis(lifetime.into()));
+        let (key, until) = (packet.name.key(), now + Duration::from_millis(lifetime.into()));
         let before = self.by_name.insert(key, (face, until));
         if let Some((_, deadline)) = before {
             self.deadlines.remove(&(deadline, key));
@@ -28,12 +28,12 @@ impl Outstanding {
         before.map(|(face, _)| face)
     }
 
-    /// The face by which an Interest is under way.
+    /// The face by which an Interest is in flight.
     pub fn face(&self, name: NameId) -> Option<FaceId> {
         self.by_name.get(&name.key()).map(|(face, _)| *face)
     }
 
-    /// An Interest was answered; the face it had left by, if it was under way.
+    /// An Interest was answered; the face it had left by, if it was in flight.
     pub fn answered(&mut self, name: NameId) -> Option<FaceId> {
         let (face, until) = self.by_name.remove(&name.key())?;
         self.deadlines.remove(&(until, name.key()));
@@ -57,7 +57,7 @@ impl Outstanding {
         self.deadlines.first().map_or(Time::NEVER, |(until, _)| *until)
     }
 
-    /// How many are under way.
+    /// How many are in flight.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
@@ -74,7 +74,7 @@ mod tests {
     use crate::ids::FlowId;
 
     fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Pacing: a gap between one packet and the next.
 
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 
 /// Keeps the gap. The next packet's due time is fixed when a packet is sent; a later change of pace does not move it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,12 +20,13 @@ impl Pacer {
     }
 
     /// A packet was sent; the next may follow after `gap`, or at once if there is none.
-    pub fn sent(&mut self, now: Time, gap: Option<Span>) {
-        self.due = now + gap.unwrap_or(Span::ZERO);
+    pub fn sent(&mut self, now: Time, gap: Option<Duration>) {
+        self.due = now + gap.unwrap_or(Duration::ZERO);
     }
 
-    /// As [`Pacer::sent`], for a sender that wakes late: the gaps it slept through, up to `slack` of time, are not lost.
-    pub fn sent_late(&mut self, now: Time, gap: Span, slack: Span) {
+    /// As [`Pacer::sent`], for a sender that wakes late: the gaps it slept through, up to `slack` of time, are not
+    /// lost.
+    pub fn sent_late(&mut self, now: Time, gap: Duration, slack: Duration) {
         let earliest = Time::from_nanos(now.nanos().saturating_sub(slack.nanos()));
         self.due = self.due.max(earliest) + gap;
     }
@@ -38,9 +39,9 @@ impl Pacer {
     /// The gap that spreads `window` packets over a round trip, `gain` times as fast (RFC 9002 §7.7 uses 1.25).
     ///
     /// None before the first round-trip sample, and for a window or gain that is not positive.
-    pub fn gap(window: f64, srtt: Span, gain: f64) -> Option<Span> {
+    pub fn gap(window: f64, srtt: Duration, gain: f64) -> Option<Duration> {
         let per_round_trip = window * gain;
-        (srtt > Span::ZERO && per_round_trip > 0.0).then(|| srtt.scale(1.0 / per_round_trip))
+        (srtt > Duration::ZERO && per_round_trip > 0.0).then(|| srtt.scale(1.0 / per_round_trip))
     }
 }
 
@@ -52,7 +53,7 @@ mod tests {
     fn a_scheduled_packet_is_not_moved_by_a_new_pace() {
         let mut pacer = Pacer::new();
         assert!(pacer.ready(Time::ZERO));
-        pacer.sent(Time::from_nanos(1000), Some(Span::from_nanos(500)));
+        pacer.sent(Time::from_nanos(1000), Some(Duration::from_nanos(500)));
         assert_eq!(pacer.due(), Time::from_nanos(1500));
         assert!(!pacer.ready(Time::from_nanos(1499)) && pacer.ready(Time::from_nanos(1500)));
         pacer.sent(Time::from_nanos(1600), None);
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_wakes_late_makes_up_for_no_more_than_the_slack() {
-        let (gap, slack) = (Span::from_nanos(10), Span::from_nanos(25));
+        let (gap, slack) = (Duration::from_nanos(10), Duration::from_nanos(25));
         let mut pacer = Pacer::new();
         pacer.sent_late(Time::from_nanos(100), gap, slack);
         assert_eq!(pacer.due(), Time::from_nanos(85));
@@ -77,8 +78,8 @@ mod tests {
     #[test]
     fn a_window_spreads_over_the_round_trip() {
         // 100 ms / (10 · 1.25) = 8 ms.
-        assert_eq!(Pacer::gap(10.0, Span::from_millis(100), 1.25), Some(Span::from_millis(8)));
-        assert_eq!(Pacer::gap(10.0, Span::ZERO, 1.0), None);
-        assert_eq!(Pacer::gap(f64::NAN, Span::from_millis(1), 1.0), None);
+        assert_eq!(Pacer::gap(10.0, Duration::from_millis(100), 1.25), Some(Duration::from_millis(8)));
+        assert_eq!(Pacer::gap(10.0, Duration::ZERO, 1.0), None);
+        assert_eq!(Pacer::gap(f64::NAN, Duration::from_millis(1), 1.0), None);
     }
 }

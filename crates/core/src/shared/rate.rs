@@ -1,7 +1,7 @@
 //! The Interest rate of one content at one interface: additive increase, multiplicative decrease.
 //!
-//! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §4.1.1 (r + 1 packet/s per Data up to L, r / 2 per NACK)
-//! and §3 ([`Once`]). The same law at consumers and routers.
+//! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §4.1.1 (r + 1 packet/s per Data up to L, r / 2 per
+//! NACK) and §3 ([`Once`]). The same law at consumers and routers.
 
 use super::once::{Once, State};
 use crate::consumer::{check_factor, check_number};
@@ -25,8 +25,8 @@ pub struct Law {
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
     /// Added per Data instead, in packets/s, within a tenth of the rate before the last cut; none is the source, which
-    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the way on
-    /// once the remembered rate is left behind.
+    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the
+    /// way on once the remembered rate is left behind.
     pub slow: Option<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Law {
 }
 
 impl Law {
-    /// Refuses a law that does not move or could stop for ever.
+    /// Rejects a law that does not move or could stop for ever.
     ///
     /// # Errors
     /// A sentence that names the parameter, its value and what would do.
@@ -123,10 +123,10 @@ fn sane(rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
+    use crate::units::Duration;
 
     fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         for round in 0..4 {
             let first = ms(100 * round);
             rated.on_sent(first);
-            let counted = (0..10).filter(|i| rated.on_nack(&law, first + Span::from_millis(*i))).count();
+            let counted = (0..10).filter(|i| rated.on_nack(&law, first + Duration::from_millis(*i))).count();
             assert_eq!(counted, 1);
             rates.push(rated.rate());
         }
@@ -164,7 +164,8 @@ mod tests {
     fn growth_is_slow_only_near_the_rate_that_congested_last() {
         let (law, mut rated) = (Law { slow: Some(0.5), ..Law::default() }, Rated::new(400.0));
         rated.on_nack(&law, ms(0));
-        // From 200 one by one to 361, inside a tenth below 400; then by halves to 440, a tenth above; then one by one again.
+        // From 200 one by one to 361, inside a tenth below 400; then by halves to 440, a tenth above; then one by one
+        // again.
         let data_until = |rated: &mut Rated, rate: f64| {
             (1..10_000).find(|_| {
                 rated.on_data(&law, ms(0), 1000.0);

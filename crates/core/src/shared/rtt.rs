@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout, in the two generations that NDN consumers use.
 
 use crate::consumer::{Estimator, Timer};
-use crate::units::Span;
+use crate::units::Duration;
 
 /// Smooths round-trip times and derives the retransmission timeout (RTO).
 ///
@@ -27,8 +27,8 @@ pub struct RttEstimator {
 
 const MEAN_GAIN: f64 = 0.125;
 const DEVIATION_GAIN: f64 = 0.25;
-/// The clock's granularity G of RFC 6298 §2.3, 1 ns: a path whose round trips never vary must not time out just when its
-/// Data arrives.
+/// The clock's granularity G of RFC 6298 §2.3, 1 ns: a path whose round trips never vary must not time out just when
+/// its Data arrives.
 const GRANULARITY: f64 = 1.0;
 
 impl RttEstimator {
@@ -39,7 +39,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample. `in_flight`: Interests outstanding once this one is answered (ndn-cxx's gains depend on it).
-    pub fn sample(&mut self, rtt: Span, in_flight: u32) {
+    pub fn sample(&mut self, rtt: Duration, in_flight: u32) {
         let rtt = rtt.nanos() as f64;
         self.multiplier = 1;
         if !self.sampled {
@@ -75,7 +75,7 @@ impl RttEstimator {
     }
 
     /// The timeout now.
-    pub fn rto(&self) -> Span {
+    pub fn rto(&self) -> Duration {
         let ns = match self.timer.estimator {
             Estimator::Ndnsim => {
                 let (min, max) = self.bounds();
@@ -83,17 +83,17 @@ impl RttEstimator {
             }
             Estimator::NdnCxx => self.rto,
         };
-        Span::from_nanos(libm::round(ns) as u64)
+        Duration::from_nanos(libm::round(ns) as u64)
     }
 
     /// The smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Span {
-        if self.sampled { Span::from_nanos(libm::round(self.srtt) as u64) } else { Span::ZERO }
+    pub fn srtt(&self) -> Duration {
+        if self.sampled { Duration::from_nanos(libm::round(self.srtt) as u64) } else { Duration::ZERO }
     }
 
     /// By how much round-trip times deviate from the smoothed one; zero before the first sample.
-    pub fn deviation(&self) -> Span {
-        Span::from_nanos(libm::round(self.deviation) as u64)
+    pub fn deviation(&self) -> Duration {
+        Duration::from_nanos(libm::round(self.deviation) as u64)
     }
 
     /// The back-off multiplier, 1 after a sample.
@@ -120,25 +120,25 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    fn ms(n: u64) -> Span {
-        Span::from_millis(n)
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
     }
 
     #[test]
     fn ndnsim_follows_the_hand_computed_trace() {
         let mut rtt = RttEstimator::new(Timer::default());
-        assert_eq!((rtt.rto(), rtt.srtt()), (ms(1000), Span::ZERO));
+        assert_eq!((rtt.rto(), rtt.srtt()), (ms(1000), Duration::ZERO));
         // 100 ms: mean 100, deviation 50, timeout 100 + 4·50.
         rtt.sample(ms(100), 0);
         assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(100), ms(50), ms(300)));
         // 180 ms: error 80; mean 100 + 10, deviation 50 + (80 − 50)/4 = 57.5, timeout 340.
         rtt.sample(ms(180), 0);
-        assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(110), Span::from_micros(57_500), ms(340)));
+        assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(110), Duration::from_micros(57_500), ms(340)));
         // 30 ms: error −80; mean 100, deviation 57.5 + 22.5/4 = 63.125, timeout 352.5.
         rtt.sample(ms(30), 0);
         assert_eq!(
             (rtt.srtt(), rtt.deviation(), rtt.rto()),
-            (ms(100), Span::from_micros(63_125), Span::from_micros(352_500))
+            (ms(100), Duration::from_micros(63_125), Duration::from_micros(352_500))
         );
     }
 
@@ -173,12 +173,12 @@ mod tests {
         assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(100), ms(50), ms(300)));
         // Five samples per round trip: gains 0.025 and 0.05. Deviation 0.95·50 + 0.05·80 = 51.5, mean 102, timeout 308.
         rtt.sample(ms(180), 9);
-        assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(102), Span::from_micros(51_500), ms(308)));
+        assert_eq!((rtt.srtt(), rtt.deviation(), rtt.rto()), (ms(102), Duration::from_micros(51_500), ms(308)));
         // One: gains 1/8 and 1/4. Deviation 0.75·51.5 + 0.25·22 = 44.125, mean 99.25, timeout 275.75.
         rtt.sample(ms(80), 1);
         assert_eq!(
             (rtt.srtt(), rtt.deviation(), rtt.rto()),
-            (Span::from_micros(99_250), Span::from_micros(44_125), Span::from_micros(275_750))
+            (Duration::from_micros(99_250), Duration::from_micros(44_125), Duration::from_micros(275_750))
         );
     }
 
@@ -193,7 +193,7 @@ mod tests {
         }
         assert_eq!(rtt.rto(), ms(60_000));
         rtt.sample(ms(100), 0);
-        assert_eq!(rtt.rto(), Span::from_micros(250_000));
+        assert_eq!(rtt.rto(), Duration::from_micros(250_000));
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     fn absurd_samples_stay_within_the_bounds() {
         for timer in [Timer::default(), Timer::ndn_cxx()] {
             let mut rtt = RttEstimator::new(timer);
-            for sample in [Span::ZERO, Span::MAX, Span::from_nanos(1), Span::MAX] {
+            for sample in [Duration::ZERO, Duration::MAX, Duration::from_nanos(1), Duration::MAX] {
                 rtt.sample(sample, u32::MAX);
                 assert!((timer.min..=timer.max).contains(&rtt.rto()), "{:?}", rtt.rto());
             }

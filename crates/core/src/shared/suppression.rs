@@ -1,6 +1,6 @@
 //! NFD's exponential retransmission suppression.
 
-use crate::units::Span;
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct SuppressionParams {
     /// The first interval.
-    pub initial: Span,
+    pub initial: Duration,
     /// The longest interval.
-    pub max: Span,
+    pub max: Duration,
     /// Growth per forwarded retransmission, at least 1.
     pub multiplier: f64,
 }
 
 impl Default for SuppressionParams {
     fn default() -> Self {
-        SuppressionParams { initial: Span::from_millis(10), max: Span::from_millis(250), multiplier: 2.0 }
+        SuppressionParams { initial: Duration::from_millis(10), max: Duration::from_millis(250), multiplier: 2.0 }
     }
 }
 
 impl SuppressionParams {
-    /// Refuses a multiplier below 1 and a longest interval below the first.
+    /// Rejects a multiplier below 1 and a longest interval below the first.
     pub fn check(&self) -> Result<(), String> {
         if self.max < self.initial {
             return Err(format!(
@@ -42,7 +42,7 @@ impl SuppressionParams {
 /// retransmissions forwarded, kept by the caller.
 #[derive(Clone, Debug)]
 pub struct Suppression {
-    intervals: Vec<Span>,
+    intervals: Vec<Duration>,
 }
 
 impl Suppression {
@@ -60,7 +60,7 @@ impl Suppression {
     }
 
     /// Whether a retransmission `since` the last transmission is too soon, after `forwarded` earlier ones.
-    pub fn suppresses(&self, forwarded: u8, since: Span) -> bool {
+    pub fn suppresses(&self, forwarded: u8, since: Duration) -> bool {
         since < self.intervals[usize::from(forwarded).min(self.intervals.len() - 1)]
     }
 

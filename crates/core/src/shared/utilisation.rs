@@ -1,13 +1,13 @@
 //! How busy a link is: bits over consecutive windows of time against a capacity.
 
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Duration, Rate, Time};
 
 /// Counts bits in windows that follow each other without gap; reports the last complete one.
 ///
 /// Fed with what arrives, the ratio may exceed 1; fed with what was sent, it cannot.
 #[derive(Clone, Copy, Debug)]
 pub struct UtilisationMeter {
-    window: Span,
+    window: Duration,
     start: Time,
     bits: u64,
     last: Option<u64>,
@@ -15,8 +15,8 @@ pub struct UtilisationMeter {
 
 impl UtilisationMeter {
     /// A meter whose first window starts now; a window of zero counts as one nanosecond.
-    pub fn new(now: Time, window: Span) -> UtilisationMeter {
-        UtilisationMeter { window: window.max(Span::from_nanos(1)), start: now, bits: 0, last: None }
+    pub fn new(now: Time, window: Duration) -> UtilisationMeter {
+        UtilisationMeter { window: window.max(Duration::from_nanos(1)), start: now, bits: 0, last: None }
     }
 
     /// Counts a packet.
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     fn at(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
+        Time::ZERO + Duration::from_millis(ms)
     }
 
     #[test]
     fn only_complete_windows_are_reported() {
-        let mut meter = UtilisationMeter::new(at(0), Span::from_millis(100));
+        let mut meter = UtilisationMeter::new(at(0), Duration::from_millis(100));
         let capacity = Rate::from_mbps(10.0);
         // 100 packets of 1000 B in 100 ms are 8 Mbit/s: 0.8 of 10 Mbit/s.
         for i in 0..100 {
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn an_idle_window_reports_nothing_sent() {
-        let mut meter = UtilisationMeter::new(at(5), Span::from_millis(10));
+        let mut meter = UtilisationMeter::new(at(5), Duration::from_millis(10));
         meter.count(at(6), Bytes::new(10_000));
         assert_eq!(meter.utilisation(at(864_000_000), Rate::from_mbps(1.0)), Some(0.0));
         assert_eq!(meter.utilisation(at(864_000_000), Rate::ZERO), Some(1.0));
-        assert_eq!(UtilisationMeter::new(at(0), Span::ZERO).window_end(), Time::from_nanos(1));
+        assert_eq!(UtilisationMeter::new(at(0), Duration::ZERO).window_end(), Time::from_nanos(1));
     }
 }

@@ -1,23 +1,23 @@
 //! `asf`: adaptive smoothed-RTT forwarding; the next hop that answers fastest.
 //!
-//! Source: NFD's ASF strategy, version 5, as of 24.07 (technical report NDN-0042). Per prefix and face a smoothed round-trip
-//! time; working faces come first, by it, then faces never measured, then faces that timed out, these two by cost. Now and
-//! then a new Interest is also sent, with a nonce of its own, to another face.
+//! Source: NFD's ASF strategy, version 5, as of 24.07 (technical report NDN-0042). Per prefix and face a smoothed
+//! round-trip time; working faces come first, by it, then faces never measured, then faces that timed out, these two by
+//! cost. Now and then a new Interest is also sent, with a nonce of its own, to another face.
 //!
-//! Ours: timeouts and lifetimes are looked at when the prefix is used next, which changes nothing else; NFD keeps an answered
-//! PIT entry for 50 ms to hear slower probes, here the strategy remembers them for as long, so that an Interest which arrives
-//! within is new; the end of the first probe's wait is continuous (NFD: whole milliseconds).
+//! Ours: timeouts and lifetimes are looked at when the prefix is used next, which changes nothing else; NFD keeps an
+//! answered PIT entry for 50 ms to hear slower probes, here the strategy remembers them for as long, so that an
+//! Interest which arrives within is new; the end of the first probe's wait is continuous (NFD: whole milliseconds).
 
 mod measurements;
 
-use super::{Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy};
+use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::{Kind, NackReason, Packet};
 use crate::shared::draw::by_weight;
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use measurements::{Late, LateRecord, Namespace, Rank, ToProbe};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,15 +28,15 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Time between two probes of a prefix; at least 1 s.
-    pub probing_interval: Span,
+    pub probing_interval: Duration,
     /// The first probe comes after a uniform draw from zero to this.
-    pub first_probe: Span,
+    pub first_probe: Duration,
     /// So many timeouts without Data between them make a face timed out.
     pub max_timeouts: u32,
     /// How long a measurement lasts unless renewed; more than `probing_interval`.
-    pub measurement_lifetime: Span,
+    pub measurement_lifetime: Duration,
     /// How long after Data the answers to other copies of the Interest still count.
-    pub late: Span,
+    pub late: Duration,
     /// When retransmissions are not forwarded to an upstream.
     pub suppression: SuppressionParams,
 }
@@ -44,11 +44,11 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            probing_interval: Span::from_millis(60_000),
-            first_probe: Span::from_millis(5000),
+            probing_interval: Duration::from_millis(60_000),
+            first_probe: Duration::from_millis(5000),
             max_timeouts: 3,
-            measurement_lifetime: Span::from_millis(300_000),
-            late: Span::from_millis(50),
+            measurement_lifetime: Duration::from_millis(300_000),
+            late: Duration::from_millis(50),
             suppression: SuppressionParams::default(),
         }
     }
@@ -73,7 +73,7 @@ impl Component for Asf {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        if params.probing_interval < Span::from_millis(1000) {
+        if params.probing_interval < Duration::from_millis(1000) {
             return Err(format!("probing_interval = {} is too short: give at least 1s", params.probing_interval));
         }
         if params.measurement_lifetime <= params.probing_interval {
@@ -110,7 +110,7 @@ impl Asf {
         let namespace = self.namespace(prefix, now);
         let rank = |hop: &NextHop| match &namespace {
             Some(namespace) => namespace.rank(*hop),
-            None => (Rank::Unmeasured, Span::MAX, hop.cost, hop.face),
+            None => (Rank::Unmeasured, Duration::MAX, hop.cost, hop.face),
         };
         hops.min_by_key(rank).map(|hop| hop.face)
     }
@@ -132,7 +132,7 @@ impl Asf {
         let (now, interval, first) = (ctx.now, self.params.probing_interval, self.params.first_probe);
         let namespace = self.namespace(event.prefix, now)?;
         let due = *namespace.probe_at.get_or_insert_with(|| {
-            let wait = Span::from_nanos(ctx.rng.below(first.nanos().saturating_add(1)));
+            let wait = Duration::from_nanos(ctx.rng.below(first.nanos().saturating_add(1)));
             now + wait
         });
         if now < due {
@@ -161,14 +161,14 @@ impl Asf {
         ctx.trace.record(ctx.now, "srtt", u64::from(face.0), info.rtt.srtt().secs());
     }
 
-    fn refused(&mut self, prefix: PrefixId, face: FaceId, name: NameId, ctx: &mut Ctx<'_>) {
+    fn rejected(&mut self, prefix: PrefixId, face: FaceId, name: NameId, ctx: &mut Ctx<'_>) {
         if let Some(info) = self.namespace(prefix, ctx.now).and_then(|namespace| namespace.known_mut(face)) {
             info.nack(name);
         }
     }
 
     /// A retransmission to `face`, unless it was sent there too recently. Whether it goes.
-    fn resend(&self, event: &InterestArrival<'_>, face: FaceId, choice: &mut Choice, now: Time) -> bool {
+    fn resend(&self, event: &InterestArrival<'_>, face: FaceId, choice: &mut ForwardingDecision, now: Time) -> bool {
         let suppressed = event
             .record(face)
             .is_some_and(|record| self.suppression.suppresses(record.sends.saturating_sub(1), now.since(record.sent)));
@@ -180,11 +180,11 @@ impl Asf {
 }
 
 impl Strategy for Asf {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let (now, prefix, name) = (ctx.now, event.prefix, event.packet.name);
         if !event.pending(now) {
             let Some(face) = self.best(prefix, event.eligible(), now) else {
-                choice.refuse(NackReason::NoRoute);
+                choice.reject(NackReason::NoRoute);
                 return;
             };
             choice.send(face);
@@ -211,8 +211,8 @@ impl Strategy for Asf {
         self.late.keep(name, others, ctx.now, self.params.late);
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
-        self.refused(event.prefix, event.face, event.packet.name, ctx);
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
+        self.rejected(event.prefix, event.face, event.packet.name, ctx);
         super::process_nack(event, choice);
     }
 
@@ -220,7 +220,7 @@ impl Strategy for Asf {
         let nonce = (packet.kind == Kind::Nack).then_some(packet.nonce);
         let Some(record) = self.late.take(packet.name, face, nonce, ctx.now) else { return };
         if packet.kind == Kind::Nack {
-            self.refused(prefix, face, packet.name, ctx);
+            self.rejected(prefix, face, packet.name, ctx);
         } else {
             self.measured(prefix, face, packet.name, record.sent, ctx);
             self.late.renew(packet.name, ctx.now, self.params.late);

@@ -3,10 +3,11 @@
 //! Stands in for B-ICP (Ye, Murray, Qiao, Lee, GLOBECOM 2017), whose law is not public. Public: routers estimate from
 //! congestion signals what each interface can forward, limit the rate per interface, tell consumers through a virtual
 //! queue, and end with equal use of all interfaces. Ours: the Interest goes to the next hop with the largest free share
-//! (W − P)/W; W + 1/W per unmarked Data, at most once per round trip W·`beta` on a mark and W·`loss_beta` on a NACK or an
-//! expired Interest; marks end here, and Data pass marks downstream as CoDel on the waiting time in the virtual queue says.
+//! (W − P)/W; W + 1/W per unmarked Data, at most once per round trip W·`beta` on a mark and W·`loss_beta` on a NACK or
+//! an expired Interest; marks end here, and Data pass marks downstream as CoDel on the waiting time in the virtual
+//! queue says.
 
-use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Released, Strategy};
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Released, Strategy};
 use crate::component::{Component, Env};
 use crate::consumer::{check_factor, check_number, check_window};
 use crate::ctx::Ctx;
@@ -15,7 +16,7 @@ use crate::packet::{Kind, NackReason, Packet};
 use crate::queue::codel::{self, Codel};
 use crate::queue::{DequeueEvent, Limit, Marker, QueueView, Verdict};
 use crate::shared::outstanding::Outstanding;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -41,7 +42,7 @@ impl Default for Params {
 }
 
 /// The round trip assumed before the first measurement.
-const INITIAL_RTT: Span = Span::from_millis(100);
+const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// No window is larger, in Interests.
 const MOST: f64 = 1e5;
 
@@ -50,12 +51,12 @@ struct Hop {
     face: FaceId,
     window: f64,
     pending: u32,
-    rtt: Span,
+    rtt: Duration,
     last_cut: Option<Time>,
 }
 
 /// What Interests that ask again may add to the life of a held one; ours: two default lifetimes.
-const RENEWALS: Span = Span::from_millis(8000);
+const RENEWALS: Duration = Duration::from_millis(8000);
 
 #[derive(Clone, Debug)]
 struct Held {
@@ -67,7 +68,7 @@ struct Held {
 impl Held {
     /// When nobody can be taken to wait for it: who asks again is waiting for longer than the first Interest said.
     fn end(&self) -> Time {
-        self.joined + Span::from_millis(u64::from(self.packet.lifetime_ms)) + RENEWALS
+        self.joined + Duration::from_millis(u64::from(self.packet.lifetime_ms)) + RENEWALS
     }
 }
 
@@ -119,7 +120,7 @@ impl Prefix {
     }
 
     /// The next hop with the largest free share, the first among equals.
-    fn roomiest(&self, in_face: FaceId) -> Option<FaceId> {
+    fn largest_free_share(&self, in_face: FaceId) -> Option<FaceId> {
         let free = |hop: &Hop| (hop.window - f64::from(hop.pending)) / hop.window;
         let open = self.hops.iter().filter(|hop| hop.face != in_face && f64::from(hop.pending) + 1.0 <= hop.window);
         let best = open.fold(None, |best: Option<&Hop>, hop| match best {
@@ -168,7 +169,7 @@ impl BIcp {
 }
 
 impl Strategy for BIcp {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let (now, most, beta) = (ctx.now, self.params.queue as usize, self.params.loss_beta);
         let (waits, empty) = (event.pending(now), event.eligible().next().is_none());
         let prefix = self.prefix(event.prefix);
@@ -179,13 +180,13 @@ impl Strategy for BIcp {
         }
         if empty {
             if event.arrival == Arrival::New {
-                choice.refuse(NackReason::NoRoute);
+                choice.reject(NackReason::NoRoute);
             }
             return;
         }
         let same =
             prefix.outstanding.face(event.packet.name).filter(|face| event.eligible().any(|hop| hop.face == *face));
-        match same.or_else(|| prefix.roomiest(event.in_face)) {
+        match same.or_else(|| prefix.largest_free_share(event.in_face)) {
             Some(face) => {
                 prefix.sent(event.packet, face, now);
                 choice.send(face);
@@ -194,7 +195,7 @@ impl Strategy for BIcp {
                 prefix.queue.push_back(Held { packet: *event.packet, in_face: event.in_face, joined: now });
                 choice.hold();
             }
-            None if event.arrival == Arrival::New => choice.refuse(NackReason::Congestion),
+            None if event.arrival == Arrival::New => choice.reject(NackReason::Congestion),
             None => {}
         }
     }
@@ -231,7 +232,7 @@ impl Strategy for BIcp {
         mark as u8
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let beta = self.params.loss_beta;
         let prefix = self.prefix(event.prefix);
         if prefix.outstanding.face(event.packet.name) == Some(event.face) {
@@ -261,7 +262,7 @@ impl Strategy for BIcp {
         let (now, beta) = (ctx.now, self.params.loss_beta);
         for prefix in self.prefixes.iter_mut().filter(|prefix| !prefix.queue.is_empty()) {
             prefix.expire(beta, now);
-            let found = prefix.queue.iter().map(|held| prefix.roomiest(held.in_face)).enumerate();
+            let found = prefix.queue.iter().map(|held| prefix.largest_free_share(held.in_face)).enumerate();
             let Some((place, Some(face))) = found.into_iter().find(|(_, face)| face.is_some()) else {
                 // One that nobody waits for any more goes back to the node, which finds that it can send it nowhere.
                 match prefix.queue.front() {
@@ -315,26 +316,26 @@ mod tests {
         let mut bench = Bench::<BIcp>::new(&json!({}), &[(1, 1), (2, 2)]);
         // Free: 4/8 and 3/4.
         bench.strategy.prefixes[0].hops = vec![hop(1, 8.0, 4), hop(2, 4.0, 1)];
-        assert_eq!(bench.strategy.prefixes[0].roomiest(FaceId(0)), Some(FaceId(2)));
-        assert_eq!(bench.strategy.prefixes[0].roomiest(FaceId(2)), Some(FaceId(1)));
+        assert_eq!(bench.strategy.prefixes[0].largest_free_share(FaceId(0)), Some(FaceId(2)));
+        assert_eq!(bench.strategy.prefixes[0].largest_free_share(FaceId(2)), Some(FaceId(1)));
         bench.strategy.prefixes[0].hops = vec![hop(1, 8.0, 8), hop(2, 4.5, 4)];
-        assert_eq!(bench.strategy.prefixes[0].roomiest(FaceId(0)), None);
+        assert_eq!(bench.strategy.prefixes[0].largest_free_share(FaceId(0)), None);
     }
 
     #[test]
-    fn what_no_hop_has_room_for_waits_and_what_the_queue_has_no_room_for_is_refused() {
+    fn what_no_hop_has_room_for_waits_and_what_the_queue_has_no_room_for_is_rejected() {
         let mut bench = Bench::<BIcp>::new(&json!({ "initial_window": 1.0, "queue": 1 }), &[(1, 1)]);
         bench.strategy.prefixes[0].hops[0].pending = 1;
         assert!(bench.choice(0, 0, Arrival::New, &[]).is_held());
         bench.strategy.prefixes[0].queue[0].packet.name.segment = 9;
-        assert_eq!(bench.choice(1, 0, Arrival::New, &[]).refusal(), Some(NackReason::Congestion));
+        assert_eq!(bench.choice(1, 0, Arrival::New, &[]).rejection(), Some(NackReason::Congestion));
     }
 
     #[test]
     fn marks_cut_once_per_round_trip_and_end_here() {
         let mut prefix = BIcp::new(&Params::default(), &mut Env { layout: &mut Default::default() }).fresh;
         prefix.hops = vec![hop(1, 16.0, 0)];
-        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
         for (now, window) in [(0, 14.0), (99, 14.0), (100, 12.25)] {
             prefix.cut(FaceId(1), 0.875, at(now));
             assert_eq!(prefix.hops[0].window, window);

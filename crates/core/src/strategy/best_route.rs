@@ -45,11 +45,16 @@ impl Component for BestRoute {
 }
 
 impl Strategy for BestRoute {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut super::Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(
+        &mut self,
+        event: &mut InterestArrival<'_>,
+        choice: &mut super::ForwardingDecision,
+        ctx: &mut Ctx<'_>,
+    ) {
         if !event.pending(ctx.now) {
             match event.eligible().min_by_key(|hop| hop.cost) {
                 Some(hop) => choice.send(hop.face),
-                None => choice.refuse(NackReason::NoRoute),
+                None => choice.reject(NackReason::NoRoute),
             }
             return;
         }
@@ -85,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn without_an_eligible_hop_a_new_interest_is_refused_and_a_later_one_ignored() {
+    fn without_an_eligible_hop_a_new_interest_is_rejected_and_a_later_one_ignored() {
         let mut bench: Bench<BestRoute> = Bench::new(&json!({}), &[(1, 1)]);
-        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let choice = bench.choice(50, 1, Arrival::Joining, &[sent(1, 0)]);
-        assert_eq!((choice.refusal(), choice.copies().len()), (None, 0));
+        assert_eq!((choice.rejection(), choice.copies().len()), (None, 0));
     }
 
     #[test]
@@ -119,8 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hop_that_refused_stays_used_until_its_interest_expires() {
-        // Hop 1 refused at once and hop 2 owes an answer: the unused one is 3; when that is used too, 1 was used earliest.
+    fn a_hop_that_rejected_stays_used_until_its_interest_expires() {
+        // Hop 1 rejected at once and hop 2 owes an answer: the unused one is 3; when that is used too, 1 was used
+        // earliest.
         let records = [nacked(1, NackReason::NoRoute), sent(2, 1)];
         assert_eq!(bench().interest(20, 0, Arrival::Retransmission, &records), [3]);
         let all = [nacked(1, NackReason::NoRoute), sent(2, 1), sent(3, 20)];
@@ -150,11 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn all_hops_refusing_gives_one_nack_downstream() {
+    fn all_hops_rejecting_gives_one_nack_downstream() {
         let mut bench = bench();
         let choice = bench.nack(5, 1, 0, &[nacked(1, NackReason::Congestion)]);
-        assert_eq!(choice.refusal(), Some(NackReason::Congestion));
-        assert!(bench.nack(5, 1, 0, &[nacked(1, NackReason::Congestion), sent(2, 3)]).refusal().is_none());
+        assert_eq!(choice.rejection(), Some(NackReason::Congestion));
+        assert!(bench.nack(5, 1, 0, &[nacked(1, NackReason::Congestion), sent(2, 3)]).rejection().is_none());
         assert_eq!(choice.copies().first().map(|copy| copy.face), None::<FaceId>);
     }
 }

@@ -1,14 +1,14 @@
 //! `congestion-aware`: Interests avoid the next hops that answer with NACKs.
 //!
-//! Source: congestion-aware.cc of HIS' first author's code (github wygivan/ndnSIM, branch cc-new). Per prefix and face the
-//! part p of answers that are NACKs, measured over 100 ms and smoothed; the next hop is drawn in proportion to (1/p)^k. An
-//! Interest that a shaper of this node rejects counts as a NACK of its face, Duplicate NACKs do not count.
+//! Source: congestion-aware.cc of HIS' first author's code (github wygivan/ndnSIM, branch cc-new). Per prefix and face
+//! the part p of answers that are NACKs, measured over 100 ms and smoothed; the next hop is drawn in proportion to
+//! (1/p)^k. An Interest that a shaper of this node rejects counts as a NACK of its face, Duplicate NACKs do not count.
 //!
 //! Ours: only eligible next hops are drawn; when a shaper rejects, the node tries the others (the code gives up);
-//! retransmissions meet NFD's suppression; NoRoute stands for the code's give-up NACK. Not here: the smallest p that the
-//! code passes downstream in its NACKs, of which it makes no use.
+//! retransmissions meet NFD's suppression; NoRoute stands for the code's give-up NACK. Not here: the smallest p that
+//! the code passes downstream in its NACKs, of which it makes no use.
 
-use super::{Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy};
+use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
 use crate::component::{Component, Env};
 use crate::consumer::{check_factor, check_number};
 use crate::ctx::Ctx;
@@ -16,7 +16,7 @@ use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::draw::by_weight;
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Params {
     /// Traffic is split in proportion to (1/p)^k; 1 in the author's code.
     pub k: f64,
     /// How often p is updated; 100 ms in the author's code.
-    pub interval: Span,
+    pub interval: Duration,
     /// Weight of the old p at each update; 7/8 in the author's code.
     pub smoothing: f64,
     /// The smallest p; 1e-6 in the author's code.
@@ -41,7 +41,7 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             k: 1.0,
-            interval: Span::from_millis(100),
+            interval: Duration::from_millis(100),
             smoothing: 0.875,
             floor: 1e-6,
             suppression: SuppressionParams::default(),
@@ -79,7 +79,7 @@ impl Ratio {
             sample = 0.0;
         }
         (self.nacks, self.data) = (0, 0);
-        let passed = Span::from_nanos(params.interval.nanos().saturating_mul(intervals));
+        let passed = Duration::from_nanos(params.interval.nanos().saturating_mul(intervals));
         self.due = Some(due + passed);
         ctx.trace.record(ctx.now, "nack-ratio", u64::from(self.face.0), self.p);
     }
@@ -103,7 +103,7 @@ impl Component for CongestionAware {
         check_number("k", params.k, 0.0, 16.0)?;
         check_factor("smoothing", params.smoothing)?;
         check_number("floor", params.floor, 1e-12, 1.0)?;
-        if params.interval < Span::from_millis(1) {
+        if params.interval < Duration::from_millis(1) {
             return Err(format!("interval = {} is too short: give at least 1ms", params.interval));
         }
         params.suppression.check()
@@ -148,7 +148,7 @@ impl CongestionAware {
 }
 
 impl Strategy for CongestionAware {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending {
             if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
@@ -159,7 +159,7 @@ impl Strategy for CongestionAware {
         match self.draw(event, ctx) {
             Some(face) => choice.send(face),
             None if pending => {}
-            None => choice.refuse(NackReason::NoRoute),
+            None => choice.reject(NackReason::NoRoute),
         }
     }
 
@@ -167,7 +167,7 @@ impl Strategy for CongestionAware {
         self.answered(event.prefix, event.face, false, ctx);
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if event.packet.reason != NackReason::Duplicate {
             self.answered(event.prefix, event.face, true, ctx);
         }
@@ -242,7 +242,8 @@ mod tests {
         assert_eq!(p(&mut bench, 10_000_000, 1), 1e-6);
     }
 
-    // With floor 0.1: p1 = 7/8 · 0.1 + 1/8 = 0.2125, p2 = 0.1. k = 1: 0.1/0.3125 = 0.32; k = 2: 0.01/0.05515625 = 0.18130…
+    // With floor 0.1: p1 = 7/8 · 0.1 + 1/8 = 0.2125, p2 = 0.1. k = 1: 0.1/0.3125 = 0.32; k = 2: 0.01/0.05515625 =
+    // 0.18130…
     #[test]
     fn traffic_is_split_in_proportion_to_the_inverse_ratio_to_the_power_k() {
         for (k, share) in [(1.0, 0.32), (2.0, 0.181_303_116)] {

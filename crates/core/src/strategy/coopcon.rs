@@ -3,17 +3,17 @@
 //! Stands in for CoopCon's redirection (Li et al., IEEE TNSM 2023), whose law is not public. Public, from its abstract
 //! and the ndnSieve paper: redirection only on severe congestion, otherwise the best path. All else is ours: severe
 //! congestion arrives as a CongestionMark (see the `coopcon` meter); the first router downstream with another next hop
-//! moves `step` of the prefix's Interests to the cheapest other one, at most once per `spacing`, and takes the mark off;
-//! after `rest` without a mark it moves `back` per `spacing` to the best next hop again.
+//! moves `step` of the prefix's Interests to the cheapest other one, at most once per `spacing`, and takes the mark
+//! off; after `rest` without a mark it moves `back` per `spacing` to the best next hop again.
 
 use super::shares::{Init, Shares, cheapest};
-use super::{Arrival, Choice, DataReturn, InterestArrival, NextHop, Strategy};
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,14 +26,14 @@ pub struct Params {
     /// Part that comes back at once, from 0 to 1.
     pub back: f64,
     /// Least time between two moves of one prefix.
-    pub spacing: Span,
+    pub spacing: Duration,
     /// How long no mark may have come before traffic comes back.
-    pub rest: Span,
+    pub rest: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { step: 0.1, back: 0.05, spacing: Span::from_millis(100), rest: Span::from_millis(1000) }
+        Params { step: 0.1, back: 0.05, spacing: Duration::from_millis(100), rest: Duration::from_millis(1000) }
     }
 }
 
@@ -71,7 +71,7 @@ impl Component for CoopCon {
     }
 }
 
-fn elapsed(since: Option<Time>, now: Time, span: Span) -> bool {
+fn elapsed(since: Option<Time>, now: Time, span: Duration) -> bool {
     since.is_none_or(|since| now >= since + span)
 }
 
@@ -94,7 +94,7 @@ impl CoopCon {
 }
 
 impl Strategy for CoopCon {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending && event.arrival != Arrival::Retransmission {
             return;
@@ -102,7 +102,7 @@ impl Strategy for CoopCon {
         self.come_back(event.prefix, event.hops, ctx.now);
         match self.shares.choose(event, ctx.rng.unit()) {
             Some(face) => choice.send(face),
-            None if !pending => choice.refuse(NackReason::NoRoute),
+            None if !pending => choice.reject(NackReason::NoRoute),
             None => {}
         }
     }

@@ -1,17 +1,19 @@
-//! `flecom`: when a path's level stays above 0, Interests move to another path with room, or are shaped if there is none.
+//! `flecom`: when a path's level stays above 0, Interests move to another path with room, or are shaped if there is
+//! none.
 //!
-//! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from its abstract
-//! and the ndnSieve paper: routers choose multipath forwarding or Interest shaping, and adjust the path whenever
-//! congestion occurs. All else is ours: a next hop is congested when every Data of the prefix from it carried a level
-//! for `patience`; then `step` of its share moves, at most once per `spacing`, to the next hop with the least busy path,
-//! if that is busy below `room`; else Interests to it are stamped for the `flecom` shaper until a level below `calm`.
+//! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from its
+//! abstract and the ndnSieve paper: routers choose multipath forwarding or Interest shaping, and adjust the path
+//! whenever congestion occurs. All else is ours: a next hop is congested when every Data of the prefix from it carried
+//! a level for `patience`; then `step` of its share moves, at most once per `spacing`, to the next hop with the least
+//! busy path, if that is busy below `room`; else Interests to it are stamped for the `flecom` shaper until a level
+//! below `calm`.
 //!
 //! A path's utilisation is that of its busiest link, which arrives with its Data ([`Field::PathUse`]); a next hop that
 //! sent none for `stale` counts as idle. On Interests [`Field::CongestionLevel`] is a flag for this node's shaper only:
 //! every node that runs this strategy writes it anew.
 
 use super::shares::{Init, Shares};
-use super::{Arrival, Choice, DataReturn, InterestArrival, NextHop, Strategy};
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::ctx::Ctx;
@@ -19,7 +21,7 @@ use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::shared::level::of_field;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,20 +32,21 @@ pub struct Params {
     /// Part of a congested face's share that moves at once, from 0 to 1.
     pub step: f64,
     /// How long every level must have been above 0.
-    pub patience: Span,
+    pub patience: Duration,
     /// Least time between two moves of one prefix.
-    pub spacing: Span,
+    pub spacing: Duration,
     /// Utilisation below which another path has room; th1 of the ndnSieve paper.
     pub room: f64,
     /// How long a path's utilisation counts after its last Data.
-    pub stale: Span,
+    pub stale: Duration,
     /// Level below which shaping ends, from 0 to 1.
     pub calm: f64,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        let (patience, spacing, stale) = (Span::from_millis(100), Span::from_millis(100), Span::from_millis(500));
+        let (patience, spacing, stale) =
+            (Duration::from_millis(100), Duration::from_millis(100), Duration::from_millis(500));
         Params { step: 0.1, patience, spacing, room: 0.85, stale, calm: 0.2 }
     }
 }
@@ -100,7 +103,7 @@ impl Component for FleCom {
 
 impl State {
     /// The next hop other than `congested` with the least busy path, and how busy that is.
-    fn roomiest(&self, congested: FaceId, now: Time, stale: Span) -> Option<(FaceId, f64)> {
+    fn least_busy_alternative(&self, congested: FaceId, now: Time, stale: Duration) -> Option<(FaceId, f64)> {
         let others = self.paths.iter().filter(|path| path.face != congested);
         let busy = |path: &Path| if now < path.seen + stale { path.utilisation } else { 0.0 };
         others.map(|path| (path.face, busy(path))).min_by(|a, b| a.1.total_cmp(&b.1))
@@ -108,14 +111,14 @@ impl State {
 }
 
 impl Strategy for FleCom {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending && event.arrival != Arrival::Retransmission {
             return;
         }
         let Some(face) = self.shares.choose(event, ctx.rng.unit()) else {
             if !pending {
-                choice.refuse(NackReason::NoRoute);
+                choice.reject(NackReason::NoRoute);
             }
             return;
         };
@@ -145,7 +148,7 @@ impl Strategy for FleCom {
         if !lasting || state.moved.is_some_and(|moved| now < moved + spacing) {
             return;
         }
-        if let Some((to, _)) = state.roomiest(event.face, now, stale).filter(|&(_, busy)| busy < room) {
+        if let Some((to, _)) = state.least_busy_alternative(event.face, now, stale).filter(|&(_, busy)| busy < room) {
             let part = self.shares.part(prefix, event.face).unwrap_or(0.0);
             let moved = self.shares.transfer(prefix, event.face, to, step * part);
             state.moved = Some(now);

@@ -17,7 +17,7 @@ pub(super) fn nacked(face: u16, reason: NackReason) -> OutRecord {
 
 /// The instant `ms` milliseconds after the start.
 pub(super) fn at(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 /// Next hops from (face, cost).
@@ -62,8 +62,8 @@ impl<S: Strategy + Component> Bench<S> {
     }
 
     /// As [`Self::interest`], with everything that was decided.
-    pub(super) fn choice(&mut self, ms: u64, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> Choice {
-        let mut choice = Choice::default();
+    pub(super) fn choice(&mut self, ms: u64, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> ForwardingDecision {
+        let mut choice = ForwardingDecision::default();
         let mut event = InterestArrival {
             packet: &self.packet,
             in_face: FaceId(in_face),
@@ -141,18 +141,24 @@ impl<S: Strategy + Component> Bench<S> {
     }
 
     /// A congestion NACK from `face`.
-    pub(super) fn nack(&mut self, ms: u64, face: u16, mark: u8, sent: &[OutRecord]) -> Choice {
+    pub(super) fn nack(&mut self, ms: u64, face: u16, mark: u8, sent: &[OutRecord]) -> ForwardingDecision {
         self.nack_of(ms, face, NackReason::Congestion, mark, sent)
     }
 
     /// A NACK from `face` with this reason.
-    pub(super) fn nack_for(&mut self, ms: u64, face: u16, reason: NackReason, sent: &[OutRecord]) -> Choice {
+    pub(super) fn nack_for(
+        &mut self,
+        ms: u64,
+        face: u16,
+        reason: NackReason,
+        sent: &[OutRecord],
+    ) -> ForwardingDecision {
         self.nack_of(ms, face, reason, 0, sent)
     }
 
-    fn nack_of(&mut self, ms: u64, face: u16, reason: NackReason, mark: u8, sent: &[OutRecord]) -> Choice {
+    fn nack_of(&mut self, ms: u64, face: u16, reason: NackReason, mark: u8, sent: &[OutRecord]) -> ForwardingDecision {
         let packet = Packet { mark, ..self.packet.nack(reason) };
-        let mut choice = Choice::default();
+        let mut choice = ForwardingDecision::default();
         let mut event = NackReturn {
             packet: &packet,
             face: FaceId(face),

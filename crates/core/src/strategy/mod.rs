@@ -1,7 +1,7 @@
 //! Strategies: which next hops an Interest takes, and which marks pass on downstream.
 //!
-//! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per FIB
-//! prefix inside.
+//! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per
+//! FIB prefix inside.
 
 pub mod asf;
 pub mod b_icp;
@@ -23,7 +23,7 @@ use crate::ctx::Ctx;
 use crate::fields::{Fields, Slot};
 use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::{NackReason, Packet};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 
 /// A next hop of a FIB entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,15 @@ impl OutRecord {
     }
 
     /// The same, but sent more than once: the link had to.
-    pub const fn repaired(self) -> OutRecord {
+    pub const fn link_retransmitted(self) -> OutRecord {
         OutRecord { sends: self.sends.saturating_add(1), ..self }
     }
 
-    /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands in
-    /// for it, and NDN's default of 4 s for one that carries none.
+    /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands
+    /// in for it, and NDN's default of 4 s for one that carries none.
     pub fn expiry(&self, at_hand: &Packet) -> Time {
         let lifetime = if at_hand.lifetime_ms == 0 { 4000 } else { at_hand.lifetime_ms };
-        self.sent + Span::from_millis(u64::from(lifetime))
+        self.sent + Duration::from_millis(u64::from(lifetime))
     }
 }
 
@@ -142,10 +142,10 @@ pub struct Copy {
 /// Where an Interest goes. The node hands in an empty one; leaving it empty sends nothing, which for a new Interest
 /// means that it waits for its lifetime.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct ForwardingDecision {
     copies: Vec<Copy>,
-    refuse: Option<NackReason>,
-    refuse_one: Option<(FaceId, NackReason)>,
+    reject: Option<NackReason>,
+    reject_one: Option<(FaceId, NackReason)>,
     hold: bool,
     stamp: Option<(Slot, u32)>,
     alternatives: Vec<FaceId>,
@@ -153,7 +153,7 @@ pub struct Choice {
     special: bool,
 }
 
-impl Choice {
+impl ForwardingDecision {
     /// Send the Interest to `face` as it is.
     pub fn send(&mut self, face: FaceId) {
         self.copies.push(Copy { face, new_nonce: false });
@@ -169,14 +169,14 @@ impl Choice {
         self.alternatives.push(face);
     }
     /// Answer downstream with a NACK and forget the entry.
-    pub fn refuse(&mut self, reason: NackReason) {
+    pub fn reject(&mut self, reason: NackReason) {
         self.special = true;
-        self.refuse = Some(reason);
+        self.reject = Some(reason);
     }
     /// Answer only `downstream` with a NACK; the entry stays for the others.
-    pub fn refuse_one(&mut self, downstream: FaceId, reason: NackReason) {
+    pub fn reject_one(&mut self, downstream: FaceId, reason: NackReason) {
         self.special = true;
-        self.refuse_one = Some((downstream, reason));
+        self.reject_one = Some((downstream, reason));
     }
     /// The strategy keeps a copy and will give it back through [`Strategy::release`].
     pub fn hold(&mut self) {
@@ -211,12 +211,12 @@ impl Choice {
         &self.alternatives
     }
     /// The NACK to answer with.
-    pub fn refusal(&self) -> Option<NackReason> {
-        self.refuse
+    pub fn rejection(&self) -> Option<NackReason> {
+        self.reject
     }
     /// The one downstream to answer with a NACK, while the entry stays.
-    pub fn refusal_of_one(&self) -> Option<(FaceId, NackReason)> {
-        self.refuse_one
+    pub fn rejection_of_one(&self) -> Option<(FaceId, NackReason)> {
+        self.reject_one
     }
     /// Whether the strategy holds the Interest.
     pub fn is_held(&self) -> bool {
@@ -228,8 +228,8 @@ impl Choice {
         self.alternatives.clear();
         if self.special {
             self.special = false;
-            self.refuse = None;
-            self.refuse_one = None;
+            self.reject = None;
+            self.reject_one = None;
             self.hold = false;
             self.stamp = None;
         }
@@ -249,7 +249,7 @@ pub struct DataReturn<'a> {
     /// Whether `face` leads to an application on this node.
     pub local: bool,
     /// From the last Interest sent there to now; none if it had been sent there more than once.
-    pub rtt: Option<Span>,
+    pub rtt: Option<Duration>,
     /// What had been sent for the entry.
     pub sent: &'a [OutRecord],
     /// The header fields of the Interests it answers, aggregated (see [`crate::fields::Aggregation`]).
@@ -301,7 +301,7 @@ pub struct Released {
 pub trait Strategy {
     /// An Interest needs next hops. For [`Arrival::Retransmission`] and [`Arrival::Joining`] an empty choice means
     /// that it is suppressed or aggregated.
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>);
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>);
 
     /// Data came back, from a face or from the content store.
     fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
@@ -312,7 +312,7 @@ pub trait Strategy {
     }
 
     /// A NACK came back. The default is [`process_nack`].
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, _ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, _ctx: &mut Ctx<'_>) {
         process_nack(event, choice);
     }
 
@@ -325,8 +325,8 @@ pub trait Strategy {
     /// The shaper of a face did not let an Interest pass.
     fn on_rejection(&mut self, _packet: &Packet, _prefix: PrefixId, _face: FaceId, _ctx: &mut Ctx<'_>) {}
 
-    /// A face is there: whether it leads to an application on this node, and whether it is up. Told for every face at the
-    /// start, and when one changes.
+    /// A face is there: whether it leads to an application on this node, and whether it is up. Told for every face at
+    /// the start, and when one changes.
     fn on_face(&mut self, _face: FaceId, _local: bool, _up: bool) {}
 
     /// Writes header fields of the Data that goes to one downstream; called after [`Strategy::pass_mark`] in a run that
@@ -339,7 +339,7 @@ pub trait Strategy {
     }
 
     /// Whether an Interest that loops is answered with a Duplicate NACK.
-    fn refuses_loops(&self) -> bool {
+    fn rejects_loops(&self) -> bool {
         true
     }
 
@@ -368,13 +368,13 @@ pub trait Strategy {
 
 /// NFD's `processNack`: when every Interest sent met a NACK, answer downstream with the least severe reason; while more
 /// than one upstream may still answer, wait. If only one may, and it is a downstream too, the two nodes wait for each
-/// other: refuse that one.
-pub fn process_nack(event: &NackReturn<'_>, choice: &mut Choice) {
+/// other: reject that one.
+pub fn process_nack(event: &NackReturn<'_>, choice: &mut ForwardingDecision) {
     let mut open = event.sent.iter().filter(|record| record.nacked.is_none());
     let Some(least) = event.sent.iter().filter_map(|record| record.nacked).min() else { return };
     match (open.next(), open.next()) {
-        (None, _) => choice.refuse(least),
-        (Some(last), None) if event.downstreams.contains(&last.face) => choice.refuse_one(last.face, least),
+        (None, _) => choice.reject(least),
+        (Some(last), None) if event.downstreams.contains(&last.face) => choice.reject_one(last.face, least),
         _ => {}
     }
 }
@@ -386,8 +386,8 @@ mod nack_tests {
     use super::harness::{nacked, sent};
     use super::*;
 
-    fn after(sent: &[OutRecord], downstreams: &[FaceId]) -> Choice {
-        let mut choice = Choice::default();
+    fn after(sent: &[OutRecord], downstreams: &[FaceId]) -> ForwardingDecision {
+        let mut choice = ForwardingDecision::default();
         let (packet, mut note) = (Packet::default().nack(NackReason::NoRoute), 0);
         let (prefix, hops, note) = (PrefixId(0), &[][..], &mut note);
         let event = NackReturn { packet: &packet, face: FaceId(1), prefix, hops, sent, downstreams, note };
@@ -396,25 +396,25 @@ mod nack_tests {
     }
 
     #[test]
-    fn when_every_upstream_refused_the_least_severe_reason_goes_downstream() {
+    fn when_every_upstream_rejected_the_least_severe_reason_goes_downstream() {
         let records =
             [nacked(1, NackReason::NoRoute), nacked(2, NackReason::Congestion), nacked(3, NackReason::Duplicate)];
-        assert_eq!(after(&records, &[FaceId(9)]).refusal(), Some(NackReason::Congestion));
+        assert_eq!(after(&records, &[FaceId(9)]).rejection(), Some(NackReason::Congestion));
     }
 
     #[test]
     fn while_another_upstream_may_answer_a_nack_waits() {
         let choice = after(&[nacked(1, NackReason::NoRoute), sent(2, 0)], &[FaceId(9)]);
-        assert_eq!((choice.refusal(), choice.refusal_of_one()), (None, None));
+        assert_eq!((choice.rejection(), choice.rejection_of_one()), (None, None));
     }
 
     #[test]
-    fn a_last_upstream_that_is_also_a_downstream_is_refused_alone() {
+    fn a_last_upstream_that_is_also_a_downstream_is_rejected_alone() {
         let records = [nacked(1, NackReason::Duplicate), sent(2, 0)];
         let choice = after(&records, &[FaceId(9), FaceId(2)]);
-        assert_eq!(choice.refusal(), None);
-        assert_eq!(choice.refusal_of_one(), Some((FaceId(2), NackReason::Duplicate)));
+        assert_eq!(choice.rejection(), None);
+        assert_eq!(choice.rejection_of_one(), Some((FaceId(2), NackReason::Duplicate)));
         let two_open = [records[0], records[1], sent(3, 0)];
-        assert_eq!(after(&two_open, &[FaceId(2)]).refusal_of_one(), None);
+        assert_eq!(after(&two_open, &[FaceId(2)]).rejection_of_one(), None);
     }
 }

@@ -1,14 +1,15 @@
 //! `multicast`: every next hop.
 //!
 //! Source: NFD's multicast strategy, version 5: an Interest goes to all eligible next hops; each upstream has an
-//! exponential suppression of its own (10 ms, doubled after every retransmission sent there, up to 250 ms). Without a next
-//! hop the Interest waits for its lifetime, a NACK is noted but never answered downstream, and an Interest that loops is
-//! dropped without a NACK. A next hop that routing adds gets the Interests that are pending, without suppression.
+//! exponential suppression of its own (10 ms, doubled after every retransmission sent there, up to 250 ms). Without a
+//! next hop the Interest waits for its lifetime, a NACK is noted but never answered downstream, and an Interest that
+//! loops is dropped without a NACK. A next hop that routing adds gets the Interests that are pending, without
+//! suppression.
 //!
 //! The interval of one upstream follows from how often the Interest was sent there: it grows only when it really left.
 //! Deviation: what a new next hop gets has a full hop limit and no MustBeFresh, which the PIT does not keep.
 
-use super::{Choice, InterestArrival, NackReturn, Strategy};
+use super::{ForwardingDecision, InterestArrival, NackReturn, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::shared::suppression::{Suppression, SuppressionParams};
@@ -45,7 +46,7 @@ impl Component for Multicast {
 }
 
 impl Strategy for Multicast {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         for hop in event.eligible() {
             let suppressed = event.record(hop.face).is_some_and(|record| {
                 self.suppression.suppresses(record.sends.saturating_sub(1), ctx.now.since(record.sent))
@@ -56,13 +57,13 @@ impl Strategy for Multicast {
         }
     }
 
-    fn on_nack(&mut self, _: &mut NackReturn<'_>, _: &mut Choice, _: &mut Ctx<'_>) {}
+    fn on_nack(&mut self, _: &mut NackReturn<'_>, _: &mut ForwardingDecision, _: &mut Ctx<'_>) {}
 
     fn sends_pending_to_new_hops(&self) -> bool {
         true
     }
 
-    fn refuses_loops(&self) -> bool {
+    fn rejects_loops(&self) -> bool {
         false
     }
 }
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_that_refused_is_suppressed_like_any_other() {
+    fn an_upstream_that_rejected_is_suppressed_like_any_other() {
         let records = [nacked(1, NackReason::NoRoute), sent(2, 0), sent(3, 0)];
         assert!(bench().interest(9, 0, Arrival::Retransmission, &records).is_empty());
     }
@@ -104,8 +105,8 @@ mod tests {
     #[test]
     fn neither_a_missing_hop_nor_a_nack_is_answered() {
         let mut alone: Bench<Multicast> = Bench::new(&json!({}), &[(1, 1)]);
-        assert_eq!(alone.choice(0, 1, Arrival::New, &[]).refusal(), None);
+        assert_eq!(alone.choice(0, 1, Arrival::New, &[]).rejection(), None);
         let choice = bench().nack(1, 1, 0, &[nacked(1, NackReason::NoRoute)]);
-        assert_eq!((choice.refusal(), choice.refusal_of_one()), (None, None));
+        assert_eq!((choice.rejection(), choice.rejection_of_one()), (None, None));
     }
 }

@@ -1,12 +1,12 @@
 //! `pcon`: shares of the Interests per next hop that marks shift (PCON's fwPerc).
 //!
-//! Every prefix has one share per next hop. An Interest draws its next hop by the shares; a marked Data takes a fraction
-//! off the share of the face it came by and spreads it evenly over the others. A small part of the Interests probes all
-//! other next hops. Source: Schneider, Yi, Zhang, Zhang, ICN 2016, §5, and the authors' NFD strategy (2016);
+//! Every prefix has one share per next hop. An Interest draws its next hop by the shares; a marked Data takes a
+//! fraction off the share of the face it came by and spreads it evenly over the others. A small part of the Interests
+//! probes all other next hops. Source: Schneider, Yi, Zhang, Zhang, ICN 2016, §5, and the authors' NFD strategy (2016);
 //! specification §2.1.
 //!
-//! As in the authors' code: a draw both chooses and probes; marked NACKs shift at most once per 110 ms in the whole node; an
-//! Interest that expires takes an absolute step off the face it first went to, once per upstream it had.
+//! As in the authors' code: a draw both chooses and probes; marked NACKs shift at most once per 110 ms in the whole
+//! node; an Interest that expires takes an absolute step off the face it first went to, once per upstream it had.
 //!
 //! Three switches, off by default, come from later work:
 //! - `distance = "hops"`: the paper's f(Distance) = hops from the congested link; the authors' code leaves it out. That
@@ -14,26 +14,26 @@
 //! - `flow_aware`, resource pooling C (Sakamoto, Hayamizu, Yamamoto, IEICE ComEx 13, 2024, equation 4): the fraction is
 //!   multiplied by the number of flows that share the congested link, and is at most the whole share.
 //! - `suppress`, resource pooling B: see [`super::selective`]. A router with two or more eligible next hops says so in
-//!   the Interest ([`Field::MarksFiltered`]), and those further from the consumer leave marks alone. Marks that are held
-//!   back still shift shares.
+//!   the Interest ([`Field::MarksFiltered`]), and those further from the consumer leave marks alone. Marks that are
+//!   held back still shift shares.
 //!
 //! Distance and flow count arrive with the mark, written by the `pooling` meter; without it they count as 1.
 //!
 //! Deviations: shortest path means lowest cost, then lowest face number (there: lowest face number). Probes do not go
-//! back to where the Interest came from. Without an eligible next hop a new Interest is refused (there: dropped); if
-//! the eligible ones have no share, the cheapest is used (there: an assertion). A NACK passes on at once, except that for
-//! a probed Interest the other upstreams may still answer. When routing changes the set of next hops, those that stay
-//! keep their shares, scaled to a sum of 1.
+//! back to where the Interest came from. Without an eligible next hop a new Interest is rejected (there: dropped); if
+//! the eligible ones have no share, the cheapest is used (there: an assertion). A NACK passes on at once, except that
+//! for a probed Interest the other upstreams may still answer. When routing changes the set of next hops, those that
+//! stay keep their shares, scaled to a sum of 1.
 
 use super::selective::{MarkFilter, Suppress};
 use super::shares::{Init, Shares};
-use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,12 +51,13 @@ pub enum Distance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Part of its share that a face loses per marked Data, from 0 to 1 (CHANGE_PER_MARK, 0.02; the paper: 0.01 to 0.03).
+    /// Part of its share that a face loses per marked Data, from 0 to 1 (CHANGE_PER_MARK, 0.02; the paper: 0.01 to
+    /// 0.03).
     pub change: f64,
     /// Part of the Interests that probe all other next hops, from 0 to 1 (PROBING_PERCENTAGE, 0.001).
     pub probing: f64,
     /// Least time between two reactions of the node to marked NACKs (TIME_BETWEEN_FW_UPDATE, 110 ms).
-    pub nack_interval: Span,
+    pub nack_interval: Duration,
     /// The shares a prefix begins with (INIT_SHORTEST_PATH).
     pub init: Init,
     /// How the distance from the congested link weakens a reaction (authors' code: not at all).
@@ -66,7 +67,7 @@ pub struct Params {
     /// Which marks a branching router holds back after it passed one on (resource pooling B; PCON: none).
     pub suppress: Suppress,
     /// For how long it holds them back (resource pooling B: the CoDel interval, 110 ms).
-    pub suppress_interval: Span,
+    pub suppress_interval: Duration,
 }
 
 impl Default for Params {
@@ -74,12 +75,12 @@ impl Default for Params {
         Params {
             change: 0.02,
             probing: 0.001,
-            nack_interval: Span::from_millis(110),
+            nack_interval: Duration::from_millis(110),
             init: Init::Shortest,
             distance: Distance::One,
             flow_aware: false,
             suppress: Suppress::None,
-            suppress_interval: Span::from_millis(110),
+            suppress_interval: Duration::from_millis(110),
         }
     }
 }
@@ -153,7 +154,7 @@ impl Pcon {
 }
 
 impl Strategy for Pcon {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending && event.arrival != Arrival::Retransmission {
             return;
@@ -161,7 +162,7 @@ impl Strategy for Pcon {
         let u = ctx.rng.unit();
         let Some(face) = self.shares.choose(event, u) else {
             if !pending {
-                choice.refuse(NackReason::NoRoute);
+                choice.reject(NackReason::NoRoute);
             }
             return;
         };
@@ -200,7 +201,7 @@ impl Strategy for Pcon {
         0
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let rested = self.last_nack.is_none_or(|last| ctx.now >= last + self.params.nack_interval);
         if event.packet.mark > 0 && rested && self.shares.hops(event.prefix) > 1 {
             self.last_nack = Some(ctx.now);
@@ -208,7 +209,7 @@ impl Strategy for Pcon {
         }
         match *event.note {
             PROBED => super::process_nack(event, choice),
-            _ => choice.refuse(event.packet.reason),
+            _ => choice.reject(event.packet.reason),
         }
     }
 

@@ -3,10 +3,10 @@
 //! Source: NFD's random strategy, version 1: every Interest, retransmitted or joining a pending one, goes to one of the
 //! eligible next hops, drawn uniformly; costs do not count and nothing is suppressed.
 //!
-//! Deviation: without an eligible next hop NFD refuses the Interest and ends the PIT entry even if others wait for it; here
-//! a pending entry stays and only the one who asked is refused.
+//! Deviation: without an eligible next hop NFD rejects the Interest and ends the PIT entry even if others wait for it;
+//! here a pending entry stays and only the one who asked is rejected.
 
-use super::{Choice, InterestArrival, Strategy};
+use super::{ForwardingDecision, InterestArrival, Strategy};
 use crate::component::{Component, Env, NoParams};
 use crate::ctx::Ctx;
 use crate::packet::NackReason;
@@ -27,12 +27,12 @@ impl Component for Random {
 }
 
 impl Strategy for Random {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let drawn = ctx.rng.below(event.eligible().count() as u64);
         match event.eligible().nth(drawn as usize) {
             Some(hop) => choice.send(hop.face),
-            None if event.pending(ctx.now) => choice.refuse_one(event.in_face, NackReason::NoRoute),
-            None => choice.refuse(NackReason::NoRoute),
+            None if event.pending(ctx.now) => choice.reject_one(event.in_face, NackReason::NoRoute),
+            None => choice.reject(NackReason::NoRoute),
         }
     }
 
@@ -71,11 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn without_an_eligible_hop_only_the_one_who_asked_is_refused() {
+    fn without_an_eligible_hop_only_the_one_who_asked_is_rejected() {
         let mut bench: Bench<Random> = Bench::new(&json!({}), &[(1, 1)]);
-        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let joining = bench.choice(0, 1, Arrival::Joining, &[sent(1, 0)]);
-        assert_eq!(joining.refusal_of_one(), Some((FaceId(1), NackReason::NoRoute)));
-        assert_eq!(joining.refusal(), None);
+        assert_eq!(joining.rejection_of_one(), Some((FaceId(1), NackReason::NoRoute)));
+        assert_eq!(joining.rejection(), None);
     }
 }

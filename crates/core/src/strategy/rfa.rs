@@ -10,7 +10,9 @@
 //! came from is no next hop; a change of the FIB keeps what is known of the hops that stay (hICN forgets all, and then
 //! counts the answers to what it forgot).
 
-use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent};
+use super::{
+    Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
+};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
@@ -181,14 +183,14 @@ impl Rfa {
 }
 
 impl Strategy for Rfa {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let again = event.arrival == Arrival::Retransmission && self.params.retransmissions == Retransmissions::Forward;
         if event.arrival != Arrival::New && !again && event.pending(ctx.now) {
             return;
         }
         let Some(face) = self.choose(event, ctx) else {
             if event.arrival == Arrival::New {
-                choice.refuse(NackReason::NoRoute);
+                choice.reject(NackReason::NoRoute);
             }
             return;
         };
@@ -202,7 +204,7 @@ impl Strategy for Rfa {
         self.all_ended(event.prefix, event.sent, ctx);
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         self.ended(event.prefix, event.face, ctx);
         super::process_nack(event, choice);
     }

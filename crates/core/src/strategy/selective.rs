@@ -1,15 +1,16 @@
-//! Selective congestion notification (resource pooling, method B): of the marks that reach a branching router by several
-//! paths within a short time, only the first is passed on.
+//! Selective congestion notification (resource pooling, method B): of the marks that reach a branching router by
+//! several paths within a short time, only the first is passed on.
 //!
 //! A consumer has one window for all paths; marks of several congested paths together would cut it too often (the loss
 //! path multiplicity problem). Source: Sakamoto, Hayamizu, Yamamoto, IEICE ComEx 13, 2024, §3.2.
 //!
-//! The text says that signals "subsequently received from other interfaces" are not propagated, and closes with "only one
-//! (the first) congestion signal is replied to consumers per congestion in the CoDel-interval": two readings, both here.
-//! Ours: the interval starts with the mark that is passed on and is not renewed; it is kept per prefix and downstream.
+//! The text says that signals "subsequently received from other interfaces" are not propagated, and closes with "only
+//! one (the first) congestion signal is replied to consumers per congestion in the CoDel-interval": two readings, both
+//! here. Ours: the interval starts with the mark that is passed on and is not renewed; it is kept per prefix and
+//! downstream.
 
 use crate::ids::{FaceId, PrefixId};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ struct Passed {
     until: Time,
 }
 
-/// The intervals under way.
+/// The intervals in flight.
 #[derive(Clone, Debug, Default)]
 pub struct MarkFilter {
     /// By prefix; an entry per downstream at most.
@@ -45,7 +46,7 @@ impl MarkFilter {
     pub fn passes(
         &mut self,
         suppress: Suppress,
-        interval: Span,
+        interval: Duration,
         prefix: PrefixId,
         from: FaceId,
         downstream: FaceId,
@@ -82,8 +83,8 @@ mod tests {
     fn passed(suppress: Suppress, marks: &[(u64, u16)]) -> Vec<bool> {
         let mut filter = MarkFilter::default();
         let mut pass = |&(ms, face): &(u64, u16)| {
-            let now = Time::ZERO + Span::from_millis(ms);
-            filter.passes(suppress, Span::from_millis(110), PrefixId(3), FaceId(face), FaceId(9), now)
+            let now = Time::ZERO + Duration::from_millis(ms);
+            filter.passes(suppress, Duration::from_millis(110), PrefixId(3), FaceId(face), FaceId(9), now)
         };
         marks.iter().map(&mut pass).collect()
     }
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn downstreams_and_prefixes_have_intervals_of_their_own() {
-        let (mut filter, interval, now) = (MarkFilter::default(), Span::from_millis(110), Time::ZERO);
+        let (mut filter, interval, now) = (MarkFilter::default(), Duration::from_millis(110), Time::ZERO);
         let mut pass = |prefix, face, downstream| {
             filter.passes(Suppress::All, interval, PrefixId(prefix), FaceId(face), FaceId(downstream), now)
         };

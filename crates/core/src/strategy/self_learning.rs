@@ -1,23 +1,23 @@
 //! `self-learning`: routes are found by flooding an Interest and learned from the Data that comes back.
 //!
-//! Source: NFD's self-learning strategy, version 1. An Interest for which a node knows no route is a discovery: it goes to
-//! all links. A node with a route sends it on along the route, as no discovery any more, and adds an announcement of the
-//! prefix to the Data; each node that the Data passes learns the face it came from, for 10 minutes. An Interest that is no
-//! discovery and finds no route meets a NoRoute NACK, which removes the route it took.
+//! Source: NFD's self-learning strategy, version 1. An Interest for which a node knows no route is a discovery: it goes
+//! to all links. A node with a route sends it on along the route, as no discovery any more, and adds an announcement of
+//! the prefix to the Data; each node that the Data passes learns the face it came from, for 10 minutes. An Interest
+//! that is no discovery and finds no route meets a NoRoute NACK, which removes the route it took.
 //!
-//! Model: the announcement is one flag in the header field `discovery` ([`Field::Discovery`]), which on Interests says that
-//! they are discoveries; what is learned holds for the FIB prefix, which the driver names. There is no signed announcement and
-//! no prefix shorter or longer than that. Routes that routing gave count as known and are not removed.
-//! Ours: routes over a face that goes down are forgotten; Data from a content store announces nothing; a Data that announces
-//! renews the route even if the Interest it answers was no discovery.
+//! Model: the announcement is one flag in the header field `discovery` ([`Field::Discovery`]), which on Interests says
+//! that they are discoveries; what is learned holds for the FIB prefix, which the driver names. There is no signed
+//! announcement and no prefix shorter or longer than that. Routes that routing gave count as known and are not removed.
+//! Ours: routes over a face that goes down are forgotten; Data from a content store announces nothing; a Data that
+//! announces renews the route even if the Interest it answers was no discovery.
 
-use super::{Choice, DataReturn, InterestArrival, NackReturn, Strategy};
+use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,12 +27,12 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// How long a learned route lasts; 10 min in NFD.
-    pub lifetime: Span,
+    pub lifetime: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { lifetime: Span::from_millis(600_000) }
+        Params { lifetime: Duration::from_millis(600_000) }
     }
 }
 
@@ -42,7 +42,7 @@ const MOST_PREFIXES: usize = 1 << 16;
 /// The strategy.
 #[derive(Clone, Debug)]
 pub struct SelfLearning {
-    lifetime: Span,
+    lifetime: Duration,
     slot: Slot,
     /// Links that are up.
     links: BTreeSet<FaceId>,
@@ -60,7 +60,7 @@ impl Component for SelfLearning {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        if params.lifetime == Span::ZERO {
+        if params.lifetime == Duration::ZERO {
             return Err("lifetime = 0: give the time a route lasts such as \"10min\"".into());
         }
         Ok(())
@@ -108,7 +108,7 @@ impl SelfLearning {
 }
 
 impl Strategy for SelfLearning {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let mut routes: Vec<FaceId> = event.hops.iter().map(|hop| hop.face).collect();
         let learned: Vec<FaceId> = self.learned(event.prefix, ctx.now).filter(|face| !routes.contains(face)).collect();
         routes.extend(learned);
@@ -120,9 +120,9 @@ impl Strategy for SelfLearning {
             choice.stamp(self.slot, 1);
             self.links.iter().filter(|face| **face != event.in_face).for_each(|face| choice.send(*face));
         } else if event.pending(ctx.now) {
-            choice.refuse_one(event.in_face, NackReason::NoRoute);
+            choice.reject_one(event.in_face, NackReason::NoRoute);
         } else {
-            choice.refuse(NackReason::NoRoute);
+            choice.reject(NackReason::NoRoute);
         }
     }
 
@@ -134,10 +134,10 @@ impl Strategy for SelfLearning {
         }
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, _: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, _: &mut Ctx<'_>) {
         if event.packet.reason == NackReason::NoRoute {
             self.forget(event.prefix, event.face);
-            choice.refuse(NackReason::NoRoute);
+            choice.reject(NackReason::NoRoute);
         }
     }
 
@@ -190,8 +190,8 @@ mod tests {
         flagged
     }
 
-    /// Data from `face` for an Interest that was sent there, for downstreams that asked for discovery or not; the flag it
-    /// passes on with.
+    /// Data from `face` for an Interest that was sent there, for downstreams that asked for discovery or not; the flag
+    /// it passes on with.
     fn data(bench: &mut Bench<SelfLearning>, ms: u64, face: u16, announces: u32, asked: u32) -> u32 {
         let packet = flag(bench, Packet { kind: Kind::Data, ..bench.packet }, announces);
         let asked = flag(bench, bench.packet, asked).fields;
@@ -219,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn an_interest_that_is_no_discovery_and_finds_no_route_is_refused() {
+    fn an_interest_that_is_no_discovery_and_finds_no_route_is_rejected() {
         let mut bench = bench(&[]);
-        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let joining = bench.choice(0, 1, Arrival::Joining, &[sent(2, 0)]);
-        assert_eq!(joining.refusal_of_one(), Some((FaceId(1), NackReason::NoRoute)));
+        assert_eq!(joining.rejection_of_one(), Some((FaceId(1), NackReason::NoRoute)));
     }
 
     #[test]
@@ -251,10 +251,10 @@ mod tests {
         let mut bench = bench(&[]);
         data(&mut bench, 10, 2, 1, 0);
         let congestion = bench.nack_for(20, 2, NackReason::Congestion, &[nacked(2, NackReason::Congestion)]);
-        assert_eq!(congestion.refusal(), None);
+        assert_eq!(congestion.rejection(), None);
         assert_eq!(forwarded(&mut bench, 20, 1, 0).0, [2]);
         let lost = bench.nack_for(30, 2, NackReason::NoRoute, &[nacked(2, NackReason::NoRoute)]);
-        assert_eq!(lost.refusal(), Some(NackReason::NoRoute));
+        assert_eq!(lost.rejection(), Some(NackReason::NoRoute));
         assert_eq!(forwarded(&mut bench, 30, 1, 1), (vec![2, 3], 1));
     }
 

@@ -2,24 +2,27 @@
 //!
 //! Source: Yi et al., Computer Communications 36 (2013), as their code has it, since the text was not at hand: colours,
 //! ranking, best route or smart flooding, retransmission rounds from ndnSIM 1.0; retry timer and probes from NDNFD. Per
-//! prefix a face is Green after Data, Yellow at first and after a NACK (Congestion or NoRoute) or a timeout. A face that
-//! routing takes away is Red there; here it is no next hop, and Yellow when it comes back, which is the same.
+//! prefix a face is Green after Data, Yellow at first and after a NACK (Congestion or NoRoute) or a timeout. A face
+//! that routing takes away is Red there; here it is no next hop, and Yellow when it comes back, which is the same.
 //!
-//! Ours, where the codes differ or are silent: NACKs downstream carry the least severe reason; the retry timer is ndn-cxx's
-//! estimator per prefix and face, doubled once for all that was under way; a timer that ends when no face is left waits for the lifetime; an Interest that only a
-//! single next hop could take has no timer; a neighbour that gives up while it waits for us is answered with a NACK instead
-//! of being dropped in silence; probes have a nonce of their own.
+//! Ours, where the codes differ or are silent: NACKs downstream carry the least severe reason; the retry timer is
+//! ndn-cxx's estimator per prefix and face, doubled once for all that was in flight; a timer that ends when no face is
+//! left waits for the lifetime; an Interest that only a single next hop could take has no timer; a neighbour that gives
+//! up while it waits for us is answered with a NACK instead of being dropped in silence; probes have a nonce of their
+//! own.
 
 mod retries;
 
-use super::{Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent};
+use super::{
+    Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent,
+};
 use crate::component::{Component, Env};
 use crate::consumer::{Timer, check_number};
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::rtt::RttEstimator;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use retries::{Due, Retries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,12 +49,12 @@ pub struct Params {
     /// Whether an Interest that stays unanswered for its face's timeout is sent to the next face; NDNFD.
     pub retry_timer: bool,
     /// Time since the last transmission after which a retransmission opens another round; 100 ms in ndnSIM 1.0.
-    pub round: Span,
+    pub round: Duration,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { mode: Mode::BestRoute, probing: 0.1, retry_timer: true, round: Span::from_millis(100) }
+        Params { mode: Mode::BestRoute, probing: 0.1, retry_timer: true, round: Duration::from_millis(100) }
     }
 }
 
@@ -117,7 +120,7 @@ impl StatefulForwarding {
         self.prefixes.get_mut(&prefix)?.iter_mut().find(|known| known.hop.face == face)
     }
 
-    fn paint(&mut self, prefix: PrefixId, face: FaceId, green: bool, ctx: &mut Ctx<'_>) {
+    fn set_colour(&mut self, prefix: PrefixId, face: FaceId, green: bool, ctx: &mut Ctx<'_>) {
         if let Some(known) = self.known_mut(prefix, face)
             && known.green != green
         {
@@ -145,13 +148,19 @@ impl StatefulForwarding {
         self.ranked(prefix, &hops, usable)
     }
 
-    fn timeout(&self, prefix: PrefixId, face: FaceId) -> Span {
+    fn timeout(&self, prefix: PrefixId, face: FaceId) -> Duration {
         let known = self.prefixes.get(&prefix).and_then(|all| all.iter().find(|known| known.hop.face == face));
         known.map_or(Timer::ndn_cxx().initial, |known| known.rtt.rto())
     }
 
     /// The first of `ranked` gets the Interest, or the next that admits it; its retry timer starts.
-    fn send_first(&mut self, event: &InterestArrival<'_>, ranked: &[FaceId], choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn send_first(
+        &mut self,
+        event: &InterestArrival<'_>,
+        ranked: &[FaceId],
+        choice: &mut ForwardingDecision,
+        ctx: &mut Ctx<'_>,
+    ) {
         let Some((&first, rest)) = ranked.split_first() else { return };
         if self.params.mode == Mode::SmartFlooding && !self.is_green(event.prefix, first) {
             ranked.iter().for_each(|face| choice.send(*face));
@@ -171,7 +180,7 @@ impl StatefulForwarding {
 }
 
 impl Strategy for StatefulForwarding {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         self.follow(event.prefix, event.hops);
         let pending = event.pending(ctx.now);
         if pending && (event.arrival != Arrival::Retransmission || ctx.now < event.last_sent() + self.params.round) {
@@ -185,7 +194,7 @@ impl Strategy for StatefulForwarding {
         let fresh = |face| !pending || event.record(face).is_none_or(|record| record.sends <= rounds);
         let ranked = self.ranked(event.prefix, event.hops, |face| face != event.in_face && fresh(face));
         if ranked.is_empty() && !pending {
-            choice.refuse(NackReason::NoRoute);
+            choice.reject(NackReason::NoRoute);
             return;
         }
         self.send_first(event, &ranked, choice, ctx);
@@ -196,23 +205,24 @@ impl Strategy for StatefulForwarding {
         if event.sent.iter().all(|record| record.face != event.face) {
             return;
         }
-        self.paint(event.prefix, event.face, true, ctx);
+        self.set_colour(event.prefix, event.face, true, ctx);
         if let (Some(rtt), Some(known)) = (event.rtt, self.known_mut(event.prefix, event.face)) {
             known.rtt.sample(rtt, 1);
         }
     }
 
-    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let (name, reason) = (event.packet.name, event.packet.reason);
-        let in_vain = self.retries.in_vain(name, event.face);
+        let in_vain = self.retries.has_timed_out(name, event.face);
         let gives_up = reason != NackReason::Duplicate;
         if gives_up && !in_vain {
-            self.paint(event.prefix, event.face, false, ctx);
+            self.set_colour(event.prefix, event.face, false, ctx);
         }
         if gives_up && event.downstreams.contains(&event.face) && event.downstreams.len() > 1 {
-            choice.refuse_one(event.face, reason);
+            choice.reject_one(event.face, reason);
         }
-        let open = |record: &&super::OutRecord| record.nacked.is_none() && !self.retries.in_vain(name, record.face);
+        let open =
+            |record: &&super::OutRecord| record.nacked.is_none() && !self.retries.has_timed_out(name, record.face);
         let mut waiting = event.sent.iter().filter(open).map(|record| record.face);
         let least = event.sent.iter().filter_map(|record| record.nacked).min().unwrap_or(reason);
         let (one, other) = (waiting.next(), waiting.next());
@@ -220,7 +230,7 @@ impl Strategy for StatefulForwarding {
         self.retries.nacked(name, event.face);
         if let Some(last) = one {
             if other.is_none() && event.downstreams.contains(&last) {
-                choice.refuse_one(last, least);
+                choice.reject_one(last, least);
             }
             return;
         }
@@ -229,12 +239,12 @@ impl Strategy for StatefulForwarding {
         let ranked = self.ranked(event.prefix, event.hops, untried);
         let Some((&first, rest)) = ranked.split_first() else {
             self.retries.end(name);
-            choice.refuse(least);
+            choice.reject(least);
             return;
         };
         choice.send(first);
         rest.iter().for_each(|face| choice.otherwise(*face));
-        self.retries.go_on(name, first, rest, ctx.now, self.timeout(event.prefix, first));
+        self.retries.retry_after_nack(name, first, rest, ctx.now, self.timeout(event.prefix, first));
     }
 
     fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) {
@@ -247,7 +257,7 @@ impl Strategy for StatefulForwarding {
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) {
         self.retries.end(event.name);
         for record in event.sent {
-            self.paint(event.prefix, record.face, false, ctx);
+            self.set_colour(event.prefix, record.face, false, ctx);
         }
     }
 
@@ -258,8 +268,8 @@ impl Strategy for StatefulForwarding {
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> {
         while let Some(Due { name, prefix, silent }) = self.retries.due(ctx.now) {
             if let Some((face, since)) = silent {
-                self.paint(prefix, face, false, ctx);
-                // Interests that were under way together are one loss.
+                self.set_colour(prefix, face, false, ctx);
+                // Interests that were in flight together are one loss.
                 if let Some(known) = self.known_mut(prefix, face).filter(|known| known.backed_off <= since) {
                     known.rtt.back_off();
                     known.backed_off = ctx.now;

@@ -1,10 +1,10 @@
 //! `weighted`: every Interest takes a next hop drawn in proportion to fixed weights.
 //!
-//! Source: ours. NFD has no weighted load balancer; NDN-DPDK has one, which draws by integer weights of the FIB entry. Ours:
-//! the weights come from a list by rank of cost, or are the inverse of the cost; they are renormalised over the eligible
-//! next hops; retransmissions meet best-route's suppression and are drawn among the unused next hops.
+//! Source: ours. NFD has no weighted load balancer; NDN-DPDK has one, which draws by integer weights of the FIB entry.
+//! Ours: the weights come from a list by rank of cost, or are the inverse of the cost; they are renormalised over the
+//! eligible next hops; retransmissions meet best-route's suppression and are drawn among the unused next hops.
 
-use super::{Choice, InterestArrival, NextHop, Strategy};
+use super::{ForwardingDecision, InterestArrival, NextHop, Strategy};
 use crate::component::{Component, Env};
 use crate::consumer::check_number;
 use crate::ctx::Ctx;
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Weights of the next hops, the cheapest first, those of equal cost in routing's order; next hops beyond the list weigh
-    /// as its last. Empty: each weighs 1/cost.
+    /// Weights of the next hops, the cheapest first, those of equal cost in routing's order; next hops beyond the list
+    /// weigh as its last. Empty: each weighs 1/cost.
     pub weights: Vec<f64>,
     /// When retransmissions are not forwarded; NFD's best-route.
     pub suppression: SuppressionParams,
@@ -81,11 +81,11 @@ impl Weighted {
 }
 
 impl Strategy for Weighted {
-    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut Choice, ctx: &mut Ctx<'_>) {
+    fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
             match self.draw(event.hops, event.eligible(), ctx) {
                 Some(face) => choice.send(face),
-                None => choice.refuse(NackReason::NoRoute),
+                None => choice.reject(NackReason::NoRoute),
             }
             return;
         }
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn without_an_eligible_hop_a_new_interest_is_refused() {
+    fn without_an_eligible_hop_a_new_interest_is_rejected() {
         let mut bench: Bench<Weighted> = Bench::new(&json!({}), &[(1, 0)]);
-        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+        assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
     }
 
     #[test]
-    fn weights_that_make_no_sense_are_refused() {
+    fn weights_that_make_no_sense_are_rejected() {
         for weights in [json!([0.0]), json!([-1.0]), json!([1e9]), json!(vec![1.0; 65])] {
             let params = serde_json::from_value(json!({ "weights": weights })).unwrap();
             assert!(Weighted::check(&params).unwrap_err().contains("weights"));

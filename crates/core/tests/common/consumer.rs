@@ -6,7 +6,7 @@ use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::{FIELDS, FieldLayout, Fields};
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     /// Time passes.
-    Wait(Span),
+    Wait(Duration),
     /// As many Interests go out as the window allows, at most this many.
     Send(u32),
     /// A segment arrives.
-    Data { mark: u8, rtt: Option<Span>, skip: u64 },
+    Data { mark: u8, rtt: Option<Duration>, skip: u64 },
     /// An Interest fails.
     Fail(Congestion),
     /// Someone claims that so many Interests are in flight.
@@ -32,8 +32,8 @@ pub enum Op {
 pub struct Seen {
     window: u64,
     decreases: u64,
-    pacing: Option<Span>,
-    timeout: Option<Span>,
+    pacing: Option<Duration>,
+    timeout: Option<Duration>,
     wake: Time,
     nack: bool,
     /// The gate at in-flight counts around the window.
@@ -159,12 +159,13 @@ impl Bench {
     }
 }
 
-/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), slow start, long growth at changing round-trip times, marks alone and in rows, cuts at
-/// falling and rising windows, timeouts, losses, NACKs of every kind, reordering, and idle time.
+/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), slow start, long growth at
+/// changing round-trip times, marks alone and in rows, cuts at falling and rising windows, timeouts, losses, NACKs of
+/// every kind, reordering, and idle time.
 pub fn standard_workload() -> Vec<Op> {
-    let ms = Span::from_millis;
+    let ms = Duration::from_millis;
     let mut ops = Vec::new();
-    let data = |ops: &mut Vec<Op>, count: u32, gap: Span, rtt: Span| {
+    let data = |ops: &mut Vec<Op>, count: u32, gap: Duration, rtt: Duration| {
         for i in 0..count {
             ops.push(Op::Send(64));
             ops.push(Op::Wait(gap));
@@ -202,7 +203,7 @@ pub fn standard_workload() -> Vec<Op> {
         }
         ops.push(Op::Wake);
     }
-    ops.push(Op::Wait(Span::from_millis(30_000)));
+    ops.push(Op::Wait(Duration::from_millis(30_000)));
     data(&mut ops, 100, ms(1), ms(40));
     // A burst of NACKs takes a rate to its floor.
     ops.extend([Op::Fail(Congestion::Nack { reason: NackReason::Congestion, marked: false }); 20]);
@@ -217,16 +218,16 @@ pub fn standard_workload() -> Vec<Op> {
 pub fn random_ops(seed: u64, count: usize) -> Vec<Op> {
     let mut rng = Rng::derive(seed, &[0xC0]);
     let span = |rng: &mut Rng| match rng.below(20) {
-        0 => Span::ZERO,
-        1 => Span::from_millis(10 * 24 * 3_600_000),
-        2 => Span::MAX,
-        _ => Span::from_nanos(rng.below(200_000_000)),
+        0 => Duration::ZERO,
+        1 => Duration::from_millis(10 * 24 * 3_600_000),
+        2 => Duration::MAX,
+        _ => Duration::from_nanos(rng.below(200_000_000)),
     };
     (0..count)
         .map(|_| match rng.below(40) {
             0..8 => Op::Wait(match rng.below(50) {
-                0 => Span::from_millis(10 * 24 * 3_600_000),
-                _ => Span::from_nanos(rng.below(50_000_000)),
+                0 => Duration::from_millis(10 * 24 * 3_600_000),
+                _ => Duration::from_nanos(rng.below(50_000_000)),
             }),
             8..14 => Op::Send(rng.below(100) as u32),
             14..30 => Op::Data {

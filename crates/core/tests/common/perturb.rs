@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub struct Knob {
     /// Where it is, as a JSON pointer.
     pub path: String,
-    /// Other values, some of which the component may refuse.
+    /// Other values, some of which the component may reject.
     pub alternatives: Vec<Value>,
     /// Whether it switches something: an enum or a flag. Others may only be felt under another setting of these.
     pub switch: bool,

@@ -5,7 +5,7 @@ use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::{FieldLayout, Fields};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::{Value, json};
 
 /// A component under test with what its hooks are given, its clock, and a record of everything it decided.
@@ -71,9 +71,9 @@ impl<C> Desk<C> {
     /// Lets time pass: mostly little, sometimes ten days.
     pub fn wander(&mut self) {
         let most = [1, 1_000, 1_000_000, 20_000_000, 1_000_000_000][self.below(5)];
-        self.now += Span::from_nanos(self.dice.below(most));
+        self.now += Duration::from_nanos(self.dice.below(most));
         if self.chance(0.001) {
-            self.now += Span::from_millis(10 * 86_400_000);
+            self.now += Duration::from_millis(10 * 86_400_000);
         }
     }
 
@@ -152,22 +152,22 @@ pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) ->
     }
 }
 
-/// Defaults pass the check; unknown keys and wrong types are refused with their name; every parameter is documented.
+/// Defaults pass the check; unknown keys and wrong types are rejected with their name; every parameter is documented.
 pub fn assert_parameters_are_sound(infos: &[Info], check: fn(&str, &Value) -> Result<(), String>) {
     for info in infos {
         let (defaults, schema) = ((info.defaults)(), (info.schema)());
         for params in [Value::Null, json!({}), defaults.clone()] {
-            check(info.name, &params).unwrap_or_else(|e| panic!("{} refuses its defaults: {e}", info.name));
+            check(info.name, &params).unwrap_or_else(|e| panic!("{} rejects its defaults: {e}", info.name));
         }
         assert!(!info.summary.is_empty() && !info.source.is_empty(), "{} says what it is and whose", info.name);
         let mut tables = vec![vec![]];
         for (path, _) in leaves(&schema, &schema, &defaults, &mut Vec::new()) {
             for wrong in [json!([{}]), json!("no such thing"), json!(-1.0)] {
                 let params = replaced(&defaults, &path, &wrong);
-                let refusal = check(info.name, &params).err();
+                let rejection = check(info.name, &params).err();
                 let free_text = wrong.is_string() && property(&schema, &path).get("format").is_none();
                 let fitting_list = wrong.is_array() && property(&schema, &path)["type"] == "array";
-                assert!(refusal.is_some() || free_text || fitting_list, "{} accepts {params}", info.name);
+                assert!(rejection.is_some() || free_text || fitting_list, "{} accepts {params}", info.name);
             }
             let described = property(&schema, &path)["description"].as_str().is_some_and(|text| !text.is_empty());
             assert!(described, "{}: parameter {} has no documentation", info.name, path.join("."));
@@ -270,8 +270,8 @@ fn alternatives(root: &Value, schema: &Value) -> Vec<Value> {
 /// A quantity twice and half as large.
 fn scaled(text: &str) -> Vec<Value> {
     let pair = |n: u64, make: fn(u64) -> String| [n.saturating_mul(2), n / 2].map(|n| Value::String(make(n))).to_vec();
-    if let Ok(span) = text.parse::<Span>() {
-        return pair(span.nanos(), |n| Span::from_nanos(n).to_string());
+    if let Ok(span) = text.parse::<Duration>() {
+        return pair(span.nanos(), |n| Duration::from_nanos(n).to_string());
     }
     if let Ok(rate) = text.parse::<Rate>() {
         return pair(rate.bps(), |n| Rate::from_bps(n).to_string());

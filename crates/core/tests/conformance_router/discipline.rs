@@ -6,7 +6,7 @@ use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, Limit};
 use ndnweir_core::registry::AnyDiscipline;
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use serde_json::Value;
 
 /// The queue and what a bystander knows about it.
@@ -118,7 +118,7 @@ fn flood(info: &Info, params: &Value) -> Vec<u64> {
     };
     (0..250).for_each(|tag| witness.enqueue(packet(0, tag)));
     while !witness.inside.is_empty() {
-        witness.desk.now += Span::from_millis(1);
+        witness.desk.now += Duration::from_millis(1);
         witness.dequeue();
     }
     witness.limit = Limit::Packets(3000);

@@ -6,7 +6,7 @@ use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use ndnweir_core::registry::AnyMarker;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ struct Egress {
     queue: VecDeque<(Packet, Time)>,
     limit: Limit,
     rate: Rate,
-    /// When the transmission under way ends.
+    /// When the transmission in flight ends.
     busy: Option<Time>,
     /// Whether departures are shown a queue that is not there, as lateness may do to a predictable marker.
     blur: bool,
@@ -142,9 +142,9 @@ fn fuzz(info: &Info, params: &Value, seed: u64, blur: bool) -> Vec<u64> {
     egress.finish()
 }
 
-/// Offers `packets` of 1250 B, `gap` apart, every twentieth an Interest, of three flows with unlike header fields, one of
-/// which is silent for half of the time.
-fn stream(egress: &mut Egress, packets: u32, gap: Span) {
+/// Offers `packets` of 1250 B, `gap` apart, every twentieth an Interest, of three flows with unlike header fields, one
+/// of which is silent for half of the time.
+fn stream(egress: &mut Egress, packets: u32, gap: Duration) {
     for tag in 0..packets {
         let now = egress.desk.now + gap;
         egress.settle(now);
@@ -162,9 +162,9 @@ fn workload(info: &Info, params: &Value) -> Vec<u64> {
         let mut egress = Egress::new(info, params, 1);
         egress.limit = limit;
         for round in 1..6 {
-            stream(&mut egress, 600 * round, Span::from_micros(900));
-            stream(&mut egress, 40 * round, Span::from_millis(3));
-            egress.settle(egress.desk.now + Span::from_millis(400) * u64::from(round));
+            stream(&mut egress, 600 * round, Duration::from_micros(900));
+            stream(&mut egress, 40 * round, Duration::from_millis(3));
+            egress.settle(egress.desk.now + Duration::from_millis(400) * u64::from(round));
         }
         record.extend(egress.finish());
     }
@@ -174,9 +174,9 @@ fn workload(info: &Info, params: &Value) -> Vec<u64> {
         for tag in 0..burst {
             egress.offer(Packet { kind: Kind::Data, size: 1250, tag, ..Packet::default() });
         }
-        egress.settle(egress.desk.now + Span::from_millis(5));
+        egress.settle(egress.desk.now + Duration::from_millis(5));
         for tag in 0..100 {
-            egress.settle(egress.desk.now + Span::from_millis(10));
+            egress.settle(egress.desk.now + Duration::from_millis(10));
             egress.offer(Packet { kind: Kind::Data, size: 1250, tag, ..Packet::default() });
         }
         record.extend(egress.finish());

@@ -8,7 +8,7 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::registry::AnyMeter;
 use ndnweir_core::shaper::FaceView;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 
 fn faces(desk: &mut Desk<AnyMeter>, calm: bool) -> Vec<FaceView> {
@@ -73,7 +73,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
     for tag in 0..operations {
         let before = desk.now;
         if calm {
-            desk.now += Span::from_micros(desk.dice.below(2000));
+            desk.now += Duration::from_micros(desk.dice.below(2000));
         } else {
             desk.wander();
         }
@@ -90,13 +90,13 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
             }
             1 => {
                 packet.kind = Kind::Data;
-                let (rtt, local) = (Span::from_micros(desk.dice.below(200_000)), face.0 == 0);
+                let (rtt, local) = (Duration::from_micros(desk.dice.below(200_000)), face.0 == 0);
                 let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted, local };
                 desk.with(|meter, ctx| meter.on_data_in(&mut event, ctx));
             }
             _ => {
                 packet.kind = Kind::Data;
-                let asked = desk.now - Span::from_micros(desk.dice.below(200_000));
+                let asked = desk.now - Duration::from_micros(desk.dice.below(200_000));
                 let (interest_fields, from_cache, flows) = (packet.fields, desk.chance(0.1), desk.dice.below(4) as u32);
                 let packet = &mut packet;
                 let mut event =

@@ -6,7 +6,7 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::planner::{Message, Order, Planner, RouterId};
 use ndnweir_core::registry::AnyPlanner;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -75,7 +75,7 @@ impl Network {
         }
         let r = self.desk.dice.below(u64::from(ROUTERS)) as u32;
         let (router, f) = (RouterId(r), 1 + self.desk.below(3) as u16);
-        let (face, measured) = (FaceId(f), self.desk.now - Span::from_millis(20));
+        let (face, measured) = (FaceId(f), self.desk.now - Duration::from_millis(20));
         match self.desk.below(if calm { 400 } else { 40 }) {
             0 => {
                 let up = self.desk.chance(0.5);
@@ -169,7 +169,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
     for _ in 0..operations {
         let before = network.desk.now;
         if calm {
-            network.desk.now += Span::from_millis(network.desk.dice.below(20));
+            network.desk.now += Duration::from_millis(network.desk.dice.below(20));
         } else {
             network.desk.wander();
         }

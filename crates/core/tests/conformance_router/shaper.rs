@@ -1,4 +1,4 @@
-//! Shapers: every Interest passes, is refused or is held and let go once.
+//! Shapers: every Interest passes, is rejected or is held and let go once.
 
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
@@ -7,9 +7,9 @@ use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::registry::AnyShaper;
 use ndnweir_core::shaper::{
-    Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper, Tally,
+    Admission, Answer, Downstream, FaceView, Outcome, PacketCount, ReleaseEvent, Reverse, ShapeEvent, Shaper,
 };
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 
 /// Interests one face may hold at the very most, whatever its parameters: the house's bound on memory.
@@ -69,7 +69,7 @@ impl Face {
     /// Traffic the other way over the face.
     fn pass_reverse(&mut self) {
         let (interests, data) = (self.desk.dice.below(3), self.desk.dice.below(3));
-        let add = |tally: &mut Tally, packets: u64, bytes: u64| {
+        let add = |tally: &mut PacketCount, packets: u64, bytes: u64| {
             tally.packets += packets;
             tally.bits += packets * bytes * 8;
         };
@@ -159,7 +159,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
     for tag in 0..operations {
         let before = face.desk.now;
         if calm {
-            face.desk.now += Span::from_micros(face.desk.dice.below(2000));
+            face.desk.now += Duration::from_micros(face.desk.dice.below(2000));
         } else {
             face.desk.wander();
         }

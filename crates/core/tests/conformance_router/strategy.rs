@@ -6,9 +6,9 @@ use ndnweir_core::ids::{FaceId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyStrategy;
 use ndnweir_core::strategy::{
-    Arrival, Choice, DataReturn, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
+    Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
 };
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use serde_json::Value;
 
 const FACES: usize = 6;
@@ -81,7 +81,7 @@ impl Node {
         let name = NameId { segment: self.tags, ..NameId::default() };
         let packet = Packet { name, nonce: self.tags, tag: self.tags, size: 40, lifetime_ms, ..Packet::default() };
         let packet = Packet { fields: self.desk.any_fields(self.tags), ..packet };
-        let expires = self.desk.now + Span::from_millis(u64::from(lifetime_ms.max(1)));
+        let expires = self.desk.now + Duration::from_millis(u64::from(lifetime_ms.max(1)));
         let (downstreams, sent) = (vec![self.face()], Vec::new());
         self.pit.push(Entry { packet, prefix, downstreams, sent, note: 0, expires });
         self.ask(self.pit.len() - 1, Arrival::New);
@@ -95,7 +95,7 @@ impl Node {
         let known = entry.downstreams.contains(&face);
         entry.downstreams.retain(|&known| known != face);
         entry.downstreams.push(face);
-        entry.expires = entry.expires.max(self.desk.now + Span::from_millis(u64::from(entry.packet.lifetime_ms)));
+        entry.expires = entry.expires.max(self.desk.now + Duration::from_millis(u64::from(entry.packet.lifetime_ms)));
         self.ask(index, if known { Arrival::Retransmission } else { Arrival::Joining });
     }
 
@@ -104,7 +104,7 @@ impl Node {
         let entry = &mut self.pit[index];
         let in_face = *entry.downstreams.last().unwrap();
         let hops = &self.hops[entry.prefix.index()];
-        let mut choice = Choice::default();
+        let mut choice = ForwardingDecision::default();
         let mut event = InterestArrival {
             packet: &entry.packet,
             in_face,
@@ -126,27 +126,27 @@ impl Node {
         faces.dedup();
         assert_eq!(faces.len(), choice.copies().len(), "one copy per face");
         if choice.is_held() {
-            assert!(choice.copies().is_empty() && choice.refusal().is_none(), "held is neither sent nor refused");
+            assert!(choice.copies().is_empty() && choice.rejection().is_none(), "held is neither sent nor rejected");
             self.held.push(entry.packet.tag);
         }
         self.apply(index, &choice);
     }
 
     /// Does what was chosen.
-    fn apply(&mut self, index: usize, choice: &Choice) {
-        assert!(choice.refusal().is_none() || choice.copies().is_empty(), "an Interest is sent or refused");
+    fn apply(&mut self, index: usize, choice: &ForwardingDecision) {
+        assert!(choice.rejection().is_none() || choice.copies().is_empty(), "an Interest is sent or rejected");
         let now = self.desk.now;
         for copy in choice.copies() {
             let code = u64::from(copy.face.0) + if copy.new_nonce { 100 } else { 0 };
             self.desk.record.extend([now.nanos(), u64::from(self.pit[index].packet.tag), code]);
             self.sent(index, copy.face);
         }
-        if let Some((downstream, reason)) = choice.refusal_of_one() {
-            assert!(self.pit[index].downstreams.contains(&downstream), "only who waits is refused");
+        if let Some((downstream, reason)) = choice.rejection_of_one() {
+            assert!(self.pit[index].downstreams.contains(&downstream), "only who waits is rejected");
             self.desk.record.extend([now.nanos(), 200 + u64::from(downstream.0), reason as u64]);
             self.pit[index].downstreams.retain(|&face| face != downstream);
         }
-        if let Some(reason) = choice.refusal() {
+        if let Some(reason) = choice.rejection() {
             self.desk.record.extend([now.nanos(), 300, reason as u64]);
             self.pit.swap_remove(index);
         } else if self.pit[index].downstreams.is_empty() {
@@ -175,7 +175,7 @@ impl Node {
             _ => FaceId::NONE,
         };
         let packet = Packet { kind: Kind::Data, mark, size: 1250, fields, ..entry.packet };
-        let (prefix, rtt, sent) = (entry.prefix, Some(Span::from_millis(30)), &entry.sent[..]);
+        let (prefix, rtt, sent) = (entry.prefix, Some(Duration::from_millis(30)), &entry.sent[..]);
         let (hops, asked) = (&self.hops[prefix.index()][..], &entry.packet.fields);
         let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
         self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
@@ -222,7 +222,7 @@ impl Node {
         let face = record.face;
         let packet = Packet { mark, ..entry.packet.nack(reason) };
         let hops = &self.hops[entry.prefix.index()];
-        let mut choice = Choice::default();
+        let mut choice = ForwardingDecision::default();
         let mut event = NackReturn {
             packet: &packet,
             face,
@@ -302,9 +302,9 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, pace: Pace) ->
     let calm = pace != Pace::Wild;
     for _ in 0..operations {
         if calm {
-            node.desk.now += Span::from_micros(node.desk.dice.below(8000));
+            node.desk.now += Duration::from_micros(node.desk.dice.below(8000));
             if pace == Pace::Interrupted && node.desk.chance(0.01) {
-                node.desk.now += Span::from_millis(node.desk.dice.below(1_000_000));
+                node.desk.now += Duration::from_millis(node.desk.dice.below(1_000_000));
             }
         } else {
             node.desk.wander();
@@ -363,7 +363,7 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
         let hops = [NextHop { face: FaceId(1), cost: 1 }];
         let (packet, prefix, arrival, mut note) = (Packet::default(), PrefixId(7), Arrival::New, 0);
         let (in_face, note) = (FaceId(0), &mut note);
-        let mut choice = Choice::default();
+        let mut choice = ForwardingDecision::default();
         let mut event = InterestArrival { packet: &packet, in_face, prefix, hops: &hops, arrival, sent: &[], note };
         desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
         assert_eq!(choice.copies().len() + usize::from(choice.is_held()), 1, "{}", info.name);

@@ -1,27 +1,19 @@
 //! Which schemes a comparison runs.
 
-use crate::scenario::Scenario;
 use ndnweir_core::scheme::Scheme;
-use serde_json::Value;
+use ndnweir_core::suggest;
+use ndnweir_scenario::Scenario;
 
-/// Run when neither the command line nor the scenario names a scheme.
+/// Run when neither the command line nor the scenario names or composes a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
-/// Checks a scheme that a scenario file names (`composition` is null) or composes; hand it to the scenario loader.
-///
-/// # Errors
-/// A sentence that names the remedy.
-pub fn scheme_check(name: &str, composition: &Value) -> Result<(), String> {
-    let found = if composition.is_null() { Scheme::named(name) } else { Scheme::resolve(name, composition) };
-    found.map(|_| ())
-}
+pub use ndnweir_scenario::registry_check as scheme_check;
 
 /// Every scheme a scenario can run: those that come with the product, then its own.
 pub fn available(scenario: &Scenario) -> Vec<String> {
     let own = scenario.compositions.iter().map(|c| c.name.clone());
-    let mut names: Vec<String> = Scheme::names().map(str::to_owned).chain(own).collect();
-    names.dedup();
-    names
+    let own = own.filter(|name| !Scheme::names().any(|known| known == name));
+    Scheme::names().map(str::to_owned).chain(own).collect()
 }
 
 /// Finds the schemes called `names` among the scenario's own and the product's; "all" is every one of them, and no
@@ -33,11 +25,19 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
     let mut wanted: Vec<String> = Vec::new();
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let asked = match names {
-        [] if scenario.schemes.is_empty() => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
-        [] => listed(),
+        [] if !scenario.schemes.is_empty() => listed(),
+        // Who composes schemes and lists none wants to see those.
+        [] if !scenario.compositions.is_empty() => scenario.compositions.iter().map(|c| c.name.clone()).collect(),
+        [] => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
         names => names.to_vec(),
     };
     for name in asked {
+        if name.is_empty() {
+            return Err(format!(
+                "an empty name is no scheme; name one or more with commas between, or \"all\"; there are: {}",
+                available(scenario).join(", ")
+            ));
+        }
         let found = if name == "all" { available(scenario) } else { vec![name] };
         for name in found {
             if !wanted.contains(&name) {
@@ -59,15 +59,17 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
     if let Some(own) = scenario.composition(name) {
         return Scheme::resolve(name, &own.families);
     }
-    Scheme::named(name)
-        .map_err(|_| format!("there is no scheme called {name:?}; there are: {}", available(scenario).join(", ")))
+    let there = available(scenario);
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    Scheme::named(name).map_err(|_| suggest::unknown("scheme", name, &there))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Source;
     use ndnweir_core::scheme::{CachedMarks, InterestMarks};
+    use ndnweir_scenario::Source;
+    use serde_json::Value;
     use std::path::Path;
 
     const NETWORK: &str = r#"

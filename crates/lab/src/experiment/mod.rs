@@ -1,17 +1,19 @@
 //! Experiments: a scenario under several schemes and seeds, run on all cores.
 
+mod ceilings;
 mod choice;
+mod events;
 mod network;
 
+pub use ceilings::{optimum, physical, routed};
 pub use choice::{available, choose, scheme_check};
 pub use network::{describe, network};
-pub(crate) use network::{objects, prefixes};
+pub use network::{objects, prefixes};
 
 use crate::metrics::Collector;
-use crate::optimum::{Optimum, Problem};
 use crate::results::{Comparison, ControlRun, Repeat, Run, zero_spread};
-use crate::scenario::{Scenario, Traffic};
 use ndnweir_core::scheme::Scheme;
+use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::Outcome;
 use ndnweir_sim::{PacketTap, RunOptions};
@@ -52,8 +54,8 @@ pub enum Error {
     #[error("{0}")]
     Network(String),
     /// An Interest or packet got lost unnoticed: a bug of the simulator.
-    #[error("scheme {scheme}, seed {seed}: the books do not balance: {what}; please report this")]
-    Books {
+    #[error("scheme {scheme}, seed {seed}: packet accounting failed: {what}; please report this")]
+    Accounting {
         /// The scheme.
         scheme: String,
         /// The seed.
@@ -126,7 +128,7 @@ impl Experiment {
     /// One scheme with one seed; none if it was stopped before its end.
     ///
     /// # Errors
-    /// [`Error::Network`] and [`Error::Books`].
+    /// [`Error::Network`] and [`Error::Accounting`].
     pub fn run_one<'a>(
         &self,
         network: &'a Network,
@@ -144,28 +146,10 @@ impl Experiment {
         if !outcome.finished {
             return Ok(None);
         }
-        outcome.check().map_err(|what| Error::Books { scheme: scheme.name.clone(), seed, what })?;
+        outcome.check().map_err(|what| Error::Accounting { scheme: scheme.name.clone(), seed, what })?;
         let mut run = collector.finish(&scheme.name, seed);
         run.event_hash = format!("{:016x}", outcome.hash);
         run.control = outcome.control.as_ref().map(ControlRun::from);
         Ok(Some(Finished { run, outcome }))
     }
-}
-
-/// The optimum of a scenario, or why it has none.
-pub fn optimum(scenario: &Scenario) -> Optimum {
-    if scenario.nodes.iter().any(|node| node.cache > 0) {
-        return Optimum::undefined("nodes cache Data");
-    }
-    if !scenario.events.is_empty() {
-        return Optimum::undefined("the network changes during the run");
-    }
-    if scenario.consumers.iter().any(|c| c.traffic != Traffic::Fetch) {
-        return Optimum::undefined("not every consumer is a long-lived fetch");
-    }
-    let described = describe(scenario);
-    let producers = (scenario.consumers.iter().zip(network::sources(scenario)))
-        .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
-        .collect();
-    Problem::new(&described, &producers).solve()
 }

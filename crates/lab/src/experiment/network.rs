@@ -1,15 +1,15 @@
 //! A scenario as the simulator takes it, and as results describe it.
 
+use crate::metrics::{MAX_BINS, bin_width};
 use crate::results;
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
-use crate::scenario::{Arrivals, Change, Direction, NodeKind, QueueLimit, RouteMode, Scenario, Traffic, Way};
-use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_scenario::{Arrivals, Change, Diagnostic, Direction, LinkDirection, NodeKind, Scenario, Traffic};
 use ndnweir_sim::network as sim;
 use serde_json::Value;
 
 /// The instant `span` after the start.
-fn at(span: Span) -> Time {
+fn at(span: Duration) -> Time {
     Time::ZERO + span
 }
 
@@ -25,17 +25,17 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// The prefixes that producers serve; their positions number them in the simulator.
-pub(crate) fn prefixes(scenario: &Scenario) -> Vec<&str> {
+pub fn prefixes(scenario: &Scenario) -> Vec<&str> {
     distinct(scenario.producers.iter().map(|p| p.prefix.as_str()))
 }
 
 /// The objects that consumers fetch; their positions number them in the simulator.
-pub(crate) fn objects(scenario: &Scenario) -> Vec<&str> {
+pub fn objects(scenario: &Scenario) -> Vec<&str> {
     distinct(scenario.consumers.iter().map(|c| c.prefix.as_str()))
 }
 
 /// The prefix that serves a consumer: the longest of its producers'.
-fn serving_prefix<'a>(scenario: &'a Scenario, consumer: &crate::scenario::Consumer) -> &'a str {
+fn serving_prefix<'a>(scenario: &'a Scenario, consumer: &ndnweir_scenario::Consumer) -> &'a str {
     let serving = consumer.producers.iter().map(|&p| scenario.producers[p].prefix.as_str());
     serving.max_by_key(|prefix| prefix.len()).unwrap_or_default()
 }
@@ -55,21 +55,21 @@ pub fn network(scenario: &Scenario) -> sim::Network {
     let number = |prefix: &str| prefixes.iter().position(|p| *p == prefix).unwrap_or_default() as u32;
     let objects = objects(scenario);
     let framing = scenario.run.framing;
-    let link = |l: &crate::scenario::Link| sim::Link {
+    let link = |l: &ndnweir_scenario::Link| sim::Link {
         a: l.a,
         b: l.b,
         cost: l.cost,
         forth: direction(&l.forward, framing),
         back: direction(&l.backward, framing),
     };
-    let producer = |p: &crate::scenario::Producer| sim::Producer {
+    let producer = |p: &ndnweir_scenario::Producer| sim::Producer {
         node: p.node,
         prefix: number(&p.prefix),
         payload: bytes(p.payload),
         size: bytes(p.payload + scenario.run.data_overhead),
         freshness: p.freshness,
     };
-    let consumer = |c: &crate::scenario::Consumer| sim::Consumer {
+    let consumer = |c: &ndnweir_scenario::Consumer| sim::Consumer {
         node: c.node,
         prefix: number(serving_prefix(scenario, c)),
         object: objects.iter().position(|o| *o == c.prefix).unwrap_or_default() as u32,
@@ -91,7 +91,7 @@ pub fn network(scenario: &Scenario) -> sim::Network {
         consumers: scenario.consumers.iter().map(consumer).collect(),
         overlay: scenario.overlay.clone(),
         routing: sim::Routing {
-            routes: routes(scenario),
+            routes: scenario.routing.mode,
             metric: sim::Metric::Cost,
             reaction: scenario.routing.reaction,
         },
@@ -104,13 +104,7 @@ pub fn network(scenario: &Scenario) -> sim::Network {
         duration: scenario.run.duration,
         sampling: scenario.run.sample,
         pit_limit: usize::try_from(scenario.run.pit_limit).unwrap_or(usize::MAX),
-        control: sim::Control {
-            delay: scenario.control.delay,
-            loss: scenario.control.loss,
-            fails: scenario.control.fails.map(at),
-            stand_by: scenario.control.stand_by.map(at),
-            returns: scenario.control.returns.map(at),
-        },
+        control: scenario.control,
     }
 }
 
@@ -118,10 +112,11 @@ fn bytes(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
 
-fn node(node: &crate::scenario::Node) -> sim::NodeKind {
+fn node(node: &ndnweir_scenario::Node) -> sim::NodeKind {
     let cache = usize::try_from(node.cache).unwrap_or(usize::MAX);
     match node.kind {
-        NodeKind::Router | NodeKind::Host => sim::NodeKind::Ndn { cache },
+        NodeKind::Router => sim::NodeKind::Ndn { cache },
+        NodeKind::Host => sim::NodeKind::Host { cache },
         NodeKind::Switch => sim::NodeKind::Switch,
     }
 }
@@ -139,30 +134,19 @@ fn component(value: &Value) -> (String, Value) {
 }
 
 fn direction(direction: &Direction, framing: Bytes) -> sim::Direction {
-    let faults = &direction.impairment;
     sim::Direction {
         rate: Some(direction.rate),
         delay: direction.delay,
-        limit: match direction.queue {
-            QueueLimit::Packets(n) => Limit::Packets(n),
-            QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
-        },
+        limit: direction.queue,
         framing,
-        impairment: sim::Impairment {
-            loss: faults.loss,
-            duplicate: faults.duplicate,
-            jitter: faults.jitter,
-            jitter_reorders: faults.jitter_reorders,
-            reorder: faults.reorder,
-            reorder_delay: faults.reorder_delay,
-        },
+        impairment: direction.impairment,
         marker: direction.marker.as_ref().map(component),
     }
 }
 
-fn traffic(consumer: &crate::scenario::Consumer) -> sim::Traffic {
+fn traffic(consumer: &ndnweir_scenario::Consumer) -> sim::Traffic {
     let own = consumer.component.as_ref().map(component);
-    let gap = |rate: f64| Span::from_secs_f64(1.0 / rate);
+    let gap = |rate: f64| Duration::from_secs_f64(1.0 / rate);
     match consumer.traffic {
         Traffic::Fetch => sim::Traffic::Fetch { segments: None, consumer: own },
         Traffic::Object { packets } => sim::Traffic::Fetch { segments: Some(packets), consumer: own },
@@ -186,41 +170,38 @@ fn retry(retries: u32) -> sim::Retry {
     }
 }
 
-fn routes(scenario: &Scenario) -> sim::Routes {
-    match scenario.routing.mode {
-        RouteMode::Shortest => sim::Routes::Shortest,
-        RouteMode::KShortest(k) => sim::Routes::KShortest(k),
-        RouteMode::All => sim::Routes::LoopFree,
-        RouteMode::None => sim::Routes::None,
-    }
-}
-
 /// A change for each direction it concerns.
 fn change(change: &Change) -> Vec<sim::Change> {
-    let ways = |way: Way| match way {
-        Way::Forward => vec![true],
-        Way::Backward => vec![false],
-        Way::Both => vec![true, false],
+    let directions = |direction: LinkDirection| match direction {
+        LinkDirection::Forward => vec![true],
+        LinkDirection::Backward => vec![false],
+        LinkDirection::Both => vec![true, false],
     };
     match *change {
         Change::LinkDown(link) => vec![sim::Change::LinkDown { link }],
         Change::LinkUp(link) => vec![sim::Change::LinkUp { link }],
-        Change::Rate(link, way, rate) => {
-            ways(way).into_iter().map(|forth| sim::Change::Rate { link, forth, rate }).collect()
+        Change::Rate(link, direction, rate) => {
+            directions(direction).into_iter().map(|forth| sim::Change::Rate { link, forth, rate }).collect()
         }
-        Change::Delay(link, way, delay) => {
-            ways(way).into_iter().map(|forth| sim::Change::Delay { link, forth, delay }).collect()
+        Change::Delay(link, direction, delay) => {
+            directions(direction).into_iter().map(|forth| sim::Change::Delay { link, forth, delay }).collect()
         }
-        Change::Loss(link, way, loss) => {
-            ways(way).into_iter().map(|forth| sim::Change::Loss { link, forth, loss }).collect()
+        Change::Loss(link, direction, loss) => {
+            directions(direction).into_iter().map(|forth| sim::Change::Loss { link, forth, loss }).collect()
         }
         Change::NodeCrash(node) => vec![sim::Change::Crash { node }],
         Change::NodeRestart(node) => vec![sim::Change::Restart { node }],
     }
 }
 
+/// A note of the scenario's reader in one line.
+fn in_one_line(note: &Diagnostic) -> String {
+    let help = if note.help.is_empty() { String::new() } else { format!("; {}", note.help) };
+    format!("{}: {}{help}", note.place, note.message)
+}
+
 /// The scenario as results describe it.
-pub fn describe(scenario: &Scenario) -> results::Scenario {
+pub fn describe(scenario: &Scenario) -> results::ScenarioInfo {
     let run = &scenario.run;
     let payload = scenario.producers.first().map_or(Bytes::ZERO, |p| p.payload);
     let role = |i: usize, kind: NodeKind| match kind {
@@ -232,12 +213,13 @@ pub fn describe(scenario: &Scenario) -> results::Scenario {
     let nodes = scenario.nodes.iter().enumerate().map(|(i, node)| NodeInfo {
         name: node.name.clone(),
         role: role(i, node.kind).into(),
+        host: node.kind == NodeKind::Host,
         x: node.position.map(|p| p.0),
         // Scenario files have y grow upwards, drawings downwards.
         y: node.position.map(|p| -p.1),
     });
     let name = |i: usize| scenario.nodes[i].name.clone();
-    let way = |from: usize, to: usize, direction: &Direction| LinkInfo {
+    let direction = |from: usize, to: usize, direction: &Direction| LinkInfo {
         name: format!("{}>{}", name(from), name(to)),
         from: name(from),
         to: name(to),
@@ -245,21 +227,29 @@ pub fn describe(scenario: &Scenario) -> results::Scenario {
         delay_ms: direction.delay.millis(),
         queue: direction.queue.to_string(),
     };
-    let links = scenario.links.iter().flat_map(|l| [way(l.a, l.b, &l.forward), way(l.b, l.a, &l.backward)]);
+    let links = scenario.links.iter().flat_map(|l| [direction(l.a, l.b, &l.forward), direction(l.b, l.a, &l.backward)]);
     let consumers = scenario.consumers.iter().map(|c| ConsumerInfo {
         name: c.name.clone(),
         node: name(c.node),
         prefix: c.prefix.clone(),
         start_s: c.start.secs(),
-        stop_s: c.stop.map(Span::secs),
+        stop_s: c.stop.map(Duration::secs),
         long_lived: c.traffic == Traffic::Fetch,
     });
-    results::Scenario {
+    let bin = bin_width(run.sample, run.duration);
+    let mut notes: Vec<String> = scenario.notes.iter().map(in_one_line).collect();
+    if bin != run.sample {
+        notes.push(format!(
+            "{} of series at one value every {} are more than {MAX_BINS}: there is one every {bin}",
+            run.duration, run.sample
+        ));
+    }
+    results::ScenarioInfo {
         name: scenario.name.clone(),
         description: scenario.about.clone(),
         duration_s: run.duration.secs(),
         warmup_s: run.warm_up.secs(),
-        bin_s: run.sample.secs(),
+        bin_s: bin.secs(),
         payload_bytes: payload.get(),
         data_wire_bytes: run.data_on_wire(payload).get(),
         interest_wire_bytes: run.interest_on_wire().get(),
@@ -267,5 +257,7 @@ pub fn describe(scenario: &Scenario) -> results::Scenario {
         links: links.collect(),
         consumers: consumers.collect(),
         prefixes: prefixes(scenario).into_iter().map(str::to_owned).collect(),
+        events: super::events::describe(scenario),
+        notes,
     }
 }

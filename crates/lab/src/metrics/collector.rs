@@ -1,16 +1,25 @@
 //! From observations to a run's metrics.
 
 use super::gather::{ConsumerGather, LinkGather};
+use super::stats::mbps;
+use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
 use super::{Histogram, Setup, jain};
-use crate::results::{Event, Run, Series, ShareRun};
-use ndnweir_core::units::{Span, Time};
-use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Share, Snapshot};
+use crate::results::{ComponentEvent, Run, Series, ShareRun};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId, Share, Snapshot};
 use std::collections::BTreeMap;
 
 /// No run has more bins; the width grows instead.
-const MAX_BINS: u64 = 20_000;
+pub const MAX_BINS: u64 = 20_000;
 /// Scheme events kept in one run; the rest is counted.
 const MAX_EVENTS: usize = 1_000_000;
+
+/// The width of the bins of a run of this length: `wanted`, or the least multiple of it with at most [`MAX_BINS`] bins.
+pub fn bin_width(wanted: Duration, length: Duration) -> Duration {
+    let wanted = wanted.nanos().max(1);
+    let bins = length.nanos().div_ceil(wanted);
+    Duration::from_nanos(wanted.saturating_mul(bins.div_ceil(MAX_BINS).max(1)))
+}
 
 /// Turns one run's observations into a [`Run`].
 ///
@@ -21,9 +30,14 @@ pub struct Collector {
     bins: usize,
     consumers: Vec<ConsumerGather>,
     links: Vec<LinkGather>,
+    packets: Vec<PacketGather>,
+    /// Empty until nodes are sampled.
+    nodes: Vec<NodeGather>,
+    hops: Vec<HopGather>,
+    lengths: PathLengths,
     shares: BTreeMap<(u32, u32, u32), Vec<f64>>,
     paths: BTreeMap<PathId, String>,
-    events: Vec<Event>,
+    events: Vec<ComponentEvent>,
     events_dropped: u64,
     /// Latest sample, and those that bound the window.
     last: Time,
@@ -37,13 +51,17 @@ impl Collector {
     pub fn new(mut setup: Setup) -> Collector {
         setup.to = setup.to.max(setup.from);
         let length = setup.to.since(Time::ZERO).nanos();
-        let width = setup.bin.nanos().max(length.div_ceil(MAX_BINS)).max(1);
-        setup.bin = Span::from_nanos(width);
+        setup.bin = bin_width(setup.bin, Duration::from_nanos(length));
+        let width = setup.bin.nanos();
         let bins = length.div_ceil(width) as usize;
         Collector {
             bins,
             consumers: setup.consumers.iter().map(|_| ConsumerGather::new(bins)).collect(),
             links: setup.links.iter().map(|_| LinkGather::new(bins)).collect(),
+            packets: setup.links.iter().map(|_| PacketGather::default()).collect(),
+            nodes: Vec::new(),
+            hops: setup.consumers.iter().map(|_| HopGather::new(bins)).collect(),
+            lengths: PathLengths::default(),
             shares: BTreeMap::new(),
             paths: BTreeMap::new(),
             events: Vec::new(),
@@ -114,10 +132,15 @@ impl Collector {
             run.drops.add(&link.drops);
         }
         run.shares = self.final_shares();
+        run.nodes = self.used_nodes().map(|(name, gather)| gather.finish(name)).collect();
         run.series = self.series(end);
         run.events = self.events;
         run.events_dropped = self.events_dropped;
         run
+    }
+
+    fn used_nodes(&self) -> impl Iterator<Item = (&String, &NodeGather)> {
+        self.setup.nodes.iter().zip(&self.nodes).filter(|(_, gather)| gather.is_used())
     }
 
     fn share_names(&self, key: (u32, u32, u32)) -> [String; 3] {
@@ -144,7 +167,7 @@ impl Collector {
     }
 
     fn series(&self, end: Time) -> Series {
-        use crate::results::{Kind, Rows};
+        use crate::results::{Rows, SeriesKind};
         let width = self.setup.bin.secs();
         let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
         let mut series = Series { bin_s: width, tables: Default::default() };
@@ -163,23 +186,35 @@ impl Collector {
             network[1].push(jain(&fair).unwrap_or(f64::NAN));
             network[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum());
         }
-        series.tables[Kind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
+        series.tables[SeriesKind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
         for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
-            series.tables[Kind::Consumers as usize]
+            series.tables[SeriesKind::Consumers as usize]
                 .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
             for (path, bits) in gather.path_series(&self.paths) {
                 let column = bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
-                series.tables[Kind::Paths as usize]
+                series.tables[SeriesKind::Paths as usize]
                     .push(Rows { key: vec![setup.name.clone(), path], columns: vec![column] });
             }
         }
         for (setup, gather) in self.setup.links.iter().zip(&self.links) {
-            series.tables[Kind::Links as usize]
+            series.tables[SeriesKind::Links as usize]
                 .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
         }
         for (key, values) in &self.shares {
-            series.tables[Kind::Shares as usize]
+            series.tables[SeriesKind::Shares as usize]
                 .push(Rows { key: self.share_names(*key).into(), columns: vec![values[..bins].to_vec()] });
+        }
+        let mut put = |kind: SeriesKind, name: &str, columns| {
+            series.tables[kind as usize].push(Rows { key: vec![name.to_owned()], columns });
+        };
+        for (name, gather) in self.used_nodes() {
+            put(SeriesKind::Nodes, name, gather.columns(bins));
+        }
+        for (setup, gather) in self.setup.links.iter().zip(&self.packets) {
+            put(SeriesKind::Packets, &setup.name, gather.columns(bins));
+        }
+        for (setup, gather) in self.setup.consumers.iter().zip(&self.hops) {
+            put(SeriesKind::Hops, &setup.name, gather.columns(bins));
         }
         series
     }
@@ -190,17 +225,17 @@ fn least(link: &crate::results::LinkRun) -> u64 {
     (link.utilization * 1e6) as u64
 }
 
-/// Bits over seconds in 10⁶ bit/s; zero over no time.
-pub(super) fn mbps(bits: f64, s: f64) -> f64 {
-    if s > 0.0 { bits / s / 1e6 } else { 0.0 }
-}
-
 impl Observer for Collector {
     fn delivered(&mut self, delivery: &Delivery) {
         self.seen = self.seen.max(delivery.at);
         let (bin, window) = (self.bin(delivery.at), self.window(delivery.at));
         if let Some(gather) = self.consumers.get_mut(delivery.consumer.0 as usize) {
             gather.delivered(delivery, bin, window, self.bins);
+        }
+        if let (Some(bin), Some(hops)) = (bin, self.lengths.get(delivery.path))
+            && let Some(gather) = self.hops.get_mut(delivery.consumer.0 as usize)
+        {
+            gather.delivered(bin, hops);
         }
     }
 
@@ -211,7 +246,8 @@ impl Observer for Collector {
         }
     }
 
-    fn path(&mut self, path: PathId, links: &[LinkId]) {
+    fn path(&mut self, path: PathId, links: &[DirectedLinkId]) {
+        self.lengths.tell(path, links.len());
         let node = |id: u32| self.setup.nodes.get(id as usize).map_or("?", String::as_str);
         let mut name = String::new();
         for (i, link) in links.iter().enumerate() {
@@ -238,11 +274,20 @@ impl Observer for Collector {
         for (gather, counters) in self.links.iter_mut().zip(snapshot.links) {
             gather.sample(counters, bin, warm);
         }
+        for (gather, counters) in self.packets.iter_mut().zip(snapshot.links) {
+            gather.sample(counters, self.bins, bin);
+        }
+        if self.nodes.is_empty() {
+            self.nodes = snapshot.nodes.iter().map(|_| NodeGather::new(self.bins)).collect();
+        }
+        for (gather, counters) in self.nodes.iter_mut().zip(snapshot.nodes) {
+            gather.sample(counters, self.bins, bin, warm);
+        }
         for (gather, counters) in self.consumers.iter_mut().zip(snapshot.consumers) {
             gather.sample(counters, bin, warm);
         }
         let at = self.bin(snapshot.at).or(bin);
-        for Share { node: NodeId(node), prefix, link: LinkId(link), share } in snapshot.shares.iter().copied() {
+        for Share { node: NodeId(node), prefix, link: DirectedLinkId(link), share } in snapshot.shares.iter().copied() {
             let bins = self.bins;
             let values = self.shares.entry((node, prefix, link)).or_insert_with(|| vec![f64::NAN; bins]);
             if let Some(at) = at {
@@ -260,7 +305,7 @@ impl Observer for Collector {
             return;
         }
         if self.events.len() < MAX_EVENTS {
-            self.events.push(Event { at_s: at.secs(), node: node.0, key, id, value });
+            self.events.push(ComponentEvent { at_s: at.secs(), node: node.0, key, id, value });
         } else {
             self.events_dropped += 1;
         }

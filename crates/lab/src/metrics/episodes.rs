@@ -1,6 +1,6 @@
 //! Helpers over event times and binned series.
 
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 
 /// Events close to each other, e.g. the NACKs of one congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Episode {
 }
 
 /// Groups events (time and how many at that time, in order) into episodes: a silence longer than `gap` separates two.
-pub fn episodes(events: &[(Time, u64)], gap: Span) -> Vec<Episode> {
+pub fn episodes(events: &[(Time, u64)], gap: Duration) -> Vec<Episode> {
     let mut found: Vec<Episode> = Vec::new();
     for &(at, count) in events.iter().filter(|e| e.1 > 0) {
         match found.last_mut() {
@@ -61,7 +61,7 @@ mod tests {
     fn nacks_closer_than_the_gap_are_one_congestion() {
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         let events = [(at(80), 11), (at(90), 0), (at(3130), 2), (at(3140), 2), (at(5270), 4)];
-        let found = episodes(&events, Span::from_millis(100));
+        let found = episodes(&events, Duration::from_millis(100));
         assert_eq!(found.iter().map(|e| e.count).collect::<Vec<_>>(), [11, 4, 4]);
         assert_eq!((found[1].from, found[1].to), (at(3130), at(3140)));
     }

@@ -1,9 +1,9 @@
 //! What is kept of one consumer and one link while a run goes on.
 
-use super::collector::mbps;
+use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
 use crate::results::{ConsumerRun, Drops, LinkRun, PathRun};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ const TRACKED_PATHS: usize = 256;
 
 /// Mean of what falls into each bin.
 #[derive(Default)]
-struct Means {
+pub(super) struct Means {
     sum: Vec<f64>,
     count: Vec<u32>,
 }
 
 impl Means {
-    fn new(bins: usize) -> Means {
+    pub(super) fn new(bins: usize) -> Means {
         Means { sum: vec![0.0; bins], count: vec![0; bins] }
     }
-    fn add(&mut self, bin: usize, value: f64) {
+    pub(super) fn add(&mut self, bin: usize, value: f64) {
         self.sum[bin] += value;
         self.count[bin] += 1;
     }
-    fn column(&self, bins: usize) -> Vec<f64> {
+    pub(super) fn column(&self, bins: usize) -> Vec<f64> {
         (0..bins).map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN }).collect()
     }
 }
@@ -187,7 +187,7 @@ impl ConsumerGather {
         &self,
         setup: &Setup,
         index: usize,
-        active: Span,
+        active: Duration,
         names: &BTreeMap<PathId, String>,
     ) -> ConsumerRun {
         let me = &setup.consumers[index];
@@ -257,7 +257,7 @@ pub(super) struct LinkGather {
     queue: Means,
     sojourn: Vec<(u128, u64)>,
     sojourn_max: Vec<f64>,
-    longest: Span,
+    longest: Duration,
     queue_sum: f64,
     queue_count: u64,
     queue_max: u32,
@@ -276,7 +276,7 @@ impl LinkGather {
             queue: Means::new(bins),
             sojourn: vec![(0, 0); bins],
             sojourn_max: vec![f64::NAN; bins],
-            longest: Span::ZERO,
+            longest: Duration::ZERO,
             queue_sum: 0.0,
             queue_count: 0,
             queue_max: 0,
@@ -316,7 +316,7 @@ impl LinkGather {
         mbps(bits[bin] as f64, width)
     }
 
-    pub(super) fn finish(&self, setup: &LinkSetup, sampled: Span) -> LinkRun {
+    pub(super) fn finish(&self, setup: &LinkSetup, sampled: Duration) -> LinkRun {
         let (a, b) = (&self.base, &self.last);
         let capacity = setup.rate.bps() as f64 * sampled.secs();
         let part = |bits: u64| {

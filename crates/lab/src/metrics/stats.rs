@@ -1,7 +1,7 @@
 //! Distributions and fairness.
 
 use crate::results::Distribution;
-use ndnweir_core::units::Span;
+use ndnweir_core::units::Duration;
 
 /// Sub-buckets per power of two: a quantile is off by less than 1/1024 of its value.
 const SUB_BITS: u32 = 9;
@@ -42,7 +42,7 @@ impl Histogram {
     }
 
     /// Adds one span.
-    pub fn record(&mut self, span: Span) {
+    pub fn record(&mut self, span: Duration) {
         let ns = span.nanos();
         let at = bucket(ns);
         if at >= self.buckets.len() {
@@ -125,31 +125,22 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| (sum * sum / (rates.len() as f64 * squares)).min(1.0))
 }
 
-/// Mean and sample standard deviation (divisor n − 1); the latter is none below two values, both are below one.
-pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
-    let n = values.len() as f64;
-    if values.is_empty() {
-        return None;
-    }
-    // Equal values must give a spread of exactly zero, which rounding in the sum can spoil.
-    if values.iter().all(|v| *v == values[0]) {
-        return Some((values[0], (values.len() > 1).then_some(0.0)));
-    }
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    Some((mean, (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())))
+/// Bits over seconds in 10⁶ bit/s; zero over no time.
+pub(super) fn mbps(bits: f64, s: f64) -> f64 {
+    if s > 0.0 { bits / s / 1e6 } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::mean_sd;
 
     #[test]
     fn quantiles_of_a_histogram_are_within_a_thousandth_of_the_sorted_list() {
         let mut histogram = Histogram::new();
         let mut list: Vec<u64> = (0..20_000u64).map(|i| i * i * 37 % 900_000_007 + 1).collect();
         for ns in &list {
-            histogram.record(Span::from_nanos(*ns));
+            histogram.record(Duration::from_nanos(*ns));
         }
         list.sort_unstable();
         for q in [0.01, 0.25, 0.5, 0.9, 0.99, 1.0] {
@@ -163,7 +154,7 @@ mod tests {
     fn small_spans_are_kept_exactly() {
         for ns in [0, 1, 511, 512, 1023] {
             let mut histogram = Histogram::new();
-            histogram.record(Span::from_nanos(ns));
+            histogram.record(Duration::from_nanos(ns));
             assert_eq!(histogram.quantile(0.5), Some(ns as f64));
         }
     }
@@ -171,7 +162,7 @@ mod tests {
     #[test]
     fn the_longest_span_is_recorded_without_overflow() {
         let mut histogram = Histogram::new();
-        histogram.record(Span::MAX);
+        histogram.record(Duration::MAX);
         assert!(histogram.buckets.len() < 40_000);
         assert!(histogram.quantile(0.5).unwrap() > 1.8e19);
     }
@@ -180,7 +171,7 @@ mod tests {
     fn merged_histograms_equal_one_histogram_of_everything() {
         let (mut a, mut b, mut all) = (Histogram::new(), Histogram::new(), Histogram::new());
         for i in 0..1000u64 {
-            let span = Span::from_micros(i * 7 % 501);
+            let span = Duration::from_micros(i * 7 % 501);
             if i % 3 == 0 {
                 a.record(span)
             } else {
@@ -198,7 +189,7 @@ mod tests {
     fn standard_deviation_of_one_two_three_four_is_known() {
         let mut histogram = Histogram::new();
         for ms in 1..=4 {
-            histogram.record(Span::from_millis(ms));
+            histogram.record(Duration::from_millis(ms));
         }
         let d = histogram.distribution().unwrap();
         assert!((d.mean - 2.5).abs() < 1e-12 && (d.sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-12);

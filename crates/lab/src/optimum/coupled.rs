@@ -1,8 +1,8 @@
 //! The coupled allocation: where MPTCP's linked increases (RFC 6356) come to rest, in the fluid model.
 //!
 //! A subflow i of a flow with windows w_i, total w, gains min(a/w, 1/w_i) per segment and halves with probability p_i,
-//! a = w · max(w_i/T_i²) / (Σ w_i/T_i)². At rest the gain per segment equals p_i·w_i/2. Every link raises its price while it
-//! carries more than its capacity; p_i is the sum of the prices on the subflow's path. Rates are w_i/T_i.
+//! a = w · max(w_i/T_i²) / (Σ w_i/T_i)². At rest the gain per segment equals p_i·w_i/2. Every link raises its price
+//! while it carries more than its capacity; p_i is the sum of the prices on the subflow's path. Rates are w_i/T_i.
 
 /// A subflow: the links it crosses and its round-trip time in s.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,8 @@ pub fn coupled(capacities: &[f64], flows: &[Vec<Subflow>]) -> Vec<Vec<f64>> {
     flows.iter().zip(&windows).map(|(f, w)| f.iter().zip(w).map(rate).collect()).collect()
 }
 
-/// Moves the windows of a flow towards rest under the given prices. Capacities are scaled to one, so windows stay near one.
+/// Moves the windows of a flow towards rest under the given prices. Capacities are scaled to one, so windows stay near
+/// one.
 fn relax(flow: &[Subflow], windows: &mut [f64], prices: &[f64]) {
     let total: f64 = windows.iter().sum();
     let best = flow.iter().zip(windows.iter()).map(|(s, w)| w / (s.rtt * s.rtt)).fold(0.0, f64::max);
@@ -74,9 +75,9 @@ mod tests {
         near(rates[0][0] + rates[0][1], 20.0);
     }
 
-    /// By hand: with prices p, q of outer and inner links and equal round trips, w_i ∝ 1/p_i and a flow's total is √(2/min p).
-    /// Outer flows: 10 on the outer link, 10 − y on the inner; middle flow: y on both. (10 − y)/10 = p/q and
-    /// (20 − y)/(2y) = √(q/p), whose root is y = 5.161.
+    /// By hand: with prices p, q of outer and inner links and equal round trips, w_i ∝ 1/p_i and a flow's total is
+    /// √(2/min p). Outer flows: 10 on the outer link, 10 − y on the inner; middle flow: y on both. (10 − y)/10 = p/q
+    /// and (20 − y)/(2y) = √(q/p), whose root is y = 5.161.
     #[test]
     fn three_flows_over_a_chain_of_four_links_rest_where_the_equations_say() {
         let flows = [vec![on(&[0]), on(&[1])], vec![on(&[1]), on(&[2])], vec![on(&[2]), on(&[3])]];

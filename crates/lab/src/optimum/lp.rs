@@ -1,16 +1,18 @@
 //! The linear programs, over paths that are found as they are needed.
 //!
-//! A program over all paths would be huge, over all edges large (flows times links) and slow for a simplex. So each program
-//! starts from the paths known so far; its dual prices the links; the cheapest path of each flow at these prices is added
-//! when it is cheaper than the flow's own price; when none is, the optimum over the known paths is the optimum over all
-//! (column generation, Ford and Fulkerson 1958). The dual alone answers the questions of max-min fairness: its value is
-//! the common level, and a flow with a positive price gets no more than the level in *any* optimal allocation.
+//! A program over all paths would be huge, over all edges large (flows times links) and slow for a simplex. So each
+//! program starts from the paths known so far; its dual prices the links; the cheapest path of each flow at these
+//! prices is added when it is cheaper than the flow's own price; when none is, the optimum over the known paths is the
+//! optimum over all (column generation, Ford and Fulkerson 1958). The dual alone answers the questions of max-min
+//! fairness: its value is the common level, and a flow with a positive price gets no more than the level in *any*
+//! optimal allocation. The rates themselves come from [`super::filling`], which tests hold against these programs.
 
-use super::paths::Paths;
-use super::{Problem, Routes};
+use super::paths::{Path, Paths};
+use super::{AllowedLinks, Problem};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
-/// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it infeasible.
+/// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it
+/// infeasible.
 const SLACK: f64 = 1e-7;
 /// A path must be cheaper by this fraction to count as cheaper.
 const CHEAPER: f64 = 1e-7;
@@ -58,7 +60,8 @@ impl<'a> Program<'a> {
         (0..self.problem.flows.len()).filter(|f| !self.paths.of(*f).is_empty()).collect()
     }
 
-    /// Max-min fair rates by flow, in 10⁶ bit/s.
+    /// Max-min fair rates by flow, in 10⁶ bit/s: one program after the other, which the simplex of [`super::filling`]
+    /// is held against.
     pub(super) fn max_min(&mut self) -> Result<Vec<f64>, String> {
         let mut rates = vec![0.0; self.problem.flows.len()];
         let mut open = self.reachable();
@@ -81,6 +84,12 @@ impl<'a> Program<'a> {
         Ok(rates.iter().map(|r| r * self.scale).collect())
     }
 
+    /// The paths known of each flow.
+    pub(super) fn known(&self) -> Vec<Vec<(Path, f64)>> {
+        let known = |f| self.paths.of(f).iter().map(|path| (path.clone(), 0.0)).collect();
+        (0..self.problem.flows.len()).map(known).collect()
+    }
+
     /// The largest sum of rates, in 10⁶ bit/s.
     pub(super) fn max_total(&mut self) -> Result<f64, String> {
         let floor = vec![0.0; self.problem.flows.len()];
@@ -88,13 +97,14 @@ impl<'a> Program<'a> {
         Ok(self.solve(&Goal::Sum(&all), &floor)?.value * self.scale)
     }
 
-    /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as they allow.
+    /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as
+    /// they allow.
     pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, String> {
         let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
         let loads = self.least_traffic(&floor)?;
         let part = |(link, load): (usize, f64)| {
             let capacity = self.capacity(link);
-            if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
+            super::utilization(load, capacity)
         };
         Ok(loads.into_iter().enumerate().map(part).collect())
     }
@@ -104,13 +114,14 @@ impl<'a> Program<'a> {
         for _ in 0..MAX_ROUNDS {
             let prices = self.prices(goal, floor)?;
             let mut added = false;
+            let costs = self.paths.costs(&prices.links);
             for f in self.reachable() {
-                if matches!(self.problem.flows[f].routes, Routes::Paths(_)) {
+                if matches!(self.problem.flows[f].routes, AllowedLinks::Paths(_)) {
                     continue;
                 }
-                if let Some((path, price)) = self.paths.cheapest(f, &prices.links, |_| 0.0)
-                    && price < prices.flows[f] * (1.0 - CHEAPER) - CHEAPER * CHEAPER
-                {
+                let Some(path) = self.paths.cheapest(f, &costs) else { continue };
+                let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
+                if price < prices.flows[f] * (1.0 - CHEAPER) - CHEAPER * CHEAPER {
                     added |= self.paths.add(f, path);
                 }
             }
@@ -126,7 +137,7 @@ impl<'a> Program<'a> {
     /// one, and the next program stays small.
     fn forget(&mut self, prices: &Prices) {
         for (f, flow) in self.problem.flows.iter().enumerate() {
-            if matches!(flow.routes, Routes::Any { .. }) {
+            if matches!(flow.routes, AllowedLinks::Any { .. }) {
                 let limit = prices.flows[f] * (1.0 + CHEAPER) + CHEAPER;
                 self.paths.keep(f, |paths, path| {
                     let price: f64 = paths.charges(path).iter().map(|(l, weight)| weight * prices.links[*l]).sum();

@@ -1,35 +1,54 @@
 //! The optimum: what an ideal scheme would give the long-lived flows.
 //!
 //! Two answers to one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate as far as it
-//! goes, then the next, and so on (successive linear programs whose duals tell which flows are stuck, after Nace and Pióro, IEEE Comm. Surveys 10(4), 2008);
-//! it is the ceiling drawn in reports. The *maximal total* ignores fairness.
-//! Rates are goodput: a link carries `data_wire / payload` bits for each payload bit that comes down it, and
-//! `interest_wire / payload` bits for each that comes up the other way. Losses, queues and start-up do not exist here.
+//! goes, then the next, and so on (linear programs whose duals tell which flows are stuck, after Nace and Pióro, IEEE
+//! Comm. Surveys 10(4), 2008; one simplex of our own runs through all of them); it is the ceiling drawn in reports, and
+//! comes with a certificate (see [`Allocation::check`]). The *maximal total* ignores fairness. Rates are goodput: a
+//! link carries `data_wire / payload` bits for each payload bit that comes down it, and `interest_wire / payload` bits
+//! for each that comes up the other way. Losses, queues and start-up do not exist here.
 //!
-//! The solver is `microlp`, a sparse simplex in Rust behind `good_lp`: its vertex solutions are exact to rounding, where
-//! an interior-point solver (`clarabel`) stops at a tolerance and brings a far larger tree of dependencies.
+//! What is left to a general solver is `microlp`'s, a sparse simplex in Rust behind `good_lp`: its vertex solutions are
+//! exact to rounding, where an interior-point solver (`clarabel`) stops at a tolerance and brings a far larger tree of
+//! dependencies.
 
+mod certificate;
+mod completion;
 mod coupled;
+mod filling;
 mod lp;
 mod paths;
+#[cfg(test)]
+mod tests;
 mod waterfill;
 
+pub use certificate::{Allocation, Level};
+pub use completion::Transfer;
 pub use coupled::{Subflow, coupled};
 pub use waterfill::water_filling;
 
-use crate::results::Scenario;
+pub use crate::results::{Attained, ConsumerOptimum, LinkOptimum, Optimum, Physical};
+
+use crate::results::ScenarioInfo;
 use ndnweir_core::units::Rate;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Flows times links beyond which no optimum is computed: the programs would take minutes.
-const MAX_SIZE: usize = 40_000;
-/// The same for the largest total, which is only a remark.
-const MAX_SIZE_OF_TOTAL: usize = 5_000;
+/// Flows times links beyond which no optimum is computed: it would take minutes.
+const MAX_SIZE: usize = 100_000;
+/// The same for linear programs one after the other: for the largest total, which is only a remark, for loads without
+/// needless detours, and where the simplex of [`filling`] fails.
+const MAX_SIZE_OF_PROGRAMS: usize = 5_000;
+/// The fraction that a flow may be able to gain without lowering one that has less.
+const MAX_GAIN: f64 = 0.01;
+/// Searches that checking a certificate may take; of a larger one a part of the levels is checked.
+const MAX_SEARCHES: usize = 20_000;
+
+/// Paths, as hops from a producer to the consumer, with what each carries.
+type Carried = Vec<(Vec<usize>, f64)>;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct DirectedLink {
     /// Its name.
     pub name: String,
     /// Sending node.
@@ -42,29 +61,42 @@ pub struct Link {
     pub reverse: Option<usize>,
 }
 
-/// Which links the Data of a flow may cross.
+/// A step of Data from one NDN node to the next, maybe across switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Sending node.
+    pub from: usize,
+    /// Receiving node.
+    pub to: usize,
+    /// The links that Data cross, by position.
+    pub data: Vec<usize>,
+    /// The links that their Interests cross.
+    pub interests: Vec<usize>,
+}
+
+/// Which ways the Data of a flow may take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Routes {
-    /// Any mix of these paths; each lists links from a producer to the consumer.
+pub enum AllowedLinks {
+    /// Any mix of these paths; each lists hops from a producer to the consumer.
     Paths(Vec<Vec<usize>>),
-    /// Any mix of ways from any producer over these links; none allows all.
+    /// Any mix of loop-free ways from any producer over these hops; none allows all.
     Any {
         /// Nodes that hold the content.
         producers: Vec<usize>,
-        /// Links that routing makes usable.
+        /// Hops that routing makes usable.
         usable: Option<Vec<usize>>,
     },
 }
 
 /// A long-lived flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct FlowDemand {
     /// The consumer's name.
     pub name: String,
     /// The consumer's node.
     pub consumer: usize,
     /// Where its Data may come.
-    pub routes: Routes,
+    pub routes: AllowedLinks,
 }
 
 /// Packet sizes, which turn wire rates into goodput.
@@ -83,71 +115,26 @@ pub struct Sizes {
 pub struct Problem {
     /// Number of nodes.
     pub nodes: usize,
+    /// Nodes that no path leads through.
+    pub hosts: Vec<usize>,
     /// Directed links.
-    pub links: Vec<Link>,
+    pub links: Vec<DirectedLink>,
+    /// Steps that Data can take; none given: one over each link, its Interests on the way back.
+    pub hops: Vec<Hop>,
     /// Flows.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<FlowDemand>,
     /// Packet sizes.
     pub sizes: Sizes,
-}
-
-/// A consumer's rate in the optimum.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ConsumerOptimum {
-    /// The consumer.
-    pub name: String,
-    /// Its goodput.
-    pub goodput_mbps: f64,
-}
-
-/// A link's load in the optimum.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LinkOptimum {
-    /// The link direction.
-    pub name: String,
-    /// Wire bits of Data and Interests over its rate. Where several routings give the same rates, this is one of them,
-    /// without needless detours.
-    pub utilization: f64,
-}
-
-/// The computed ceiling of a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Optimum {
-    /// Why there is none; all other values are then absent.
-    #[serde(default)]
-    pub undefined: Option<String>,
-    /// Total goodput of the max-min fair allocation.
-    pub total_mbps: Option<f64>,
-    /// Jain index of the max-min fair allocation.
-    pub jain: Option<f64>,
-    /// Largest total goodput of any allocation; not computed for more than 5000 flows times links.
-    pub max_total_mbps: Option<f64>,
-    /// The max-min fair rates, in the order of the flows.
-    pub consumers: Vec<ConsumerOptimum>,
-    /// The loads that go with them.
-    pub links: Vec<LinkOptimum>,
-}
-
-impl Optimum {
-    /// No optimum, with the reason the report prints, e.g. "routers cache Data".
-    pub fn undefined(reason: impl Into<String>) -> Optimum {
-        Optimum { undefined: Some(reason.into()), ..Optimum::default() }
-    }
-
-    /// The rate of a consumer in 10⁶ bit/s.
-    pub fn goodput(&self, consumer: &str) -> Option<f64> {
-        self.consumers.iter().find(|c| c.name == consumer).map(|c| c.goodput_mbps)
-    }
 }
 
 impl Problem {
     /// The problem of a scenario's long-lived consumers, each served by any producer of its prefix over any link.
     ///
-    /// `producers` maps prefixes to node names. Link `2·i` and `2·i + 1` are taken as there and back.
-    pub fn new(scenario: &Scenario, producers: &BTreeMap<String, Vec<String>>) -> Problem {
+    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as there and back.
+    pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
         let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
-        let links: Vec<Link> = (scenario.links.iter().enumerate())
-            .map(|(i, l)| Link {
+        let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
+            .map(|(i, l)| DirectedLink {
                 name: l.name.clone(),
                 // A link to an unknown node ends outside the network and carries nothing.
                 from: node(&l.from).unwrap_or(scenario.nodes.len()),
@@ -157,10 +144,10 @@ impl Problem {
             })
             .collect();
         let flows = (scenario.consumers.iter().filter(|c| c.long_lived))
-            .map(|c| Flow {
+            .map(|c| FlowDemand {
                 name: c.name.clone(),
                 consumer: node(&c.node).unwrap_or(scenario.nodes.len()),
-                routes: Routes::Any {
+                routes: AllowedLinks::Any {
                     producers: producers.get(&c.prefix).into_iter().flatten().filter_map(|n| node(n)).collect(),
                     usable: None,
                 },
@@ -168,7 +155,9 @@ impl Problem {
             .collect();
         Problem {
             nodes: scenario.nodes.len() + 1,
+            hosts: (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].host).collect(),
             links,
+            hops: Vec::new(),
             flows,
             sizes: Sizes {
                 payload_bytes: scenario.payload_bytes,
@@ -179,13 +168,14 @@ impl Problem {
     }
 
     /// Why the problem has no answer, if it has none.
-    fn refuse(&self) -> Option<String> {
+    fn reject(&self) -> Option<String> {
         if self.flows.is_empty() {
             return Some("no long-lived flow".to_owned());
         }
         if self.sizes.payload_bytes == 0 || self.sizes.data_wire_bytes == 0 {
             return Some("packets without payload".to_owned());
         }
+        let hops = if self.hops.is_empty() { self.links.len() } else { self.hops.len() };
         let size = self.flows.len().saturating_mul(self.links.len());
         if size > MAX_SIZE && !self.single_paths() {
             return Some(format!(
@@ -196,17 +186,17 @@ impl Problem {
         }
         for flow in &self.flows {
             let local = match &flow.routes {
-                Routes::Paths(paths) => paths.iter().any(Vec::is_empty),
-                Routes::Any { producers, .. } => producers.contains(&flow.consumer),
+                AllowedLinks::Paths(paths) => paths.iter().any(Vec::is_empty),
+                AllowedLinks::Any { producers, .. } => producers.contains(&flow.consumer),
             };
             if local {
                 return Some(format!("{} is at a producer of its prefix, so no link limits it", flow.name));
             }
-            let links: Vec<usize> = match &flow.routes {
-                Routes::Paths(paths) => paths.iter().flatten().copied().collect(),
-                Routes::Any { usable, .. } => usable.iter().flatten().copied().collect(),
+            let used: Vec<usize> = match &flow.routes {
+                AllowedLinks::Paths(paths) => paths.iter().flatten().copied().collect(),
+                AllowedLinks::Any { usable, .. } => usable.iter().flatten().copied().collect(),
             };
-            if links.iter().any(|l| *l >= self.links.len()) {
+            if used.iter().any(|h| *h >= hops) {
                 return Some(format!("{} is routed over a link that does not exist", flow.name));
             }
         }
@@ -214,12 +204,12 @@ impl Problem {
     }
 
     fn single_paths(&self) -> bool {
-        self.flows.iter().all(|f| matches!(&f.routes, Routes::Paths(paths) if paths.len() == 1))
+        self.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(paths) if paths.len() == 1))
     }
 
     /// The max-min fair rates in 10⁶ bit/s, the loads that go with them, and the largest total.
     pub fn solve(&self) -> Optimum {
-        if let Some(reason) = self.refuse() {
+        if let Some(reason) = self.reject() {
             return Optimum::undefined(reason);
         }
         match self.solved() {
@@ -229,15 +219,33 @@ impl Problem {
     }
 
     fn solved(&self) -> Result<Optimum, String> {
-        let mut program = lp::Program::new(self);
-        let rates = if self.single_paths() { water_filling(self) } else { program.max_min()? };
-        let loads = program.loads(&rates)?;
+        let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS;
+        let (rates, loads, most) = if self.single_paths() {
+            let rates = water_filling(self);
+            let carried = self.flows.iter().zip(&rates).map(|(f, r)| match &f.routes {
+                AllowedLinks::Paths(paths) => vec![(paths[0].clone(), *r)],
+                AllowedLinks::Any { .. } => Vec::new(),
+            });
+            let loads = self.loads(&carried.collect::<Vec<_>>());
+            let most = if small { Some(lp::Program::new(self).max_total()?) } else { None };
+            (rates, loads, most)
+        } else {
+            let (rates, paths) = self.proved()?;
+            match small {
+                true => {
+                    // Their rates differ by what they relax, and so do the loads.
+                    let mut program = lp::Program::new(self);
+                    let near = program.max_min()?;
+                    (rates, program.loads(&near)?, Some(program.max_total()?))
+                }
+                false => (rates, self.loads(&paths), None),
+            }
+        };
         // To the digits that can be told apart, so that 12.9999998 reads 13.
         let round = |rate: f64| crate::results::significant(rate, 6);
         let rates: Vec<f64> = rates.into_iter().map(round).collect();
         let total: f64 = round(rates.iter().sum());
-        let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_TOTAL;
-        let most = if small { Some(round(program.max_total()?).max(total)) } else { None };
+        let most = most.map(|most| round(most).max(total));
         Ok(Optimum {
             undefined: None,
             total_mbps: Some(total),
@@ -249,7 +257,65 @@ impl Problem {
             links: (self.links.iter().zip(loads))
                 .map(|(l, utilization)| LinkOptimum { name: l.name.clone(), utilization })
                 .collect(),
+            physical: None,
         })
+    }
+
+    /// The max-min fair allocation with its certificate, by one simplex over all levels.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn allocate(&self) -> Result<Allocation, String> {
+        match self.reject() {
+            Some(reason) => Err(reason),
+            None => filling::fill(self),
+        }
+    }
+
+    /// Rates and paths of an allocation whose certificate holds; of a small network without one those of linear
+    /// programs.
+    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), String> {
+        let gain = self.allocate().and_then(|found| {
+            let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
+            Ok((found.check(self, every)?, found))
+        });
+        match gain {
+            Ok((gain, found)) if gain <= MAX_GAIN => Ok((found.rates, found.paths)),
+            _ if self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS => {
+                let mut program = lp::Program::new(self);
+                let rates = program.max_min()?;
+                Ok((rates, program.known()))
+            }
+            Ok((gain, _)) => Err(format!("a flow could gain {:.1} %", 100.0 * gain)),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// The steps that Data can take.
+    fn all_hops(&self) -> Cow<'_, [Hop]> {
+        if !self.hops.is_empty() {
+            return Cow::Borrowed(&self.hops);
+        }
+        let hop = |(l, link): (usize, &DirectedLink)| Hop {
+            from: link.from,
+            to: link.to,
+            data: vec![l],
+            interests: link.reverse.into_iter().collect(),
+        };
+        Cow::Owned(self.links.iter().enumerate().map(hop).collect())
+    }
+
+    /// Utilisation of each link when paths carry this much.
+    fn loads(&self, carried: &[Vec<(Vec<usize>, f64)>]) -> Vec<f64> {
+        let (down, up) = self.overhead();
+        let hops = self.all_hops();
+        let mut loads = vec![0.0; self.links.len()];
+        for (hop, rate) in carried.iter().flatten().flat_map(|(path, rate)| path.iter().map(move |h| (*h, *rate))) {
+            hops[hop].data.iter().for_each(|l| loads[*l] += down * rate);
+            hops[hop].interests.iter().for_each(|l| loads[*l] += up * rate);
+        }
+        let part = |(load, link): (f64, &DirectedLink)| utilization(load, link.rate.mbps());
+        loads.into_iter().zip(&self.links).map(part).collect()
     }
 
     /// Wire bits per payload bit on the way down (Data) and on the way back (Interests).
@@ -257,4 +323,9 @@ impl Problem {
         let payload = self.sizes.payload_bytes as f64;
         (self.sizes.data_wire_bytes as f64 / payload, self.sizes.interest_wire_bytes as f64 / payload)
     }
+}
+
+/// A load over a capacity, to the digits that can be told apart.
+fn utilization(load: f64, capacity: f64) -> f64 {
+    if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }

@@ -1,33 +1,66 @@
 //! The paths that flows may take, and the cheapest one at given prices.
 
-use super::{Problem, Routes};
-use std::collections::BTreeMap;
+use super::{AllowedLinks, FlowDemand, Hop, Problem};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
-/// A path: links from a producer to the consumer.
+/// A path: hops from a producer to the consumer.
 pub(super) type Path = Vec<usize>;
 
 pub(super) struct Paths<'a> {
     problem: &'a Problem,
     known: Vec<Vec<Path>>,
-    /// Links by the node they lead to.
+    /// From where each hop leads.
+    from: Vec<usize>,
+    /// Where it leads.
+    to: Vec<usize>,
+    /// Wire bits on each link for a payload bit over each hop: Data down, Interests up.
+    charges: Vec<Vec<(usize, f64)>>,
+    /// Hops that carry anything, by the node they lead to.
     into: Vec<Vec<usize>>,
+    /// Nodes that no path leads through.
+    hosts: Vec<bool>,
+    /// By flow: whether it may use each hop; none allows all.
+    usable: Vec<Option<Vec<bool>>>,
 }
 
 impl<'a> Paths<'a> {
-    /// The given paths of flows that have them, the shortest one of the others.
+    /// The given paths of flows that have them, the one with the fewest hops of the others.
     pub(super) fn new(problem: &'a Problem) -> Paths<'a> {
+        let hops = problem.all_hops();
+        let charges: Vec<_> = hops.iter().map(|hop| charges(problem, hop)).collect();
         let mut into = vec![Vec::new(); problem.nodes];
-        for (l, link) in problem.links.iter().enumerate() {
-            if link.to < problem.nodes && link.from < problem.nodes && link.rate.bps() > 0 {
-                into[link.to].push(l);
+        for (h, hop) in hops.iter().enumerate() {
+            let carries = charges[h].iter().all(|(l, _)| problem.links[*l].rate.bps() > 0);
+            if hop.to < problem.nodes && hop.from < problem.nodes && carries {
+                into[hop.to].push(h);
             }
         }
-        let mut paths = Paths { problem, known: Vec::new(), into };
-        let flat = vec![0.0; problem.links.len()];
+        let usable = |flow: &super::FlowDemand| match &flow.routes {
+            AllowedLinks::Any { usable: Some(list), .. } => {
+                let mut allowed = vec![false; hops.len()];
+                list.iter().filter(|h| **h < hops.len()).for_each(|h| allowed[*h] = true);
+                Some(allowed)
+            }
+            _ => None,
+        };
+        let mut hosts = vec![false; problem.nodes];
+        problem.hosts.iter().filter(|n| **n < problem.nodes).for_each(|n| hosts[*n] = true);
+        let mut paths = Paths {
+            problem,
+            known: Vec::new(),
+            from: hops.iter().map(|h| h.from).collect(),
+            to: hops.iter().map(|h| h.to).collect(),
+            charges,
+            into,
+            hosts,
+            usable: problem.flows.iter().map(usable).collect(),
+        };
+        let flat = vec![1.0; hops.len()];
         for (f, flow) in problem.flows.iter().enumerate() {
             let known = match &flow.routes {
-                Routes::Paths(list) => list.clone(),
-                Routes::Any { .. } => paths.cheapest(f, &flat, |_| 1.0).map(|p| p.0).into_iter().collect(),
+                AllowedLinks::Paths(list) => list.clone(),
+                AllowedLinks::Any { .. } => paths.cheapest(f, &flat).into_iter().collect(),
             };
             paths.known.push(known);
         }
@@ -55,66 +88,89 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Wire bits on each link for a payload bit over the path: Data down, Interests up.
+    /// Wire bits on each link for a payload bit over the path, in the order of links.
     pub(super) fn charges(&self, path: &[usize]) -> Vec<(usize, f64)> {
-        let (down, up) = self.problem.overhead();
         let mut sum: BTreeMap<usize, f64> = BTreeMap::new();
-        for link in path {
-            *sum.entry(*link).or_default() += down;
-            if let Some(back) = self.problem.links[*link].reverse
-                && up > 0.0
-            {
-                *sum.entry(back).or_default() += up;
-            }
+        for (link, weight) in path.iter().flat_map(|hop| &self.charges[*hop]) {
+            *sum.entry(*link).or_default() += weight;
         }
         sum.into_iter().collect()
     }
 
-    /// The cheapest path of a flow and its price, when a link costs what it carries at the given prices and the toll.
-    /// Of equal paths the one with fewer links, then with smaller numbers. None when no producer can be reached.
-    pub(super) fn cheapest(&self, flow: usize, prices: &[f64], toll: impl Fn(usize) -> f64) -> Option<(Path, f64)> {
-        let flow = &self.problem.flows[flow];
-        let Routes::Any { producers, usable } = &flow.routes else {
-            return None;
-        };
-        let (down, up) = self.problem.overhead();
-        let n = self.problem.nodes;
-        if flow.consumer >= n {
+    /// What a payload bit costs on each hop when links have these prices.
+    pub(super) fn costs(&self, prices: &[f64]) -> Vec<f64> {
+        self.charges.iter().map(|c| c.iter().map(|(l, weight)| weight * prices[*l]).sum()).collect()
+    }
+
+    /// The cheapest path of a flow when hops cost this much, none of it negative. Of equal paths the one with fewer
+    /// hops, then by smaller numbers. None when no producer can be reached.
+    pub(super) fn cheapest(&self, flow: usize, costs: &[f64]) -> Option<Path> {
+        let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
+        let AllowedLinks::Any { producers, .. } = routes else { return None };
+        let usable = self.usable[flow].as_deref();
+        if *consumer >= self.problem.nodes {
             return None;
         }
-        let cost = |l: usize| {
-            let back = self.problem.links[l].reverse.map_or(0.0, |b| prices[b]);
-            down * prices[l] + up * back + toll(l)
-        };
-        // Dijkstra from the consumer against the direction of Data; networks are small enough for a linear search.
-        let mut best = vec![(f64::INFINITY, usize::MAX); n];
-        let mut via = vec![usize::MAX; n];
-        let mut done = vec![false; n];
-        best[flow.consumer] = (0.0, 0);
-        loop {
-            let open = (0..n).filter(|i| !done[*i] && best[*i].0.is_finite());
-            let i = open.min_by(|a, b| best[*a].0.total_cmp(&best[*b].0).then(best[*a].1.cmp(&best[*b].1)))?;
-            if producers.contains(&i) {
+        // Dijkstra from the consumer against the direction of Data.
+        let mut best = vec![(f64::INFINITY, usize::MAX); self.problem.nodes];
+        let mut via = vec![usize::MAX; self.problem.nodes];
+        best[*consumer] = (0.0, 0);
+        let mut open = BinaryHeap::from([Reverse((Cost(0.0), 0, *consumer))]);
+        while let Some(Reverse((Cost(cost), hops, node))) = open.pop() {
+            if (cost, hops) != best[node] {
+                continue;
+            }
+            if producers.contains(&node) {
                 let mut path = Vec::new();
-                let mut at = i;
-                while at != flow.consumer {
+                let mut at = node;
+                while at != *consumer {
                     path.push(via[at]);
-                    at = self.problem.links[via[at]].to;
+                    at = self.to[via[at]];
                 }
-                return Some((path, best[i].0));
+                return Some(path);
             }
-            done[i] = true;
-            for l in &self.into[i] {
-                if usable.as_ref().is_some_and(|u| !u.contains(l)) {
-                    continue;
-                }
-                let from = self.problem.links[*l].from;
-                let next = (best[i].0 + cost(*l), best[i].1 + 1);
-                if !done[from] && (next.0 < best[from].0 || (next.0 == best[from].0 && next.1 < best[from].1)) {
+            if self.hosts[node] && node != *consumer {
+                continue;
+            }
+            for &hop in self.into[node].iter().filter(|h| usable.is_none_or(|u| u[**h])) {
+                let from = self.from[hop];
+                let next = (cost + costs[hop], hops + 1);
+                if next < best[from] {
                     best[from] = next;
-                    via[from] = *l;
+                    via[from] = hop;
+                    open.push(Reverse((Cost(next.0), next.1, from)));
                 }
             }
         }
+        None
+    }
+}
+
+/// Wire bits on each link for a payload bit over a hop.
+fn charges(problem: &Problem, hop: &Hop) -> Vec<(usize, f64)> {
+    let (down, up) = problem.overhead();
+    let mut sum: BTreeMap<usize, f64> = BTreeMap::new();
+    hop.data.iter().for_each(|l| *sum.entry(*l).or_default() += down);
+    if up > 0.0 {
+        hop.interests.iter().for_each(|l| *sum.entry(*l).or_default() += up);
+    }
+    sum.into_iter().collect()
+}
+
+/// A cost in the order of numbers.
+#[derive(Clone, Copy, PartialEq)]
+struct Cost(f64);
+
+impl Eq for Cost {}
+
+impl PartialOrd for Cost {
+    fn partial_cmp(&self, other: &Cost) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cost {
+    fn cmp(&self, other: &Cost) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
     }
 }

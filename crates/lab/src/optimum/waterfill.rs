@@ -1,6 +1,7 @@
 //! The max-min fair allocation when every flow has one path, without a solver.
 
-use super::{Problem, Routes};
+use super::{AllowedLinks, Problem};
+use std::collections::BTreeMap;
 
 /// Raises all rates together; a full link freezes the flows that load it. Rates in 10⁶ bit/s.
 ///
@@ -8,41 +9,45 @@ use super::{Problem, Routes};
 /// only the first is used, a flow without any gets zero.
 pub fn water_filling(problem: &Problem) -> Vec<f64> {
     let (down, up) = problem.overhead();
-    let mut weights = vec![vec![0.0; problem.links.len()]; problem.flows.len()];
+    // By flow: links with what a payload bit puts on them.
+    let mut weights: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); problem.flows.len()];
     let mut open = vec![true; problem.flows.len()];
+    let hops = problem.all_hops();
     for (f, flow) in problem.flows.iter().enumerate() {
         let path = match &flow.routes {
-            Routes::Paths(paths) => paths.first(),
-            Routes::Any { .. } => None,
+            AllowedLinks::Paths(paths) => paths.first(),
+            AllowedLinks::Any { .. } => None,
         };
-        open[f] = path.is_some();
-        for link in path.into_iter().flatten() {
-            weights[f][*link] += down;
-            if let Some(back) = problem.links[*link].reverse {
-                weights[f][back] += up;
+        open[f] = path.is_some_and(|p| !p.is_empty());
+        for hop in path.into_iter().flatten() {
+            hops[*hop].data.iter().for_each(|l| *weights[f].entry(*l).or_default() += down);
+            if up > 0.0 {
+                hops[*hop].interests.iter().for_each(|l| *weights[f].entry(*l).or_default() += up);
             }
         }
     }
     let mut left: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
     let mut rates = vec![0.0; problem.flows.len()];
     while open.contains(&true) {
-        let load = |l: usize| (0..weights.len()).filter(|f| open[*f]).map(|f| weights[f][l]).sum::<f64>();
-        let loads: Vec<f64> = (0..left.len()).map(load).collect();
+        let mut loads = vec![0.0; left.len()];
+        for (link, weight) in (0..weights.len()).filter(|f| open[*f]).flat_map(|f| &weights[f]) {
+            loads[*link] += weight;
+        }
         let step = (left.iter().zip(&loads)).filter(|(_, w)| **w > 0.0).map(|(c, w)| c / w).fold(f64::MAX, f64::min);
         if step == f64::MAX {
             break;
         }
         for (f, rate) in rates.iter_mut().enumerate().filter(|(f, _)| open[*f]) {
             *rate += step;
-            debug_assert!(weights[f].iter().any(|w| *w > 0.0));
+            debug_assert!(!weights[f].is_empty());
         }
-        for (l, load) in loads.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            // A link is full when it set the step; compare before subtracting, which would lose digits.
-            let full = left[l] / load <= step * (1.0 + 1e-12);
-            left[l] = if full { 0.0 } else { left[l] - load * step };
-            for f in (0..open.len()).filter(|_| full) {
-                open[f] &= weights[f][l] == 0.0;
-            }
+        // A link is full when it set the step; compare before subtracting, which would lose digits.
+        let full: Vec<bool> = left.iter().zip(&loads).map(|(c, w)| *w > 0.0 && c / w <= step * (1.0 + 1e-12)).collect();
+        for ((left, load), full) in left.iter_mut().zip(&loads).zip(&full) {
+            *left = if *full { 0.0 } else { *left - load * step };
+        }
+        for (open, weights) in open.iter_mut().zip(&weights) {
+            *open &= !weights.keys().any(|l| full[*l]);
         }
     }
     rates

@@ -2,9 +2,9 @@
 
 use super::expr::{Expr, Function, Target};
 use super::model::Paper;
-use crate::metrics::{Episode, convergence, episodes, jain, mean_sd, rebin};
-use crate::results::{Event, Kind, Run, Scenario, Summary};
-use ndnweir_core::units::{Span, Time};
+use crate::metrics::{Episode, convergence, episodes, jain, rebin};
+use crate::results::{ComponentEvent, Run, ScenarioInfo, SeriesKind, Summary, mean_sd};
+use ndnweir_core::units::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// A finished run.
@@ -18,13 +18,14 @@ pub struct Measured {
     pub scalars: BTreeMap<String, f64>,
 }
 
-/// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link direction
-/// weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on several paths.
+/// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link
+/// direction weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on
+/// several paths.
 pub const QUEUEING: &str = "queueing_ms";
 
 impl Measured {
     /// A run of the case, which is this scenario.
-    pub fn new(case: usize, run: Run, scenario: &Scenario) -> Measured {
+    pub fn new(case: usize, run: Run, scenario: &ScenarioInfo) -> Measured {
         let mut scalars: BTreeMap<String, f64> = run.scalars().into_iter().collect();
         if let Some(waited) = queueing(&run, scenario) {
             scalars.insert(QUEUEING.into(), waited);
@@ -33,7 +34,7 @@ impl Measured {
     }
 }
 
-fn queueing(run: &Run, scenario: &Scenario) -> Option<f64> {
+fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
     let delivered = run.goodput_mbps / scenario.payload_bytes as f64;
     let waited = run.links.iter().zip(&scenario.links).map(|(l, info)| {
         let packets = l.utilization_data * info.rate_mbps / scenario.data_wire_bytes as f64;
@@ -139,21 +140,24 @@ fn fold(values: impl Iterator<Item = Option<f64>>, f: fn(f64, f64) -> f64) -> Op
 }
 
 /// Table, keys and column of a series' name; none if it has no such form.
-pub fn split(name: &str) -> Option<(Kind, Vec<&str>, &str)> {
+pub fn split(name: &str) -> Option<(SeriesKind, Vec<&str>, &str)> {
     let (head, metric) = name.rsplit_once('.')?;
     let (table, key) = head.split_once('.').unwrap_or((head, ""));
-    let kind = Kind::ALL.into_iter().find(|k| k.name() == table)?;
+    let kind = SeriesKind::ALL.into_iter().find(|k| k.name() == table)?;
     let keys = match (kind, key) {
-        (Kind::Network, "") => Vec::new(),
-        (_, "") | (Kind::Network, _) => return None,
-        (Kind::Consumers | Kind::Links, key) => vec![key],
+        (SeriesKind::Network, "") => Vec::new(),
+        (_, "") | (SeriesKind::Network, _) => return None,
+        (
+            SeriesKind::Consumers | SeriesKind::Links | SeriesKind::Nodes | SeriesKind::Packets | SeriesKind::Hops,
+            key,
+        ) => vec![key],
         // The node ends where the path begins to name nodes, the prefix begins with a slash.
-        (Kind::Paths, key) => {
+        (SeriesKind::Paths, key) => {
             let before = key.find('>')?;
             let at = key[..before].rfind('.')?;
             vec![&key[..at], &key[at + 1..]]
         }
-        (Kind::Shares, key) => {
+        (SeriesKind::Shares, key) => {
             let at = key.find("./")?;
             let end = at + 1 + key[at + 1..].find('>').and_then(|to| key[at + 1..at + 1 + to].rfind('.'))?;
             vec![&key[..at], &key[at + 1..end], &key[end + 1..]]
@@ -184,7 +188,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Mean time between a record of `value` under `key` and the next record of the same component and number, in s.
-fn dwell(events: &[Event], key: &str, value: f64, of: impl Fn(u64) -> bool) -> Option<f64> {
+fn dwell(events: &[ComponentEvent], key: &str, value: f64, of: impl Fn(u64) -> bool) -> Option<f64> {
     let mut since: BTreeMap<(u32, u64), f64> = BTreeMap::new();
     let mut stays = Vec::new();
     for event in events.iter().filter(|e| e.key == key && of(e.id)) {
@@ -199,10 +203,10 @@ fn dwell(events: &[Event], key: &str, value: f64, of: impl Fn(u64) -> bool) -> O
 
 /// The bursts of a count: those bins that are not further apart than `gap` s.
 fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
-    let at = |bin: usize| Time::ZERO + Span::from_secs_f64(bin as f64 * width);
+    let at = |bin: usize| Time::ZERO + Duration::from_secs_f64(bin as f64 * width);
     let counts = values.iter().map(|v| if *v > 0.0 { *v as u64 } else { 0 });
     let events: Vec<(Time, u64)> = counts.enumerate().map(|(bin, count)| (at(bin), count)).collect();
-    episodes(&events, Span::from_secs_f64(gap.max(0.0)))
+    episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
 }
 
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
@@ -210,10 +214,10 @@ fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step
     let by = ((step / width).round() as usize).max(1);
     if function == Function::Jain {
         let (_, keys, metric) = split(name)?;
-        let means = run.series.table(Kind::Consumers).iter().filter(|r| keys[0] == "*" || r.key[0] == keys[0]);
+        let means = run.series.table(SeriesKind::Consumers).iter().filter(|r| keys[0] == "*" || r.key[0] == keys[0]);
         let means: Vec<f64> = means
             .map(|r| {
-                let values = run.series.get(Kind::Consumers, &[&r.key[0]], metric)?;
+                let values = run.series.get(SeriesKind::Consumers, &[&r.key[0]], metric)?;
                 mean(between(values, width, a, b))
             })
             .collect::<Option<_>>()?;
@@ -255,8 +259,8 @@ mod tests {
 
     #[test]
     fn names_of_series_split_into_table_keys_and_column() {
-        assert_eq!(split("network.jain"), Some((Kind::Network, vec![], "jain")));
-        assert_eq!(split("links.R1>R2.queue_ms"), Some((Kind::Links, vec!["R1>R2"], "queue_ms")));
+        assert_eq!(split("network.jain"), Some((SeriesKind::Network, vec![], "jain")));
+        assert_eq!(split("links.R1>R2.queue_ms"), Some((SeriesKind::Links, vec!["R1>R2"], "queue_ms")));
         let path = split("paths.C.1.P1>R1>C.1.goodput_mbps").map(|s| s.1);
         assert_eq!(path, Some(vec!["C.1", "P1>R1>C.1"]));
         let share = split("shares.R1./a.b/c.R1>R4.share").map(|s| s.1);
@@ -269,7 +273,7 @@ mod tests {
         let mut series = Series { bin_s: 0.5, ..Series::default() };
         let row = |name: &str, values: &[f64]| Rows { key: vec![name.into()], columns: vec![values.to_vec()] };
         let ramp = [0.0, 2.0, 4.0, f64::NAN, 8.0, 8.0, 8.0, 8.0];
-        series.tables[Kind::Consumers as usize] = vec![row("A", &ramp), row("B", &[0.0; 8])];
+        series.tables[SeriesKind::Consumers as usize] = vec![row("A", &ramp), row("B", &[0.0; 8])];
         Run { series, ..Run::default() }
     }
 
@@ -305,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_dwell_lasts_until_the_same_component_records_something_else() {
-        let event = |at_s, node, id, value| Event { at_s, node, key: "state", id, value };
+        let event = |at_s, node, id, value| ComponentEvent { at_s, node, key: "state", id, value };
         let events = [
             event(1.0, 0, 1, 2.0),
             event(1.5, 1, 1, 2.0),

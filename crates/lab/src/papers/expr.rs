@@ -20,9 +20,9 @@ pub enum Function {
     Variation,
     /// `jain(consumers.*.goodput_mbps, from, to)`: Jain index of the means; `*` is every consumer.
     Jain,
-    /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band` of
-    /// the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too short.
-    /// A fourth argument takes means over so many s.
+    /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band`
+    /// of the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too
+    /// short. A fourth argument takes means over so many s.
     Convergence,
     /// `burst-count(series, gap, least)`: how many bursts of at least `least` a count such as
     /// `consumers.C1.nacks` has; a silence longer than `gap` s separates two.

@@ -1,14 +1,14 @@
 //! `[[figure]]` of `published.toml`.
 
 use super::expr::Expr;
-use super::model::{Drawing, Figure, Panel};
-use super::read::{Reader, tables, texts};
-use crate::scenario::Place;
-use crate::scenario::fields::Fields;
-use crate::scenario::tree::{Item, Table, Value};
+use super::model::{Drawing, PaperFigure, PaperPanel};
+use super::reader::{PublishedReader, tables, texts};
+use ndnweir_scenario::Location;
+use ndnweir_scenario::fields::Fields;
+use ndnweir_scenario::tree::{Item, Table, Value};
 
 /// Reads a figure; none if it is wrong, which is then reported.
-pub(super) fn read(reader: &Reader<'_>, table: &Table, at: &Place) -> Option<Figure> {
+pub(super) fn read(reader: &PublishedReader<'_>, table: &Table, at: &Location) -> Option<PaperFigure> {
     let f = Fields::new(table, "this figure", at, reader.found);
     let id = f.required::<String>("id", "\"fig5\"");
     let source = f.required::<String>("where", "\"Figure 5\"");
@@ -25,15 +25,15 @@ pub(super) fn read(reader: &Reader<'_>, table: &Table, at: &Place) -> Option<Fig
     f.item("panel");
     f.finish();
     let kind = kind?;
-    let panels: Vec<Panel> = tables(table, "panel").filter_map(|(t, at)| panel(reader, t, at, kind)).collect();
+    let panels: Vec<PaperPanel> = tables(table, "panel").filter_map(|(t, at)| panel(reader, t, at, kind)).collect();
     if panels.is_empty() {
         reader.found.error(at, "this figure has no panel", "add [[figure.panel]] with what it draws");
         return None;
     }
-    Some(Figure { id: id?, source: source?, title: title?, caption, y: y?, y_range, kind, panels })
+    Some(PaperFigure { id: id?, source: source?, title: title?, caption, y: y?, y_range, kind, panels })
 }
 
-fn range(reader: &Reader<'_>, item: &Item) -> Option<(f64, f64)> {
+fn range(reader: &PublishedReader<'_>, item: &Item) -> Option<(f64, f64)> {
     let number = |item: &Item| match item.value {
         Value::Int(n) => Some(n as f64),
         Value::Float(x) => Some(x),
@@ -52,7 +52,7 @@ fn range(reader: &Reader<'_>, item: &Item) -> Option<(f64, f64)> {
     read
 }
 
-fn panel(reader: &Reader<'_>, table: &Table, at: &Place, kind: Drawing) -> Option<Panel> {
+fn panel(reader: &PublishedReader<'_>, table: &Table, at: &Location, kind: Drawing) -> Option<PaperPanel> {
     let f = Fields::new(table, "this panel", at, reader.found);
     let title = f.get::<String>("title").unwrap_or_default();
     let place = reader.experiment(&f);
@@ -73,7 +73,7 @@ fn panel(reader: &Reader<'_>, table: &Table, at: &Place, kind: Drawing) -> Optio
     f.finish();
     let (experiment, case) = place?;
     let schemes = reader.schemes(schemes, experiment);
-    let read = |(text, at): &(String, Place)| {
+    let read = |(text, at): &(String, Location)| {
         let (label, text) = text.split_once('=').map_or(("", text.as_str()), |(l, t)| (l.trim(), t.trim()));
         let expr = match kind {
             Drawing::Lines { .. } => {
@@ -97,5 +97,5 @@ fn panel(reader: &Reader<'_>, table: &Table, at: &Place, kind: Drawing) -> Optio
         Some((value?, label))
     });
     let marks = marks.collect();
-    Some(Panel { title, experiment, case, schemes, items, marks, y_range })
+    Some(PaperPanel { title, experiment, case, schemes, items, marks, y_range })
 }

@@ -1,8 +1,8 @@
 //! Where papers come from: those carried in the binary, or a folder.
 
-use crate::scenario::diag::suggest;
-use crate::scenario::{Place, Problems};
 use include_dir::{Dir, include_dir};
+use ndnweir_scenario::diag::suggest;
+use ndnweir_scenario::{Location, Problems};
 use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
@@ -43,7 +43,7 @@ impl Folder {
             return Ok(Folder::Disk(path.to_path_buf()));
         }
         let help = format!("{}; or give the path of a folder with a {PUBLISHED}", suggest(name, "papers", names()));
-        Err(Problems::one(Place::whole(name), "no paper is called this", help))
+        Err(Problems::one(Location::whole(name), "no paper is called this", help))
     }
 
     /// The paper's name: that of the folder.

@@ -2,8 +2,8 @@
 
 use super::expr::Expr;
 use super::trends::Trend;
-use crate::scenario::{Place, Scenario};
 use ndnweir_core::scheme::Scheme;
+use ndnweir_scenario::{Location, Scenario};
 
 /// A paper and its evaluation, checked.
 #[derive(Clone, Debug)]
@@ -17,11 +17,11 @@ pub struct Paper {
     /// One line for lists.
     pub summary: String,
     /// What is run.
-    pub experiments: Vec<Experiment>,
+    pub experiments: Vec<PaperExperiment>,
     /// What was published, in the order of the file.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PublishedEntry>,
     /// What is drawn.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PaperFigure>,
     /// Experiments whose ideal allocations are tabulated.
     pub references: Vec<String>,
     /// What the paper leaves open, what was chosen, what was tried, what differs: Markdown.
@@ -30,7 +30,7 @@ pub struct Paper {
 
 /// A scenario under schemes, possibly in several variants.
 #[derive(Clone, Debug)]
-pub struct Experiment {
+pub struct PaperExperiment {
     /// Name in the file.
     pub id: String,
     /// What it is, for the reader.
@@ -54,7 +54,7 @@ pub struct Case {
 
 /// What a measured value is compared with.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PublishedEntry {
     /// Unique; for one of several schemes it ends with the scheme.
     pub id: String,
     /// Table, figure or section of the paper.
@@ -74,14 +74,14 @@ pub struct Entry {
     /// Remark for the reader.
     pub note: String,
     /// What is compared.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// Where it was written.
-    pub place: Place,
+    pub place: Location,
 }
 
 /// The three kinds of statement.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum StatementKind {
     /// A number in a text or table.
     Number {
         /// How it is measured.
@@ -134,7 +134,7 @@ pub enum Rule {
 
 /// A figure of the report.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct PaperFigure {
     /// File name and anchor.
     pub id: String,
     /// Figure of the paper, or "beyond the paper".
@@ -150,7 +150,7 @@ pub struct Figure {
     /// How.
     pub kind: Drawing,
     /// What.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<PaperPanel>,
 }
 
 /// How a figure is drawn.
@@ -171,7 +171,7 @@ pub enum Drawing {
 
 /// A panel of a figure.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub struct PaperPanel {
     /// Heading.
     pub title: String,
     /// Experiment by position.

@@ -2,10 +2,10 @@
 
 use super::eval::{QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
-use super::model::{Case, Experiment};
+use super::model::{Case, PaperExperiment};
 use crate::experiment::describe;
-use crate::results::{ConsumerRun, ControlRun, Distribution, Kind, LinkRun, Run};
-use crate::scenario::diag::suggest;
+use crate::results::{ConsumerRun, ControlRun, Distribution, LinkRun, Run, SeriesKind};
+use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
 
 /// Every metric that a run of the scenario can have, paths and forwarding shares left out.
@@ -78,7 +78,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
 
 /// Checks names against one experiment, or against the one a target names.
 pub struct Resolver<'a> {
-    experiments: &'a [Experiment],
+    experiments: &'a [PaperExperiment],
     known: Vec<BTreeSet<String>>,
 }
 
@@ -87,7 +87,7 @@ pub type Wrong = (String, String);
 
 impl<'a> Resolver<'a> {
     /// For these experiments.
-    pub fn new(experiments: &'a [Experiment]) -> Resolver<'a> {
+    pub fn new(experiments: &'a [PaperExperiment]) -> Resolver<'a> {
         // The cases of an experiment differ in values, not in names.
         let known = experiments.iter().map(|e| e.cases.first().map(scalars).unwrap_or_default()).collect();
         Resolver { experiments, known }
@@ -146,7 +146,7 @@ impl<'a> Resolver<'a> {
             {
                 let many = function == Function::Jain;
                 match many && name.starts_with("consumers.*.") {
-                    true => self.column(Kind::Consumers, name.rsplit('.').next().unwrap_or_default()),
+                    true => self.column(SeriesKind::Consumers, name.rsplit('.').next().unwrap_or_default()),
                     false => self.series(experiment, name),
                 }
             }
@@ -182,7 +182,7 @@ impl<'a> Resolver<'a> {
         Err((format!("no run has a metric \"{name}\""), suggest(name, "metrics", known.iter().map(String::as_str))))
     }
 
-    fn column(&self, kind: Kind, metric: &str) -> Result<(), Wrong> {
+    fn column(&self, kind: SeriesKind, metric: &str) -> Result<(), Wrong> {
         match kind.metrics().contains(&metric) {
             true => Ok(()),
             false => {
@@ -218,14 +218,15 @@ impl<'a> Resolver<'a> {
             }
         };
         match (kind, keys.as_slice()) {
-            (Kind::Consumers, [name]) => among("consumer", name, &mut consumers()),
-            (Kind::Links, [name]) => among("link direction", name, &mut links()),
-            (Kind::Paths, [consumer, path]) => {
+            (SeriesKind::Consumers | SeriesKind::Hops, [name]) => among("consumer", name, &mut consumers()),
+            (SeriesKind::Links | SeriesKind::Packets, [name]) => among("link direction", name, &mut links()),
+            (SeriesKind::Paths, [consumer, path]) => {
                 among("consumer", consumer, &mut consumers())?;
                 let hops: Vec<&str> = path.split('>').collect();
                 hops.windows(2).try_for_each(|w| among("link direction", &format!("{}>{}", w[0], w[1]), &mut links()))
             }
-            (Kind::Shares, [node, prefix, link]) => {
+            (SeriesKind::Nodes, [name]) => among("node", name, &mut nodes()),
+            (SeriesKind::Shares, [node, prefix, link]) => {
                 among("node", node, &mut nodes())?;
                 among("prefix", prefix, &mut prefixes())?;
                 among("link direction", link, &mut links())

@@ -3,7 +3,7 @@
 use super::eval::{Measured, Runs};
 use super::model::Paper;
 use crate::experiment::{self, Error, Experiment, Progress};
-use crate::optimum::Optimum;
+use crate::results::Optimum;
 use std::sync::atomic::AtomicBool;
 
 /// What running a paper gave.

@@ -1,13 +1,14 @@
 //! The verdicts as a table for a terminal, and as JSON.
 
 use super::model::Paper;
-use super::verdict::{Judged, Verdict, number};
+use super::verdict::{Judged, PaperVerdict, number};
+use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
-/// `{paper, entries}`: nothing in it depends on the machine or the time.
-pub fn json(paper: &Paper, judged: &[Judged]) -> Value {
-    json!({ "paper": paper.name, "entries": judged.iter().map(rounded).collect::<Vec<_>>() })
+/// `{paper, entries, repeat}`, in `summary.json` and under `--json`: nothing in it depends on the machine or the time.
+pub fn json(paper: &Paper, judged: &[Judged], command: &str, version: &str) -> Value {
+    let entries: Vec<Value> = judged.iter().map(rounded).collect();
+    json!({ "paper": paper.name, "entries": entries, "repeat": { "command": command, "version": version } })
 }
 
 /// Ten significant digits, so that documents do not hang on the last bits.
@@ -43,50 +44,42 @@ pub fn cells(j: &Judged) -> [String; 8] {
 
 /// How often each verdict fell, in words.
 pub fn tally(judged: &[Judged]) -> String {
-    let of = |v: Verdict| judged.iter().filter(|j| j.verdict == v).count();
-    let all = [Verdict::Reproduced, Verdict::OrderingHolds, Verdict::NotReproduced];
+    let of = |v: PaperVerdict| judged.iter().filter(|j| j.verdict == v).count();
+    let all = [PaperVerdict::Reproduced, PaperVerdict::OrderingHolds, PaperVerdict::NotReproduced];
     all.map(|v| format!("{} {}", of(v), v.text())).join(", ")
 }
 
 /// Widest text of a column.
 const WIDEST: usize = 46;
 
+/// How much each column of [`HEADINGS`] matters where room is short.
+const WEIGHTS: [u8; 8] = [Column::ALWAYS, Column::ALWAYS, 50, 20, 60, Column::ALWAYS, 10, Column::ALWAYS];
+
 /// The table, entries of one place together, notes below their rows.
-pub fn table(judged: &[Judged]) -> String {
+pub fn table(judged: &[Judged], look: Look) -> String {
     let shorten = |text: &String| match text.chars().count() > WIDEST {
         true => text.chars().take(WIDEST - 1).chain(['…']).collect(),
         false => text.clone(),
     };
-    let rows: Vec<[String; 8]> = judged.iter().map(|j| cells(j).map(|c| shorten(&c))).collect();
-    let widths: Vec<usize> = (0..8)
-        .map(|i| rows.iter().map(|r| r[i].chars().count()).chain([HEADINGS[i].chars().count()]).max().unwrap_or(0))
-        .collect();
-    let line = |cells: &[String; 8]| {
-        let mut text = String::new();
-        for (i, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let right = (4..7).contains(&i);
-            let _ = match right {
-                true => write!(text, "{pad}{cell}  "),
-                false => write!(text, "{cell}{pad}  "),
-            };
-        }
-        text.trim_end().to_owned() + "\n"
+    let column = |(i, heading): (usize, &&str)| Column {
+        heading: (*heading).into(),
+        right: (4..7).contains(&i),
+        weight: WEIGHTS[i],
     };
-    let mut out = line(&HEADINGS.map(str::to_owned));
-    out.push_str(&"─".repeat(widths.iter().sum::<usize>() + 2 * (widths.len() - 1)));
-    out.push('\n');
+    let mut text = TextTable { columns: HEADINGS.iter().enumerate().map(column).collect(), rows: Vec::new() };
     let mut last = "";
-    for (j, row) in judged.iter().zip(&rows) {
-        let mut row = row.clone();
+    for j in judged {
+        let mut row = cells(j).map(|cell| (shorten(&cell), Tone::Plain));
         if j.source == last {
-            row[0].clear();
+            row[0].0.clear();
         }
         last = &j.source;
-        out.push_str(&line(&row));
-        if !j.note.is_empty() {
-            let _ = writeln!(out, "{}  {}", " ".repeat(widths[0]), j.note);
-        }
+        row[7].1 = match j.verdict {
+            PaperVerdict::Reproduced => Tone::Best,
+            PaperVerdict::NotReproduced => Tone::Bad,
+            PaperVerdict::OrderingHolds => Tone::Plain,
+        };
+        text.rows.push(Row { cells: row.into(), below: j.note.clone() });
     }
-    out
+    text.render(look)
 }

@@ -2,7 +2,8 @@
 //!
 //! Every check looks at means over 0.5 s (or one bin where bins are wider), missing values left out.
 
-use crate::metrics::{mean_sd, rebin};
+use crate::metrics::rebin;
+use crate::results::mean_sd;
 
 /// Width of the means that are looked at, in s.
 const STEP_S: f64 = 0.5;
@@ -10,11 +11,11 @@ const STEP_S: f64 = 0.5;
 /// A named check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
-    /// The curve keeps falling to less than 85 % of its median and coming back above 95 % of it: at least three times, with
-    /// gaps between the falls whose standard deviation is at most half their mean.
+    /// The curve keeps falling to less than 85 % of its median and coming back above 95 % of it: at least three times,
+    /// with gaps between the falls whose standard deviation is at most half their mean.
     PeriodicDips,
-    /// The first tenth is below 80 % of the mean of the last half, and the standard deviation of the last half is at most
-    /// a tenth of that mean.
+    /// The first tenth is below 80 % of the mean of the last half, and the standard deviation of the last half is at
+    /// most a tenth of that mean.
     RisesThenFlat,
     /// The standard deviation is at most a tenth of the mean.
     Steady,

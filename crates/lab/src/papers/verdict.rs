@@ -1,23 +1,22 @@
 //! What a measured value says of a published one.
 //!
-//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would call the same and is
-//!   fixed in the data before the first run. 2·sd/√n is what the seeds leave open about our own mean (two standard
-//!   errors, about 95 %); it shrinks as seeds are added, so that noise cannot buy a verdict. For a trend: it shows in at
-//!   least four of five runs.
-//! - **ordering holds**: for an ordering, every difference it speaks of, taken run by run, has the stated sign and a mean
-//!   beyond two standard errors. For a number that is missed: the ordering it names holds.
+//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would call the same
+//!   and is fixed in the data before the first run. 2·sd/√n is what the seeds leave open about our own mean (two
+//!   standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot buy a verdict. For a trend: it
+//!   shows in at least four of five runs.
+//! - **ordering holds**: for an ordering, every difference it speaks of, taken run by run, has the stated sign and a
+//!   mean beyond two standard errors. For a number that is missed: the ordering it names holds.
 //! - **not reproduced**: anything else, also when nothing could be measured.
 
 use super::eval::{Runs, between, series};
 use super::expr::Expr;
-use super::model::{Entry, Kind, Paper, Rule};
-use crate::metrics::mean_sd;
-use crate::results::Summary;
+use super::model::{Paper, PublishedEntry, Rule, StatementKind};
+use crate::results::{Summary, mean_sd};
 use serde::Serialize;
 
 /// The three verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Verdict {
+pub enum PaperVerdict {
     /// The number is met, or the trend shows.
     #[serde(rename = "reproduced")]
     Reproduced,
@@ -29,13 +28,13 @@ pub enum Verdict {
     NotReproduced,
 }
 
-impl Verdict {
+impl PaperVerdict {
     /// As text.
     pub fn text(self) -> &'static str {
         match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::OrderingHolds => "ordering holds",
-            Verdict::NotReproduced => "not reproduced",
+            PaperVerdict::Reproduced => "reproduced",
+            PaperVerdict::OrderingHolds => "ordering holds",
+            PaperVerdict::NotReproduced => "not reproduced",
         }
     }
 }
@@ -65,7 +64,7 @@ pub struct Judged {
     /// In the entry's unit; none for statements.
     pub tolerance: Option<f64>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: PaperVerdict,
     /// What to know about it.
     pub note: String,
 }
@@ -78,14 +77,15 @@ fn doubt(s: &Summary) -> Option<f64> {
 /// Judges every entry of a paper.
 pub fn judge(paper: &Paper, runs: &Runs) -> Vec<Judged> {
     let mut all: Vec<Judged> = paper.entries.iter().map(|e| one(paper, runs, e)).collect();
-    let held: Vec<String> = all.iter().filter(|j| j.verdict == Verdict::OrderingHolds).map(|j| j.id.clone()).collect();
+    let held: Vec<String> =
+        all.iter().filter(|j| j.verdict == PaperVerdict::OrderingHolds).map(|j| j.id.clone()).collect();
     for (entry, judged) in paper.entries.iter().zip(&mut all) {
-        if let Kind::Number { ordering: Some(id), .. } = &entry.kind
-            && judged.verdict == Verdict::NotReproduced
+        if let StatementKind::Number { ordering: Some(id), .. } = &entry.kind
+            && judged.verdict == PaperVerdict::NotReproduced
             && judged.n > 0
             && held.contains(id)
         {
-            judged.verdict = Verdict::OrderingHolds;
+            judged.verdict = PaperVerdict::OrderingHolds;
             add(&mut judged.note, format!("of ordering {id}"));
         }
     }
@@ -99,7 +99,7 @@ fn add(note: &mut String, more: String) {
     note.push_str(&more);
 }
 
-fn one(paper: &Paper, runs: &Runs, entry: &Entry) -> Judged {
+fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
     let mut judged = Judged {
         id: entry.id.clone(),
         source: entry.source.clone(),
@@ -111,14 +111,14 @@ fn one(paper: &Paper, runs: &Runs, entry: &Entry) -> Judged {
         sd: None,
         n: 0,
         tolerance: None,
-        verdict: Verdict::NotReproduced,
+        verdict: PaperVerdict::NotReproduced,
         note: entry.note.clone(),
     };
     if let Some(fitted) = &entry.fitted {
         add(&mut judged.note, format!("cannot confirm, fitted on this: {fitted}"));
     }
     match &entry.kind {
-        Kind::Number { metric, published, tolerance, .. } => {
+        StatementKind::Number { metric, published, tolerance, .. } => {
             judged.published = Some(*published);
             judged.tolerance = Some(*tolerance);
             if let Some((s, _)) = runs.summary(paper, entry.experiment, entry.case, &entry.scheme, metric) {
@@ -127,15 +127,15 @@ fn one(paper: &Paper, runs: &Runs, entry: &Entry) -> Judged {
                 let doubt = doubt(&s).unwrap_or(0.0);
                 // A hair of room, so that a tolerance met exactly is met.
                 if off <= tolerance.max(doubt) * (1.0 + 1e-9) {
-                    judged.verdict = Verdict::Reproduced;
+                    judged.verdict = PaperVerdict::Reproduced;
                     if off > *tolerance {
                         add(&mut judged.note, "inside two standard errors, outside the tolerance".into());
                     }
                 }
             }
         }
-        Kind::Ordering { items, rule } => ordering(paper, runs, entry, items, *rule, &mut judged),
-        Kind::Trend { trend, series: name, from, to } => {
+        StatementKind::Ordering { items, rule } => ordering(paper, runs, entry, items, *rule, &mut judged),
+        StatementKind::Trend { trend, series: name, from, to } => {
             let shown: Vec<f64> = (runs.of(entry.experiment, entry.case, &entry.scheme))
                 .filter_map(|m| {
                     let values = series(&m.run, name)?;
@@ -148,7 +148,7 @@ fn one(paper: &Paper, runs: &Runs, entry: &Entry) -> Judged {
             if let Some((mean, sd)) = mean_sd(&shown) {
                 put(&mut judged, &Summary { mean, sd, n: shown.len() });
                 if mean >= 0.8 {
-                    judged.verdict = Verdict::Reproduced;
+                    judged.verdict = PaperVerdict::Reproduced;
                 }
             }
         }
@@ -163,7 +163,14 @@ fn put(judged: &mut Judged, s: &Summary) {
     (judged.mean, judged.sd, judged.n) = (Some(s.mean), s.sd, s.n);
 }
 
-fn ordering(paper: &Paper, runs: &Runs, entry: &Entry, items: &[(String, Expr)], rule: Rule, judged: &mut Judged) {
+fn ordering(
+    paper: &Paper,
+    runs: &Runs,
+    entry: &PublishedEntry,
+    items: &[(String, Expr)],
+    rule: Rule,
+    judged: &mut Judged,
+) {
     let sign = match rule {
         Rule::Ascending => " < ",
         Rule::Descending => " > ",
@@ -221,7 +228,7 @@ fn ordering(paper: &Paper, runs: &Runs, entry: &Entry, items: &[(String, Expr)],
     let Some((s, clear)) = worst else { return };
     put(judged, &s);
     if clear > 0.0 {
-        judged.verdict = Verdict::OrderingHolds;
+        judged.verdict = PaperVerdict::OrderingHolds;
     } else if s.mean > 0.0 {
         add(&mut judged.note, "in this order, but within two standard errors".into());
     }

@@ -1,7 +1,6 @@
 //! Mean and spread over seeds.
 
-use super::{Comparison, Distribution, Run};
-use crate::metrics::mean_sd;
+use super::{Comparison, Distribution, Run, mean_sd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -106,6 +105,13 @@ impl Run {
             all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);
             all.counts(&format!("{at}drops."), &drops(&l.drops));
         }
+        for n in &self.nodes {
+            let at = format!("nodes.{}.", n.name);
+            all.counts(&at, &n.counts());
+            all.put(&at, "cs_hit_ratio", n.cs_hit_ratio);
+            all.put(&at, "cs_packets", Some(n.cs_packets));
+            all.put(&at, "pit_entries", Some(n.pit_entries));
+        }
         if let Some(control) = &self.control {
             all.counts("control.", &control.counts());
         }
@@ -117,7 +123,7 @@ impl Run {
 }
 
 /// The causes with their counts, in the order of the trait.
-pub(crate) fn drops(d: &super::Drops) -> [(&'static str, u64); 7] {
+pub fn drops(d: &super::Drops) -> [(&'static str, u64); 7] {
     [
         ("overflow", d.overflow),
         ("marker", d.marker),
@@ -163,7 +169,12 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
         let mut seeds = 0;
         for run in comparison.runs_of(scheme) {
             seeds += 1;
-            for (name, value) in run.scalars() {
+            let attained = comparison.attained(run).into_iter().flat_map(|a| {
+                // As stored.
+                let stored = |name: &str, value| (name.to_owned(), super::significant(value, 9));
+                [stored("attained", a.mean), stored("attained_worst", a.worst)]
+            });
+            for (name, value) in run.scalars().into_iter().chain(attained) {
                 values.entry(name).or_default().push(value);
             }
         }

@@ -33,12 +33,12 @@ pub struct ControlRun {
     /// Of these, lost.
     pub orders_lost: u64,
     /// Of these, not carried out by the node.
-    pub orders_refused: u64,
+    pub orders_rejected: u64,
 }
 
 impl From<&ControlCounters> for ControlRun {
     fn from(counters: &ControlCounters) -> ControlRun {
-        let ControlCounters { messages, messages_lost, signals, orders, orders_lost, orders_refused, tally } =
+        let ControlCounters { messages, messages_lost, signals, orders, orders_lost, orders_rejected, tally } =
             *counters;
         ControlRun {
             messages,
@@ -54,7 +54,7 @@ impl From<&ControlCounters> for ControlRun {
             switches: tally.switches,
             orders,
             orders_lost,
-            orders_refused,
+            orders_rejected,
         }
     }
 }
@@ -76,7 +76,7 @@ impl ControlRun {
             ("switches", self.switches),
             ("orders", self.orders),
             ("orders_lost", self.orders_lost),
-            ("orders_refused", self.orders_refused),
+            ("orders_rejected", self.orders_rejected),
         ]
     }
 }

@@ -1,26 +1,28 @@
 //! Series as CSV: one file for each table, one row for each scheme, seed, thing and bin.
 //!
-//! The first line names the columns; undefined values are empty; names with a comma or a quote are quoted as in RFC 4180.
+//! The first line names the columns; undefined values are empty; names with a comma or a quote are quoted as in RFC
+//! 4180.
 
-use super::{Comparison, Error, Kind, Rows, Run, number};
+use super::{Comparison, Error, Rows, Run, SeriesKind, number};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const REMEDY: &str = "restore the file, or delete it to draw the report without these series";
 
-fn header(kind: Kind) -> String {
+fn header(kind: SeriesKind) -> String {
     let columns: Vec<&str> =
         ["scheme", "seed", "time_s"].iter().chain(kind.keys()).chain(kind.metrics()).copied().collect();
     columns.join(",")
 }
 
-fn quoted(name: &str) -> String {
+/// A name as a field.
+pub(crate) fn quoted(name: &str) -> String {
     let name = name.replace(['\n', '\r'], " ");
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }
 
 /// The table of all given runs; none when none of them kept it.
-pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: Kind) -> Option<String> {
+pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<String> {
     let mut out = header(kind);
     out.push('\n');
     let empty = out.len();
@@ -85,7 +87,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
 }
 
 /// Reads a table back into the runs it belongs to.
-pub(super) fn read(comparison: &mut Comparison, kind: Kind, text: &str, path: &str) -> Result<(), Error> {
+pub(super) fn read(comparison: &mut Comparison, kind: SeriesKind, text: &str, path: &str) -> Result<(), Error> {
     let damaged = |line: usize, what: &str| Error::Damaged {
         path: path.to_owned(),
         what: format!("line {}: {what}", line + 1),

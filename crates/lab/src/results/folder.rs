@@ -1,6 +1,6 @@
 //! Result folders: written whole or not at all.
 
-use super::{Comparison, Error, Kind, csv, parse_document};
+use super::{Comparison, Error, SeriesKind, csv, parse_document};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub type File = (String, Vec<u8>);
 /// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
 pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
     let mut files = vec![("summary.json".to_owned(), comparison.to_summary().into_bytes())];
-    for kind in Kind::ALL {
+    for kind in SeriesKind::ALL {
         let kept = || {
             comparison.runs.iter().enumerate().filter(|(i, run)| {
                 keep == Keep::All || !comparison.runs[..*i].iter().any(|earlier| earlier.scheme == run.scheme)
@@ -68,12 +68,20 @@ pub fn may_write(dir: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// The command that wrote a result folder, if it says so.
+pub fn command(dir: &Path) -> Option<String> {
+    let text = fs::read_to_string(dir.join("summary.json")).ok()?;
+    let document: serde_json::Value = serde_json::from_str(&text).ok()?;
+    document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
+}
+
 /// Writes a result folder: assembled beside its place and then renamed, so that `dir` is at every time either what it
-/// was or complete. An older result folder is replaced; files in it that are none of ours move along.
+/// was or complete. An older result folder is replaced; files in it that are none of ours move along. When a file
+/// beside `summary.json` cannot be written, the others are kept.
 ///
 /// # Errors
-/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] otherwise.
-/// In both cases `dir` is as it was.
+/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Incomplete`] when
+/// files are missing; [`Error::Io`] otherwise. But for missing files `dir` is as it was.
 pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     // `.` and `results/..` have no name of their own to rename.
     let dir = &std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
@@ -82,27 +90,42 @@ pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
         fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
     }
     let (new, aside) = (sibling(dir, "new"), sibling(dir, "old"));
-    let result = assemble(&new, files).and_then(|()| swap(dir, &new, &aside, exists));
-    if result.is_err() {
+    let result = assemble(&new, files).and_then(|missing| swap(dir, &new, &aside, exists).map(|()| missing));
+    let mut missing = result.inspect_err(|_| {
         // Nothing else can be done about a leftover that cannot be removed.
         let _ = fs::remove_dir_all(&new);
+    })?;
+    let count = missing.len();
+    if count == 0 {
+        return Ok(());
     }
-    result
+    let (name, source) = missing.swap_remove(0);
+    let (path, folder) = (dir.join(name).display().to_string(), dir.display().to_string());
+    Err(Error::Incomplete { path, source, remedy: WRITING, count, all: files.len(), folder })
 }
 
-fn assemble(new: &Path, files: &[File]) -> Result<(), Error> {
+/// Files that could not be written, and why.
+type Missing = Vec<(String, io::Error)>;
+
+fn assemble(new: &Path, files: &[File]) -> Result<Missing, Error> {
     if new.exists() {
         fs::remove_dir_all(new).map_err(io_error(new, "remove it"))?;
     }
     fs::create_dir_all(new).map_err(io_error(new, WRITING))?;
+    let mut missing = Vec::new();
     for (name, bytes) in files {
         let path = new.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
-        }
-        fs::write(&path, bytes).map_err(io_error(&path, WRITING))?;
+        let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let Err(error) = parent.and_then(|()| fs::write(&path, bytes)) else { continue };
+        let _ = fs::remove_file(&path);
+        missing.push((name.clone(), error));
     }
-    Ok(())
+    let kept = |wanted: &str| files.iter().any(|f| f.0 == wanted) && !missing.iter().any(|m| m.0 == wanted);
+    if missing.is_empty() || kept("summary.json") {
+        return Ok(missing);
+    }
+    let (name, error) = missing.swap_remove(0);
+    Err(io_error(&new.join(name), WRITING)(error))
 }
 
 fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error> {
@@ -150,7 +173,7 @@ pub fn replace_files(dir: &Path, files: &[File]) -> Result<(), Error> {
 /// [`Error`] naming the damaged or unreadable file.
 pub fn read(dir: &Path) -> Result<Comparison, Error> {
     let mut files = Vec::new();
-    let names = std::iter::once("summary.json".to_owned()).chain(Kind::ALL.map(csv_name));
+    let names = std::iter::once("summary.json".to_owned()).chain(SeriesKind::ALL.map(csv_name));
     for name in names {
         let path = dir.join(&name);
         let first = files.is_empty();
@@ -173,7 +196,7 @@ pub fn from_files(files: &[File]) -> Result<Comparison, Error> {
     load(files, str::to_owned)
 }
 
-fn csv_name(kind: Kind) -> String {
+fn csv_name(kind: SeriesKind) -> String {
     format!("series/{}.csv", kind.name())
 }
 
@@ -190,7 +213,7 @@ fn load(files: &[File], place: impl Fn(&str) -> String) -> Result<Comparison, Er
     };
     let summary = text("summary.json")?.unwrap_or_default();
     let mut comparison = parse_document(summary, &place("summary.json"))?;
-    for kind in Kind::ALL {
+    for kind in SeriesKind::ALL {
         if let Some(table) = text(&csv_name(kind))? {
             csv::read(&mut comparison, kind, table, &place(&csv_name(kind)))?;
         }

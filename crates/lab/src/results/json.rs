@@ -1,13 +1,12 @@
 //! The machine-readable document: `sim --json` and `summary.json`.
 
-use super::{Aggregate, Comparison, Error, Repeat, Run, Scenario, number};
-use crate::emulate::{Agreement, agreement};
-use crate::optimum::Optimum;
+use super::agreement::{Agreement, agreement};
+use super::{Aggregate, Comparison, Error, Optimum, Repeat, Run, ScenarioInfo, number};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// Version of the stored shape; a reader refuses a newer one.
+/// Version of the stored shape; a reader rejects a newer one.
 const FORMAT: u32 = 1;
 
 /// The stored form of a [`Comparison`].
@@ -16,7 +15,7 @@ pub struct Document {
     /// Version of this shape.
     pub format: u32,
     /// What was run.
-    pub scenario: Scenario,
+    pub scenario: ScenarioInfo,
     /// Whether runs are missing because the work was interrupted.
     #[serde(default)]
     pub partial: bool,
@@ -24,39 +23,35 @@ pub struct Document {
     pub runs: Vec<Run>,
     /// The ceiling.
     pub optimum: Optimum,
-    /// Mean, spread and number over the seeds of each scheme; in `summary.json` only.
+    /// Mean, spread and number over the seeds of each scheme.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<Aggregate>,
-    /// How emulated runs agree with simulated ones, where there are both; in `summary.json` only.
+    /// How emulated runs agree with simulated ones, where there are both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreement: Vec<Agreement>,
-    /// How to repeat it; in `summary.json` only.
+    /// How to repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
 }
 
 impl Comparison {
-    fn document(&self, full: bool) -> Document {
+    fn document(&self) -> Document {
         Document {
             format: FORMAT,
             scenario: self.scenario.clone(),
             partial: self.partial,
             runs: self.runs.clone(),
             optimum: self.optimum.clone(),
-            aggregates: if full { super::aggregate(self) } else { Vec::new() },
-            agreement: if full { agreement(&self.runs) } else { Vec::new() },
-            repeat: full.then(|| self.repeat.clone()),
+            aggregates: super::aggregate(self),
+            agreement: agreement(&self.runs),
+            repeat: Some(self.repeat.clone()),
         }
     }
 
-    /// The document of `sim --json`: nothing in it depends on the machine, the time or the number of threads.
-    pub fn to_json(&self) -> String {
-        write(&self.document(false), PrettyFormatter::new())
-    }
-
-    /// `summary.json`: the same with aggregates over seeds and how to repeat it.
+    /// `summary.json`, and what `--json` prints: nothing in it depends on the machine, the time or the number of
+    /// threads.
     pub fn to_summary(&self) -> String {
-        write(&self.document(true), PrettyFormatter::new())
+        write(&self.document(), PrettyFormatter::new())
     }
 }
 

@@ -4,33 +4,39 @@
 //! fairness are fractions of one. A value that is undefined (no packet arrived, one seed only) is `null`, never zero.
 
 mod aggregate;
+pub mod agreement;
 mod control;
 mod csv;
 mod folder;
 mod json;
+mod nodes;
 mod number;
+mod optimum;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod scenario;
 mod series;
 mod table;
 
-pub(crate) use aggregate::drops;
-pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, zero_spread};
+pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use control::ControlRun;
-pub use folder::{File, Keep, files, from_files, may_write, read, replace_files, write_folder};
+pub(crate) use csv::quoted;
+pub use folder::{File, Keep, command, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
-pub use number::significant;
-pub use scenario::{ConsumerInfo, LinkInfo, NodeInfo, Scenario};
-pub use series::{Kind, Rows, Series};
-pub use table::{overview, table};
+pub use nodes::NodeRun;
+pub(crate) use number::text as number_text;
+pub use number::{mean_sd, significant};
+pub use optimum::{Attained, ConsumerOptimum, LinkOptimum, Optimum, Physical};
+pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
+pub use series::{Rows, Series, SeriesKind};
+pub use table::{Sort, ceilings, overview, table};
 
 use serde::{Deserialize, Serialize};
 
 /// Why results could not be stored or read back. Every message names the file, what is wrong and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system rejected.
     #[error("{path}: {source}; {remedy}")]
     Io {
         /// The file or folder.
@@ -49,6 +55,22 @@ pub enum Error {
         what: String,
         /// What to do.
         remedy: &'static str,
+    },
+    /// Some files could not be written; the others are there.
+    #[error("{path}: {source}; {remedy}; {count} of {all} files of {folder} are missing, the others are there")]
+    Incomplete {
+        /// The first file that is missing.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        remedy: &'static str,
+        /// How many are missing.
+        count: usize,
+        /// How many there should be.
+        all: usize,
+        /// The folder.
+        folder: String,
     },
     /// The target exists and is no result folder, so it is not replaced.
     #[error("{path}: exists and is no result folder; name another folder or remove it")]
@@ -204,7 +226,7 @@ pub struct ShareRun {
 
 /// Something a component reported: (time, node, id, value).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct ComponentEvent {
     /// When, in s.
     pub at_s: f64,
     /// Index of the node.
@@ -260,6 +282,9 @@ pub struct Run {
     pub links: Vec<LinkRun>,
     /// Of every strategy that splits traffic.
     pub shares: Vec<ShareRun>,
+    /// Tables of the nodes that Interests reached, in the scenario's order; none of emulated runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRun>,
     /// What passed between nodes and a planner; none without a planner.
     #[serde(default)]
     pub control: Option<ControlRun>,
@@ -268,7 +293,7 @@ pub struct Run {
     pub series: Series,
     /// Scheme events asked for; not stored.
     #[serde(skip)]
-    pub events: Vec<Event>,
+    pub events: Vec<ComponentEvent>,
     /// Scheme events beyond the limit of a million, which were not kept.
     #[serde(skip)]
     pub events_dropped: u64,
@@ -290,11 +315,11 @@ pub struct Repeat {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// What was run.
-    pub scenario: Scenario,
+    pub scenario: ScenarioInfo,
     /// By scheme, then seed, in the order asked for.
     pub runs: Vec<Run>,
     /// The computed optimum.
-    pub optimum: crate::optimum::Optimum,
+    pub optimum: Optimum,
     /// How to repeat it.
     pub repeat: Repeat,
     /// Whether runs are missing because the work was interrupted.
@@ -318,8 +343,9 @@ impl Comparison {
         self.runs.iter().filter(move |run| run.scheme == scheme)
     }
 
-    /// Total goodput over the optimum's total in 10⁶ bit/s, as a fraction; none where the optimum is undefined.
-    pub fn of_optimum(&self, goodput: f64) -> Option<f64> {
-        self.optimum.total_mbps.filter(|t| *t > 0.0).map(|t| goodput / t)
+    /// How near the flows of a run came to the routed optimum; none where that is undefined.
+    pub fn attained(&self, run: &Run) -> Option<Attained> {
+        // With goodputs as stored, so that results read back give the same.
+        self.optimum.attained(run.consumers.iter().map(|c| (c.name.as_str(), significant(c.goodput_mbps, 9))))
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers as text, the same on every machine.
+//! Numbers as text, the same on every machine, and their spread.
 
 /// `x` rounded to `digits` significant decimal digits.
 pub fn significant(x: f64, digits: usize) -> f64 {
@@ -6,12 +6,27 @@ pub fn significant(x: f64, digits: usize) -> f64 {
 }
 
 /// The shortest decimal text of `x` at `digits` significant digits, without exponent; empty for NaN and infinities.
-pub(super) fn text(x: f64, digits: usize) -> String {
+pub(crate) fn text(x: f64, digits: usize) -> String {
     if !x.is_finite() {
         return String::new();
     }
     // Adding zero turns −0 into 0.
     format!("{}", significant(x, digits) + 0.0)
+}
+
+/// Mean and sample standard deviation (divisor n − 1); the latter is none below two values, both are below one.
+pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    // Equal values must give a spread of exactly zero, which rounding in the sum can spoil.
+    if values.iter().all(|v| *v == values[0]) {
+        return Some((values[0], (values.len() > 1).then_some(0.0)));
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    Some((mean, (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Series as Parquet: the columns of the CSV files, with undefined values as nulls.
 
-use super::{Kind, Run};
+use super::{Run, SeriesKind};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -10,7 +10,7 @@ use parquet::schema::types::Type;
 use std::sync::Arc;
 
 /// The table of all given runs; none when none of them kept it.
-pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: Kind) -> Option<Vec<u8>> {
+pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<Vec<u8>> {
     // Writing to memory cannot fail for want of room; a schema mistake shows in the test.
     encode(&runs.collect::<Vec<_>>(), kind).ok().flatten()
 }
@@ -21,7 +21,7 @@ fn field(name: &str, physical: Physical, text: bool, repetition: Repetition) -> 
     Ok(Arc::new(builder.with_logical_type(logical).build()?))
 }
 
-fn encode(runs: &[&Run], kind: Kind) -> Result<Option<Vec<u8>>> {
+fn encode(runs: &[&Run], kind: SeriesKind) -> Result<Option<Vec<u8>>> {
     // (run, rows, bin) of every line, in the order of the CSV file.
     let mut lines = Vec::new();
     for run in runs {
@@ -100,7 +100,7 @@ mod tests {
         run.series = Series { bin_s: 0.5, ..Series::default() };
         let columns = vec![vec![1.5, f64::NAN], vec![f64::NAN, 0.25], vec![0.0, 0.0]];
         run.series.tables[0].push(Rows { key: vec![], columns });
-        let bytes = write([&run].into_iter(), Kind::Network).unwrap();
+        let bytes = write([&run].into_iter(), SeriesKind::Network).unwrap();
         let dir = std::env::temp_dir().join(format!("ndnweir-parquet-{}", std::process::id()));
         std::fs::write(&dir, &bytes).unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&dir).unwrap()).unwrap();
@@ -108,6 +108,6 @@ mod tests {
         std::fs::remove_file(&dir).unwrap();
         assert_eq!(rows.len(), 2);
         assert!(rows[1].contains("scheme: \"pcon\"") && rows[1].contains("goodput_mbps: null"), "{}", rows[1]);
-        assert_eq!(write([&run].into_iter(), Kind::Shares), None);
+        assert_eq!(write([&run].into_iter(), SeriesKind::Shares), None);
     }
 }

@@ -1,7 +1,5 @@
 //! The description of a scenario that results carry with them.
 
-use crate::metrics::{ConsumerSetup, LinkSetup, Setup};
-use ndnweir_core::units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// A node of the topology.
@@ -12,13 +10,16 @@ pub struct NodeInfo {
     /// What it is: `router`, `consumer`, `producer`, `switch`; only drawn.
     #[serde(default)]
     pub role: String,
+    /// Whether it forwards nothing for others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub host: bool,
     /// Where to draw it, in any unit; none lets the report choose for all nodes.
     pub x: Option<f64>,
     /// As `x`; grows downwards.
     pub y: Option<f64>,
 }
 
-/// One direction of a link, at the position of its `LinkId`; the way back is its neighbour.
+/// One direction of a link, at the position of its `DirectedLinkId`; the way back is its neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Its name.
@@ -53,9 +54,22 @@ pub struct ConsumerInfo {
     pub long_lived: bool,
 }
 
+/// A change during the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventInfo {
+    /// When.
+    pub at_s: f64,
+    /// What, as scenario files write it (`link-down`, …), or `planner-fails`, `planner-stand-by`, `planner-returns`.
+    pub what: String,
+    /// Name of the link or node it happens to; `planner`.
+    pub target: String,
+    /// The same in words.
+    pub text: String,
+}
+
 /// A scenario as results describe it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
+pub struct ScenarioInfo {
     /// Its name.
     pub name: String,
     /// One or two sentences for the head of the report.
@@ -75,49 +89,16 @@ pub struct Scenario {
     pub interest_wire_bytes: u64,
     /// By `NodeId`.
     pub nodes: Vec<NodeInfo>,
-    /// By `LinkId`: two entries for each link, there and back.
+    /// By `DirectedLinkId`: two entries for each link, there and back.
     pub links: Vec<LinkInfo>,
     /// By `ConsumerId`.
     pub consumers: Vec<ConsumerInfo>,
     /// Prefix names by number.
     pub prefixes: Vec<String>,
-}
-
-fn time(s: f64) -> Time {
-    Time::ZERO + Span::from_secs_f64(s)
-}
-
-impl Scenario {
-    /// What the collector needs, keeping the scheme events with the given keys.
-    pub fn setup(&self, events: &[&str]) -> Setup {
-        let node = |name: &str| self.nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32;
-        Setup {
-            nodes: self.nodes.iter().map(|n| n.name.clone()).collect(),
-            links: self
-                .links
-                .iter()
-                .map(|l| LinkSetup {
-                    name: l.name.clone(),
-                    from: node(&l.from),
-                    to: node(&l.to),
-                    rate: Rate::from_mbps(l.rate_mbps),
-                })
-                .collect(),
-            consumers: self
-                .consumers
-                .iter()
-                .map(|c| ConsumerSetup {
-                    name: c.name.clone(),
-                    start: time(c.start_s),
-                    stop: c.stop_s.map(time),
-                    long_lived: c.long_lived,
-                })
-                .collect(),
-            prefixes: self.prefixes.clone(),
-            from: time(self.warmup_s),
-            to: time(self.duration_s),
-            bin: Span::from_secs_f64(self.bin_s),
-            events: events.iter().map(|k| (*k).to_owned()).collect(),
-        }
-    }
+    /// What changes during the run, in the order of time.
+    #[serde(default)]
+    pub events: Vec<EventInfo>,
+    /// What was read differently than written, what was assumed, and how series were adapted.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }

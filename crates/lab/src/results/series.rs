@@ -2,7 +2,7 @@
 
 /// The tables of a run's series; each is one CSV file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SeriesKind {
     /// The network as a whole.
     Network,
     /// By consumer.
@@ -13,39 +13,58 @@ pub enum Kind {
     Links,
     /// By node, prefix and next hop.
     Shares,
+    /// By node: what its tables did.
+    Nodes,
+    /// By link direction: packets.
+    Packets,
+    /// By consumer: over how many links Data came.
+    Hops,
 }
 
-impl Kind {
+impl SeriesKind {
     /// All tables.
-    pub const ALL: [Kind; 5] = [Kind::Network, Kind::Consumers, Kind::Paths, Kind::Links, Kind::Shares];
+    pub const ALL: [SeriesKind; 8] = [
+        SeriesKind::Network,
+        SeriesKind::Consumers,
+        SeriesKind::Paths,
+        SeriesKind::Links,
+        SeriesKind::Shares,
+        SeriesKind::Nodes,
+        SeriesKind::Packets,
+        SeriesKind::Hops,
+    ];
 
     /// The name of the table and, with `.csv`, of its file.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Network => "network",
-            Kind::Consumers => "consumers",
-            Kind::Paths => "paths",
-            Kind::Links => "links",
-            Kind::Shares => "shares",
+            SeriesKind::Network => "network",
+            SeriesKind::Consumers => "consumers",
+            SeriesKind::Paths => "paths",
+            SeriesKind::Links => "links",
+            SeriesKind::Shares => "shares",
+            SeriesKind::Nodes => "nodes",
+            SeriesKind::Packets => "packets",
+            SeriesKind::Hops => "hops",
         }
     }
 
     /// The columns that say what a row is about.
     pub fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Network => &[],
-            Kind::Consumers => &["consumer"],
-            Kind::Paths => &["consumer", "path"],
-            Kind::Links => &["link"],
-            Kind::Shares => &["node", "prefix", "link"],
+            SeriesKind::Network => &[],
+            SeriesKind::Consumers | SeriesKind::Hops => &["consumer"],
+            SeriesKind::Paths => &["consumer", "path"],
+            SeriesKind::Links | SeriesKind::Packets => &["link"],
+            SeriesKind::Shares => &["node", "prefix", "link"],
+            SeriesKind::Nodes => &["node"],
         }
     }
 
     /// The measured columns.
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
-            Kind::Network => &["goodput_mbps", "jain", "loss_mbps"],
-            Kind::Consumers => &[
+            SeriesKind::Network => &["goodput_mbps", "jain", "loss_mbps"],
+            SeriesKind::Consumers => &[
                 "goodput_mbps",
                 "delay_ms",
                 "delay_max_ms",
@@ -56,8 +75,8 @@ impl Kind {
                 "marks",
                 "interests_per_s",
             ],
-            Kind::Paths => &["goodput_mbps"],
-            Kind::Links => &[
+            SeriesKind::Paths => &["goodput_mbps"],
+            SeriesKind::Links => &[
                 "data_mbps",
                 "interest_mbps",
                 "queue_packets",
@@ -67,7 +86,20 @@ impl Kind {
                 "marks",
                 "nacks",
             ],
-            Kind::Shares => &["share"],
+            SeriesKind::Shares => &["share"],
+            SeriesKind::Nodes => &[
+                "interests",
+                "cs_hits",
+                "cs_misses",
+                "pit_aggregated",
+                "pit_answered",
+                "pit_rejected",
+                "pit_expired",
+                "cs_packets",
+                "pit_entries",
+            ],
+            SeriesKind::Packets => &["interests", "data", "nacks", "drops"],
+            SeriesKind::Hops => &["hops", "hops_max"],
         }
     }
 }
@@ -87,17 +119,17 @@ pub struct Series {
     /// Width of a bin, in s.
     pub bin_s: f64,
     /// By [`Kind`].
-    pub tables: [Vec<Rows>; 5],
+    pub tables: [Vec<Rows>; 8],
 }
 
 impl Series {
     /// The rows of a table.
-    pub fn table(&self, kind: Kind) -> &[Rows] {
+    pub fn table(&self, kind: SeriesKind) -> &[Rows] {
         &self.tables[kind as usize]
     }
 
     /// One series; none when it was not kept.
-    pub fn get(&self, kind: Kind, key: &[&str], metric: &str) -> Option<&[f64]> {
+    pub fn get(&self, kind: SeriesKind, key: &[&str], metric: &str) -> Option<&[f64]> {
         let column = kind.metrics().iter().position(|m| *m == metric)?;
         let rows = self.table(kind).iter().find(|r| r.key.iter().map(String::as_str).eq(key.iter().copied()))?;
         rows.columns.get(column).map(Vec::as_slice)

@@ -1,21 +1,78 @@
 //! The comparison as a table in plain text.
 
 use super::{Aggregate, Comparison, Summary, aggregate};
+use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use std::cmp::Ordering;
 
-/// The columns of the overview: heading, metric, and how it is to be shown.
-const COLUMNS: [(&str, &str, Show); 11] = [
-    ("goodput Mbit/s", "goodput_mbps", Show::Plain),
-    ("of optimum", "goodput_mbps", Show::OfOptimum),
-    ("each Mbit/s", "goodput_mbps", Show::Each),
-    ("delay ms", "delay_ms.mean", Show::Plain),
-    ("p99 ms", "delay_ms.p99", Show::Plain),
-    ("Jain", "jain", Show::Fraction),
-    ("bottleneck", "bottleneck_utilization", Show::Percent),
-    ("queue ms", "bottleneck_queue_ms", Show::Plain),
-    ("loss Mbit/s", "loss_mbps", Show::Plain),
-    ("marks", "marks", Show::Plain),
-    ("retransmitted", "retransmissions", Show::Plain),
+/// A column of the overview: heading, metric, how it is to be shown, which end is the better one, and its weight where
+/// room is short.
+type Spec = (&'static str, &'static str, Show, Better, u8);
+
+const COLUMNS: [Spec; 12] = [
+    ("goodput Mbit/s", "goodput_mbps", Show::Plain, Better::More, Column::ALWAYS),
+    ("attained", "attained", Show::Percent, Better::More, 65),
+    ("worst flow", "attained_worst", Show::Percent, Better::More, 40),
+    ("each Mbit/s", "goodput_mbps", Show::Each, Better::Unsaid, 10),
+    ("delay ms", "delay_ms.mean", Show::Plain, Better::Less, 90),
+    ("p99 ms", "delay_ms.p99", Show::Plain, Better::Less, 60),
+    ("Jain", "jain", Show::Fraction, Better::More, 75),
+    ("bottleneck", "bottleneck_utilization", Show::Percent, Better::Unsaid, 30),
+    ("queue ms", "bottleneck_queue_ms", Show::Plain, Better::Less, 80),
+    ("loss Mbit/s", "loss_mbps", Show::Plain, Better::Less, 50),
+    ("marks", "marks", Show::Plain, Better::Unsaid, 15),
+    ("retransmitted", "retransmissions", Show::Plain, Better::Unsaid, 20),
 ];
+
+/// Which end of a column is the better one.
+#[derive(Clone, Copy, PartialEq)]
+enum Better {
+    More,
+    Less,
+    Unsaid,
+}
+
+/// The order of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// The highest goodput first.
+    #[default]
+    Goodput,
+    /// The lowest mean delay first.
+    Delay,
+    /// The lowest 99th percentile of delay first.
+    P99,
+    /// The fairest first.
+    Jain,
+    /// The lowest queueing delay at the bottleneck first.
+    Queue,
+    /// The least loss first.
+    Loss,
+    /// By name.
+    Name,
+    /// As the schemes were given.
+    Given,
+}
+
+impl Sort {
+    fn compare(self, a: &Aggregate, b: &Aggregate) -> Ordering {
+        let (metric, more) = match self {
+            Sort::Goodput => ("goodput_mbps", true),
+            Sort::Delay => ("delay_ms.mean", false),
+            Sort::P99 => ("delay_ms.p99", false),
+            Sort::Jain => ("jain", true),
+            Sort::Queue => ("bottleneck_queue_ms", false),
+            Sort::Loss => ("loss_mbps", false),
+            Sort::Name => return a.scheme.cmp(&b.scheme),
+            Sort::Given => return Ordering::Equal,
+        };
+        // What is undefined comes last.
+        match (a.mean(metric), b.mean(metric)) {
+            (Some(a), Some(b)) if more => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+}
 
 #[derive(Clone, Copy)]
 enum Show {
@@ -24,7 +81,6 @@ enum Show {
     Percent,
     /// Divided by the number of consumers.
     Each,
-    OfOptimum,
 }
 
 /// Headings, and a row of cells for each scheme (the scheme first); `–` where a value is undefined.
@@ -32,17 +88,21 @@ enum Show {
 /// With several seeds a cell is mean ± standard deviation.
 pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let all = aggregate(comparison);
-    let shown: Vec<_> = (COLUMNS.iter())
-        .filter(|c| !matches!(c.2, Show::OfOptimum) || comparison.optimum.total_mbps.is_some())
-        .collect();
+    let shown = specs(comparison);
     let headings = std::iter::once("scheme").chain(shown.iter().map(|c| c.0)).collect();
     let row = |a: &Aggregate| {
-        let cells = shown.iter().map(|(_, metric, show)| {
+        let cells = shown.iter().map(|(_, metric, show, ..)| {
             a.get(metric).and_then(|s| cell(comparison, s, *show)).unwrap_or_else(|| "–".to_owned())
         });
         std::iter::once(a.scheme.clone()).chain(cells).collect()
     };
     (headings, all.iter().map(row).collect())
+}
+
+/// The columns that mean something for this comparison.
+fn specs(comparison: &Comparison) -> Vec<&'static Spec> {
+    let optimum = comparison.optimum.total_mbps.is_some();
+    COLUMNS.iter().filter(|c| !c.1.starts_with("attained") || optimum).collect()
 }
 
 fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
@@ -56,40 +116,49 @@ fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
         Show::Fraction => fixed(*s, 3, ""),
         Show::Percent => fixed(scaled(100.0), 1, " %"),
         Show::Each => scaled(1.0 / comparison.scenario.consumers.len().max(1) as f64).text(),
-        Show::OfOptimum => fixed(scaled(100.0 / comparison.optimum.total_mbps.filter(|t| *t > 0.0)?), 1, " %"),
     })
 }
 
-/// The table for a terminal: aligned columns, one row for each scheme, then the optimum and what to know about the runs.
-pub fn table(comparison: &Comparison) -> String {
-    let (headings, mut rows) = overview(comparison);
-    let mut last = vec![String::new(); headings.len()];
-    if let Some(total) = comparison.optimum.total_mbps {
-        last[0] = "optimum".to_owned();
-        last[1] = format!("{total:.2}");
-        if let Some(jain) = comparison.optimum.jain
+/// What the optimum's rows of tables hold: name, total in 10⁶ bit/s and Jain index.
+pub fn ceilings(comparison: &Comparison) -> Vec<(&'static str, f64, Option<f64>)> {
+    let optimum = &comparison.optimum;
+    let routed = optimum.total_mbps.map(|total| ("optimum routed", total, optimum.jain));
+    let physical = optimum.physical.as_ref().map(|p| ("optimum physical", p.total_mbps, p.jain));
+    routed.into_iter().chain(physical).collect()
+}
+
+/// The table for a terminal: aligned columns, one row for each scheme, then the optima and what to know about the runs.
+pub fn table(comparison: &Comparison, sort: Sort, look: Look) -> String {
+    let (headings, rows) = overview(comparison);
+    let (all, specs) = (aggregate(comparison), specs(comparison));
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|&a, &b| sort.compare(&all[a], &all[b]));
+    let column = |(i, heading): (usize, &&str)| {
+        let weight = if i == 0 { Column::ALWAYS } else { specs[i - 1].4 };
+        Column { heading: (*heading).into(), right: i > 0, weight }
+    };
+    let mut text = TextTable { columns: headings.iter().enumerate().map(column).collect(), rows: Vec::new() };
+    let best: Vec<Option<f64>> = specs.iter().map(|spec| best(&all, spec)).collect();
+    for i in order {
+        let tone = |column: usize| match column.checked_sub(1).map(|c| (specs[c], best[c])) {
+            Some((spec, Some(best))) if all[i].mean(spec.1) == Some(best) => Tone::Best,
+            _ => Tone::Plain,
+        };
+        let cells = rows[i].iter().enumerate().map(|(column, cell)| (cell.clone(), tone(column))).collect();
+        text.rows.push(Row { cells, below: String::new() });
+    }
+    for (name, total, jain) in ceilings(comparison) {
+        let mut last = vec![(String::new(), Tone::Aside); headings.len()];
+        last[0].0 = name.to_owned();
+        last[1].0 = format!("{total:.2}");
+        if let Some(jain) = jain
             && let Some(at) = headings.iter().position(|h| *h == "Jain")
         {
-            last[at] = format!("{jain:.3}");
+            last[at].0 = format!("{jain:.3}");
         }
-        rows.push(last);
+        text.rows.push(Row { cells: last, below: String::new() });
     }
-    let width =
-        |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([headings[i].chars().count()]).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let line = |cells: &[String]| {
-        let padded: Vec<String> = (cells.iter().zip(&widths).enumerate())
-            .map(|(i, (c, w))| {
-                let pad = " ".repeat(w - c.chars().count());
-                if i == 0 { format!("{c}{pad}") } else { format!("{pad}{c}") }
-            })
-            .collect();
-        padded.join("  ").trim_end().to_owned() + "\n"
-    };
-    let mut out = line(&headings.iter().map(|h| (*h).to_owned()).collect::<Vec<_>>());
-    out.push_str(&"─".repeat(widths.iter().sum::<usize>() + 2 * (widths.len() - 1)));
-    out.push('\n');
-    rows.iter().for_each(|r| out.push_str(&line(r)));
+    let mut out = text.render(look);
     if let Some(reason) = &comparison.optimum.undefined {
         out.push_str(&format!("optimum undefined: {reason}\n"));
     }
@@ -97,4 +166,16 @@ pub fn table(comparison: &Comparison) -> String {
         out.push_str("partial: the work was interrupted; values cover the runs and the time there are\n");
     }
     out
+}
+
+/// The best mean of a column where several schemes differ in it.
+fn best(all: &[Aggregate], (_, metric, _, better, _): &Spec) -> Option<f64> {
+    let means: Vec<f64> = all.iter().filter_map(|a| a.mean(metric)).collect();
+    let (least, most) = means.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), x| (l.min(*x), m.max(*x)));
+    match better {
+        _ if means.len() < 2 || least == most => None,
+        Better::More => Some(most),
+        Better::Less => Some(least),
+        Better::Unsaid => None,
+    }
 }

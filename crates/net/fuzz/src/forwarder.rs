@@ -3,11 +3,11 @@
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::AnyStrategy;
-use ndnweir_core::scheme::{Part, Scheme};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::forwarder::{FaceOptions, Frames, Reliability};
-use ndnweir_node::header::Trust;
-use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
+use ndnweir_node::header::FieldTrust;
+use ndnweir_node::{FaceClass, FaceConfig, Forwarder, ForwarderConfig};
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{DataBuilder, InterestBuilder, LpHeader, LpPacketView, NackReason, Name, PacketView};
 
@@ -23,7 +23,9 @@ const FRAGMENTS: u64 = 3000;
 fn faces() -> [FaceOptions; 4] {
     let local = FaceOptions {
         node: FaceConfig::local(),
-        trust: Trust::Neighbour,
+        class: FaceClass::Local,
+        group: 0,
+        trust: FieldTrust::Neighbour,
         mtu: None,
         reliability: Reliability::Off,
         mark_losses: 0.03,
@@ -38,12 +40,20 @@ fn faces() -> [FaceOptions; 4] {
         local.clone(),
         FaceOptions {
             node: remote,
-            trust: Trust::Stranger,
+            class: FaceClass::OnDemand,
+            group: 1,
+            trust: FieldTrust::Untrusted,
             mtu: Some(300),
             reliability: Reliability::On,
             ..local.clone()
         },
-        FaceOptions { node: paced, mtu: Some(1400), reliability: Reliability::OnRequest, ..local },
+        FaceOptions {
+            node: paced,
+            class: FaceClass::Configured,
+            mtu: Some(1400),
+            reliability: Reliability::OnRequest,
+            ..local
+        },
     ]
 }
 
@@ -116,7 +126,7 @@ impl World {
         assert!(counters.unacknowledged_bytes <= MEMORY / 8);
     }
 
-    fn wait(&mut self, span: Span) {
+    fn wait(&mut self, span: Duration) {
         let end = self.now + span;
         while self.forwarder.poll_timeout() <= end {
             self.now = self.now.max(self.forwarder.poll_timeout());
@@ -129,8 +139,9 @@ impl World {
 }
 
 /// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
-/// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be frames that others
-/// can read and that fit the link, the bounds must hold throughout, and nothing may be left in the end.
+/// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be
+/// frames that others can read and that fit the link, the bounds must hold throughout, and nothing may be left in the
+/// end.
 pub fn forwarder(input: &[u8]) {
     let [scheme, rest @ ..] = input else { return };
     let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");
@@ -140,12 +151,12 @@ pub fn forwarder(input: &[u8]) {
         pit_limit: PIT,
         cache: 4,
         prefixes: 4,
-        max_lifetime: Span::from_millis(2000),
+        max_lifetime: Duration::from_millis(2000),
         ..ForwarderConfig::new(&scheme)
     };
     let mut forwarder = Forwarder::new(config).expect("a forwarder");
     forwarder.set_regions(vec!["/r/here".parse().expect("a name")]);
-    let now = Time::ZERO + Span::from_millis(1000);
+    let now = Time::ZERO + Duration::from_millis(1000);
     let mut world = World { forwarder, now, mtus: Vec::new(), number: 0, frames: Frames::default() };
     let mut ids: Vec<FaceId> = (0..4).map(|face| world.add(face)).collect();
     for (prefix, face) in [("/a", 1), ("/a", 3), ("/", 2)] {
@@ -176,7 +187,7 @@ pub fn forwarder(input: &[u8]) {
             5 if op & 8 == 0 => marked.encode(Some(&marked.encode(Some(bytes)))),
             5 => reliable(marked, world.number, op, bytes).encode((op & 32 == 0).then_some(&packet(*op, *arg, bytes))),
             6 => {
-                world.wait(Span::from_millis(u64::from(*arg) * 4));
+                world.wait(Duration::from_millis(u64::from(*arg) * 4));
                 continue;
             }
             _ if op & 8 != 0 => {
@@ -184,9 +195,10 @@ pub fn forwarder(input: &[u8]) {
                 let strategy = AnyStrategy::ALL[byte(0) as usize % AnyStrategy::ALL.len()].name;
                 if byte(1) & 1 == 0 {
                     // There may be no header field left for it.
-                    let _ = world.forwarder.choose(world.now, prefix.as_view(), &Part::plain(strategy), None);
+                    let _ =
+                        world.forwarder.choose(world.now, prefix.as_view(), &ComponentChoice::plain(strategy), None);
                 } else {
-                    world.forwarder.unchoose(prefix.as_view());
+                    world.forwarder.unset_strategy(prefix.as_view());
                 }
                 world.leave();
                 continue;
@@ -201,7 +213,7 @@ pub fn forwarder(input: &[u8]) {
         world.forwarder.receive(world.now, id, &frame);
         world.leave();
     }
-    world.wait(Span::from_millis(200_000));
+    world.wait(Duration::from_millis(200_000));
     world.forwarder.evict(usize::MAX);
     let left = world.forwarder.counters();
     assert_eq!((left.names, left.payloads, left.held_bytes, left.fragment_bytes), (0, 0, 0, 0));

@@ -5,7 +5,7 @@
 mod fake;
 
 use fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
-use ndnweir_net::mgmt::{Announcement, Config};
+use ndnweir_net::mgmt::{Announcement, ManagementConfig};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::{AntiReplay, DigestSha256};
 use ndnweir_wire::tlv::write_element;
@@ -32,11 +32,11 @@ const VERBS: [&str; 17] = [
     "status/general",
 ];
 
-/// Reads the input as requests of the owner, a stranger and a neighbour: well-signed commands with any parameters,
-/// announcements with any content, datasets with any filter, and any bytes as a packet. Answers must fit their Interests, only the owner's commands may
-/// be done, and the bounds must hold throughout.
+/// Reads the input as requests of the owner, an on-demand peer and a neighbour: well-signed commands with any
+/// parameters, announcements with any content, datasets with any filter, and any bytes as a packet. Answers must fit
+/// their Interests, only the owner's commands may be done, and the bounds must hold throughout.
 pub fn management(input: &[u8]) {
-    let mut rig = Rig::new(Config { localhop: true, max_routes: 8, ..Config::default() });
+    let mut rig = Rig::new(ManagementConfig { localhop: true, max_routes: 8, ..ManagementConfig::default() });
     let mut rest = input;
     while let [op, verb, len, tail @ ..] = rest {
         let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));

@@ -1,14 +1,14 @@
 //! What the target of the fetch does with its input.
 
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::fetch::{SegmentFetch, SegmentFetchConfig};
 use ndnweir_net::object::ranges::Ranges;
 use ndnweir_net::object::{Discovery, Sink, SinkError, Trust};
 use ndnweir_node::FetcherConfig;
 use ndnweir_wire::signature::{DigestSha256, Ed25519Signer, Signer};
 use ndnweir_wire::{Component, DataBuilder, DataView, InterestBuilder, InterestView, LpHeader, NackReason, Name};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Segments of the object, of which the last is shorter.
@@ -61,23 +61,24 @@ impl Sink for Checked {
     }
 }
 
-/// Reads the input as what a forwarder says to a fetch: segments as they were made, changed or forged, any bytes, NACKs,
-/// silence, a connection that goes away. It must not panic; under a key nothing else than the object is stored, each
-/// segment once; and no more is asked for than the window allows.
+/// Reads the input as what a forwarder says to a fetch: segments as they were made, changed or forged, any bytes,
+/// NACKs, silence, a connection that goes away. It must not panic; under a key nothing else than the object is stored,
+/// each segment once; and no more is asked for than the window allows.
 pub fn object_fetch(input: &[u8]) {
     let [setup, rest @ ..] = input else { return };
     let signed = setup & 1 == 1;
     let trust = if signed { Trust::Ed25519(SIGNER.verifier()) } else { Trust::Any };
     let mut now = Time::from_nanos(1);
-    let mut discovery = Discovery::new("/a".parse().expect("a name"), trust.clone(), Span::from_millis(3000));
+    let mut discovery = Discovery::new("/a".parse().expect("a name"), trust.clone(), Duration::from_millis(3000));
     let scheme = Scheme::named("fixed").expect("a scheme");
     let mut layout = scheme.layout();
     let consumer = scheme.consumer(&mut layout).expect("a consumer");
-    let (had, patience) = (Ranges::new(), Span::from_millis(3000));
+    let (had, patience) = (Ranges::new(), Duration::from_millis(3000));
     let fetcher = FetcherConfig { loss: (setup & 2 != 0).then(Default::default), ..FetcherConfig::default() };
     let config = SegmentFetchConfig { object: object(), had, last: None, hint: Vec::new(), trust, patience, fetcher };
     let mut fetch = SegmentFetch::new(now, config, consumer, layout);
     let mut sink = Checked { signed, stored: BTreeSet::new() };
+    let mut nonces = BTreeMap::new();
     let mut rest = rest;
     while let [op, arg, len, tail @ ..] = rest {
         let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
@@ -98,7 +99,8 @@ pub fn object_fetch(input: &[u8]) {
             3 => bytes.to_vec(),
             4 => {
                 let name = object().with(Component::segment(number));
-                let interest = InterestBuilder::new(name.as_view()).nonce([0; 4]).encode().expect("encodes");
+                let nonce = nonces.get(&number).copied().unwrap_or_default();
+                let interest = InterestBuilder::new(name.as_view()).nonce(nonce).encode().expect("encodes");
                 let interest = InterestView::decode(&interest).expect("decodes");
                 let reasons = [NackReason::NoRoute, NackReason::Congestion, NackReason::Duplicate];
                 let header = LpHeader { nack: Some(reasons[bytes.len() % 3]), ..LpHeader::default() };
@@ -107,7 +109,7 @@ pub fn object_fetch(input: &[u8]) {
                 Vec::new()
             }
             5 => {
-                now += Span::from_millis(10 * number);
+                now += Duration::from_millis(10 * number);
                 let discovered = discovery.poll_transmit(now, 1).is_ok();
                 if (fetch.poll_timeout() <= now && fetch.handle_timeout(now).is_err()) || !discovered {
                     return;
@@ -116,7 +118,7 @@ pub fn object_fetch(input: &[u8]) {
             }
             6 => {
                 fetch.pause(now);
-                now += Span::from_millis(number);
+                now += Duration::from_millis(number);
                 fetch.resume(now);
                 discovery.restart();
                 Vec::new()
@@ -129,14 +131,16 @@ pub fn object_fetch(input: &[u8]) {
             }
         };
         if let Ok(data) = DataView::decode(&data) {
-            let _ = discovery.handle_data(&data);
+            let _ = discovery.handle_data(now, &data);
             if fetch.handle_data(now, &LpHeader::default(), &data, &mut sink).is_err() {
                 return;
             }
         }
         let mut asked = 0;
         while let Some((_, interest)) = fetch.poll_transmit(now) {
-            assert!(InterestView::decode(&interest).is_ok());
+            let interest = InterestView::decode(&interest).expect("an Interest");
+            let segment = interest.name().last().and_then(|last| last.as_segment());
+            nonces.extend(segment.zip(interest.nonce()));
             asked += 1;
             assert!(asked <= 4 * WINDOW, "it asks without end");
         }

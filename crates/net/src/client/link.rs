@@ -34,7 +34,7 @@ pub struct ConnectError {
 }
 
 /// A connection.
-pub struct Link {
+pub struct Connection {
     socket: Watched,
     io: Io,
     reassembler: Reassembler,
@@ -47,17 +47,22 @@ enum Io {
     Datagrams { fragmenter: Fragmenter, port: Box<UdpPort>, peer: SocketAddr, blocked: bool },
 }
 
-impl Link {
+impl Connection {
     /// Connects to `uri`; `key` is what the waiter will call this link, `first_sequence` a random number.
     ///
     /// # Errors
     /// [`ConnectError`].
-    pub fn connect(uri: &FaceUri, waiter: &Waiter, key: usize, first_sequence: u64) -> Result<Link, ConnectError> {
+    pub fn connect(
+        uri: &FaceUri,
+        waiter: &Waiter,
+        key: usize,
+        first_sequence: u64,
+    ) -> Result<Connection, ConnectError> {
         let fail = |problem| ConnectError { uri: uri.clone(), problem };
         let (socket, io) = open(uri, first_sequence).map_err(fail)?;
         socket.set_nonblocking(true).map_err(fail)?;
         let socket = waiter.watch(socket, key).map_err(fail)?;
-        Ok(Link { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
+        Ok(Connection { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
     }
 
     /// Whether the forwarder takes this for a connection within its machine.

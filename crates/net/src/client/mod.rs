@@ -9,8 +9,8 @@ pub mod session;
 pub mod transport;
 pub mod waiter;
 
-pub use link::{ConnectError, Link};
-pub use register::{Registration, RegistrationError};
+pub use link::{ConnectError, Connection};
+pub use register::{Agreed, Registration, RegistrationError};
 pub use session::{Session, SessionEvent};
 pub use transport::{TransportError, transport};
 pub use waiter::{Stop, Waiter};

@@ -1,32 +1,33 @@
 //! Asks the forwarder to send Interests for a prefix here, and asks again when the connection is new or time is up.
 //!
-//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests. What a
-//! forwarder takes from its own machine goes to `/localhost/nfd`, what it takes from neighbours to `/localhop/nfd`.
+//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests. What
+//! a forwarder takes from its own machine goes to `/localhost/nfd`, what it takes from neighbours to `/localhop/nfd`.
 
 use crate::mgmt::{self, CommandFormat, ControlParameters, ControlResponse, Freshness, command_name, sign_command};
-use ndnweir_core::units::{Span, Time};
+use crate::object::Trust;
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::signature::Signer;
 use ndnweir_wire::{DataView, InterestView, Name};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How long an answer is waited for; the command's lifetime.
-const PATIENCE: Span = Span::from_millis(1000);
-/// From one attempt to the next, when the last was refused by a NACK.
-const PAUSE: Span = Span::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// From one attempt to the next, when the last was rejected by a NACK.
+const PAUSE: Duration = Duration::from_millis(250);
 /// Unanswered attempts after which the caller is told.
 const ATTEMPTS: u32 = 4;
 /// How long a route lasts that nothing but its time ends: for neighbours over datagrams the end of an application is
 /// nothing to notice.
-const LASTS: Span = Span::from_millis(180_000);
+const LASTS: Duration = Duration::from_millis(180_000);
 /// From an answer to the next asking: a datagram link does not notice that its forwarder began anew.
-const RENEWAL: Span = Span::from_millis(60_000);
+const RENEWAL: Duration = Duration::from_millis(60_000);
 
 /// Why a prefix could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
     /// The forwarder said no.
     #[error("the forwarder does not let this application serve {prefix}: {code} {text}")]
-    Refused {
+    Rejected {
         /// The prefix.
         prefix: Name,
         /// StatusCode of the answer.
@@ -42,10 +43,21 @@ pub enum RegistrationError {
     NotTaken(&'static str),
 }
 
+/// The forwarder sends Interests here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreed {
+    /// It did not before, on this connection.
+    Anew,
+    /// It did before.
+    Still,
+}
+
 /// The state of one prefix.
 pub struct Registration {
     prefix: Name,
     signer: Box<dyn Signer>,
+    /// What must have signed the answers.
+    trust: Option<Trust>,
     /// Where commands go.
     top: &'static str,
     /// The command that is out, by its name.
@@ -63,7 +75,13 @@ impl Registration {
     pub fn new(prefix: Name, signer: Box<dyn Signer>, local: bool) -> Registration {
         let top = if local { mgmt::LOCALHOST } else { mgmt::LOCALHOP };
         let (pending, due) = (None, Time::ZERO);
-        Registration { prefix, signer, top, pending, due, attempts: 0, returned: 0, registered: false }
+        Registration { prefix, signer, trust: None, top, pending, due, attempts: 0, returned: 0, registered: false }
+    }
+
+    /// Takes only answers that this accepts.
+    #[must_use]
+    pub fn trusting(self, trust: Option<Trust>) -> Registration {
+        Registration { trust, ..self }
     }
 
     /// Whether the forwarder has agreed on this connection.
@@ -108,18 +126,21 @@ impl Registration {
     }
 
     /// Takes a Data packet; none if it is no answer to the command that is out.
-    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<(), RegistrationError>> {
+    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<Agreed, RegistrationError>> {
+        if self.trust.as_ref().is_some_and(|trust| trust.check(data).is_err()) {
+            return None;
+        }
         self.pending.take_if(|pending| pending.as_view() == data.name())?;
         (self.attempts, self.returned) = (0, 0);
         self.due = now + RENEWAL;
         let malformed = |_| ControlResponse::new(0, "the answer is malformed");
         let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
-        self.registered = response.is_ok();
+        let before = std::mem::replace(&mut self.registered, response.is_ok());
         if self.registered {
-            return Some(Ok(()));
+            return Some(Ok(if before { Agreed::Still } else { Agreed::Anew }));
         }
         let (prefix, code, text) = (self.prefix.clone(), response.code, response.text);
-        Some(Err(RegistrationError::Refused { prefix, code, text }))
+        Some(Err(RegistrationError::Rejected { prefix, code, text }))
     }
 
     /// Takes a returned Interest; false if it is not the command that is out.
@@ -133,16 +154,53 @@ impl Registration {
     }
 
     fn command(&self, nonce: u64) -> Vec<u8> {
-        let expires = (self.top == mgmt::LOCALHOP).then_some(Duration::from_nanos(LASTS.nanos()));
+        let expires = (self.top == mgmt::LOCALHOP).then_some(std::time::Duration::from_nanos(LASTS.nanos()));
         let parameters =
             ControlParameters { expiration_period: expires, ..ControlParameters::of_name(self.prefix.clone()) };
         let top: Name = self.top.parse().unwrap_or_default();
         let name = command_name(top.as_view(), "rib", "register", &parameters);
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
-        let lifetime = Duration::from_nanos(PATIENCE.nanos());
+        let lifetime = std::time::Duration::from_nanos(PATIENCE.nanos());
         let format = CommandFormat::SignedInterest;
         // A signature over a name that is not empty always succeeds.
         sign_command(name.as_view(), format, self.signer.as_ref(), freshness, lifetime).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_wire::DataBuilder;
+    use ndnweir_wire::signature::{DigestSha256, Ed25519Signer};
+
+    /// Lets a registration ask at `now`, and gives it the answer that this signs.
+    fn agree(registration: &mut Registration, now: Time, signer: &dyn Signer) -> Option<Agreed> {
+        let command = registration.poll_transmit(now, now.nanos()).unwrap()?;
+        let command = InterestView::decode_unchecked_digest(&command).unwrap();
+        let content = ControlResponse::ok(ControlParameters::default()).encode();
+        let answer = DataBuilder::new(command.name()).content(&content).sign(signer).unwrap();
+        registration.handle_data(now, &DataView::decode(&answer).unwrap()).map(Result::unwrap)
+    }
+
+    #[test]
+    fn that_a_registration_was_renewed_is_no_news_but_that_it_was_made_again_is() {
+        let mut registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), false);
+        let at = |seconds: u64| Time::ZERO + Duration::from_millis(seconds * 1000);
+        assert_eq!(agree(&mut registration, at(0), &DigestSha256), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, at(1), &DigestSha256), None, "nothing is due");
+        assert_eq!(agree(&mut registration, at(60), &DigestSha256), Some(Agreed::Still));
+        registration.renew();
+        assert_eq!(agree(&mut registration, at(61), &DigestSha256), Some(Agreed::Anew));
+    }
+
+    #[test]
+    fn only_the_forwarders_key_may_agree_where_it_is_known() {
+        let own = Ed25519Signer::from_seed(&[1; 32], None);
+        let registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), true);
+        let mut registration = registration.trusting(Some(Trust::Ed25519(own.verifier())));
+        assert_eq!(agree(&mut registration, Time::ZERO, &DigestSha256), None);
+        assert!(!registration.is_registered());
+        assert_eq!(agree(&mut registration, Time::ZERO + PATIENCE, &own), Some(Agreed::Anew));
     }
 }

@@ -1,16 +1,16 @@
 //! A connection that comes back: while the forwarder is away, it is tried again and again.
 
-use super::link::{ConnectError, Link};
+use super::link::{ConnectError, Connection};
 use super::waiter::Waiter;
 use crate::face_uri::FaceUri;
 use ndnweir_core::ctx::Rng;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::LpHeader;
 use std::io;
 
 /// The first pause before a lost connection is tried again; it doubles up to the longest.
-const FIRST_PAUSE: Span = Span::from_millis(50);
-const LONGEST_PAUSE: Span = Span::from_millis(1000);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
 
 /// What became of a session's connection.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub enum SessionEvent {
 pub struct Session {
     uri: FaceUri,
     key: usize,
-    link: Option<Link>,
-    pause: Span,
+    link: Option<Connection>,
+    pause: Duration,
     retry: Time,
     rng: Rng,
     /// Why the connection was lost, until that is told.
@@ -40,7 +40,7 @@ impl Session {
     /// [`ConnectError`].
     pub fn connect(uri: FaceUri, waiter: &Waiter, key: usize, seed: u64) -> Result<Session, ConnectError> {
         let mut rng = Rng::derive(seed, &[key as u64]);
-        let link = Link::connect(&uri, waiter, key, u64::from(rng.bits()))?;
+        let link = Connection::connect(&uri, waiter, key, u64::from(rng.bits()))?;
         let (pause, retry) = (FIRST_PAUSE, Time::NEVER);
         Ok(Session { uri, key, link: Some(link), pause, retry, rng, lost: None })
     }
@@ -52,7 +52,7 @@ impl Session {
 
     /// Whether the forwarder takes this for a connection within its machine; false while there is none.
     pub fn is_local(&self) -> bool {
-        self.link.as_ref().is_some_and(Link::is_local)
+        self.link.as_ref().is_some_and(Connection::is_local)
     }
 
     /// Whether there is a connection.
@@ -71,7 +71,7 @@ impl Session {
         if lost.is_some() || self.link.is_some() || now < self.retry {
             return lost.map(SessionEvent::Lost);
         }
-        match Link::connect(&self.uri, waiter, self.key, u64::from(self.rng.bits())) {
+        match Connection::connect(&self.uri, waiter, self.key, u64::from(self.rng.bits())) {
             Ok(link) => {
                 self.link = Some(link);
                 (self.pause, self.retry) = (FIRST_PAUSE, Time::NEVER);
@@ -94,7 +94,7 @@ impl Session {
 
     /// Whether nothing should be sent now: output waits, or there is no connection.
     pub fn is_congested(&self) -> bool {
-        self.link.as_ref().is_none_or(Link::is_congested)
+        self.link.as_ref().is_none_or(Connection::is_congested)
     }
 
     /// Whether input wakes the waiter, from the next [`Session::flush`] on.
@@ -106,7 +106,7 @@ impl Session {
 
     /// Sends what is queued, as far as the socket takes it.
     pub fn flush(&mut self, now: Time) {
-        let result = self.link.as_mut().map_or(Ok(()), Link::flush);
+        let result = self.link.as_mut().map_or(Ok(()), Connection::flush);
         self.lost_if(now, result);
     }
 

@@ -71,7 +71,7 @@ impl Waiter {
     /// Watches a socket for input; [`Waiter::ready`] will name it by `key`.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system rejects.
     pub fn watch(&self, socket: Socket, key: usize) -> io::Result<Watched> {
         let sources = self.poll.sources().clone();
         sources.add(&socket, key)?;
@@ -101,7 +101,7 @@ impl Watched {
     /// Whether to be woken when there is input, and when there is room for output.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system rejects.
     pub fn want(&mut self, readable: bool, writable: bool) -> io::Result<()> {
         if self.wanted != (readable, writable) {
             self.sources.want(&self.socket, self.key, readable, writable)?;

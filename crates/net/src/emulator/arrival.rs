@@ -1,14 +1,14 @@
 //! Datagrams with the time at which the kernel received them.
 
 use crate::clock::Clock;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
 use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Asks the kernel for time stamps on a socket.
 pub fn enable(socket: &UdpSocket) -> io::Result<()> {
@@ -18,7 +18,7 @@ pub fn enable(socket: &UdpSocket) -> io::Result<()> {
 
 /// A datagram that was read.
 #[derive(Clone, Copy, Debug)]
-pub struct Received {
+pub struct ReceivedDatagram {
     /// Its length.
     pub len: usize,
     /// Who sent it.
@@ -31,7 +31,7 @@ pub struct Received {
 ///
 /// # Errors
 /// The system's.
-pub fn receive(socket: &UdpSocket, clock: &Clock, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+pub fn receive(socket: &UdpSocket, clock: &Clock, buffer: &mut [u8]) -> io::Result<Option<ReceivedDatagram>> {
     let mut control = nix::cmsg_space!(TimeSpec);
     let mut slices = [IoSliceMut::new(buffer)];
     let message =
@@ -41,16 +41,17 @@ pub fn receive(socket: &UdpSocket, clock: &Clock, buffer: &mut [u8]) -> io::Resu
             Err(error) => return Err(error.into()),
         };
     let stamp = message.cmsgs()?.find_map(|control| match control {
-        ControlMessageOwned::ScmTimestampns(time) => Some(Duration::from(time)),
+        ControlMessageOwned::ScmTimestampns(time) => Some(std::time::Duration::from(time)),
         _ => None,
     });
     let now = clock.now();
     // Both clocks are read together, so a step of the wall clock disturbs one datagram at most.
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let age = stamp.map_or(Duration::ZERO, |stamp| wall.saturating_sub(stamp));
-    let at = if age > Duration::from_secs(1) { now } else { now - Span::from_nanos(age.as_nanos() as u64) };
+    let age = stamp.map_or(std::time::Duration::ZERO, |stamp| wall.saturating_sub(stamp));
+    let at =
+        if age > std::time::Duration::from_secs(1) { now } else { now - Duration::from_nanos(age.as_nanos() as u64) };
     let from = message.address.as_ref().and_then(address);
-    Ok(Some(Received { len: message.bytes, from, at }))
+    Ok(Some(ReceivedDatagram { len: message.bytes, from, at }))
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {

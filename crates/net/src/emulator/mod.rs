@@ -16,7 +16,7 @@ pub use run::{Emulator, Running};
 
 use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_link::{Impairment, LinkTotals};
 use ndnweir_node::FaceCounters;
 use std::net::SocketAddr;
@@ -26,14 +26,14 @@ pub const UDP_FRAMING: Bytes = Bytes::new(28);
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Direction {
+pub struct EmulatedDirection {
     /// How fast it sends; none queues nothing.
     pub rate: Option<Rate>,
     /// Whether the sender has the queue and keeps to the rate itself: a datagram then takes its time of transmission,
     /// but waits for no other.
     pub paced: bool,
     /// How long a bit takes to the other end.
-    pub delay: Span,
+    pub delay: Duration,
     /// The most its queue holds.
     pub limit: Limit,
     /// Bytes it carries beside each datagram.
@@ -55,26 +55,26 @@ pub struct Joint {
 
 /// Links, and the processes that they join.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub struct EmulatedNetwork {
     /// Both directions of every link.
-    pub links: Vec<[Direction; 2]>,
+    pub links: Vec<[EmulatedDirection; 2]>,
     /// Who talks to whom.
     pub joints: Vec<Joint>,
     /// What a datagram is, for the counters of queues.
     pub kind: fn(&[u8]) -> Kind,
 }
 
-impl Network {
+impl EmulatedNetwork {
     /// A link between any two processes on given ports, alike in both directions.
-    pub fn link(direction: Direction, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> Network {
+    pub fn link(direction: EmulatedDirection, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> EmulatedNetwork {
         let joint = Joint { processes, ports, routes: [vec![0], vec![1]] };
-        Network { links: vec![[direction; 2]], joints: vec![joint], kind: |_| Kind::Data }
+        EmulatedNetwork { links: vec![[direction; 2]], joints: vec![joint], kind: |_| Kind::Data }
     }
 }
 
 /// What changes during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
+pub enum EmulatedChange {
     /// Both directions of a link carry nothing.
     Down,
     /// They work again.
@@ -82,7 +82,7 @@ pub enum Change {
     /// A new rate.
     Rate(End, Rate),
     /// A new delay.
-    Delay(End, Span),
+    Delay(End, Duration),
     /// A new loss probability.
     Loss(End, f64),
 }
@@ -105,13 +105,13 @@ impl End {
 
 /// A change, when and where.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Event {
+pub struct EmulatedEvent {
     /// Time since the emulator started.
-    pub at: Span,
+    pub at: Duration,
     /// The link's place in the list.
     pub link: usize,
     /// What.
-    pub change: Change,
+    pub change: EmulatedChange,
 }
 
 /// What one direction of a link has done.
@@ -120,9 +120,9 @@ pub struct DirectionCounters {
     /// Its queue.
     pub queue: FaceCounters,
     /// Its way to the other end.
-    pub way: LinkTotals,
+    pub propagation: LinkTotals,
     /// Datagrams on the way now.
-    pub under_way: u64,
+    pub in_flight: u64,
 }
 
 /// What went in and out at one end of a joint.
@@ -131,9 +131,9 @@ pub struct EndCounters {
     /// Datagrams that came from the process here.
     pub received: u64,
     /// Datagrams from elsewhere, which were thrown away.
-    pub strangers: u64,
+    pub on_demand_peers: u64,
     /// Datagrams handed to the process here.
     pub delivered: u64,
-    /// Datagrams for it while it was not known, or that the system refused to send.
+    /// Datagrams for it while it was not known, or that the system rejected to send.
     pub undeliverable: u64,
 }

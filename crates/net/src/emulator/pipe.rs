@@ -1,19 +1,19 @@
 //! One direction of an emulated link, without I/O: datagrams go in with their times of arrival and come out when they
 //! have crossed it.
 
-use super::{Direction, DirectionCounters};
+use super::{DirectionCounters, EmulatedDirection};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
-use ndnweir_link::{Impairment, Port, Way};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
+use ndnweir_link::{Impairment, Port, Propagation};
 use ndnweir_node::{DropCause, FaceCounters};
 
-/// The most datagrams under way on one direction; the next one is dropped and counted as an overflow of the queue.
-const MAX_UNDER_WAY: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// The most datagrams in flight on one direction; the next one is dropped and counted as an overflow of the queue.
+const MAX_IN_FLIGHT: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
 /// A datagram's bytes, kept until it and its copy have arrived.
 #[derive(Debug, Default)]
-struct Slot {
+struct DatagramSlot {
     bytes: Vec<u8>,
     uses: u8,
 }
@@ -22,30 +22,30 @@ struct Slot {
 #[derive(Debug)]
 pub struct Pipe {
     port: Port,
-    way: Way,
+    propagation: Propagation,
     /// The sender's rate, if it keeps to that itself.
     pace: Option<Rate>,
     framing: Bytes,
     /// The latest offer: queues know no going back in time.
     latest: Time,
-    /// Datagrams dropped since too many were under way.
-    refused: FaceCounters,
-    slots: Vec<Slot>,
+    /// Datagrams dropped since too many were in flight.
+    rejected: FaceCounters,
+    slots: Vec<DatagramSlot>,
     free: Vec<u32>,
     departures: Vec<(Time, Time)>,
 }
 
 impl Pipe {
     /// An empty one; `wire` numbers it within the run, for its random draws.
-    pub fn new(direction: &Direction, seed: u64, wire: u32) -> Pipe {
-        let Direction { rate, paced, delay, limit, framing, impairment } = *direction;
+    pub fn new(direction: &EmulatedDirection, seed: u64, directed_link: u32) -> Pipe {
+        let EmulatedDirection { rate, paced, delay, limit, framing, impairment } = *direction;
         Pipe {
             port: Port::new(rate.filter(|_| !paced), limit, framing),
-            way: Way::new(delay, impairment, seed, wire),
+            propagation: Propagation::new(delay, impairment, seed, directed_link),
             pace: rate.filter(|_| paced),
             framing,
             latest: Time::ZERO,
-            refused: FaceCounters::default(),
+            rejected: FaceCounters::default(),
             slots: Vec::new(),
             free: Vec::new(),
             departures: Vec::new(),
@@ -59,40 +59,40 @@ impl Pipe {
         self.latest = at;
         let size = u32::try_from(datagram.len()).unwrap_or(u32::MAX);
         let mut packet = Packet { kind, size, ..Packet::default() };
-        if self.way.under_way() >= MAX_UNDER_WAY {
+        if self.propagation.in_flight() >= MAX_IN_FLIGHT {
             let bits = (packet.bytes() + self.framing).bits();
-            self.refused.offered_packets += 1;
-            self.refused.offered_bits += bits;
-            self.refused.drops[DropCause::Overflow as usize] += 1;
-            self.refused.overflow_data_bits += if kind == Kind::Data { bits } else { 0 };
+            self.rejected.offered_packets += 1;
+            self.rejected.offered_bits += bits;
+            self.rejected.drops[DropCause::Overflow as usize] += 1;
+            self.rejected.overflow_data_bits += if kind == Kind::Data { bits } else { 0 };
             return;
         }
         let Some((_, end)) = self.port.offer(at, &packet) else { return };
-        let end = end + self.pace.map_or(Span::ZERO, |rate| rate.transmission_time(packet.bytes() + self.framing));
+        let end = end + self.pace.map_or(Duration::ZERO, |rate| rate.transmission_time(packet.bytes() + self.framing));
         packet.tag = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(DatagramSlot::default());
             (self.slots.len() - 1) as u32
         });
-        let copies = self.way.totals.copies;
-        self.way.send(&packet, channel, end);
+        let copies = self.propagation.totals.copies;
+        self.propagation.send(&packet, channel, end);
         let slot = &mut self.slots[packet.tag as usize];
         slot.bytes.clear();
         slot.bytes.extend_from_slice(datagram);
-        slot.uses = 1 + u8::from(self.way.totals.copies > copies);
+        slot.uses = 1 + u8::from(self.propagation.totals.copies > copies);
     }
 
     /// When the next datagram reaches the other end.
     pub fn next_arrival(&self) -> Time {
-        self.way.next_arrival()
+        self.propagation.next_arrival()
     }
 
     /// The next datagram reaches the other end, whenever that is: its channel and kind, and its bytes in `bytes`; none
-    /// if it was lost, or nothing is under way.
+    /// if it was lost, or nothing is in flight.
     pub fn arrive(&mut self, bytes: &mut Vec<u8>) -> Option<(u32, Kind)> {
-        let first = self.way.first()?;
+        let first = self.propagation.first()?;
         let (tag, channel, kind) = (first.packet.tag, first.channel, first.packet.kind);
         let slot = &mut self.slots[tag as usize];
-        let arrived = self.way.arrive().is_some();
+        let arrived = self.propagation.arrive().is_some();
         if arrived {
             bytes.clear();
             bytes.extend_from_slice(&slot.bytes);
@@ -101,7 +101,7 @@ impl Pipe {
         if slot.uses == 0 {
             self.free.push(tag);
         }
-        self.way.clear_first();
+        self.propagation.clear_first();
         arrived.then_some((channel, kind))
     }
 
@@ -113,24 +113,24 @@ impl Pipe {
         }
         self.departures.clear();
         self.port.set_rate(now, rate, &mut self.departures);
-        self.way.reschedule(&self.departures);
+        self.propagation.reschedule(&self.departures);
     }
 
     /// A new delay, for datagrams not sent completely.
-    pub fn set_delay(&mut self, now: Time, delay: Span) {
-        self.way.set_delay(now, delay);
+    pub fn set_delay(&mut self, now: Time, delay: Duration) {
+        self.propagation.set_delay(now, delay);
     }
 
     /// A new loss probability, for datagrams not sent completely.
     pub fn set_loss(&mut self, now: Time, loss: f64) {
-        self.way.set_loss(now, loss);
+        self.propagation.set_loss(now, loss);
     }
 
     /// Takes the direction down, which loses all that is in it, or up.
     pub fn set_up(&mut self, now: Time, up: bool) {
         let unsent = self.port.set_up(now, up);
         if !up {
-            self.way.cut(unsent);
+            self.propagation.cut(unsent);
             self.slots.clear();
             self.free.clear();
         }
@@ -138,12 +138,16 @@ impl Pipe {
 
     /// Counts of queue and way up to `now`. The longest sojourn starts anew.
     pub fn counters(&mut self, now: Time) -> DirectionCounters {
-        let (mut queue, refused) = (self.port.counters(now), &self.refused);
-        queue.offered_packets += refused.offered_packets;
-        queue.offered_bits += refused.offered_bits;
-        queue.overflow_data_bits += refused.overflow_data_bits;
-        queue.drops[DropCause::Overflow as usize] += refused.drops[DropCause::Overflow as usize];
-        DirectionCounters { queue, way: self.way.totals, under_way: self.way.under_way() as u64 }
+        let (mut queue, rejected) = (self.port.counters(now), &self.rejected);
+        queue.offered_packets += rejected.offered_packets;
+        queue.offered_bits += rejected.offered_bits;
+        queue.overflow_data_bits += rejected.overflow_data_bits;
+        queue.drops[DropCause::Overflow as usize] += rejected.drops[DropCause::Overflow as usize];
+        DirectionCounters {
+            queue,
+            propagation: self.propagation.totals,
+            in_flight: self.propagation.in_flight() as u64,
+        }
     }
 
     /// Datagrams whose bytes are kept.
@@ -153,13 +157,13 @@ impl Pipe {
     }
 }
 
-impl Default for Direction {
+impl Default for EmulatedDirection {
     /// Passes everything at once.
-    fn default() -> Direction {
-        Direction {
+    fn default() -> EmulatedDirection {
+        EmulatedDirection {
             rate: None,
             paced: false,
-            delay: Span::ZERO,
+            delay: Duration::ZERO,
             limit: Limit::Packets(1000),
             framing: Bytes::ZERO,
             impairment: Impairment::default(),
@@ -177,8 +181,13 @@ mod tests {
     }
 
     /// 8 Mbit/s, a byte per microsecond, and 1 ms to the other end.
-    fn direction(limit: Limit) -> Direction {
-        Direction { rate: Some(Rate::from_mbps(8.0)), delay: Span::from_millis(1), limit, ..Direction::default() }
+    fn direction(limit: Limit) -> EmulatedDirection {
+        EmulatedDirection {
+            rate: Some(Rate::from_mbps(8.0)),
+            delay: Duration::from_millis(1),
+            limit,
+            ..EmulatedDirection::default()
+        }
     }
 
     fn offer(pipe: &mut Pipe, at: u64, bytes: &[u8]) {
@@ -215,7 +224,7 @@ mod tests {
     #[test]
     fn where_the_sender_keeps_to_the_rate_a_datagram_takes_its_time_and_waits_for_none() {
         let framing = Bytes::new(20);
-        let mut pipe = Pipe::new(&Direction { paced: true, framing, ..direction(Limit::Packets(1)) }, 1, 0);
+        let mut pipe = Pipe::new(&EmulatedDirection { paced: true, framing, ..direction(Limit::Packets(1)) }, 1, 0);
         // The second comes 40 µs early, as a sender that woke late catches up.
         for (at, len) in [(0, 80), (60, 80), (200, 30)] {
             offer(&mut pipe, at, &vec![1; len]);
@@ -247,16 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_beyond_the_most_under_way_are_dropped_and_counted() {
-        let mut pipe = Pipe::new(&Direction { delay: Span::from_millis(1), ..Direction::default() }, 1, 0);
-        for _ in 0..MAX_UNDER_WAY + 3 {
+    fn datagrams_beyond_the_most_in_flight_are_dropped_and_counted() {
+        let mut pipe =
+            Pipe::new(&EmulatedDirection { delay: Duration::from_millis(1), ..EmulatedDirection::default() }, 1, 0);
+        for _ in 0..MAX_IN_FLIGHT + 3 {
             offer(&mut pipe, 0, &[1; 10]);
         }
         let counters = pipe.counters(us(1));
         counters.queue.check().unwrap();
         assert_eq!(counters.queue.drops[DropCause::Overflow as usize], 3);
         assert_eq!(counters.queue.overflow_data_bits, 240);
-        assert_eq!((counters.under_way, arrivals(&mut pipe).len()), (MAX_UNDER_WAY as u64, MAX_UNDER_WAY));
+        assert_eq!((counters.in_flight, arrivals(&mut pipe).len()), (MAX_IN_FLIGHT as u64, MAX_IN_FLIGHT));
     }
 
     #[test]
@@ -283,9 +293,9 @@ mod tests {
             reorder in 0.0..0.5f64,
             gaps in prop::collection::vec(0u64..300, 1..200),
         ) {
-            let reorder_delay = Span::from_millis(2);
+            let reorder_delay = Duration::from_millis(2);
             let impairment = Impairment { loss, duplicate, reorder, reorder_delay, ..Impairment::default() };
-            let mut pipe = Pipe::new(&Direction { impairment, paced, ..direction(Limit::Packets(5)) }, seed, 0);
+            let mut pipe = Pipe::new(&EmulatedDirection { impairment, paced, ..direction(Limit::Packets(5)) }, seed, 0);
             let mut now = 0;
             let mut delivered = 0;
             for (i, gap) in gaps.iter().enumerate() {
@@ -296,11 +306,11 @@ mod tests {
                 offer(&mut pipe, now, &[i as u8; 120]);
             }
             delivered += arrivals(&mut pipe).len() as u64;
-            let DirectionCounters { queue, way, under_way } = pipe.counters(Time::NEVER);
+            let DirectionCounters { queue, propagation, in_flight } = pipe.counters(Time::NEVER);
             prop_assert_eq!(queue.check(), Ok(()));
             let dropped: u64 = queue.drops.iter().sum();
-            prop_assert_eq!(gaps.len() as u64 + way.copies, delivered + way.lost + dropped);
-            prop_assert_eq!((pipe.kept(), under_way), (0, 0));
+            prop_assert_eq!(gaps.len() as u64 + propagation.copies, delivered + propagation.lost + dropped);
+            prop_assert_eq!((pipe.kept(), in_flight), (0, 0));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An emulator from its sockets to its end.
 
 use super::work::Worker;
-use super::{DirectionCounters, End, EndCounters, Event, Network, Pipe, arrival};
+use super::{DirectionCounters, EmulatedEvent, EmulatedNetwork, End, EndCounters, Pipe, arrival};
 use crate::clock::Clock;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -22,7 +22,7 @@ pub(super) struct Station {
 
 /// What is published of the work: by direction and by end.
 #[derive(Default)]
-pub(super) struct Published {
+pub(super) struct SharedCounters {
     pub(super) directions: Vec<DirectionCounters>,
     pub(super) ends: Vec<EndCounters>,
 }
@@ -38,7 +38,7 @@ pub struct Running {
     addresses: Vec<SocketAddr>,
     processes: Vec<Option<SocketAddr>>,
     stop: Arc<AtomicBool>,
-    published: Arc<Mutex<Published>>,
+    published: Arc<Mutex<SharedCounters>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -47,19 +47,22 @@ impl Emulator {
     ///
     /// # Errors
     /// If sockets cannot be made or bound, or a route names a link that does not exist.
-    pub fn bind(ip: Ipv4Addr, network: &Network, seed: u64) -> io::Result<Emulator> {
+    pub fn bind(ip: Ipv4Addr, network: &EmulatedNetwork, seed: u64) -> io::Result<Emulator> {
         let mut stations = Vec::new();
         for joint in &network.joints {
             for ((process, port), route) in joint.processes.iter().zip(joint.ports).zip(&joint.routes) {
-                if let Some(wire) = route.iter().find(|wire| **wire >= 2 * network.links.len()) {
-                    return Err(absent(wire / 2));
+                if let Some(directed_link) =
+                    route.iter().find(|directed_link| **directed_link >= 2 * network.links.len())
+                {
+                    return Err(absent(directed_link / 2));
                 }
                 let (socket, counters) = (bind(SocketAddr::new(IpAddr::V4(ip), port))?, EndCounters::default());
                 stations.push(Station { socket, process: *process, route: route.clone(), counters });
             }
         }
         let directions = network.links.iter().flatten();
-        let pipes = directions.zip(0..).map(|(direction, wire)| Pipe::new(direction, seed, wire)).collect();
+        let pipes =
+            directions.zip(0..).map(|(direction, directed_link)| Pipe::new(direction, seed, directed_link)).collect();
         let worker = Worker { pipes, events: Vec::new(), kind: network.kind, clock: Clock::new() };
         Ok(Emulator { stations, worker })
     }
@@ -81,7 +84,7 @@ impl Emulator {
     ///
     /// # Errors
     /// The system's, or if an event names a link that does not exist.
-    pub fn start(self, events: &[Event]) -> io::Result<Running> {
+    pub fn start(self, events: &[EmulatedEvent]) -> io::Result<Running> {
         let Emulator { stations, mut worker } = self;
         if let Some(event) = events.iter().find(|event| 2 * event.link >= worker.pipes.len()) {
             return Err(absent(event.link));
@@ -91,7 +94,7 @@ impl Emulator {
         let addresses = stations.iter().map(|s| s.socket.local_addr()).collect::<io::Result<Vec<_>>>()?;
         let processes = stations.iter().map(|s| s.process).collect();
         let stop = Arc::new(AtomicBool::new(false));
-        let published = Arc::new(Mutex::new(Published {
+        let published = Arc::new(Mutex::new(SharedCounters {
             directions: vec![DirectionCounters::default(); worker.pipes.len()],
             ends: vec![EndCounters::default(); stations.len()],
         }));
@@ -147,7 +150,7 @@ impl Running {
         self.published().ends[2 * joint + end.index()]
     }
 
-    fn published(&self) -> std::sync::MutexGuard<'_, Published> {
+    fn published(&self) -> std::sync::MutexGuard<'_, SharedCounters> {
         self.published.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,11 +1,11 @@
 //! The emulator at work: one thread that moves datagrams between the sockets over the links.
 
-use super::run::{Published, Station};
-use super::{Change, End, Event, Pipe, arrival};
+use super::run::{SharedCounters, Station};
+use super::{EmulatedChange, EmulatedEvent, End, Pipe, arrival};
 use crate::clock::Clock;
 use crate::poll::Poll;
 use ndnweir_core::packet::Kind;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,14 +15,14 @@ const MAX_DATAGRAM: usize = 65_535;
 /// Datagrams read from one socket before others have their turn.
 const BATCH: usize = 256;
 /// How often counters are published, and the thread looks whether it should stop.
-const PUBLISH: Span = Span::from_millis(10);
+const PUBLISH: Duration = Duration::from_millis(10);
 
 /// What the thread works on, beside the sockets.
 pub(super) struct Worker {
     /// By direction.
     pub(super) pipes: Vec<Pipe>,
     /// In order of time.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<EmulatedEvent>,
     pub(super) kind: fn(&[u8]) -> Kind,
     pub(super) clock: Clock,
 }
@@ -33,7 +33,7 @@ impl Worker {
         start: Time,
         mut stations: Vec<Station>,
         stop: &AtomicBool,
-        published: &Mutex<Published>,
+        published: &Mutex<SharedCounters>,
     ) -> io::Result<()> {
         let mut poll = Poll::new()?;
         for (key, station) in stations.iter().enumerate() {
@@ -80,9 +80,9 @@ impl Worker {
             };
             match (station.process, received.from) {
                 (None, from) => station.process = from,
-                // A stranger's datagram is none of the link's.
+                // An on-demand peer's datagram is none of the link's.
                 (Some(known), Some(from)) if known != from => {
-                    station.counters.strangers += 1;
+                    station.counters.on_demand_peers += 1;
                     continue;
                 }
                 _ => {}
@@ -98,16 +98,16 @@ impl Worker {
 
     /// When the next datagram has crossed a direction, and which.
     fn next_arrival(&self) -> Option<(Time, usize)> {
-        let due = self.pipes.iter().enumerate().map(|(wire, pipe)| (pipe.next_arrival(), wire));
+        let due = self.pipes.iter().enumerate().map(|(directed_link, pipe)| (pipe.next_arrival(), directed_link));
         due.min().filter(|(at, _)| *at < Time::NEVER)
     }
 
     /// Hands on what has crossed a direction by `now`, in the order of time.
     fn deliver(&mut self, now: Time, stations: &mut [Station], datagram: &mut Vec<u8>) {
-        while let Some((at, wire)) = self.next_arrival().filter(|(at, _)| *at <= now) {
-            let Some((from, kind)) = self.pipes[wire].arrive(datagram) else { continue };
+        while let Some((at, directed_link)) = self.next_arrival().filter(|(at, _)| *at <= now) {
+            let Some((from, kind)) = self.pipes[directed_link].arrive(datagram) else { continue };
             let route = &stations[from as usize].route;
-            let next = route.iter().skip_while(|on| **on != wire).nth(1);
+            let next = route.iter().skip_while(|on| **on != directed_link).nth(1);
             match next {
                 Some(&next) => self.pipes[next].offer(at, from, kind, datagram),
                 None => hand_over(&mut stations[from as usize ^ 1], datagram),
@@ -115,22 +115,22 @@ impl Worker {
         }
     }
 
-    fn apply(&mut self, now: Time, Event { link, change, .. }: Event) {
+    fn apply(&mut self, now: Time, EmulatedEvent { link, change, .. }: EmulatedEvent) {
         let pipes = &mut self.pipes[2 * link..2 * link + 2];
         let mut at = |end: End, act: &mut dyn FnMut(&mut Pipe)| act(&mut pipes[end.index()]);
         match change {
-            Change::Down | Change::Up => {
+            EmulatedChange::Down | EmulatedChange::Up => {
                 for end in [End::A, End::B] {
-                    at(end, &mut |pipe| pipe.set_up(now, change == Change::Up));
+                    at(end, &mut |pipe| pipe.set_up(now, change == EmulatedChange::Up));
                 }
             }
-            Change::Rate(end, rate) => at(end, &mut |pipe| pipe.set_rate(now, rate)),
-            Change::Delay(end, delay) => at(end, &mut |pipe| pipe.set_delay(now, delay)),
-            Change::Loss(end, loss) => at(end, &mut |pipe| pipe.set_loss(now, loss)),
+            EmulatedChange::Rate(end, rate) => at(end, &mut |pipe| pipe.set_rate(now, rate)),
+            EmulatedChange::Delay(end, delay) => at(end, &mut |pipe| pipe.set_delay(now, delay)),
+            EmulatedChange::Loss(end, loss) => at(end, &mut |pipe| pipe.set_loss(now, loss)),
         }
     }
 
-    fn publish(&mut self, now: Time, stations: &[Station], published: &Mutex<Published>) {
+    fn publish(&mut self, now: Time, stations: &[Station], published: &Mutex<SharedCounters>) {
         let mut published = published.lock().unwrap_or_else(PoisonError::into_inner);
         for (pipe, out) in self.pipes.iter_mut().zip(&mut published.directions) {
             let longest = out.queue.sojourn_max;

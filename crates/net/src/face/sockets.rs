@@ -21,6 +21,20 @@ pub fn size_buffers(socket: impl AsFd) -> usize {
     sockopt::socket_recv_buffer_size(socket).unwrap_or(0)
 }
 
+/// Sizes the send buffer of a socket, as far as the kernel lets it. The kernel takes twice as much, for its
+/// bookkeeping.
+pub fn size_send_buffer(socket: impl AsFd, bytes: usize) {
+    let socket = socket.as_fd();
+    if sockopt::set_socket_send_buffer_size_force(socket, bytes).is_err() {
+        let _ = sockopt::set_socket_send_buffer_size(socket, bytes);
+    }
+}
+
+/// Who the kernel says opened the other end of a Unix socket: the number of the user.
+pub fn peer_user(socket: impl AsFd) -> Option<u32> {
+    sockopt::socket_peercred(socket).ok().map(|peer| peer.uid.as_raw())
+}
+
 /// Whether the process at the other end of a Unix socket runs as root or as the user that this one runs as.
 pub fn peer_is_owner(socket: impl AsFd) -> bool {
     let owner = rustix::process::geteuid();
@@ -42,8 +56,8 @@ pub fn allow_descriptors(wanted: usize) -> bool {
     raised.is_ok() && allowed >= wanted
 }
 
-/// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they include
-/// the kernel's bookkeeping.
+/// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they
+/// include the kernel's bookkeeping.
 #[expect(unsafe_code, reason = "SIOCOUTQ has no safe wrapper")]
 pub fn waiting(socket: impl AsFd) -> u64 {
     /// `linux/sockios.h`; the same number as TIOCOUTQ.

@@ -2,15 +2,17 @@
 
 use super::sockets;
 use crate::framing::{Deframer, FramingError};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_wire::packet::frame_len;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
-/// Bytes that wait here while the socket takes no more.
-const MAX_BACKLOG: usize = 8 << 20;
 /// Bytes taken back from the front of the backlog at once.
-const COMPACT: usize = 1 << 20;
+const COMPACT: usize = 64 << 10;
+/// Bytes of memory kept for the next packets when all are away.
+const KEPT: usize = 256 << 10;
 
 /// Either kind of stream.
 #[derive(Debug)]
@@ -66,19 +68,56 @@ pub struct StreamLink {
     stream: Stream,
     deframer: Deframer,
     backlog: Vec<u8>,
+    /// Where in `backlog` the frame begins of which the next byte to write is.
+    start: usize,
     written: usize,
     dropped: u64,
+    /// Bytes of the kernel's send buffer, as asked for.
+    buffer: usize,
+    /// Bytes written since the buffer has this size.
+    since_sized: usize,
+    /// Since when nothing has moved though something waits, and how much waited then.
+    still: Option<(Time, u64)>,
+    /// Bytes were taken by the kernel since somebody looked.
+    moved: bool,
+    /// Nothing is kept for a peer that does not read, until it reads again.
+    rejecting: bool,
+    dialled: bool,
 }
 
 impl StreamLink {
-    /// Takes a connected stream that does not block.
-    pub fn new(stream: Stream) -> StreamLink {
+    /// Takes a stream that was opened from here.
+    pub fn dialled(stream: Stream) -> StreamLink {
+        StreamLink { dialled: true, ..StreamLink::new(stream, sockets::BUFFER) }
+    }
+
+    /// Takes a connected stream that does not block, with so many bytes of send buffer in the kernel.
+    pub fn new(stream: Stream, buffer: usize) -> StreamLink {
         sockets::size_buffers(&stream);
+        sockets::size_send_buffer(&stream, buffer);
         if let Stream::Tcp(stream) = &stream {
-            // Without it small packets wait for acknowledgements; a socket that refuses is merely slower.
+            // Without it small packets wait for acknowledgements; a socket that rejects is merely slower.
             let _ = stream.set_nodelay(true);
         }
-        StreamLink { stream, deframer: Deframer::new(), backlog: Vec::new(), written: 0, dropped: 0 }
+        StreamLink {
+            stream,
+            deframer: Deframer::new(),
+            backlog: Vec::new(),
+            start: 0,
+            written: 0,
+            dropped: 0,
+            buffer,
+            since_sized: 0,
+            still: None,
+            moved: false,
+            rejecting: false,
+            dialled: false,
+        }
+    }
+
+    /// Whether it was opened from here.
+    pub fn is_dialled(&self) -> bool {
+        self.dialled
     }
 
     /// The address of this end; none of a Unix socket.
@@ -89,9 +128,38 @@ impl StreamLink {
         }
     }
 
+    /// The address of the other end; none of a Unix socket, and of a connection that is gone again.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Unix(_) => None,
+        }
+    }
+
     /// Packets dropped because the peer does not read.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Bytes that wait here.
+    pub fn pending(&self) -> usize {
+        self.backlog.len() - self.written
+    }
+
+    /// Bytes of the kernel's send buffer, as asked for.
+    pub fn buffer(&self) -> usize {
+        self.buffer
+    }
+
+    /// Whether the peer reads so much that a larger buffer is worth having.
+    pub fn wants_buffer(&self) -> bool {
+        self.since_sized > 2 * self.buffer && self.buffer < sockets::BUFFER
+    }
+
+    /// Changes the kernel's send buffer.
+    pub fn set_buffer(&mut self, buffer: usize) {
+        sockets::size_send_buffer(&self.stream, buffer);
+        (self.buffer, self.since_sized) = (buffer, 0);
     }
 
     /// Reads once and gives each whole frame to `take`. Whether there may be more.
@@ -109,12 +177,13 @@ impl StreamLink {
         while let Some(frame) = self.deframer.next_frame()? {
             take(frame);
         }
+        self.deframer.trim();
         Ok(read == buffer.len())
     }
 
-    /// Sends a frame, not before [`StreamLink::flush`].
-    pub fn send(&mut self, frame: &[u8]) {
-        if self.backlog.len() - self.written + frame.len() > MAX_BACKLOG {
+    /// Sends a frame, not before [`StreamLink::flush`]; it is dropped if more than `most` bytes would wait then.
+    pub fn send(&mut self, frame: &[u8], most: usize) {
+        if self.rejecting || self.pending() + frame.len() > most {
             self.dropped += 1;
             return;
         }
@@ -129,12 +198,15 @@ impl StreamLink {
         while self.written < self.backlog.len() {
             match self.stream.write(&self.backlog[self.written..]) {
                 Ok(0) => return Err(Ended::Closed),
-                Ok(written) => self.written += written,
+                Ok(written) => {
+                    self.written += written;
+                    self.since_sized = self.since_sized.saturating_add(written);
+                    (self.moved, self.rejecting) = (true, false);
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    if self.written >= COMPACT {
-                        self.backlog.drain(..self.written);
-                        self.written = 0;
+                    if self.written - self.start >= COMPACT {
+                        self.compact();
                     }
                     return Ok(false);
                 }
@@ -142,13 +214,62 @@ impl StreamLink {
             }
         }
         self.backlog.clear();
-        self.written = 0;
+        (self.start, self.written) = (0, 0);
+        if self.backlog.capacity() > KEPT {
+            self.backlog.shrink_to(KEPT);
+        }
         Ok(true)
+    }
+
+    /// Takes back the memory of frames that are away.
+    fn compact(&mut self) {
+        while let Ok(Some(len)) = frame_len(&self.backlog[self.start..])
+            && self.start + len as usize <= self.written
+        {
+            self.start += len as usize;
+        }
+        self.backlog.drain(..self.start);
+        self.written -= self.start;
+        self.start = 0;
+    }
+
+    /// Drops what waits here but for the rest of a frame that has begun, and takes nothing more until the peer reads.
+    pub fn discard(&mut self) {
+        self.compact();
+        let mut kept = if self.written == 0 { 0 } else { self.end_of_frame(0) };
+        let begun = kept;
+        while kept < self.backlog.len() {
+            kept = self.end_of_frame(kept);
+            self.dropped += 1;
+        }
+        self.backlog.truncate(begun);
+        self.backlog.shrink_to_fit();
+        self.rejecting = true;
+    }
+
+    fn end_of_frame(&self, start: usize) -> usize {
+        let len = frame_len(&self.backlog[start..]).ok().flatten();
+        len.map_or(self.backlog.len(), |len| (start + len as usize).min(self.backlog.len()))
+    }
+
+    /// For how long the peer has read nothing though something waits for it. To be asked now and then.
+    pub fn still_for(&mut self, now: Time) -> Duration {
+        let waiting = self.waiting();
+        let moved = std::mem::take(&mut self.moved);
+        match self.still {
+            _ if waiting == 0 => {
+                (self.still, self.rejecting) = (None, false);
+            }
+            // More may have been added to the kernel's buffer; less means that the peer has read.
+            Some((_, before)) if !moved && waiting >= before => {}
+            _ => self.still = Some((now, waiting)),
+        }
+        self.still.map_or(Duration::ZERO, |(since, _)| now.since(since))
     }
 
     /// Bytes that wait here and in the kernel.
     pub fn waiting(&self) -> u64 {
-        (self.backlog.len() - self.written) as u64 + sockets::waiting(&self.stream)
+        self.pending() as u64 + sockets::waiting(&self.stream)
     }
 }
 
@@ -162,11 +283,13 @@ impl AsFd for StreamLink {
 mod tests {
     use super::*;
 
+    const MOST: usize = 1 << 20;
+
     fn pair() -> (StreamLink, StreamLink) {
         let (near, far) = UnixStream::pair().unwrap();
         near.set_nonblocking(true).unwrap();
         far.set_nonblocking(true).unwrap();
-        (StreamLink::new(Stream::Unix(near)), StreamLink::new(Stream::Unix(far)))
+        (StreamLink::new(Stream::Unix(near), 16 << 10), StreamLink::new(Stream::Unix(far), 16 << 10))
     }
 
     #[test]
@@ -175,11 +298,13 @@ mod tests {
         let mut frame = vec![6, 253, 0x1f, 0x40];
         frame.resize(4 + 8000, 9);
         for _ in 0..3000 {
-            near.send(&frame);
+            near.send(&frame, MOST);
             near.flush().unwrap();
         }
         assert!(near.dropped() > 0);
-        assert!(near.backlog.capacity() <= 2 * (MAX_BACKLOG + COMPACT), "{}", near.backlog.capacity());
+        assert!(near.backlog.capacity() <= 2 * (MOST + COMPACT), "{}", near.backlog.capacity());
+        // The kernel doubles what it is asked for.
+        assert!(near.waiting() as usize - near.pending() <= 3 * (16 << 10), "{}", near.waiting());
         let (mut got, mut buffer) = (0, vec![0; 65_536]);
         while got < 3000 - near.dropped() {
             near.flush().unwrap();
@@ -193,12 +318,49 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_is_given_up_at_the_end_of_a_packet_and_the_peer_hears_the_next_ones_when_it_reads_again() {
+        let (mut near, mut far) = pair();
+        let frame = |number: u8| {
+            let mut frame = vec![6, 253, 0x1f, 0x40];
+            frame.resize(4 + 8000, number);
+            frame
+        };
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        for number in 0..100 {
+            near.send(&frame(number), MOST);
+            near.flush().unwrap();
+        }
+        assert_eq!((near.still_for(at(0)), near.still_for(at(3000))), (Duration::ZERO, Duration::from_millis(3000)));
+        near.discard();
+        assert!(near.pending() < 8004 && near.backlog.capacity() <= 3 * 8004, "{}", near.pending());
+        let dropped = near.dropped();
+        near.send(&frame(200), MOST);
+        assert_eq!(near.dropped(), dropped + 1, "nothing is kept for who does not read");
+        let (mut got, mut buffer) = (Vec::new(), vec![0; 65_536]);
+        for _ in 0..10 {
+            far.receive(&mut buffer, |frame| got.push(frame.to_vec())).unwrap();
+            near.flush().unwrap();
+        }
+        assert_eq!(got.len() as u64, 100 - dropped);
+        assert_eq!(near.still_for(at(4000)), Duration::ZERO);
+        near.send(&frame(201), MOST);
+        near.flush().unwrap();
+        far.receive(&mut buffer, |frame| got.push(frame.to_vec())).unwrap();
+        assert!(got.last() == Some(&frame(201)));
+        assert!(
+            got.iter()
+                .enumerate()
+                .all(|(at, got)| *got == frame(if at + 1 < 101 - dropped as usize { at as u8 } else { 201 }))
+        );
+    }
+
+    #[test]
     fn the_end_of_a_stream_and_bytes_that_are_no_packets_end_it() {
         let (near, mut far) = pair();
         drop(near);
         assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Closed)));
         let (mut near, mut far) = pair();
-        near.send(&[0xFD, 0, 1, 2]);
+        near.send(&[0xFD, 0, 1, 2], MOST);
         near.flush().unwrap();
         assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Framing(_))));
     }

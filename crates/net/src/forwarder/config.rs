@@ -1,11 +1,17 @@
 //! The configuration of a forwarder: a TOML file, flags, or both.
 
+mod listen;
+
+pub use super::users::Allowed;
+pub use listen::Limits;
+
 use crate::face_uri::FaceUri;
+use crate::keys;
 use crate::mgmt::{self, TrustAnchor};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Rate, Span};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_node::forwarder::reliability::Params;
 use ndnweir_wire::Name;
 use serde::Deserialize;
@@ -36,9 +42,9 @@ pub struct FaceSpec {
     pub trust: bool,
     /// The largest frame on UDP.
     pub mtu: usize,
-    /// Whether losses on UDP are repaired if the neighbour takes part (NDNLPv2 link reliability).
+    /// Whether lost frames on UDP are sent again if the neighbour takes part (NDNLPv2 link reliability).
     pub reliability: bool,
-    /// Share of frames lost on UDP above which repaired Data are marked; 1 marks none.
+    /// Share of frames lost on UDP above which link-retransmitted Data are marked; 1 marks none.
     pub mark_losses: f64,
     /// A marker in place of the scheme's where there is a rate: its name and parameters.
     pub marker: Option<(String, Value)>,
@@ -94,27 +100,35 @@ pub struct Config {
     /// Prefixes with routes at most.
     pub prefixes: usize,
     /// The longest an Interest may be pending.
-    pub max_lifetime: Span,
+    pub max_lifetime: Duration,
+    /// The same for Interests of peers that are on demand.
+    pub max_lifetime_on_demand: Duration,
     /// Where this node is: an Interest with a ForwardingHint to one of these has reached its producer's region.
     pub regions: Vec<Name>,
-    /// The largest frame to peers that came by themselves.
+    /// The largest frame to peers that are on demand.
     pub mtu: usize,
-    /// Whether losses on the way to and from UDP peers that came by themselves are repaired if they ask for it.
+    /// Whether losses on the way to and from UDP peers that are on demand are link-retransmitted if they ask for it.
     pub reliability: bool,
-    /// Faces that came by themselves, at most.
+    /// Faces that are on demand, at most.
     pub max_peers: usize,
-    /// After how long without a packet such a UDP face goes.
-    pub idle: Span,
+    /// After how long without a packet such a face goes.
+    pub idle: Duration,
+    /// What those may take who are not configured.
+    pub limits: Limits,
+    /// Users of this machine who may register prefixes over the Unix socket, beside the owner.
+    pub allow_local: Vec<Allowed>,
     /// Where metrics are served.
     pub metrics: Option<SocketAddr>,
     /// Whether applications may manage the forwarder (NFD's management protocol).
     pub management: bool,
     /// Whose commands are accepted on any face, and whether neighbours may register prefixes.
-    pub authority: mgmt::Config,
+    pub authority: mgmt::ManagementConfig,
     /// Faces.
     pub faces: Vec<FaceSpec>,
     /// Routes.
     pub routes: Vec<RouteSpec>,
+    /// What is dangerous in the configuration, and not wrong.
+    pub warnings: Vec<String>,
 }
 
 impl Default for Config {
@@ -129,17 +143,21 @@ impl Default for Config {
             memory: Bytes::new(512 << 20),
             fragments: Bytes::new(32 << 20),
             prefixes: 4096,
-            max_lifetime: Span::from_millis(60_000),
+            max_lifetime: Duration::from_millis(60_000),
+            max_lifetime_on_demand: Duration::from_millis(4000),
             regions: Vec::new(),
             mtu: DEFAULT_MTU,
             reliability: true,
             max_peers: 1024,
-            idle: Span::from_millis(600_000),
+            idle: Duration::from_millis(600_000),
+            limits: Limits::default(),
+            allow_local: Vec::new(),
             metrics: None,
             management: true,
-            authority: mgmt::Config::default(),
+            authority: mgmt::ManagementConfig::default(),
             faces: Vec::new(),
             routes: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -163,8 +181,11 @@ fn plain() -> Scheme {
 ///
 /// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
 /// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
+/// What is noise of the hop, such as jitter, is not taken for a queue: without that the default collapses over jitter.
 fn measured() -> Scheme {
-    let meter = serde_json::json!({ "name": "hbhcm", "interval": "10ms", "base_window": "10s", "plain_ends": false });
+    let meter = serde_json::json!({
+        "name": "hbhcm", "interval": "10ms", "base_window": "10s", "noise_window": "10s", "plain_ends": false
+    });
     // The test below resolves it.
     Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
         .unwrap_or_else(|_| unreachable!("the default composition resolves"))
@@ -184,14 +205,14 @@ impl ConfigError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
+struct ConfigFile {
     scheme: Option<Spanned<toml::Value>>,
     cache: Option<usize>,
     pit: Option<Spanned<usize>>,
     memory: Option<Spanned<Bytes>>,
     fragments: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
-    max_lifetime: Option<Span>,
+    max_lifetime: Option<Duration>,
     #[serde(default)]
     region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
@@ -199,34 +220,21 @@ struct File {
     #[serde(default)]
     localhop: bool,
     #[serde(default)]
-    trust_anchor: Vec<Anchor>,
+    trust_anchor: Vec<AnchorEntry>,
+    answer_key: Option<Spanned<PathBuf>>,
     #[serde(default)]
-    listen: Listen,
+    listen: listen::Listen,
     #[serde(default)]
-    face: Vec<Face>,
+    face: Vec<FaceEntry>,
     #[serde(default)]
-    route: Vec<Route>,
+    route: Vec<RouteEntry>,
     #[serde(default)]
-    strategy: Vec<Spanned<Choice>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Listen {
-    unix: Option<PathBuf>,
-    #[serde(default)]
-    udp: Vec<Spanned<String>>,
-    #[serde(default)]
-    tcp: Vec<Spanned<String>>,
-    mtu: Option<Spanned<usize>>,
-    reliability: Option<bool>,
-    max_peers: Option<Spanned<usize>>,
-    idle: Option<Span>,
+    strategy: Vec<Spanned<StrategyEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Face {
+struct FaceEntry {
     uri: Spanned<String>,
     rate: Option<Spanned<Rate>>,
     return_rate: Option<Rate>,
@@ -239,7 +247,7 @@ struct Face {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Route {
+struct RouteEntry {
     prefix: Spanned<String>,
     to: Spanned<String>,
     cost: Option<u32>,
@@ -247,7 +255,7 @@ struct Route {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Choice {
+struct StrategyEntry {
     prefix: Spanned<String>,
     strategy: Option<toml::Value>,
     shaper: Option<toml::Value>,
@@ -255,20 +263,20 @@ struct Choice {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Anchor {
+struct AnchorEntry {
     key: Spanned<PathBuf>,
     name: Option<Spanned<String>>,
 }
 
 /// Knows where in the file a value is.
-struct Reader<'a> {
+struct ConfigReader<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// A public key in a file of its own.
-    fn anchor(&self, anchor: &Anchor) -> Result<TrustAnchor, ConfigError> {
+    fn anchor(&self, anchor: &AnchorEntry) -> Result<TrustAnchor, ConfigError> {
         let (at, path) = (anchor.key.span().start, anchor.key.get_ref());
         let fail = |why: String| self.error(at, format!("{}: {why}", path.display()));
         let pem = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
@@ -381,8 +389,8 @@ impl Config {
     /// # Errors
     /// What is wrong, with file, line and remedy.
     pub fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
-        let reader = Reader { file, text };
-        let found: File = toml::from_str(text).map_err(|e| {
+        let reader = ConfigReader { file, text };
+        let found: ConfigFile = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
             reader.error(at, plainly(e.message().trim_end()))
         })?;
@@ -398,6 +406,8 @@ impl Config {
         config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
         config.fragments = reader.within(found.fragments, "fragments", memory, config.fragments)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
+        // Each prefix takes a route at least.
+        config.authority.max_routes = config.authority.max_routes.max(config.prefixes);
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
         config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
         config.management = found.management.unwrap_or(config.management);
@@ -405,15 +415,14 @@ impl Config {
         for anchor in &found.trust_anchor {
             config.authority.trust_anchors.push(reader.anchor(anchor)?);
         }
+        if let Some(file) = &found.answer_key {
+            let locator = name(mgmt::LOCALHOST).map_err(ConfigError::new)?;
+            let signer = keys::private(file.get_ref(), locator).map_err(|e| reader.error(file.span().start, e))?;
+            config.authority.signer = mgmt::AnswerSigner(signer.into());
+            config.warnings.extend(keys::exposed(file.get_ref()));
+        }
         config.metrics = found.metrics.map(|text| reader.parse(&text, address)).transpose()?;
-        let listen = found.listen;
-        config.unix = listen.unix;
-        config.udp = listen.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
-        config.tcp = listen.tcp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
-        config.mtu = reader.within(listen.mtu, "mtu", (MIN_MTU, 65_507), config.mtu)?;
-        config.reliability = listen.reliability.unwrap_or(config.reliability);
-        config.max_peers = reader.within(listen.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
-        config.idle = listen.idle.unwrap_or(config.idle);
+        found.listen.read(&reader, &mut config)?;
         for face in found.face {
             let uri = reader.parse(&face.uri, uri)?;
             if config.faces.iter().any(|known| known.uri == uri) {
@@ -443,11 +452,15 @@ impl Config {
     }
 
     /// Shorter prefixes come first: longer ones take from them what they leave out.
-    fn read_choices(&mut self, reader: &Reader<'_>, choices: Vec<Spanned<Choice>>) -> Result<(), ConfigError> {
+    fn read_choices(
+        &mut self,
+        reader: &ConfigReader<'_>,
+        choices: Vec<Spanned<StrategyEntry>>,
+    ) -> Result<(), ConfigError> {
         let mut read: Vec<(Name, usize, Value)> = Vec::new();
         for choice in choices {
             let at = choice.span().start;
-            let Choice { prefix, strategy, shaper } = choice.into_inner();
+            let StrategyEntry { prefix, strategy, shaper } = choice.into_inner();
             let prefix = reader.parse(&prefix, name)?;
             if read.iter().any(|(known, ..)| *known == prefix) {
                 return Err(reader.error(at, format!("{prefix} has two strategies: delete one of the two tables")));

@@ -1,7 +1,7 @@
 //! What the management protocol may do with the forwarder.
 
 use super::config::FaceSpec;
-use super::links::{Link, Transport, uri_of};
+use super::links::{SocketFace, Transport, uri_of};
 use super::strategies::{name_of, strategy_of};
 use super::{Daemon, Listener};
 use crate::face_uri::FaceUri;
@@ -9,10 +9,12 @@ use crate::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope,
     StrategyChoice,
 };
-use crate::mgmt::{Control, Erased, FaceCreated, FaceRequest, FaceSettings, Failure, cs_flags, face_flags};
+use crate::mgmt::{
+    CommandFailure, Erased, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder, cs_flags, face_flags,
+};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::nfd;
-use ndnweir_node::forwarder::{ChoiceError, Reliability};
+use ndnweir_node::forwarder::{ChoiceError, Reliability, RouteError};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
@@ -77,18 +79,18 @@ impl Daemon {
     fn flags(&self, id: FaceId) -> u64 {
         let (reliability, in_use) = self.forwarder.reliability(id);
         flag(self.forwarder.marks_kernel_queue(id), face_flags::CONGESTION_MARKING)
-            | flag(self.forwarder.tells_incoming(id), face_flags::LOCAL_FIELDS)
+            | flag(self.forwarder.has_incoming_face_id(id), face_flags::LOCAL_FIELDS)
             | flag(reliability == Reliability::On || in_use, face_flags::LP_RELIABILITY)
     }
 
-    /// For how long a face that came by itself stays without a packet from now on.
-    fn idles_for(&self, link: &Link) -> Option<Duration> {
+    /// For how long a face that was made on demand stays without a packet from now on.
+    fn idles_for(&self, link: &SocketFace) -> Option<Duration> {
         let left = || self.config.idle.nanos().saturating_sub(self.clock.now().since(link.last_in).nanos());
-        (link.is_on_demand() && link.is_datagram()).then(|| Duration::from_nanos(left()))
+        (link.may_expire() && link.is_datagram()).then(|| Duration::from_nanos(left()))
     }
 
     /// The two ends of a face, as NFD writes them.
-    fn uris(&self, link: &Link) -> (String, String) {
+    fn uris(&self, link: &SocketFace) -> (String, String) {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
@@ -102,7 +104,7 @@ impl Daemon {
     }
 }
 
-impl Control for Daemon {
+impl ManagedForwarder for Daemon {
     fn status(&self) -> ForwarderStatus {
         let (here, node) = (self.forwarder.counters(), self.forwarder.node().counters());
         let passed = self.passed();
@@ -113,7 +115,11 @@ impl Control for Daemon {
             pit_entries: node.pit,
             cs_entries: node.cache,
             satisfied_interests: node.answered + node.hits,
-            unsatisfied_interests: node.expired + node.refused,
+            unsatisfied_interests: node.expired + node.rejected,
+            rejected_interests: node.pit_full,
+            rejected_for_memory: node.pit_memory,
+            memory_drops: here.full,
+            unsolicited_data: here.unsolicited + node.unsolicited,
             in_interests: passed.interests_in,
             in_data: passed.data_in,
             in_nacks: passed.nacks_in,
@@ -132,7 +138,7 @@ impl Control for Daemon {
         let udp = self.udp_addresses().map(|address| uri_of(true, address));
         let streams = self.listeners.iter().filter_map(|listener| match listener {
             Listener::Tcp(listener) => Some(uri_of(false, listener.local_addr().ok()?)),
-            Listener::Unix(_, path) => Some(FaceUri::Unix(path.clone())),
+            Listener::Unix(place) => Some(FaceUri::Unix(place.path().to_owned())),
         });
         udp.chain(streams).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
     }
@@ -141,9 +147,9 @@ impl Control for Daemon {
         self.face_status(*self.by_id.get(&face_id)?)
     }
 
-    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, Failure> {
+    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, CommandFailure> {
         if matches!(request.remote, FaceUri::Unix(_)) {
-            return Err(Failure::new(406, "faces to Unix sockets are made by who listens there"));
+            return Err(CommandFailure::new(406, "faces to Unix sockets are made by who listens there"));
         }
         let persistency = request.settings.persistency.unwrap_or(Persistency::Persistent);
         if let Some(id) = self.face_of(&request.remote) {
@@ -153,7 +159,7 @@ impl Control for Daemon {
         }
         let datagram = matches!(request.remote, FaceUri::Udp(..));
         if request.settings.reliability == Some(true) && !datagram {
-            return Err(Failure::new(409, NO_RELIABILITY));
+            return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
         let mut spec = FaceSpec::new(request.remote.clone());
         spec.mtu = match request.settings.mtu {
@@ -161,23 +167,26 @@ impl Control for Daemon {
             None => self.config.mtu,
         };
         spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
-        let id = self.create(&spec, persistency).map_err(|e| Failure::new(504, e.to_string()))?;
+        let id = self.create(&spec, persistency).map_err(|e| CommandFailure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {
-            self.forwarder.set_mark_kernel_queue(id, false).map_err(|e| Failure::new(500, e))?;
+            self.forwarder.set_mark_kernel_queue(id, false).map_err(|e| CommandFailure::new(500, e))?;
         }
         Ok(FaceCreated::New(number))
     }
 
-    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), Failure> {
+    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), CommandFailure> {
         let now = self.clock.now();
-        let Some(&id) = self.by_id.get(&face_id) else { return Err(Failure::new(404, "there is no such face")) };
+        let Some(&id) = self.by_id.get(&face_id) else { return Err(CommandFailure::new(404, "there is no such face")) };
         let Some(link) = self.links[id.index()].as_mut() else { return Ok(()) };
         if settings.reliability == Some(true) && !link.is_datagram() {
-            return Err(Failure::new(409, NO_RELIABILITY));
+            return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
         if settings.mtu.is_some_and(|mtu| !link.is_datagram() || mtu < MIN_MTU) {
-            return Err(Failure::new(409, format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none")));
+            return Err(CommandFailure::new(
+                409,
+                format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none"),
+            ));
         }
         if let Some(mtu) = settings.mtu {
             let mtu = mtu.min(8800) as usize;
@@ -186,18 +195,24 @@ impl Control for Daemon {
         }
         if let Some(persistency) = settings.persistency {
             let on_demand = persistency == Persistency::OnDemand;
-            self.peers = self.peers + usize::from(on_demand) - usize::from(link.is_on_demand());
+            match (link.is_on_demand(), on_demand) {
+                (true, false) => self.admission.leave(link.origin),
+                (false, true) => self.admission.return_to(now, link.origin),
+                _ => {}
+            }
             link.persistency = persistency;
+            let class = link.class();
+            self.forwarder.set_class(id, class);
         }
         if let Some(on) = settings.reliability {
             link.reliability = on;
             self.set_reliability(now, id);
         }
         if let Some(tell) = settings.local_fields {
-            self.forwarder.set_tell_incoming(id, tell);
+            self.forwarder.set_incoming_face_id(id, tell);
         }
         if let Some(mark) = settings.congestion_marking {
-            self.forwarder.set_mark_kernel_queue(id, mark).map_err(|e| Failure::new(500, e))?;
+            self.forwarder.set_mark_kernel_queue(id, mark).map_err(|e| CommandFailure::new(500, e))?;
         }
         Ok(())
     }
@@ -209,11 +224,16 @@ impl Control for Daemon {
         }
     }
 
-    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), Failure> {
+    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure> {
         let now = self.clock.now();
-        let Some(&id) = self.by_id.get(&face_id) else { return Err(Failure::new(410, "there is no such face")) };
+        let Some(&id) = self.by_id.get(&face_id) else { return Err(CommandFailure::new(410, "there is no such face")) };
+        if let Some(link) = self.links[id.index()].as_mut() {
+            // Who may give commands vouches for the neighbour.
+            link.challenge = None;
+        }
         let cost = u32::try_from(cost).unwrap_or(u32::MAX);
-        self.forwarder.add_next_hop(now, prefix, id, cost).map_err(|e| Failure::new(500, e.to_string()))
+        let code = |error| if matches!(error, RouteError::Reserved | RouteError::Scope) { 403 } else { 500 };
+        self.forwarder.add_next_hop(now, prefix, id, cost).map_err(|e| CommandFailure::new(code(e), e.to_string()))
     }
 
     fn remove_next_hop(&mut self, prefix: NameView<'_>, face_id: u64) {
@@ -234,18 +254,18 @@ impl Control for Daemon {
         self.forwarder.routes().map(entry).collect()
     }
 
-    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, Failure> {
+    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, CommandFailure> {
         let (now, part) = (self.clock.now(), strategy_of(strategy)?);
         self.forwarder.choose(now, prefix, &part, None).map_err(|error| match error {
-            ChoiceError::Full(why) => Failure::new(500, why),
-            ChoiceError::Unknown(why) => Failure::new(409, why),
+            ChoiceError::Full(why) => CommandFailure::new(500, why),
+            ChoiceError::Unknown(why) => CommandFailure::new(409, why),
         })?;
         tracing::info!(%prefix, strategy = part.name, "strategy set by command");
         Ok(name_of(&part))
     }
 
     fn unset_strategy(&mut self, prefix: NameView<'_>) {
-        if self.forwarder.unchoose(prefix) {
+        if self.forwarder.unset_strategy(prefix) {
             tracing::info!(%prefix, "strategy unset by command");
         }
     }
@@ -268,7 +288,12 @@ impl Control for Daemon {
         }
     }
 
-    fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>) -> Result<(), Failure> {
+    fn configure_cs(
+        &mut self,
+        capacity: Option<u64>,
+        admit: Option<bool>,
+        serve: Option<bool>,
+    ) -> Result<(), CommandFailure> {
         if let Some(capacity) = capacity {
             // More than memory can hold is as much as memory can hold.
             self.cs.capacity = usize::try_from(capacity).unwrap_or(usize::MAX);

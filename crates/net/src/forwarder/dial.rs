@@ -1,17 +1,17 @@
 //! Streams that the forwarder opens, and opens again when they end.
 
-use super::links::{Link, Transport, resolve};
+use super::links::{SocketFace, Transport, resolve};
 use super::{Daemon, key};
 use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::FaceUri;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io;
 use std::os::fd::OwnedFd;
 
 /// From one attempt to the next.
-const RETRY: Span = Span::from_millis(2000);
+const RETRY: Duration = Duration::from_millis(2000);
 
 fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
     let (domain, address) = match uri {
@@ -66,7 +66,7 @@ impl Daemon {
                 FaceUri::Unix(_) => Stream::Unix(OwnedFd::from(socket).into()),
                 FaceUri::Tcp(..) | FaceUri::Udp(..) => Stream::Tcp(socket.into()),
             };
-            let stream = StreamLink::new(stream);
+            let stream = StreamLink::dialled(stream);
             self.poll.sources().remove(match &link.transport {
                 Transport::Dialing(socket) => socket,
                 _ => return Err(io::Error::other("not dialling")),
@@ -98,7 +98,7 @@ impl Daemon {
 
     /// Tries again where it is time to.
     pub(super) fn redial(&mut self, now: Time) {
-        let due = |link: &Link| matches!(link.transport, Transport::Down { retry } if retry <= now);
+        let due = |link: &SocketFace| matches!(link.transport, Transport::Down { retry } if retry <= now);
         let due: Vec<FaceId> = self.present().filter(|(_, link)| due(link)).map(|(id, _)| id).collect();
         for id in due {
             self.dial(now, id);

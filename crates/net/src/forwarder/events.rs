@@ -1,20 +1,22 @@
 //! Sockets that are ready, and sending.
 
+use super::admission::{Admission, Origin};
+use super::backlogs::Backlogs;
 use super::config::FaceSpec;
-use super::links::{Link, Transport, uri_of};
+use super::links::{SocketFace, Transport, uri_of};
+use super::proof::{self, Challenge, Sign};
 use super::{Daemon, Listener, key};
-use crate::face::stream::Stream;
+use crate::face::stream::{Ended, Stream, StreamLink};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Bytes, Time};
+use ndnweir_node::forwarder::Frames;
 use std::io;
 use std::net::SocketAddr;
 
 /// Batches taken from one socket before the others have their turn.
 const MAX_BATCHES: usize = 4;
-/// Requests that wait for the management.
-const MAX_REQUESTS: usize = 1024;
 
 impl Daemon {
     /// A listener has connections.
@@ -27,54 +29,54 @@ impl Daemon {
                 // A listener for IPv6 may take IPv4 as well, in IPv6 addresses.
                 Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().to_canonical().is_loopback()))
             }),
-            Listener::Unix(listener, path) => listener.accept().and_then(|(stream, _)| {
+            Listener::Unix(place) => place.listener().accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(true)?;
-                Ok((Stream::Unix(stream), FaceUri::Unix(path.clone()), true))
+                Ok((Stream::Unix(stream), FaceUri::Unix(place.path().to_owned()), true))
             }),
         };
         match accepted {
             Ok((stream, uri, local)) => {
                 if let Err(error) = self.add_stream(now, stream, uri, local) {
-                    self.refuse(&error);
+                    self.reject(&error);
                 }
             }
             // Whoever wanted to connect has gone again, or nobody does.
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
             // There are no descriptors, or no memory. The connection would be offered again without end.
             Err(error) => {
-                self.refuse(&error);
+                self.reject(&error);
                 self.listen_again(false);
             }
         }
     }
 
     /// Counts a connection that was not taken in; the log says so once until the next housekeeping.
-    fn refuse(&mut self, error: &io::Error) {
-        if self.refused == 0 {
+    fn reject(&mut self, error: &io::Error) {
+        if self.rejected == 0 {
             tracing::warn!(%error, "connection not accepted");
         }
-        self.refused += 1;
-        self.totals.strangers += 1;
+        self.rejected += 1;
+        self.totals.on_demand_peers += 1;
     }
 
     /// Housekeeping: who could not be admitted may try again.
     pub(super) fn admit_again(&mut self) {
-        if self.refused > 1 {
-            tracing::warn!(connections = self.refused, "not accepted within a second");
+        if self.rejected > 1 {
+            tracing::warn!(connections = self.rejected, "not accepted within a second");
         }
-        self.refused = 0;
-        if self.deaf {
+        self.rejected = 0;
+        if self.listeners_paused {
             self.listen_again(true);
         }
     }
 
     fn listen_again(&mut self, again: bool) {
-        self.deaf = !again;
+        self.listeners_paused = !again;
         for (index, listener) in self.listeners.iter().enumerate() {
             let key = key::LISTENER + index;
             let wanted = match listener {
                 Listener::Tcp(listener) => self.poll.sources().want(listener, key, again, false),
-                Listener::Unix(listener, _) => self.poll.sources().want(listener, key, again, false),
+                Listener::Unix(place) => self.poll.sources().want(place.listener(), key, again, false),
             };
             if let Err(error) = wanted {
                 tracing::debug!(%error, "poll");
@@ -98,7 +100,7 @@ impl Daemon {
         }
         for _ in 0..MAX_BATCHES {
             let now = self.clock.now();
-            let Some(Link { transport: Transport::Stream(stream), last_in, .. }) =
+            let Some(SocketFace { transport: Transport::Stream(stream), last_in, .. }) =
                 self.links.get_mut(id.index()).and_then(Option::as_mut)
             else {
                 return;
@@ -129,8 +131,9 @@ impl Daemon {
         for _ in 0..MAX_BATCHES {
             let now = self.clock.now();
             let Some(port) = self.udp.get_mut(index) else { return };
-            let mut strangers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
+            let mut on_demand_peers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
             let (by_peer, links, forwarder) = (&self.by_peer, &mut self.links, &mut self.forwarder);
+            let admission = &mut self.admission;
             let mut last = None;
             let more = port.receive(|peer, datagram| {
                 let known = match last {
@@ -138,7 +141,7 @@ impl Daemon {
                     _ => by_peer.get(&(index, peer)).copied(),
                 };
                 let Some(id) = known else {
-                    strangers.push((peer, datagram.to_vec()));
+                    on_demand_peers.push((peer, datagram.to_vec()));
                     return;
                 };
                 if last.is_none_or(|(address, _)| address != peer) {
@@ -147,10 +150,13 @@ impl Daemon {
                         link.last_in = now;
                     }
                 }
+                if let Some(link) = links[id.index()].as_mut() {
+                    link.listen_for_proof(now, admission, datagram);
+                }
                 forwarder.receive(now, id, datagram);
             });
-            for (peer, datagram) in strangers {
-                self.on_stranger(now, index, peer, &datagram);
+            for (peer, datagram) in on_demand_peers {
+                self.on_on_demand_peer(now, index, peer, &datagram);
             }
             self.send_all(now);
             match more {
@@ -165,21 +171,33 @@ impl Daemon {
     }
 
     /// A datagram from somebody without a face: it gets one, if the datagram is a packet.
-    fn on_stranger(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
+    fn on_on_demand_peer(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
         if let Some(&id) = self.by_peer.get(&(port, peer)) {
-            self.forwarder.receive(now, id, datagram);
+            self.hear(now, id, datagram);
+            return;
+        }
+        // A port that nobody was told of is for the peers that it was opened for.
+        if self.outgoing.contains(&port) {
+            self.totals.on_demand_peers += 1;
             return;
         }
         if ndnweir_wire::LpPacketView::decode(datagram).is_err() {
-            self.totals.strangers += 1;
+            self.totals.on_demand_peers += 1;
             return;
         }
         let mut spec = FaceSpec::new(uri_of(true, peer));
         (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
-            Ok(id) => self.forwarder.receive(now, id, datagram),
-            Err(_) => self.totals.strangers += 1,
+            Ok(id) => self.hear(now, id, datagram),
+            Err(_) => self.totals.on_demand_peers += 1,
         }
+    }
+
+    fn hear(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
+        if let Some(link) = self.links[id.index()].as_mut() {
+            link.listen_for_proof(now, &mut self.admission, datagram);
+        }
+        self.forwarder.receive(now, id, datagram);
     }
 
     /// Sends what the node hands out.
@@ -190,6 +208,16 @@ impl Daemon {
             let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
             match &mut link.transport {
                 Transport::Udp { port, peer } => {
+                    if let Some(challenge) = &mut link.challenge {
+                        if self.forwarder.reliability(id).1 {
+                            link.challenge = None;
+                        } else if !goes_unproven(now, challenge, &mut self.admission, link.origin, &self.frames, || {
+                            self.forwarder.has_asked_for_acks(id)
+                        }) {
+                            self.totals.unproven += 1;
+                            continue;
+                        }
+                    }
                     for frame in self.frames.iter() {
                         self.udp[*port].send(*peer, frame);
                     }
@@ -199,17 +227,13 @@ impl Daemon {
                 }
                 Transport::Stream(stream) => {
                     for frame in self.frames.iter() {
-                        stream.send(frame);
+                        let before = stream.pending();
+                        stream.send(frame, self.backlogs.most(self.admission.total()));
+                        self.backlogs.change(before, stream.pending());
                     }
                 }
                 Transport::Management => {
-                    for frame in self.frames.iter() {
-                        if self.requests.len() < MAX_REQUESTS {
-                            self.requests.push_back(frame.to_vec());
-                        } else {
-                            self.totals.requests += 1;
-                        }
-                    }
+                    self.request();
                     continue;
                 }
                 Transport::Dialing(_) | Transport::Down { .. } => self.totals.unconnected += 1,
@@ -235,7 +259,7 @@ impl Daemon {
             let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
             let waiting = match &mut link.transport {
                 Transport::Udp { port, .. } => self.udp[*port].waiting(),
-                Transport::Stream(stream) => match stream.flush() {
+                Transport::Stream(stream) => match flush_stream(stream, &mut self.backlogs) {
                     Ok(away) => {
                         if link.wants_writable == away {
                             link.wants_writable = !away;
@@ -255,6 +279,52 @@ impl Daemon {
                 Transport::Dialing(_) | Transport::Down { .. } | Transport::Management => 0,
             };
             self.forwarder.set_kernel_queue(id, Bytes::new(waiting));
+        }
+    }
+}
+
+/// Writes what the socket takes; a reader that keeps up gets a larger buffer in the kernel.
+fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool, Ended> {
+    let before = stream.pending();
+    let away = stream.flush();
+    backlogs.change(before, stream.pending());
+    if away.as_ref().is_ok_and(|away| !away) && stream.wants_buffer() {
+        stream.set_buffer(backlogs.larger_buffer(stream.buffer()));
+    }
+    away
+}
+
+/// Whether a packet goes to a peer whose address may be forged. Packets other than Data are as small as what they
+/// answer.
+fn goes_unproven(
+    now: Time,
+    challenge: &mut Challenge,
+    admission: &mut Admission,
+    origin: Origin,
+    frames: &Frames,
+    acks: impl Fn() -> bool,
+) -> bool {
+    let Some(first) = frames.iter().next() else { return true };
+    if !proof::carries_data(first) {
+        return true;
+    }
+    let bytes = frames.bytes.len();
+    // Who has link reliability proves himself by acks.
+    admission.draws(now, origin, bytes) && (acks() || !challenge.withholds(first, bytes))
+}
+
+impl SocketFace {
+    /// A datagram has come from a peer that may be unproven: counts it, and looks whether it proves something.
+    fn listen_for_proof(&mut self, now: Time, admission: &mut Admission, datagram: &[u8]) {
+        let Some(challenge) = &mut self.challenge else { return };
+        admission.heard(now, self.origin, datagram.len());
+        match challenge.heard(datagram) {
+            Sign::None => {}
+            Sign::Hit => admission.reward(now, self.origin),
+            Sign::Proved => {
+                tracing::debug!(face = self.id, uri = %self.uri, "gets what is sent to it");
+                self.challenge = None;
+            }
         }
     }
 }

@@ -1,22 +1,27 @@
-//! Hands a page of text to whoever asks for it over HTTP: one request per connection, within bounds.
+//! Hands a page of text to whoever asks for it over HTTP: one request per connection, within bounds. One thread serves
+//! all readers; who does not ask gives way to others, those who have waited longest first.
 
+use crate::poll::{Poll, Ready};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Readers at a time; a connection beyond is closed.
-const READERS: usize = 8;
-/// How long a reader may take, from its connection to the end of the answer.
+/// Readers at a time.
+const READERS: usize = 64;
+/// How long a reader may take to ask, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of the largest request.
 const REQUEST: usize = 8 << 10;
-/// Bytes written at once, so that a slow reader's time is looked at.
-const PIECE: usize = 16 << 10;
 /// How long nobody is admitted when the system has no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Connections taken at a time, before readers have their turn.
+const BATCH: usize = 32;
+/// The listener among the sources; readers have numbers of their own.
+const LISTENER: usize = 0;
 
-/// Serves the newest text, in threads of its own.
+/// Serves the newest text, in a thread of its own.
 pub struct Exporter {
     text: Arc<Mutex<String>>,
 }
@@ -28,10 +33,18 @@ impl Exporter {
     /// If the address cannot be bound.
     pub fn open(address: SocketAddr) -> io::Result<Exporter> {
         let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
         tracing::info!(address = %listener.local_addr()?, "serving metrics");
         let text = Arc::new(Mutex::new(String::new()));
-        let served = Arc::clone(&text);
-        std::thread::Builder::new().name("metrics".into()).spawn(move || serve(&listener, &served))?;
+        let poll = Poll::new()?;
+        poll.sources().add(&listener, LISTENER)?;
+        let (text_there, readers) = (Arc::clone(&text), BTreeMap::new());
+        let mut server = Server { listener, poll, readers, next: LISTENER + 1, text: text_there };
+        std::thread::Builder::new().name("metrics".into()).spawn(move || {
+            if let Err(error) = server.serve() {
+                tracing::error!(%error, "metrics are not served any more");
+            }
+        })?;
         Ok(Exporter { text })
     }
 
@@ -41,57 +54,144 @@ impl Exporter {
     }
 }
 
-fn serve(listener: &TcpListener, text: &Arc<Mutex<String>>) {
-    // Each reader's thread holds one of these.
-    let places = Arc::new(());
-    loop {
-        let Ok((stream, _)) = listener.accept() else {
-            std::thread::sleep(PAUSE);
-            continue;
-        };
-        if Arc::strong_count(&places) > READERS {
-            continue;
+struct Reader {
+    stream: TcpStream,
+    until: Instant,
+    request: Vec<u8>,
+    /// What it gets, once it has asked.
+    answer: Vec<u8>,
+    written: usize,
+}
+
+impl Reader {
+    fn has_asked(&self) -> bool {
+        !self.answer.is_empty()
+    }
+
+    /// Reads and writes what is possible now; whether that was all, or the connection is of no more use.
+    fn go_on(&mut self, text: &Mutex<String>) -> bool {
+        let mut buffer = [0; 1024];
+        while !self.has_asked() {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return true,
+                Ok(read) => self.request.extend_from_slice(&buffer[..read]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
+            }
+            if self.request.windows(4).any(|end| end == b"\r\n\r\n") {
+                self.answer = answer(&self.request, text);
+                self.until = Instant::now() + PATIENCE;
+            } else if self.request.len() > REQUEST {
+                return true;
+            }
         }
-        let (place, text) = (Arc::clone(&places), Arc::clone(text));
-        let reader = std::thread::Builder::new().name("metrics-reader".into());
-        // Without a thread the connection closes; and a reader that goes away is no concern of ours.
-        let _ = reader.spawn(move || {
-            let _ = answer(stream, &text);
-            drop(place);
-        });
+        while self.written < self.answer.len() {
+            match self.stream.write(&self.answer[self.written..]) {
+                Ok(0) => return true,
+                Ok(written) => self.written += written,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
+            }
+        }
+        true
     }
 }
 
-/// Reads a request and answers it.
-fn answer(mut stream: TcpStream, text: &Mutex<String>) -> io::Result<()> {
-    let end = Instant::now() + PATIENCE;
-    let left = || match end.checked_duration_since(Instant::now()) {
-        Some(left) if !left.is_zero() => Ok(Some(left)),
-        _ => Err(io::Error::from(io::ErrorKind::TimedOut)),
-    };
-    let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        stream.set_read_timeout(left()?)?;
-        let read = stream.read(&mut buffer)?;
-        request.extend_from_slice(&buffer[..read]);
-        if read == 0 || request.len() > REQUEST {
-            return Ok(());
+struct Server {
+    listener: TcpListener,
+    poll: Poll,
+    /// By number: those that came first have the least.
+    readers: BTreeMap<usize, Reader>,
+    next: usize,
+    text: Arc<Mutex<String>>,
+}
+
+impl Server {
+    fn serve(&mut self) -> io::Result<()> {
+        let mut ready: Vec<Ready> = Vec::new();
+        loop {
+            let first = self.readers.values().map(|reader| reader.until).min();
+            let wait = first.map(|until| until.saturating_duration_since(Instant::now()));
+            self.poll.wait(wait, &mut ready)?;
+            for event in &ready {
+                // Who has asked already is not kept waiting by those who connect.
+                if event.key != LISTENER {
+                    self.go_on(event.key);
+                }
+            }
+            if ready.iter().any(|event| event.key == LISTENER) {
+                self.admit();
+            }
+            let now = Instant::now();
+            let late: Vec<usize> =
+                self.readers.iter().filter(|(_, reader)| reader.until <= now).map(|(key, _)| *key).collect();
+            late.into_iter().for_each(|key| self.close(key));
         }
     }
+
+    fn admit(&mut self) {
+        for _ in 0..BATCH {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => return,
+                Err(_) => {
+                    // No descriptors: those of readers who do not ask are of more use elsewhere.
+                    self.make_room();
+                    std::thread::sleep(PAUSE);
+                    return;
+                }
+            };
+            if self.readers.len() >= READERS {
+                self.make_room();
+            }
+            let key = self.next;
+            self.next += 1;
+            if stream.set_nonblocking(true).is_err() || self.poll.sources().add(&stream, key).is_err() {
+                continue;
+            }
+            let until = Instant::now() + PATIENCE;
+            let reader = Reader { stream, until, request: Vec::new(), answer: Vec::new(), written: 0 };
+            self.readers.insert(key, reader);
+            // Most have asked by now.
+            self.go_on(key);
+        }
+    }
+
+    /// Closes the reader that has waited longest without asking; if all have asked, the one that reads longest.
+    fn make_room(&mut self) {
+        let silent = self.readers.iter().find(|(_, reader)| !reader.has_asked()).map(|(key, _)| *key);
+        if let Some(key) = silent.or_else(|| self.readers.keys().next().copied()) {
+            self.close(key);
+        }
+    }
+
+    fn go_on(&mut self, key: usize) {
+        let Some(reader) = self.readers.get_mut(&key) else { return };
+        let done = reader.go_on(&self.text);
+        let answered = reader.has_asked();
+        if done || answered && self.poll.sources().want(&reader.stream, key, false, true).is_err() {
+            self.close(key);
+        }
+    }
+
+    fn close(&mut self, key: usize) {
+        if let Some(reader) = self.readers.remove(&key) {
+            // Closing it takes it out as well.
+            let _ = self.poll.sources().remove(&reader.stream);
+        }
+    }
+}
+
+fn answer(request: &[u8], text: &Mutex<String>) -> Vec<u8> {
     let (status, body) = match request.starts_with(b"GET ") {
         true => ("200 OK", text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
         false => ("405 Method Not Allowed", String::new()),
     };
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    for piece in [head.as_bytes()].into_iter().chain(body.as_bytes().chunks(PIECE)) {
-        stream.set_write_timeout(left()?)?;
-        stream.write_all(piece)?;
-    }
-    Ok(())
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    [head.into_bytes(), body.into_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -116,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_gets_the_newest_text_and_other_requests_are_refused() {
+    fn whoever_asks_gets_the_newest_text_and_other_requests_are_rejected() {
         let (exporter, address) = exporter();
         let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nall is well\n"), "{text}");
@@ -128,21 +228,29 @@ mod tests {
     }
 
     #[test]
-    fn readers_who_never_ask_are_closed_and_others_come_to_their_turn() {
+    fn a_page_larger_than_buffers_reaches_a_slow_reader() {
+        let (exporter, address) = exporter();
+        exporter.publish("x".repeat(20 << 20));
+        assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with(&"x".repeat(1000)));
+    }
+
+    #[test]
+    fn every_scrape_is_answered_beside_readers_who_never_ask() {
         let (_exporter, address) = exporter();
-        let mut silent: Vec<TcpStream> = (0..3 * READERS).map(|_| TcpStream::connect(address).unwrap()).collect();
-        for stream in &mut silent {
-            stream.write_all(b"GET /").unwrap_or(());
+        let mut silent = std::collections::VecDeque::new();
+        for _ in 0..40 {
+            // Three times as many as there is room for, all the time.
+            for _ in 0..20 {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(b"GET /").unwrap_or(());
+                silent.push_back(stream);
+            }
+            silent.drain(..silent.len().saturating_sub(3 * READERS));
+            assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("all is well\n"));
         }
-        // Those beyond the bound are closed at once, the first ones when their time is over.
+        // Nobody keeps a connection by saying nothing.
         for mut stream in silent {
             assert!(matches!(stream.read(&mut [0; 64]), Ok(0) | Err(_)));
         }
-        let tries = 0..500;
-        let answered = tries.into_iter().any(|_| {
-            std::thread::sleep(Duration::from_millis(20));
-            ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("all is well\n")
-        });
-        assert!(answered);
     }
 }

@@ -1,14 +1,14 @@
 //! The management protocol's place in the process: an application on an internal face.
 
 use super::config::{ConfigError, FaceSpec, RouteSpec};
-use super::links::{Link, STATIC, Transport};
+use super::links::{STATIC, SocketFace, Transport};
 use super::{Daemon, RunError};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, Persistency};
 use crate::mgmt::{Management, Moment, Requester};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
-use ndnweir_wire::{DataView, InterestView, LpPacketView};
+use ndnweir_wire::{Component, DataView, InterestView, LpPacketView, Name};
 
 /// Requests and notifications taken at a time, before packets have their turn.
 const MAX_TURNS: usize = 64;
@@ -18,13 +18,17 @@ const MAX_EVENTS: usize = 1024;
 impl Daemon {
     /// Opens the internal face, if applications may manage the forwarder.
     pub(super) fn start_management(&mut self, now: Time) -> Result<(), RunError> {
+        let nfd = || Name::new().with(Component::generic("localhost")).with(Component::generic("nfd"));
         if !self.config.management {
+            // Nobody else may pass for it either.
+            self.forwarder.reserve(nfd(), FaceId::NONE);
             return Ok(());
         }
         let spec = FaceSpec::new(FaceUri::Unix("/internal".into()));
         self.inside = self.add(now, &spec, Transport::Management, true, Persistency::Permanent)?;
         let prefixes = self.management.as_ref().map(Management::prefixes).unwrap_or_default();
         for prefix in prefixes {
+            self.forwarder.reserve(prefix.clone(), self.inside);
             self.forwarder.add_next_hop(now, prefix.as_view(), self.inside, 0).map_err(ConfigError::new)?;
         }
         Ok(())
@@ -70,16 +74,37 @@ impl Daemon {
                     |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.is_waited_for(&data));
                 let told = told.flatten().filter(waited_for);
                 self.inject(now, told);
-            } else if let Some(frame) = self.requests.pop_front() {
+            } else if let Some((frame, charged)) = self.requests.pop(now) {
+                let start = self.clock.now();
                 let answer = self.answer(&frame, at);
                 self.inject(now, answer);
+                if charged {
+                    self.requests.charge(now, self.clock.now().since(start));
+                }
             } else {
                 return;
             }
             self.send_all(now);
         }
-        // What is left has its turn after the next packets.
-        self.next_housekeeping = now;
+    }
+
+    /// When there is something for [`Daemon::manage`] to do; what it left has its turn after the next packets.
+    pub(super) fn management_due(&mut self, now: Time) -> Time {
+        if self.face_events.is_empty() { self.requests.due(now) } else { now }
+    }
+
+    /// What is to be sent is for the management: it waits.
+    pub(super) fn request(&mut self) {
+        for frame in self.frames.iter() {
+            let face = LpPacketView::decode(frame).ok().and_then(|packet| packet.incoming_face_id);
+            let owner = |face: &u64| {
+                let link = self.by_id.get(face).and_then(|id| self.links.get(id.index())?.as_ref());
+                link.is_some_and(|link| link.owner)
+            };
+            if !face.is_some_and(|face| self.requests.push(face, owner(&face), frame)) {
+                self.totals.requests += 1;
+            }
+        }
     }
 
     fn inject(&mut self, now: Time, data: Option<Vec<u8>>) {
@@ -91,8 +116,8 @@ impl Daemon {
     fn answer(&mut self, frame: &[u8], at: Moment) -> Option<Vec<u8>> {
         let packet = LpPacketView::decode(frame).ok()?;
         let from = self.by_id.get(&packet.incoming_face_id?)?;
-        let Link { id, local, owner, .. } = self.links[from.index()].as_ref()?;
-        let from = Requester { face_id: *id, local: *local, owner: *owner };
+        let SocketFace { id, local, owner, registers, .. } = self.links[from.index()].as_ref()?;
+        let from = Requester { face_id: *id, local: *local, owner: *owner, registers: *registers };
         let interest = InterestView::decode(packet.fragment.filter(|_| packet.nack.is_none())?).ok()?;
         self.with_management(|management, daemon| management.interest(&interest, from, at, daemon))?
     }
@@ -102,7 +127,7 @@ impl Daemon {
 mod tests {
     use super::*;
     use crate::forwarder::Config;
-    use crate::mgmt::Control;
+    use crate::mgmt::ManagedForwarder;
 
     fn daemon(faces: &[&str]) -> (Daemon, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
@@ -131,6 +156,28 @@ mod tests {
             assert!(daemon.face_events.len() <= MAX_EVENTS, "{}", daemon.face_events.len());
         }
         assert_eq!((daemon.face_events.len(), daemon.management.as_ref().unwrap().rib().len()), (0, 1));
+    }
+
+    #[test]
+    fn nobody_gets_a_route_for_names_of_the_management_and_the_rib_stays_as_it_was() {
+        let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
+        let now = daemon.clock.now();
+        let (near, _far) = std::os::unix::net::UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let stream = crate::face::stream::Stream::Unix(near);
+        let id = daemon.add_stream(now, stream, FaceUri::Unix("/x".into()), true).unwrap();
+        let face_id = daemon.links[id.index()].as_ref().map(|link| link.id);
+        for prefix in ["/localhost/nfd", "/localhost/nfd/faces/list"] {
+            let parameters = crate::mgmt::ControlParameters {
+                face_id,
+                ..crate::mgmt::ControlParameters::of_name(prefix.parse().unwrap())
+            };
+            let rejected = daemon.with_management(|management, daemon| management.register(parameters, now, daemon));
+            assert_eq!(rejected.unwrap().unwrap_err().code, 403, "{prefix}");
+            let prefix: Name = prefix.parse().unwrap();
+            assert_eq!(daemon.set_next_hop(prefix.as_view(), face_id.unwrap(), 0).unwrap_err().code, 403);
+        }
+        assert_eq!(daemon.management.as_ref().unwrap().rib().len(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Numbers for operators, in Prometheus' text format.
 
 use super::Daemon;
-use super::links::{Link, Transport};
+use super::links::{SocketFace, Transport};
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
@@ -10,15 +10,17 @@ use std::fmt::Write;
 
 /// What only the process counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct ProcessTotals {
     /// Datagrams from peers that got no face.
-    pub(super) strangers: u64,
+    pub(super) on_demand_peers: u64,
     /// What passed faces that are gone.
     pub(super) gone: LinkCounters,
     /// Packets for streams that were not connected.
     pub(super) unconnected: u64,
     /// Packets that streams which have ended did not take.
     pub(super) backlog: u64,
+    /// Data that were not sent to UDP peers whose addresses may be forged.
+    pub(super) unproven: u64,
     /// Requests that the management had no room for.
     pub(super) requests: u64,
 }
@@ -77,6 +79,10 @@ impl Daemon {
         page.one("fragment_bytes", "gauge", "Bytes of packets that are not complete yet.", here.fragment_bytes);
         let waiting = here.unacknowledged_bytes;
         page.one("unacknowledged_bytes", "gauge", "Bytes of packets that neighbours have not acknowledged.", waiting);
+        let waiting = self.backlogs.used() as u64;
+        page.one("backlog_bytes", "gauge", "Bytes that wait for the readers of streams.", waiting);
+        page.one("stuck_streams_total", "counter", "Streams closed as their peers did not read.", self.backlogs.stuck);
+        page.one("peers", "gauge", "Faces that are on demand.", self.admission.total() as u64);
         page.one("names", "gauge", "Flows and names in use.", here.names);
         page.one("held_bytes", "gauge", "Bytes of packets and names held.", here.held_bytes);
         page.one("aggregated_total", "counter", "Interests that joined a pending one.", node.aggregated);
@@ -90,16 +96,20 @@ impl Daemon {
             ("fragment", here.fragments),
             ("fragment-late", here.fragments_late),
             ("fragment-room", here.fragments_evicted),
+            ("name-length", here.long_names),
             ("scope", here.scope),
             ("memory", here.full),
-            ("unsolicited", here.unsolicited + node.unsolicited),
+            ("unsolicited", here.unsolicited - here.not_asked + node.unsolicited),
+            ("not-asked", here.not_asked),
             ("unmatched-nack", here.unmatched_nacks + node.unmatched_nacks),
             ("unsendable", here.unsendable),
-            ("pit-full", node.pit_full),
+            ("pit-full", node.pit_full - node.pit_memory),
+            ("pit-memory", node.pit_memory),
             ("no-route", node.no_prefix),
             ("hop-limit", node.hop_limit),
             ("duplicate", node.duplicates),
-            ("stranger", self.totals.strangers),
+            ("unknown-peer", self.totals.on_demand_peers),
+            ("unproven", self.totals.unproven),
             ("unconnected", self.totals.unconnected),
             ("backlog", self.backlog_drops()),
             ("management", self.totals.requests),
@@ -113,7 +123,7 @@ impl Daemon {
 
     /// Packets that were dropped because a stream's peer did not read.
     fn backlog_drops(&self) -> u64 {
-        let of = |link: &Link| match &link.transport {
+        let of = |link: &SocketFace| match &link.transport {
             Transport::Stream(stream) => stream.dropped(),
             _ => 0,
         };
@@ -170,18 +180,19 @@ impl Daemon {
             page.line("face_marks_total", &format!("{labels},queue=\"losses\""), link.link.marks);
         }
         page.head("face_link_frames_total", "counter", "Frames of link reliability, by face and what became of them.");
-        let repaired = |(_, (link, _)): &&(String, (LinkCounters, _))| link.link != Counts::default();
-        for (labels, (link, _)) in rows.iter().filter(repaired) {
+        let link_retransmitted = |(_, (link, _)): &&(String, (LinkCounters, _))| link.link != Counts::default();
+        for (labels, (link, _)) in rows.iter().filter(link_retransmitted) {
             for (event, value) in [
                 ("acknowledged", link.link.acked),
                 ("retransmitted", link.link.retransmitted),
                 ("duplicate", link.link.duplicates),
+                ("stray-ack", link.link.strays),
             ] {
                 page.line("face_link_frames_total", &format!("{labels},event=\"{event}\""), value);
             }
         }
         page.head("face_given_up_total", "counter", "Packets that were lost though their frames were sent again.");
-        for (labels, (link, _)) in rows.iter().filter(repaired) {
+        for (labels, (link, _)) in rows.iter().filter(link_retransmitted) {
             page.line("face_given_up_total", labels, link.link.given_up);
         }
         page.head("face_queue_packets", "gauge", "Packets that wait in the egress queue.");

@@ -5,6 +5,9 @@
 //! what waits; where it has none, packets go to the kernel and NFD's rule marks by what waits there and in the backlog
 //! of a stream.
 
+mod admission;
+mod backlogs;
+mod bucket;
 pub mod config;
 mod control;
 mod dial;
@@ -13,9 +16,14 @@ mod exporter;
 mod links;
 mod management;
 mod metrics;
+mod proof;
+mod requests;
 mod strategies;
+mod unix;
+mod users;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
+pub use users::Allowed;
 
 use crate::clock::Clock;
 use crate::face::sockets;
@@ -24,25 +32,40 @@ use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
 use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
+use admission::Admission;
+use backlogs::Backlogs;
 use control::CsSettings;
-use links::Link;
+use links::SocketFace;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::forwarder::{Frames, LinkCounters};
-use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, NodeCounters};
+use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, HashKey, NodeCounters};
 use ndnweir_wire::NameView;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs::Permissions;
-use std::io::{self, Read};
+use requests::Requests;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use unix::UnixPlace;
+use users::Users;
 
 /// How often idle faces are looked for and metrics are written.
-const HOUSEKEEPING: Span = Span::from_millis(1000);
+const HOUSEKEEPING: Duration = Duration::from_millis(1000);
+/// For how long somebody may be connected without having sent a packet.
+const GREETING: Duration = Duration::from_millis(30_000);
 /// What may be wrong when an address cannot be had.
-const TAKEN: &str = " (is another forwarder running?)";
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AddrInUse => " (is another forwarder running?)",
+        ErrorKind::AddrNotAvailable => {
+            " (no interface of this machine has this address; `ip address` lists those there are)"
+        }
+        ErrorKind::PermissionDenied => " (ports below 1024 and the folders of others need the rights of root)",
+        ErrorKind::NotFound => " (there is no such folder)",
+        _ => "",
+    }
+}
+
 /// Face numbers below are reserved, as NFD has it.
 const FIRST_ID: u64 = 256;
 
@@ -59,7 +82,7 @@ mod key {
 
 enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
+    Unix(UnixPlace),
 }
 
 /// Why the forwarder cannot run.
@@ -83,9 +106,16 @@ pub enum RunError {
     Io(#[from] io::Error),
 }
 
+impl RunError {
+    fn socket(what: String, error: io::Error) -> RunError {
+        let remedy = remedy(&error);
+        RunError::Socket { what, error, remedy }
+    }
+}
+
 /// What came to an end or was asked for from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum DaemonRequest {
     /// End.
     Stop,
     /// Read the configuration again.
@@ -101,29 +131,35 @@ pub struct Daemon {
     udp: Vec<UdpPort>,
     listeners: Vec<Listener>,
     /// Whether the listeners wait until the next housekeeping, as the system has no descriptors left.
-    deaf: bool,
-    /// Connections refused since the log said so.
-    refused: u64,
+    listeners_paused: bool,
+    /// Connections rejected since the log said so.
+    rejected: u64,
     /// By the number of the face in the node.
-    links: Vec<Option<Link>>,
+    links: Vec<Option<SocketFace>>,
     by_id: BTreeMap<u64, FaceId>,
     by_peer: HashMap<(usize, SocketAddr), FaceId>,
     next_id: u64,
-    /// Faces that came by themselves.
-    peers: usize,
+    /// Ports that are not listened on: only named peers are heard there.
+    outgoing: Vec<usize>,
+    /// Faces that are on demand.
+    admission: Admission,
+    /// No face gives way to another until then, as none did just now.
+    no_way_until: Time,
+    users: Users,
+    backlogs: Backlogs,
     management: Option<Management>,
     /// The face of the management.
     inside: FaceId,
     /// How commands want the content store.
     cs: CsSettings,
     /// Frames for the management.
-    requests: VecDeque<Vec<u8>>,
+    requests: Requests,
     /// What happened to faces since the management heard of it.
     face_events: VecDeque<(FaceEventKind, FaceStatus)>,
     stop: UnixStream,
     reload: UnixStream,
     metrics: Option<exporter::Exporter>,
-    totals: metrics::Totals,
+    totals: metrics::ProcessTotals,
     next_housekeeping: Time,
     ready: Vec<Ready>,
     buffer: Vec<u8>,
@@ -131,6 +167,14 @@ pub struct Daemon {
     /// Faces and ports that something was sent on since the last flush.
     touched: Vec<FaceId>,
     touched_ports: Vec<usize>,
+}
+
+/// A key that nobody else knows: `RandomState` has 128 bits from the operating system, and what it gives out does not
+/// tell them.
+fn secret() -> HashKey {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new();
+    HashKey::new([random.hash_one(0), random.hash_one(1)])
 }
 
 /// A pair whose first end becomes readable when one of `signals` arrives.
@@ -155,6 +199,7 @@ impl Daemon {
         let forwarder = Forwarder::new(ForwarderConfig {
             number: 0,
             seed: RandomState::new().hash_one(0),
+            hash_key: secret(),
             scheme: &config.scheme,
             pit_limit: config.pit,
             cache: config.cache,
@@ -162,6 +207,7 @@ impl Daemon {
             fragments: config.fragments,
             prefixes: config.prefixes,
             max_lifetime: config.max_lifetime,
+            max_lifetime_on_demand: config.max_lifetime_on_demand,
         })
         .map_err(ConfigError::new)?;
         let poll = Poll::new()?;
@@ -170,7 +216,7 @@ impl Daemon {
         poll.sources().add(&stop, key::STOP)?;
         poll.sources().add(&reload, key::RELOAD)?;
         let metrics = config.metrics.map(exporter::Exporter::open).transpose();
-        let metrics = metrics.map_err(|error| RunError::Socket { what: "metrics".into(), error, remedy: TAKEN })?;
+        let metrics = metrics.map_err(|error| RunError::socket("metrics".into(), error))?;
         if !sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS) {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
         }
@@ -183,22 +229,26 @@ impl Daemon {
             config: Config::default(),
             udp: Vec::new(),
             listeners: Vec::new(),
-            deaf: false,
-            refused: 0,
+            listeners_paused: false,
+            rejected: 0,
             links: Vec::new(),
             by_id: BTreeMap::new(),
             by_peer: HashMap::new(),
             next_id: FIRST_ID,
-            peers: 0,
+            outgoing: Vec::new(),
+            admission: Admission::new(now, config.max_peers, config.limits),
+            no_way_until: now,
+            users: Users::default(),
+            backlogs: Backlogs::new(config.limits.backlog.get()),
             management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
             inside: FaceId::NONE,
             cs: CsSettings { capacity: config.cache, admits: true, serves: true },
-            requests: VecDeque::new(),
+            requests: Requests::new(now),
             face_events: VecDeque::new(),
             stop,
             reload,
             metrics,
-            totals: metrics::Totals::default(),
+            totals: metrics::ProcessTotals::default(),
             next_housekeeping,
             ready: Vec::new(),
             buffer: vec![0; 256 << 10],
@@ -221,7 +271,7 @@ impl Daemon {
     }
 
     fn listen(&mut self, config: &Config) -> Result<(), RunError> {
-        let fail = |what: String| move |error| RunError::Socket { what, error, remedy: TAKEN };
+        let fail = |what: String| move |error| RunError::socket(what, error);
         for &address in &config.udp {
             self.open_port(address).map_err(fail(format!("udp {address}")))?;
         }
@@ -233,11 +283,11 @@ impl Daemon {
             self.listeners.push(Listener::Tcp(listener));
         }
         if let Some(path) = &config.unix {
-            let listener = open_unix(path).map_err(fail(format!("unix {}", path.display())))?;
-            listener.set_nonblocking(true)?;
+            let what = format!("unix {}", path.display());
+            let place = UnixPlace::open(path).map_err(|(error, remedy)| RunError::Socket { what, error, remedy })?;
             tracing::info!(path = %path.display(), "listening on unix");
-            self.poll.sources().add(&listener, key::LISTENER + self.listeners.len())?;
-            self.listeners.push(Listener::Unix(listener, path.clone()));
+            self.poll.sources().add(place.listener(), key::LISTENER + self.listeners.len())?;
+            self.listeners.push(Listener::Unix(place));
         }
         Ok(())
     }
@@ -294,10 +344,10 @@ impl Daemon {
     ///
     /// # Errors
     /// If the kernel fails.
-    pub fn run(&mut self) -> Result<Wish, RunError> {
+    pub fn run(&mut self) -> Result<DaemonRequest, RunError> {
         loop {
-            if let Some(wish) = self.run_until(Time::NEVER)? {
-                return Ok(wish);
+            if let Some(request) = self.run_until(Time::NEVER)? {
+                return Ok(request);
             }
         }
     }
@@ -306,12 +356,13 @@ impl Daemon {
     ///
     /// # Errors
     /// If the kernel fails.
-    pub fn run_until(&mut self, end: Time) -> Result<Option<Wish>, RunError> {
+    pub fn run_until(&mut self, end: Time) -> Result<Option<DaemonRequest>, RunError> {
         loop {
-            let due = self.forwarder.poll_timeout().min(self.next_housekeeping).min(end);
+            let management = self.management_due(self.clock.now());
+            let due = self.forwarder.poll_timeout().min(self.next_housekeeping).min(management).min(end);
             self.poll.wait(self.clock.until(due), &mut self.ready)?;
             let ready = std::mem::take(&mut self.ready);
-            let wish = ready.iter().find_map(|&event| self.on_event(event));
+            let request = ready.iter().find_map(|&event| self.on_event(event));
             self.ready = ready;
             let now = self.clock.now();
             if self.forwarder.poll_timeout() <= now {
@@ -319,26 +370,26 @@ impl Daemon {
             }
             if self.next_housekeeping <= now {
                 self.next_housekeeping = now + HOUSEKEEPING;
-                self.keep_house(now);
+                self.run_housekeeping(now);
             }
             self.send_all(now);
             self.manage(now);
-            if wish.is_some() || end <= now {
-                return Ok(wish);
+            if request.is_some() || end <= now {
+                return Ok(request);
             }
         }
     }
 
-    fn on_event(&mut self, Ready { key, readable, writable }: Ready) -> Option<Wish> {
+    fn on_event(&mut self, Ready { key, readable, writable }: Ready) -> Option<DaemonRequest> {
         match key {
             key::STOP | key::RELOAD => {
-                let (socket, wish) = match key {
-                    key::STOP => (&mut self.stop, Wish::Stop),
-                    _ => (&mut self.reload, Wish::Reload),
+                let (socket, request) = match key {
+                    key::STOP => (&mut self.stop, DaemonRequest::Stop),
+                    _ => (&mut self.reload, DaemonRequest::Reload),
                 };
                 let mut waste = [0; 64];
                 while socket.read(&mut waste).is_ok_and(|read| read == waste.len()) {}
-                return Some(wish);
+                return Some(request);
             }
             key if key >= key::STREAM => self.on_stream(FaceId((key - key::STREAM) as u16), readable, writable),
             key if key >= key::LISTENER => self.on_listener(key - key::LISTENER),
@@ -347,8 +398,8 @@ impl Daemon {
         None
     }
 
-    /// Takes over what another configuration says about faces, routes, strategies and regions. The rest of the scheme, the
-    /// sizes of tables and the addresses to listen on stay as they are until the next start.
+    /// Takes over what another configuration says about faces, routes, strategies and regions. The rest of the scheme,
+    /// the sizes of tables and the addresses to listen on stay as they are until the next start.
     ///
     /// # Errors
     /// If the configuration cannot be used; then nothing has changed, but for faces that could not be made.
@@ -368,7 +419,9 @@ impl Daemon {
         }
         self.forwarder.set_regions(config.regions.clone());
         let (faces, routes, regions) = (config.faces.clone(), config.routes.clone(), config.regions);
-        self.config = Config { faces, routes, regions, ..old };
+        let allow_local = config.allow_local;
+        self.users.forget();
+        self.config = Config { faces, routes, regions, allow_local, ..old };
         for face in &config.faces {
             match self.face_of(&face.uri) {
                 Some(id) => self.adopt(id, Persistency::Permanent),
@@ -382,16 +435,13 @@ impl Daemon {
         Ok(())
     }
 
-    fn keep_house(&mut self, now: Time) {
-        let idle = self.config.idle;
-        let gone = |link: &Link| link.is_on_demand() && link.is_datagram() && now.since(link.last_in) > idle;
-        let gone: Vec<FaceId> = self.present().filter(|(_, link)| gone(link)).map(|(id, _)| id).collect();
-        for id in gone {
-            self.close(now, id, "idle");
-        }
+    fn run_housekeeping(&mut self, now: Time) {
+        self.close_idle(now);
+        self.look_after_readers(now);
         self.forwarder.expire_fragments(now);
         self.redial(now);
         self.admit_again();
+        self.admission.forget(now);
         if self.metrics.is_some() {
             let text = self.metrics_text(now);
             if let Some(metrics) = &self.metrics {
@@ -400,35 +450,36 @@ impl Daemon {
         }
     }
 
-    fn present(&self) -> impl Iterator<Item = (FaceId, &Link)> {
+    /// Ends faces that are on demand and on which nothing comes. Those of the owner, and streams to which routes lead,
+    /// may be silent: producers wait for as long as nobody asks.
+    fn close_idle(&mut self, now: Time) {
+        let idle = self.config.idle;
+        let gone = |(id, link): (FaceId, &SocketFace)| {
+            let silent = now.since(link.last_in);
+            let unheard = !link.is_datagram() && silent > GREETING && !self.has_spoken(id);
+            (link.may_expire() && (silent > idle || unheard)).then_some(id)
+        };
+        let mut gone: Vec<FaceId> = self.present().filter_map(gone).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let routed: HashSet<FaceId> =
+            self.forwarder.routes().flat_map(|route| route.hops.iter().map(|hop| hop.face)).collect();
+        gone.retain(|id| {
+            let datagram = self.links[id.index()].as_ref().is_some_and(SocketFace::is_datagram);
+            datagram || !routed.contains(id)
+        });
+        for id in gone {
+            self.close(now, id, "idle");
+        }
+    }
+
+    /// Whether a packet has ever come over a face.
+    fn has_spoken(&self, id: FaceId) -> bool {
+        self.forwarder.link_counters(id).packets_in() > 0
+    }
+
+    fn present(&self) -> impl Iterator<Item = (FaceId, &SocketFace)> {
         self.links.iter().enumerate().filter_map(|(i, link)| Some((FaceId(i as u16), link.as_ref()?)))
     }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        for listener in &self.listeners {
-            if let Listener::Unix(_, path) = listener {
-                // Another process may have taken it away; then there is nothing to do.
-                let _ = std::fs::remove_file(path);
-            }
-        }
-    }
-}
-
-/// A Unix socket at `path`, in place of one that a dead process left.
-fn open_unix(path: &Path) -> io::Result<UnixListener> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let listener = match UnixListener::bind(path) {
-        Err(e) if e.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
-            std::fs::remove_file(path)?;
-            UnixListener::bind(path)?
-        }
-        other => other?,
-    };
-    // Applications of every user may use it, as with NFD; who may give commands is for the management to say.
-    std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
-    Ok(listener)
 }

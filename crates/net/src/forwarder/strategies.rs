@@ -6,9 +6,9 @@
 
 use super::config::{ConfigError, name};
 use super::{Daemon, RunError};
-use crate::mgmt::Failure;
+use crate::mgmt::CommandFailure;
 use ndnweir_core::registry::Family;
-use ndnweir_core::scheme::{Part, Scheme};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, Name, NameView};
 use serde_json::{Map, Value};
@@ -31,10 +31,10 @@ const OF_NFD: [(&str, &str, &str); 6] = [
 ///
 /// # Errors
 /// 404 if there is none of that name, 409 if it cannot have such parameters.
-pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<Part, Failure> {
+pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<ComponentChoice, CommandFailure> {
     let unknown = || {
         let known: Vec<_> = Family::Strategy.components().iter().map(|info| info.name).collect();
-        Failure::new(
+        CommandFailure::new(
             404,
             format!("there is no strategy {strategy}; under /localhost/nfd/strategy there are: {}", known.join(", ")),
         )
@@ -47,15 +47,15 @@ pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<Part, Failure> {
     if !Family::Strategy.components().iter().any(|info| info.name == word) {
         return Err(unknown());
     }
-    let mut part = Part::plain(word);
+    let mut part = ComponentChoice::plain(word);
     for parameter in words.filter(|component| component.as_version().is_none()) {
         let text = std::str::from_utf8(parameter.value()).ok().and_then(|text| text.split_once('~'));
         let Some((key, value)) = text else {
-            return Err(Failure::new(409, format!("{word}: a parameter is written as max-timeouts~3")));
+            return Err(CommandFailure::new(409, format!("{word}: a parameter is written as max-timeouts~3")));
         };
         set(&mut part.params, key, value);
     }
-    part.check(Family::Strategy).map_err(|why| Failure::new(409, why))?;
+    part.check(Family::Strategy).map_err(|why| CommandFailure::new(409, why))?;
     Ok(part)
 }
 
@@ -79,7 +79,7 @@ fn set(params: &mut Map<String, Value>, key: &str, value: &str) {
 }
 
 /// The full name of a strategy, with the parameters that were given.
-pub(super) fn name_of(part: &Part) -> Name {
+pub(super) fn name_of(part: &ComponentChoice) -> Name {
     let home = HOME.into_iter().chain([part.name.as_bytes()]).map(Component::generic);
     let mut name = home.chain([Component::version(1)]).fold(Name::new(), Name::with);
     let mut given = Vec::new();
@@ -117,7 +117,7 @@ impl Daemon {
         let gone =
             |choice: &&ndnweir_core::scheme::PrefixChoice| new.choices.iter().all(|new| new.prefix != choice.prefix);
         for choice in old.choices.iter().filter(gone) {
-            self.forwarder.unchoose(name(&choice.prefix).map_err(ConfigError::new)?.as_view());
+            self.forwarder.unset_strategy(name(&choice.prefix).map_err(ConfigError::new)?.as_view());
         }
         let own = new.part(Family::Strategy);
         if own != old.part(Family::Strategy) {
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(text: &str) -> Result<Part, Failure> {
+    fn read(text: &str) -> Result<ComponentChoice, CommandFailure> {
         strategy_of(text.parse::<Name>().unwrap().as_view())
     }
 
@@ -151,7 +151,7 @@ mod tests {
             ("/localhost/nfd/strategy/self-learning/v=1", "self-learning"),
             ("/localhost/nfd/strategy/pcon", "pcon"),
         ] {
-            assert_eq!(read(text), Ok(Part::plain(known)), "{text}");
+            assert_eq!(read(text), Ok(ComponentChoice::plain(known)), "{text}");
         }
         for text in [
             "/",

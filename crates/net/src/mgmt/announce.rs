@@ -3,11 +3,11 @@
 //! Source: NFD wiki, `RibMgmt`, "Register a route with Prefix Announcement object"; codes and the route's properties as
 //! in NFD. The announcement is in ApplicationParameters, so only signed Interests of the packet specification carry it.
 //!
-//! Ours: an announcement out of its validity is refused with 403. NFD answers 200, and then there is no route.
+//! Ours: an announcement out of its validity is rejected with 403. NFD answers 200, and then there is no route.
 
 use super::announcement::Announcement;
 use super::authority::{Authority, Denied, Requester};
-use super::control::Control;
+use super::control::ManagedForwarder;
 use super::manager::{MAX_PREFIX_COMPONENTS, Moment};
 use super::parameters::{ControlParameters, ControlResponse, route_flags};
 use super::rib::Rib;
@@ -27,7 +27,7 @@ pub fn execute(
     at: Moment,
     authority: &Authority,
     rib: &mut Rib,
-    control: &mut impl Control,
+    control: &mut impl ManagedForwarder,
 ) -> ControlResponse {
     let data = interest.application_parameters().filter(|_| name.len() == 4).map(DataView::decode);
     let Some(Ok(data)) = data else {

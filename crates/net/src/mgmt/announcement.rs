@@ -1,7 +1,8 @@
 //! Prefix announcements: signed Data with which a producer says that it serves a prefix, and for how long.
 //!
-//! Source: NFD wiki, `PrefixAnnouncement`. Name: `/PREFIX/32=PA/v=VERSION/seg=0`; ContentType 5; content: ExpirationPeriod
-//! and perhaps ValidityPeriod, with unknown elements between or after them ignored unless they are critical.
+//! Source: NFD wiki, `PrefixAnnouncement`. Name: `/PREFIX/32=PA/v=VERSION/seg=0`; ContentType 5; content:
+//! ExpirationPeriod and perhaps ValidityPeriod, with unknown elements between or after them ignored unless they are
+//! critical.
 
 use super::codec::{CodecError, CodecResult, millis, put_millis, required, set_with};
 use super::types;

@@ -6,10 +6,12 @@
 //!   applications send, is left unchecked;
 //! - or it is signed by a trust anchor.
 //!
-//! Everything else is refused. Against replays, a command must carry a time within [`GRACE`] of the clock, and must not
-//! have been seen before on its face or with its key. What has been seen is remembered for as long as it would still
-//! be in time, up to a bound; when the bound is reached the oldest is dropped and nothing as old is accepted any more.
-//! A trust anchor's commands from before the forwarder started are refused, for it cannot know what it has seen.
+//! Everything else is rejected. Against replays, a command must carry a time within [`GRACE`] of the clock, and must
+//! not have been seen before on its face or with its key. What has been seen is remembered for as long as it would
+//! still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing as old is accepted any
+//! more. A trust anchor's commands from before the forwarder started are rejected, for it cannot know what it has seen.
+//! So are those from before one that was forgotten, when the clock has been set back: until it has caught up, or the
+//! forwarder is started again, only the owner gives commands.
 
 use super::command::SignedCommand;
 use ndnweir_wire::signature::{
@@ -36,9 +38,11 @@ pub struct Requester {
     pub face_id: u64,
     /// Whether the face stays on this machine.
     pub local: bool,
-    /// Whether the face is a local socket whose peer is known to be root, the user that the forwarder runs as, or a
-    /// user whom the configuration names. A connection over TCP is never known to be, not even from this machine.
+    /// Whether the face is a local socket whose peer is known to be root or the user that the forwarder runs as. A
+    /// connection over TCP is never known to be, not even from this machine.
     pub owner: bool,
+    /// Whether the face is a local socket of a user whom the configuration lets register prefixes, for this face only.
+    pub registers: bool,
 }
 
 impl Requester {
@@ -102,7 +106,7 @@ impl TrustAnchor {
     }
 }
 
-/// Why a command was refused.
+/// Why a command was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// It has no signature, or a malformed one.
@@ -124,20 +128,23 @@ pub enum Denied {
 
 /// Whose commands are told apart from others' when looking for replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+enum CommandSource {
     Anchor(usize),
     Face(u64),
 }
 
 /// The commands seen from one source: their times and fingerprints.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenCommands {
+    /// Whether what is forgotten stays rejected when the clock is set back. A trust anchor's commands cross networks,
+    /// where they can be recorded; those of a face are the owner's own.
+    strict: bool,
     commands: BTreeSet<(Duration, [u8; 32])>,
     /// Nothing of this time or older is accepted.
     floor: Duration,
 }
 
-impl Seen {
+impl SeenCommands {
     fn admit(&mut self, time: Duration, fingerprint: [u8; 32], now: Duration) -> Result<(), Denied> {
         if time.abs_diff(now) > GRACE || time <= self.floor {
             return Err(Denied::Stale);
@@ -154,11 +161,14 @@ impl Seen {
         Ok(())
     }
 
-    /// Forgets what would be refused for its time anyway.
+    /// Forgets what would be rejected for its time anyway.
     fn prune(&mut self, now: Duration) {
         while let Some((time, _)) = self.commands.first()
             && *time + GRACE < now
         {
+            if self.strict {
+                self.floor = self.floor.max(*time);
+            }
             self.commands.pop_first();
         }
     }
@@ -168,14 +178,15 @@ impl Seen {
 #[derive(Debug)]
 pub struct Authority {
     anchors: Vec<TrustAnchor>,
-    seen: BTreeMap<Source, Seen>,
+    seen: BTreeMap<CommandSource, SeenCommands>,
 }
 
 impl Authority {
     /// Accepts owners, and commands of these keys made after `started`, a time since the Unix epoch.
     #[must_use]
     pub fn new(anchors: Vec<TrustAnchor>, started: Duration) -> Authority {
-        let fresh = |i| (Source::Anchor(i), Seen { floor: started, ..Seen::default() });
+        let fresh =
+            |i| (CommandSource::Anchor(i), SeenCommands { strict: true, floor: started, ..SeenCommands::default() });
         let seen = (0..anchors.len()).map(fresh).collect();
         Authority { anchors, seen }
     }
@@ -203,14 +214,14 @@ impl Authority {
             return Err(Denied::BadSignature);
         }
         let source = if requester.is_owner() {
-            Source::Face(requester.face_id)
+            CommandSource::Face(requester.face_id)
         } else if is_digest {
             return Err(Denied::NotAuthorised);
         } else {
-            Source::Anchor(self.anchor_of(&command.info(), |key| command.verify(key).is_ok())?)
+            CommandSource::Anchor(self.anchor_of(&command.info(), |key| command.verify(key).is_ok())?)
         };
         let time = command.info().anti_replay.time.ok_or(Denied::Stale)?;
-        if let Source::Face(_) = source {
+        if let CommandSource::Face(_) = source {
             self.make_room(source, now);
         }
         self.seen.entry(source).or_default().admit(time, fingerprint(command), now)
@@ -243,12 +254,12 @@ impl Authority {
 
     /// Forgets the commands of another face when too many are remembered. That opens no door: only the owner of the
     /// socket could replay them, and may give commands anyway.
-    fn make_room(&mut self, source: Source, now: Duration) {
+    fn make_room(&mut self, source: CommandSource, now: Duration) {
         if self.seen.contains_key(&source) || self.seen.len() < MAX_FACES + self.anchors.len() {
             return;
         }
-        let newest = |seen: &Seen| seen.commands.last().map_or(Duration::ZERO, |(time, _)| *time).min(now);
-        let faces = self.seen.iter().filter(|(source, _)| matches!(source, Source::Face(_)));
+        let newest = |seen: &SeenCommands| seen.commands.last().map_or(Duration::ZERO, |(time, _)| *time).min(now);
+        let faces = self.seen.iter().filter(|(source, _)| matches!(source, CommandSource::Face(_)));
         if let Some((&idle, _)) = faces.min_by_key(|(_, seen)| newest(seen)) {
             self.seen.remove(&idle);
         }
@@ -256,7 +267,7 @@ impl Authority {
 
     /// Forgets the commands of a face that is gone.
     pub fn face_gone(&mut self, face_id: u64) {
-        self.seen.remove(&Source::Face(face_id));
+        self.seen.remove(&CommandSource::Face(face_id));
     }
 }
 

@@ -8,18 +8,18 @@ use std::time::Duration;
 /// Why the forwarder did not do what it was asked for: the code and text of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} ({code})")]
-pub struct Failure {
+pub struct CommandFailure {
     /// StatusCode, 400 or higher.
     pub code: u32,
     /// StatusText, for people.
     pub text: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// A failure with this code and text.
     #[must_use]
-    pub fn new(code: u32, text: impl Into<String>) -> Failure {
-        Failure { code, text: text.into() }
+    pub fn new(code: u32, text: impl Into<String>) -> CommandFailure {
+        CommandFailure { code, text: text.into() }
     }
 }
 
@@ -45,7 +45,7 @@ pub struct FaceSettings {
 /// A face to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceRequest {
-    /// The other end. Its host is an address, never a name: [`super::Management`] refuses names.
+    /// The other end. Its host is an address, never a name: [`super::Management`] rejects names.
     pub remote: FaceUri,
     /// This end.
     pub local: Option<FaceUri>,
@@ -76,7 +76,7 @@ pub struct Erased {
 /// Prefixes have at most [`super::MAX_PREFIX_COMPONENTS`] components. Faces are named by the protocol's ids, never 0.
 /// [`super::Management`] has checked who asks, that the fields fit the command, and that there is such a face before it
 /// changes one or sets a next hop for a command.
-pub trait Control {
+pub trait ManagedForwarder {
     /// Counters and sizes. Version and numbers are the forwarder's; both times are filled in by the caller.
     fn status(&self) -> ForwarderStatus;
 
@@ -93,13 +93,13 @@ pub trait Control {
     ///
     /// # Errors
     /// 406 when the protocol is not supported, 504 when it cannot be reached, 500 otherwise.
-    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, Failure>;
+    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, CommandFailure>;
 
     /// Changes all that `settings` says, or nothing.
     ///
     /// # Errors
     /// 409 when a setting is impossible.
-    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), Failure>;
+    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), CommandFailure>;
 
     /// Closes a face and forgets its next hops; nothing happens when there is none. Whoever implements this reports
     /// the end with [`super::Management::face_event`] as for any other face that ends.
@@ -109,7 +109,7 @@ pub trait Control {
     ///
     /// # Errors
     /// 500 when the FIB is full.
-    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), Failure>;
+    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure>;
 
     /// Takes a next hop from a prefix, and the prefix from the FIB with its last one; nothing happens when there is
     /// none.
@@ -122,7 +122,7 @@ pub trait Control {
     ///
     /// # Errors
     /// 404 when there is no such strategy.
-    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, Failure>;
+    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, CommandFailure>;
 
     /// Lets a prefix, never the empty one, have the strategy of the next shorter one.
     fn unset_strategy(&mut self, prefix: NameView<'_>);
@@ -137,7 +137,12 @@ pub trait Control {
     ///
     /// # Errors
     /// 409 when the content store cannot be so.
-    fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>) -> Result<(), Failure>;
+    fn configure_cs(
+        &mut self,
+        capacity: Option<u64>,
+        admit: Option<bool>,
+        serve: Option<bool>,
+    ) -> Result<(), CommandFailure>;
 
     /// Erases at most `limit` packets whose names start with `prefix`.
     fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased;

@@ -13,10 +13,10 @@ const MAX_DATASET: usize = 64 << 20;
 /// Why a dataset could not be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FetchError {
+pub enum DatasetError {
     /// The forwarder said no.
     #[error("the forwarder answered: {} ({})", .0.text, .0.code)]
-    Refused(ControlResponse),
+    Rejected(ControlResponse),
     /// A Data packet that is no segment of a dataset.
     #[error("the forwarder's answer is no segment of a dataset")]
     NotASegment,
@@ -63,21 +63,21 @@ impl DatasetFetch {
     ///
     /// # Errors
     /// [`FetchError`]; the dataset cannot be had then.
-    pub fn take(&mut self, data: &DataView<'_>) -> Result<Option<Vec<u8>>, FetchError> {
+    pub fn take(&mut self, data: &DataView<'_>) -> Result<Option<Vec<u8>>, DatasetError> {
         if data.content_type() == content_type::NACK {
-            return Err(FetchError::Refused(ControlResponse::decode(data.content())?));
+            return Err(DatasetError::Rejected(ControlResponse::decode(data.content())?));
         }
         let segment = data.name().last().and_then(|c| c.as_segment());
         let versioned = data.name().parent();
-        let (Some(segment), Some(versioned)) = (segment, versioned) else { return Err(FetchError::NotASegment) };
+        let (Some(segment), Some(versioned)) = (segment, versioned) else { return Err(DatasetError::NotASegment) };
         if self.versioned.get_or_insert_with(|| versioned.to_owned()).as_view() != versioned {
-            return Err(FetchError::NotASegment);
+            return Err(DatasetError::NotASegment);
         }
         // The first answer may be of any segment that some cache had; then the first segment is asked for by name.
         if segment == self.segments {
             self.segments += 1;
             if self.content.len() + data.content().len() > MAX_DATASET {
-                return Err(FetchError::TooLarge);
+                return Err(DatasetError::TooLarge);
             }
             self.content.extend_from_slice(data.content());
             if data.final_block_id().and_then(|last| last.as_segment()) == Some(segment) {

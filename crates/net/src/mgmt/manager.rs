@@ -1,20 +1,23 @@
 //! The forwarder's end of the protocol: Interests in, Data out, calls on [`Control`] in between.
 
 use super::announce;
+use super::announcement::Announcement;
 use super::authority::{Authority, Denied, Requester, TrustAnchor};
 use super::command::SignedCommand;
-use super::control::Control;
+use super::control::ManagedForwarder;
 use super::dataset::{FaceEvent, FaceEventKind, FaceQuery, FaceStatus, ForwarderStatus, Item, encode_all};
 use super::parameters::{ControlParameters, ControlResponse};
-use super::publish::{self, Publisher};
+use super::publish::{self, DatasetPublisher};
 use super::rib::{FibChange, Rib};
 use super::verbs;
 use ndnweir_core::units::Time;
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
-use ndnweir_wire::signature::DigestSha256;
-use ndnweir_wire::{Component, DataBuilder, InterestView, Name, NameView};
+use ndnweir_wire::signature::{DigestSha256, Signer};
+use ndnweir_wire::{Component, DataBuilder, DataView, InterestView, Name, NameView};
 use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most components of a prefix in RIB, FIB and strategy table (as in NFD).
@@ -28,19 +31,42 @@ const FRESHNESS: Duration = Duration::from_secs(1);
 
 /// How management is to behave.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ManagementConfig {
     /// Keys whose commands are accepted on any face.
     pub trust_anchors: Vec<TrustAnchor>,
     /// Whether neighbours may change the RIB, under `/localhop/nfd/rib`, with commands signed by a trust anchor.
     pub localhop: bool,
     /// The most routes in the RIB.
     pub max_routes: usize,
+    /// What signs answers, datasets and notifications.
+    pub signer: AnswerSigner,
 }
 
-impl Default for Config {
+/// What the management signs with: a digest, or a key by which tools know the forwarder.
+#[derive(Clone)]
+pub struct AnswerSigner(pub Arc<dyn Signer + Send + Sync>);
+
+impl Default for AnswerSigner {
+    fn default() -> AnswerSigner {
+        AnswerSigner(Arc::new(DigestSha256))
+    }
+}
+
+impl fmt::Debug for AnswerSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnswerSigner").field(&self.0.signature_type()).finish()
+    }
+}
+
+impl Default for ManagementConfig {
     /// No keys, no neighbours, 65 536 routes.
-    fn default() -> Config {
-        Config { trust_anchors: Vec::new(), localhop: false, max_routes: 1 << 16 }
+    fn default() -> ManagementConfig {
+        ManagementConfig {
+            trust_anchors: Vec::new(),
+            localhop: false,
+            max_routes: 1 << 16,
+            signer: AnswerSigner::default(),
+        }
     }
 }
 
@@ -60,8 +86,8 @@ pub struct Counters {
     pub done: u64,
     /// Commands that were allowed and failed.
     pub failed: u64,
-    /// Commands refused: not signed, not authorised, not fresh.
-    pub refused: u64,
+    /// Commands rejected: not signed, not authorised, not fresh.
+    pub rejected: u64,
     /// Interests from faces or under prefixes where management does not listen.
     pub out_of_scope: u64,
     /// Interests that are no request at all.
@@ -75,10 +101,11 @@ pub struct Counters {
 pub struct Management {
     authority: Authority,
     rib: Rib,
-    publisher: Publisher,
+    publisher: DatasetPublisher,
     events: VecDeque<(u64, Vec<u8>)>,
     next_event: u64,
     localhop: bool,
+    signer: AnswerSigner,
     started: Duration,
     counters: Counters,
 }
@@ -102,14 +129,15 @@ fn top_of(name: NameView<'_>) -> Option<Top> {
 impl Management {
     /// Management of a forwarder that starts now.
     #[must_use]
-    pub fn new(config: Config, at: Moment) -> Management {
+    pub fn new(config: ManagementConfig, at: Moment) -> Management {
         Management {
             authority: Authority::new(config.trust_anchors, at.unix),
             rib: Rib::new(config.max_routes),
-            publisher: Publisher::default(),
+            publisher: DatasetPublisher::default(),
             events: VecDeque::new(),
             next_event: 0,
             localhop: config.localhop,
+            signer: config.signer,
             started: at.unix,
             counters: Counters::default(),
         }
@@ -144,7 +172,7 @@ impl Management {
         interest: &InterestView<'_>,
         from: Requester,
         at: Moment,
-        control: &mut impl Control,
+        control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         let name = interest.name();
         let text = |i: usize| name.get(i).filter(|c| c.is_generic()).and_then(|c| std::str::from_utf8(c.value()).ok());
@@ -175,7 +203,7 @@ impl Management {
             }),
             _ => {
                 let response = self.command(interest, (module, verb), from, at, control);
-                respond(name, &response)
+                respond(name, &response, &*self.signer.0)
             }
         }
     }
@@ -186,12 +214,15 @@ impl Management {
         verb: (&str, &str),
         from: Requester,
         at: Moment,
-        control: &mut impl Control,
+        control: &mut impl ManagedForwarder,
     ) -> ControlResponse {
         let command = SignedCommand::find(interest);
+        // The socket vouches for a user who may register prefixes as it does for the owner.
+        let registers = from.registers && own_registration(verb, interest, command.as_ref(), from.face_id);
+        let from = Requester { owner: from.owner || registers, ..from };
         if let Err(denied) = self.authority.admit(from, command.as_ref(), at.unix) {
-            self.counters.refused += 1;
-            return refusal(denied);
+            self.counters.rejected += 1;
+            return rejection(denied);
         }
         let name = command.map_or(interest.name(), |c| c.name());
         if verb == ("rib", "announce") {
@@ -232,7 +263,7 @@ impl Management {
     ) -> Option<Vec<u8>> {
         let name = interest.name();
         if name.len() != len {
-            return self.publisher.segment(name);
+            return self.publisher.segment(name, &*self.signer.0);
         }
         // Data have longer names, so an Interest for just this one cannot be answered.
         if !interest.can_be_prefix() || name.wire_len() > publish::MAX_NAME {
@@ -242,12 +273,12 @@ impl Management {
         match make(self, name) {
             Ok(content) => {
                 self.counters.datasets += 1;
-                self.publisher.publish(name, content, at.unix).ok()
+                self.publisher.publish(name, content, at.unix, &*self.signer.0).ok()
             }
             Err(response) => {
                 self.counters.malformed += 1;
                 let nack = DataBuilder::new(name).content_type(content_type::NACK).freshness_period(FRESHNESS);
-                nack.content(&response.encode()).sign(&DigestSha256).ok()
+                nack.content(&response.encode()).sign(&*self.signer.0).ok()
             }
         }
     }
@@ -264,7 +295,7 @@ impl Management {
         &mut self,
         kind: FaceEventKind,
         face: &FaceStatus,
-        control: &mut impl Control,
+        control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         if kind == FaceEventKind::Destroyed {
             self.authority.face_gone(face.face_id);
@@ -277,8 +308,8 @@ impl Management {
             .map(Component::generic)
             .chain([Component::sequence_num(self.next_event)])
             .fold(Name::new(), Name::with);
-        let data =
-            DataBuilder::new(name.as_view()).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok()?;
+        let data = DataBuilder::new(name.as_view()).freshness_period(FRESHNESS).content(&content);
+        let data = data.sign(&*self.signer.0).ok()?;
         self.events.push_back((self.next_event, data.clone()));
         self.next_event += 1;
         if self.events.len() > MAX_EVENTS {
@@ -294,7 +325,7 @@ impl Management {
     }
 
     /// Ends the routes whose time is over.
-    pub fn handle_timeout(&mut self, now: Time, control: &mut impl Control) {
+    pub fn handle_timeout(&mut self, now: Time, control: &mut impl ManagedForwarder) {
         apply(self.rib.expire(now), control);
     }
 
@@ -306,21 +337,24 @@ impl Management {
         &mut self,
         parameters: ControlParameters,
         now: Time,
-        control: &mut impl Control,
+        control: &mut impl ManagedForwarder,
     ) -> Result<(), ControlResponse> {
         let response = verbs::execute(("rib", "register"), parameters, 0, now, &mut self.rib, control);
         if response.is_ok() { Ok(()) } else { Err(response) }
     }
 
     /// Removes a route that [`Self::register`] added; nothing happens when there is none.
-    pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl Control) {
+    pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64, control: &mut impl ManagedForwarder) {
         apply(self.rib.unregister(prefix, face_id, origin), control);
     }
 }
 
 /// Tells the forwarder what follows from a change of the RIB. Failures to add cannot be answered to anybody here; the
 /// commands that can be are checked by [`verbs`].
-pub(super) fn apply(changes: Vec<FibChange>, control: &mut impl Control) -> Option<super::control::Failure> {
+pub(super) fn apply(
+    changes: Vec<FibChange>,
+    control: &mut impl ManagedForwarder,
+) -> Option<super::control::CommandFailure> {
     let mut failure = None;
     for change in changes {
         match change {
@@ -335,11 +369,40 @@ pub(super) fn apply(changes: Vec<FibChange>, control: &mut impl Control) -> Opti
     failure
 }
 
-fn refusal(denied: Denied) -> ControlResponse {
+/// Whether a command changes routes of the face on which it came, and nothing else. What the forwarder serves itself is
+/// not for users to take over.
+fn own_registration(
+    verb: (&str, &str),
+    interest: &InterestView<'_>,
+    command: Option<&SignedCommand<'_>>,
+    face_id: u64,
+) -> bool {
+    let (face, prefix) = match verb {
+        ("rib", "announce") => {
+            let data = interest.application_parameters().and_then(|data| DataView::decode(data).ok());
+            let announcement = data.and_then(|data| Announcement::decode(&data).ok());
+            (None, announcement.map(|announcement| announcement.prefix))
+        }
+        ("rib", "register" | "unregister") => {
+            let parameters = command.and_then(|command| command.name().get(4));
+            let parameters = parameters.and_then(|component| ControlParameters::decode(component.value()).ok());
+            let parameters = parameters.unwrap_or_default();
+            (parameters.face_id, parameters.name)
+        }
+        _ => return false,
+    };
+    let reserved = |prefix: &Name| {
+        let first = prefix.as_view().get(0);
+        first.is_some_and(|first| first.is_generic() && [&b"localhost"[..], b"localhop"].contains(&first.value()))
+    };
+    face.is_none_or(|face| face == 0 || face == face_id) && prefix.is_some_and(|prefix| !reserved(&prefix))
+}
+
+fn rejection(denied: Denied) -> ControlResponse {
     ControlResponse::new(403, denied.to_string())
 }
 
-fn query(control: &impl Control, name: NameView<'_>) -> Result<Vec<u8>, ControlResponse> {
+fn query(control: &impl ManagedForwarder, name: NameView<'_>) -> Result<Vec<u8>, ControlResponse> {
     let filter = name.last().map(|c| FaceQuery::decode(c.value()));
     let Some(Ok(filter)) = filter else { return Err(ControlResponse::new(400, "the filter is malformed")) };
     let mut faces = control.faces();
@@ -347,12 +410,12 @@ fn query(control: &impl Control, name: NameView<'_>) -> Result<Vec<u8>, ControlR
     Ok(encode_all(&faces))
 }
 
-/// The answer as Data; without its body, or not at all, when the name leaves no room for it. A refusal has an empty body:
-/// some clients do not show the text of an answer that has none.
-fn respond(name: NameView<'_>, response: &ControlResponse) -> Option<Vec<u8>> {
+/// The answer as Data; without its body, or not at all, when the name leaves no room for it. A rejection has an empty
+/// body: some clients do not show the text of an answer that has none.
+fn respond(name: NameView<'_>, response: &ControlResponse, signer: &dyn Signer) -> Option<Vec<u8>> {
     let data = |response: &ControlResponse| {
         let content = response.encode();
-        let data = DataBuilder::new(name).freshness_period(FRESHNESS).content(&content).sign(&DigestSha256).ok();
+        let data = DataBuilder::new(name).freshness_period(FRESHNESS).content(&content).sign(signer).ok();
         data.filter(|data| data.len() <= MAX_PACKET_SIZE)
     };
     let body = response.body.clone().or_else(|| Some(Box::default()));

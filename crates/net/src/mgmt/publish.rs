@@ -1,7 +1,7 @@
 //! Datasets on their way out: versioned, cut into segments, and kept until they have been fetched.
 
 use ndnweir_wire::error::EncodeError;
-use ndnweir_wire::signature::DigestSha256;
+use ndnweir_wire::signature::Signer;
 use ndnweir_wire::{Component, DataBuilder, Name, NameView};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,20 +25,20 @@ const KEPT: Duration = Duration::from_secs(60);
 const FRESHNESS: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
-struct Published {
+struct PublishedDataset {
     /// Name with version.
     name: Name,
     content: Vec<u8>,
     at: Duration,
 }
 
-impl Published {
+impl PublishedDataset {
     /// A dataset without items has one segment too.
     fn last_segment(&self) -> usize {
         self.content.len().saturating_sub(1) / SEGMENT
     }
 
-    fn segment(&self, number: usize) -> Result<Vec<u8>, EncodeError> {
+    fn segment(&self, number: usize, signer: &dyn Signer) -> Result<Vec<u8>, EncodeError> {
         let start = number * SEGMENT;
         let content = &self.content[start..self.content.len().min(start + SEGMENT)];
         let name = self.name.clone().with(Component::segment(number as u64));
@@ -47,31 +47,37 @@ impl Published {
             .freshness_period(FRESHNESS)
             .final_block_id(last.as_view())
             .content(content)
-            .sign(&DigestSha256)
+            .sign(signer)
     }
 }
 
 /// The datasets published of late.
 #[derive(Debug, Default)]
-pub struct Publisher {
-    datasets: VecDeque<Published>,
+pub struct DatasetPublisher {
+    datasets: VecDeque<PublishedDataset>,
     bytes: usize,
     last_version: u64,
 }
 
-impl Publisher {
+impl DatasetPublisher {
     /// Publishes a dataset under a new version and returns its first segment. `now` is the time since the Unix epoch;
     /// versions are microseconds of it, and always grow.
     ///
     /// # Errors
     /// As [`DataBuilder::sign`].
-    pub fn publish(&mut self, name: NameView<'_>, content: Vec<u8>, now: Duration) -> Result<Vec<u8>, EncodeError> {
+    pub fn publish(
+        &mut self,
+        name: NameView<'_>,
+        content: Vec<u8>,
+        now: Duration,
+        signer: &dyn Signer,
+    ) -> Result<Vec<u8>, EncodeError> {
         let micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
         self.last_version = micros.max(self.last_version.saturating_add(1));
         self.bytes += content.len();
         let name = name.to_owned().with(Component::version(self.last_version));
-        let published = Published { name, content, at: now };
-        let first = published.segment(0);
+        let published = PublishedDataset { name, content, at: now };
+        let first = published.segment(0, signer);
         self.datasets.push_back(published);
         while self.datasets.len() > 1
             && (self.datasets.len() > MAX_DATASETS
@@ -85,10 +91,10 @@ impl Publisher {
 
     /// The segment of this name, if its dataset is still kept and has it.
     #[must_use]
-    pub fn segment(&self, name: NameView<'_>) -> Option<Vec<u8>> {
+    pub fn segment(&self, name: NameView<'_>, signer: &dyn Signer) -> Option<Vec<u8>> {
         let number = usize::try_from(name.last()?.as_segment()?).ok()?;
         let dataset = name.parent()?;
         let published = self.datasets.iter().find(|d| d.name.as_view() == dataset)?;
-        if number <= published.last_segment() { published.segment(number).ok() } else { None }
+        if number <= published.last_segment() { published.segment(number, signer).ok() } else { None }
     }
 }

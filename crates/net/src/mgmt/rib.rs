@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A route to a prefix. Face and origin tell it from the prefix's other routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct RibRoute {
     /// Where Interests go.
     pub face_id: u64,
     /// Who made the route.
@@ -27,7 +27,7 @@ pub struct Route {
     pub expires: Time,
 }
 
-impl Route {
+impl RibRoute {
     fn inherits(&self) -> bool {
         self.flags & route_flags::CHILD_INHERIT != 0
     }
@@ -68,17 +68,17 @@ type Hops = BTreeMap<u64, u64>;
 
 #[derive(Debug, Default)]
 struct Entry {
-    routes: Vec<Route>,
+    routes: Vec<RibRoute>,
     /// Next hops that the FIB has been told of.
     installed: Hops,
 }
 
 impl Entry {
     fn captures(&self) -> bool {
-        self.routes.iter().any(Route::captures)
+        self.routes.iter().any(RibRoute::captures)
     }
 
-    fn hops(&self, of: impl Fn(&Route) -> bool) -> Hops {
+    fn hops(&self, of: impl Fn(&RibRoute) -> bool) -> Hops {
         let mut hops = Hops::new();
         for route in self.routes.iter().filter(|route| of(route)) {
             let cost = hops.entry(route.face_id).or_insert(route.cost);
@@ -89,7 +89,7 @@ impl Entry {
 
     /// What longer prefixes see of this one.
     fn passed_on(&self) -> (Hops, bool) {
-        (self.hops(Route::inherits), self.captures())
+        (self.hops(RibRoute::inherits), self.captures())
     }
 }
 
@@ -126,7 +126,7 @@ impl Rib {
 
     /// The route of this prefix, face and origin.
     #[must_use]
-    pub fn route(&self, prefix: NameView<'_>, face_id: u64, origin: u64) -> Option<Route> {
+    pub fn route(&self, prefix: NameView<'_>, face_id: u64, origin: u64) -> Option<RibRoute> {
         let entry = self.entries.get(prefix.as_bytes())?;
         entry.routes.iter().find(|r| r.face_id == face_id && r.origin == origin).copied()
     }
@@ -135,7 +135,7 @@ impl Rib {
     ///
     /// # Errors
     /// [`RibFull`]; nothing has changed then.
-    pub fn register(&mut self, prefix: NameView<'_>, route: Route) -> Result<Vec<FibChange>, RibFull> {
+    pub fn register(&mut self, prefix: NameView<'_>, route: RibRoute) -> Result<Vec<FibChange>, RibFull> {
         let known = self.route(prefix, route.face_id, route.origin);
         if known.is_none() && self.routes >= self.max_routes {
             return Err(RibFull(self.routes));
@@ -186,7 +186,7 @@ impl Rib {
     #[must_use]
     pub fn list(&self, now: Time) -> Vec<RibEntry> {
         let left = |at: Time| (at != Time::NEVER).then(|| Duration::from_nanos(at.since(now).nanos()));
-        let record = |r: &Route| RouteRecord {
+        let record = |r: &RibRoute| RouteRecord {
             face_id: r.face_id,
             origin: r.origin,
             cost: r.cost,
@@ -201,7 +201,7 @@ impl Rib {
     }
 
     /// Takes a route out of all indices. That of faces forgets the prefix, so whoever keeps a route must add it again.
-    fn forget(&mut self, prefix: NameView<'_>, route: &Route) {
+    fn forget(&mut self, prefix: NameView<'_>, route: &RibRoute) {
         self.routes -= 1;
         self.by_face.remove(&(route.face_id, prefix.to_owned()));
         if route.expires != Time::NEVER {
@@ -210,8 +210,8 @@ impl Rib {
     }
 
     /// Takes the routes of which this is true out of an entry and of all indices.
-    fn take_out(&mut self, prefix: &Name, entry: &mut Entry, is_out: impl Fn(&Route) -> bool) {
-        let (out, kept): (Vec<Route>, Vec<Route>) = entry.routes.iter().partition(|route| is_out(route));
+    fn take_out(&mut self, prefix: &Name, entry: &mut Entry, is_out: impl Fn(&RibRoute) -> bool) {
+        let (out, kept): (Vec<RibRoute>, Vec<RibRoute>) = entry.routes.iter().partition(|route| is_out(route));
         entry.routes = kept;
         for route in &out {
             self.forget(prefix.as_view(), route);
@@ -268,7 +268,7 @@ impl Rib {
         while !captured && let Some(shorter) = at.parent() {
             at = shorter;
             let Some(ancestor) = self.entries.get(at.as_bytes()) else { continue };
-            for (face_id, cost) in ancestor.hops(Route::inherits) {
+            for (face_id, cost) in ancestor.hops(RibRoute::inherits) {
                 hops.entry(face_id).or_insert(cost);
             }
             captured = ancestor.captures();
@@ -277,8 +277,9 @@ impl Rib {
     }
 }
 
-/// Brings what the FIB has been told of to what is wanted. A prefix's own next hops come before those it inherits: of equal
-/// costs the FIB prefers what it was told of first, and an application's own prefix is not to lose to a shorter one.
+/// Brings what the FIB has been told of to what is wanted. A prefix's own next hops come before those it inherits: of
+/// equal costs the FIB prefers what it was told of first, and an application's own prefix is not to lose to a shorter
+/// one.
 fn settle(prefix: NameView<'_>, installed: &mut Hops, wanted: Hops, own: &BTreeSet<u64>, changes: &mut Vec<FibChange>) {
     for (&face_id, _) in installed.iter().filter(|(face_id, _)| !wanted.contains_key(face_id)) {
         changes.push(FibChange::Remove { prefix: prefix.to_owned(), face_id });

@@ -2,23 +2,22 @@
 //!
 //! Source: NFD wiki, `FaceMgmt`, `FibMgmt`, `RibMgmt`, `StrategyChoice`, `CsMgmt`; codes as NFD answers.
 
-use super::control::{Control, FaceCreated, FaceRequest, FaceSettings, Failure};
+use super::control::{CommandFailure, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder};
 use super::dataset::{FaceStatus, Persistency, Scope};
 use super::fields::{self as f, check};
 use super::manager::{MAX_PREFIX_COMPONENTS, apply};
 use super::parameters::{ControlParameters, ControlResponse, cs_flags, face_flags, route_flags};
-use super::rib::{Rib, Route};
+use super::rib::{Rib, RibRoute};
 use crate::face_uri::{FaceUri, IpFamily};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::{Name, NameView};
 use std::net::IpAddr;
-use std::time::Duration;
 
 /// How many packets one command erases from the content store (as in NFD).
 const ERASE_LIMIT: u64 = 256;
 
-impl From<Failure> for ControlResponse {
-    fn from(failure: Failure) -> ControlResponse {
+impl From<CommandFailure> for ControlResponse {
+    fn from(failure: CommandFailure) -> ControlResponse {
         ControlResponse::new(failure.code, failure.text)
     }
 }
@@ -36,7 +35,7 @@ pub fn execute(
     from: u64,
     now: Time,
     rib: &mut Rib,
-    control: &mut impl Control,
+    control: &mut impl ManagedForwarder,
 ) -> ControlResponse {
     let (required, optional) = match (module, verb) {
         ("faces", "create") => (f::URI, f::LOCAL_URI | f::SETTINGS),
@@ -152,7 +151,7 @@ fn canonical(uri: &str) -> Result<FaceUri, ControlResponse> {
     })
 }
 
-fn create_face(p: &ControlParameters, control: &mut impl Control) -> Outcome {
+fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     let remote = canonical(p.uri.as_deref().unwrap_or_default())?;
     let local = p.local_uri.as_deref().map(canonical).transpose()?;
     let mut settings = settings(p)?;
@@ -174,7 +173,7 @@ fn create_face(p: &ControlParameters, control: &mut impl Control) -> Outcome {
     }
 }
 
-fn update_face(p: &ControlParameters, from: u64, control: &mut impl Control) -> Outcome {
+fn update_face(p: &ControlParameters, from: u64, control: &mut impl ManagedForwarder) -> Outcome {
     let face_id = face_or(p, from);
     let face = control.face(face_id).ok_or_else(|| no(404, "there is no such face"))?;
     let settings = settings(p)?;
@@ -186,24 +185,24 @@ fn update_face(p: &ControlParameters, from: u64, control: &mut impl Control) -> 
     Ok(ControlParameters { uri: None, local_uri: None, ..body_of(face) })
 }
 
-fn destroy_face(p: ControlParameters, rib: &mut Rib, control: &mut impl Control) -> Outcome {
+fn destroy_face(p: ControlParameters, rib: &mut Rib, control: &mut impl ManagedForwarder) -> Outcome {
     let face_id = p.face_id.filter(|&face_id| face_id != 0).ok_or_else(|| no(400, "FaceId cannot be 0"))?;
     control.destroy_face(face_id);
     apply(rib.remove_face(face_id), control);
     Ok(p)
 }
 
-fn add_next_hop(p: ControlParameters, from: u64, control: &mut impl Control) -> Outcome {
+fn add_next_hop(p: ControlParameters, from: u64, control: &mut impl ManagedForwarder) -> Outcome {
     let (face_id, cost) = (face_or(&p, from), p.cost.unwrap_or(0));
     control.face(face_id).ok_or_else(|| no(410, "there is no such face"))?;
     control.set_next_hop(name(&p), face_id, cost)?;
     Ok(ControlParameters { face_id: Some(face_id), cost: Some(cost), ..p })
 }
 
-fn register(p: ControlParameters, from: u64, now: Time, rib: &mut Rib, control: &mut impl Control) -> Outcome {
+fn register(p: ControlParameters, from: u64, now: Time, rib: &mut Rib, control: &mut impl ManagedForwarder) -> Outcome {
     let face_id = face_or(&p, from);
     control.face(face_id).ok_or_else(|| no(410, "there is no such face"))?;
-    let route = Route {
+    let route = RibRoute {
         face_id,
         origin: p.origin.unwrap_or(0),
         cost: p.cost.unwrap_or(0),
@@ -230,26 +229,26 @@ fn register(p: ControlParameters, from: u64, now: Time, rib: &mut Rib, control: 
     })
 }
 
-fn end(now: Time, period: Duration) -> Time {
+fn end(now: Time, period: std::time::Duration) -> Time {
     match u64::try_from(period.as_nanos()) {
-        Ok(nanos) => now + Span::from_nanos(nanos),
+        Ok(nanos) => now + Duration::from_nanos(nanos),
         Err(_) => Time::NEVER,
     }
 }
 
-fn set_strategy(p: ControlParameters, control: &mut impl Control) -> Outcome {
+fn set_strategy(p: ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     let asked = p.strategy.as_ref().map(Name::as_view).unwrap_or_default();
     let strategy = control.set_strategy(name(&p), asked)?;
     Ok(ControlParameters { strategy: Some(strategy), ..p })
 }
 
-fn configure_cs(p: &ControlParameters, control: &mut impl Control) -> Outcome {
+fn configure_cs(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     control.configure_cs(p.capacity, p.flag(cs_flags::ADMIT), p.flag(cs_flags::SERVE))?;
     let cs = control.cs();
     Ok(ControlParameters { capacity: Some(cs.capacity), flags: Some(cs.flags), ..ControlParameters::default() })
 }
 
-fn erase_cs(p: ControlParameters, control: &mut impl Control) -> Outcome {
+fn erase_cs(p: ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     if p.count == Some(0) {
         return Err(no(400, "Count cannot be 0"));
     }

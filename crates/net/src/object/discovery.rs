@@ -1,45 +1,47 @@
 //! Finds the newest version of an object.
 //!
-//! First by RDR metadata. If that stays unanswered, also by an Interest for any fresh Data under the name, for producers
-//! that publish no metadata; ours is that both are asked from the third attempt on.
+//! First by RDR metadata. If that stays unanswered, also by an Interest for any fresh Data under the name, for
+//! producers that publish no metadata; ours is that both are asked from the third attempt on, and that from the fourth
+//! on every second attempt takes Data that are not fresh, too: some producers say of none of their Data how long they
+//! are.
 
+use super::fetch::{MOST_REJECTED, Untrusted};
 use super::naming::{self, MetadataError};
 use super::trust::Trust;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::data::content_type;
-use ndnweir_wire::signature::VerifyError;
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, LpHeader, NackReason, Name, NameView};
-use std::time::Duration;
 
 /// From the first Interest to the second; it doubles, up to the longest.
-const FIRST_WAIT: Span = Span::from_millis(500);
-const LONGEST_WAIT: Span = Span::from_millis(2000);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_millis(2000);
 /// InterestLifetime.
-const LIFETIME: Duration = Duration::from_secs(4);
+const LIFETIME: std::time::Duration = std::time::Duration::from_secs(4);
 /// Attempts that ask for metadata only.
 const METADATA_ONLY: u32 = 2;
+/// Attempts that ask for fresh Data only.
+const FRESH_ONLY: u32 = 3;
+/// After so many rounds in which every Interest was sent back for want of a route, no more are sent. A producer that
+/// is about to register gets more than a second.
+const MOST_REFUSED: u32 = 3;
 
 /// Why the version is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
     /// Nobody answered.
-    #[error("nothing answers to {name} within {waited}{}", if *.refused { ": there is no route to it" } else { "" })]
+    #[error("nothing answers to {name} within {waited}")]
     Unanswered {
         /// The object.
         name: Name,
         /// How long was waited.
-        waited: Span,
-        /// Whether the network said that it knows no route.
-        refused: bool,
+        waited: Duration,
     },
-    /// The answer is not signed as demanded.
-    #[error("{name} is not signed as demanded: {problem}")]
-    Untrusted {
-        /// The packet.
-        name: Name,
-        /// What is wrong.
-        problem: VerifyError,
-    },
+    /// The answers are not signed as demanded, however often is asked.
+    #[error("{0}")]
+    Untrusted(Box<Untrusted>),
+    /// Every Interest is sent back: nobody knows a way.
+    #[error("there is no route to {0}: every Interest for it was sent back")]
+    NoRoute(Name),
     /// The metadata makes no sense.
     #[error("{0}")]
     Metadata(#[from] MetadataError),
@@ -50,7 +52,7 @@ pub enum DiscoveryError {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Discovered {
     /// The name that the segments' numbers are appended to.
     Object(Name),
     /// The object is one packet of just this name; its content.
@@ -64,18 +66,22 @@ pub struct Discovery {
     metadata: Name,
     hint: Vec<Name>,
     trust: Trust,
-    patience: Span,
+    patience: Duration,
     started: Option<Time>,
     due: Time,
-    wait: Span,
+    wait: Duration,
     attempts: u32,
     queued: Vec<Name>,
-    refused: bool,
+    /// Attempts in a row of which every Interest came back.
+    nacked_rounds: u32,
+    /// Nonces of this round's Interests that are out and were not sent back.
+    open: Vec<u32>,
+    rejected: Option<Box<Untrusted>>,
 }
 
 impl Discovery {
     /// A search for `name` that is given up after `patience`.
-    pub fn new(name: Name, trust: Trust, patience: Span) -> Discovery {
+    pub fn new(name: Name, trust: Trust, patience: Duration) -> Discovery {
         Discovery {
             metadata: naming::discovery_name(name.as_view()),
             name,
@@ -87,7 +93,9 @@ impl Discovery {
             wait: FIRST_WAIT,
             attempts: 0,
             queued: Vec::new(),
-            refused: false,
+            nacked_rounds: 0,
+            open: Vec::new(),
+            rejected: None,
         }
     }
 
@@ -98,27 +106,36 @@ impl Discovery {
     }
 
     /// What needs no search: a name that ends in a version is an object's.
-    pub fn already_found(name: NameView<'_>) -> Option<Found> {
-        naming::version_of(name).map(|_| Found::Object(name.to_owned()))
+    pub fn already_found(name: NameView<'_>) -> Option<Discovered> {
+        naming::version_of(name).map(|_| Discovered::Object(name.to_owned()))
     }
 
     /// When [`Discovery::poll_transmit`] wants to be called.
     pub fn poll_timeout(&self) -> Time {
         let end = self.started.map_or(Time::NEVER, |started| started + self.patience);
-        if self.queued.is_empty() { self.due.min(end) } else { Time::ZERO }
+        if self.queued.is_empty() && self.nacked_rounds < MOST_REFUSED { self.due.min(end) } else { Time::ZERO }
     }
 
     /// The next Interest to send now, if any; `nonce` is random.
     ///
     /// # Errors
-    /// [`DiscoveryError::Unanswered`] when patience has come to its end.
+    /// [`DiscoveryError`] when patience has come to its end, or nobody knows a way.
     pub fn poll_transmit(&mut self, now: Time, nonce: u32) -> Result<Option<Vec<u8>>, DiscoveryError> {
         let started = *self.started.get_or_insert(now);
         if now >= started + self.patience {
-            let (name, refused) = (self.name.clone(), self.refused);
-            return Err(DiscoveryError::Unanswered { name, waited: self.patience, refused });
+            return Err(match self.rejected.take() {
+                Some(rejected) => DiscoveryError::Untrusted(rejected),
+                None if self.nacked_rounds > 0 => DiscoveryError::NoRoute(self.name.clone()),
+                None => DiscoveryError::Unanswered { name: self.name.clone(), waited: self.patience },
+            });
+        }
+        if self.nacked_rounds >= MOST_REFUSED {
+            return Err(DiscoveryError::NoRoute(self.name.clone()));
         }
         if now >= self.due {
+            if !self.open.is_empty() {
+                self.nacked_rounds = 0;
+            }
             self.due = now + self.wait;
             self.wait = (self.wait * 2).min(LONGEST_WAIT);
             self.attempts += 1;
@@ -126,11 +143,13 @@ impl Discovery {
             if self.attempts > METADATA_ONLY {
                 self.queued.push(self.name.clone());
             }
+            self.open.clear();
         }
         let Some(name) = self.queued.pop() else { return Ok(None) };
+        self.open.push(nonce);
         let interest = InterestBuilder::new(name.as_view())
             .can_be_prefix(true)
-            .must_be_fresh(true)
+            .must_be_fresh(self.attempts <= FRESH_ONLY || self.attempts % 2 == 1)
             .forwarding_hint(self.hint.iter().map(Name::as_view))
             .nonce(nonce.to_be_bytes())
             .lifetime(LIFETIME);
@@ -142,7 +161,7 @@ impl Discovery {
     ///
     /// # Errors
     /// [`DiscoveryError`] if the answer is no good.
-    pub fn handle_data(&mut self, data: &DataView<'_>) -> Result<Option<Found>, DiscoveryError> {
+    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Result<Option<Discovered>, DiscoveryError> {
         if !self.name.as_view().is_prefix_of(data.name()) {
             return Ok(None);
         }
@@ -151,32 +170,47 @@ impl Discovery {
             self.attempts = self.attempts.max(METADATA_ONLY);
             return Ok(None);
         }
-        let untrusted = |problem| DiscoveryError::Untrusted { name: data.name().to_owned(), problem };
-        self.trust.check(data).map_err(untrusted)?;
+        if let Err(problem) = self.trust.check(data) {
+            let count = 1 + self.rejected.as_ref().map_or(0, |rejected| rejected.count);
+            let rejected = Box::new(Untrusted::new(data, problem, count));
+            if count >= MOST_REJECTED {
+                return Err(DiscoveryError::Untrusted(rejected));
+            }
+            self.due = self.due.min(now + rejected.pause());
+            self.rejected = Some(rejected);
+            return Ok(None);
+        }
         if self.metadata.as_view().is_prefix_of(data.name()) {
-            return Ok(Some(Found::Object(naming::read_metadata(self.name.as_view(), data)?)));
+            return Ok(Some(Discovered::Object(naming::read_metadata(self.name.as_view(), data)?)));
         }
         if data.name() == self.name.as_view() {
-            return Ok(Some(Found::Whole(data.content().to_vec())));
+            return Ok(Some(Discovered::Whole(data.content().to_vec())));
         }
         let prefix = data.name().parent().filter(|_| data.name().last().is_some_and(|c| c.as_segment().is_some()));
         let below = prefix.map(|prefix| prefix.len() - self.name.len());
         match prefix {
             Some(prefix) if below == Some(0) || (below == Some(1) && naming::version_of(prefix).is_some()) => {
-                Ok(Some(Found::Object(prefix.to_owned())))
+                Ok(Some(Discovered::Object(prefix.to_owned())))
             }
             _ => Err(DiscoveryError::NotAnObject(data.name().to_owned())),
         }
     }
 
-    /// Takes a returned Interest; the next attempt follows when it is due.
+    /// Takes a returned Interest; the next attempt follows when it is due. One with a nonce that was not sent is
+    /// nobody's.
     pub fn handle_nack(&mut self, header: &LpHeader, interest: &InterestView<'_>) {
-        let no_route = header.nack == Some(NackReason::NoRoute);
-        self.refused |= no_route && interest.name() == self.metadata.as_view();
+        let own = interest.name() == self.metadata.as_view() || interest.name() == self.name.as_view();
+        let nonce = interest.nonce().map(u32::from_be_bytes);
+        let sent = self.open.iter().position(|open| Some(*open) == nonce);
+        let (Some(at), true, Some(NackReason::NoRoute)) = (sent, own, header.nack) else { return };
+        self.open.remove(at);
+        if self.open.is_empty() && self.queued.is_empty() {
+            self.nacked_rounds += 1;
+        }
     }
 
     /// The connection is new: what was asked is forgotten there.
     pub fn restart(&mut self) {
-        (self.due, self.wait) = (Time::ZERO, FIRST_WAIT);
+        (self.due, self.wait, self.nacked_rounds) = (Time::ZERO, FIRST_WAIT, 0);
     }
 }

@@ -3,45 +3,40 @@
 use super::naming;
 use super::ranges::Ranges;
 use super::sink::{Sink, SinkError};
-use super::trust::Trust;
+use super::trust::{Checked, Trust};
 use super::wanted::Wanted;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::Arrival;
-use ndnweir_node::header::{self, Beside};
+use ndnweir_node::header::{self, LinkHeaderFields};
 use ndnweir_node::{Fetcher, FetcherConfig, FetcherCounters};
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::signature::VerifyError;
 use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, LpHeader, Name};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 /// Why a fetch cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Nothing arrived for too long.
-    #[error("no segment of {name} arrived for {waited}{}", if *.refused { ": there is no route to it" } else { "" })]
+    #[error("no segment of {name} arrived for {waited}{}", if *.rejected { ": there is no route to it" } else { "" })]
     Unanswered {
         /// The versioned name.
         name: Name,
         /// How long was waited.
-        waited: Span,
+        waited: Duration,
         /// Whether the network said that it knows no route.
-        refused: bool,
+        rejected: bool,
     },
-    /// A segment is not signed as demanded.
-    #[error("{name} is not signed as demanded: {problem}")]
-    Untrusted {
-        /// The packet.
-        name: Name,
-        /// What is wrong.
-        problem: VerifyError,
-    },
+    /// What comes for a segment is not signed as demanded, however often it is asked for.
+    #[error("{0}")]
+    Untrusted(Box<Untrusted>),
     /// The producer says that there is no such segment.
     #[error("the producer says that {0} does not exist")]
-    Refused(Name),
+    Rejected(Name),
     /// FinalBlockId is no segment number, one that cannot be, or not always the same.
     #[error("{name} names {found} as the last segment{}", .known.map_or(String::new(), |k| format!(", another named {k}")))]
     FinalBlock {
@@ -55,6 +50,38 @@ pub enum FetchError {
     /// A segment cannot be stored.
     #[error("{0}")]
     Sink(#[from] SinkError),
+}
+
+/// A segment for which nothing but wrong Data came.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{name} is not signed as demanded: {problem}; {count} answers were rejected, the latest with the implicit digest \
+     sha256digest={digest}. If --trust names the right key, a cache on the way holds a forged packet: have it erased \
+     there (`ndnweir cs erase {name}`), fetch over another forwarder (--transport) or way (--hint), or wait until it \
+     is no longer fresh; the same command goes on from here"
+)]
+pub struct Untrusted {
+    /// The packet's name.
+    pub name: Name,
+    /// What was wrong with the latest.
+    pub problem: VerifyError,
+    /// The implicit digest of the latest, in hexadecimal digits.
+    pub digest: String,
+    /// How many came.
+    pub count: u32,
+}
+
+impl Untrusted {
+    /// The `count`-th wrong Data of this name.
+    pub(super) fn new(data: &DataView<'_>, problem: VerifyError, count: u32) -> Untrusted {
+        let digest = data.implicit_digest().iter().map(|byte| format!("{byte:02x}")).collect();
+        Untrusted { name: data.name().to_owned(), problem, digest, count }
+    }
+
+    /// How long to wait before asking again.
+    pub(super) fn pause(&self) -> Duration {
+        (FIRST_PAUSE * (1 << (self.count - 1).min(16))).min(LONGEST_PAUSE)
+    }
 }
 
 /// What to fetch, and how.
@@ -71,7 +98,7 @@ pub struct SegmentFetchConfig {
     /// Whose signatures are accepted.
     pub trust: Trust,
     /// How long nothing may arrive.
-    pub patience: Span,
+    pub patience: Duration,
     /// How the [`Fetcher`] works; `total` is set here.
     pub fetcher: FetcherConfig,
 }
@@ -84,8 +111,25 @@ pub struct SegmentFetch {
     wanted: Wanted,
     last: Option<u64>,
     progressed: Time,
-    refused: bool,
+    arrived: bool,
+    nacked: bool,
+    /// Whether the first segment of all came back: those behind the last do so at the producer.
+    first_nacked: bool,
+    /// Segments that wait for the right Data after wrong ones, and whether the next Interest is to pass caches by; the
+    /// fetcher's window bounds them.
+    rejected: BTreeMap<u64, (Untrusted, bool)>,
+    rejections: u64,
+    checked: Checked,
 }
+
+/// So many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
+pub const MOST_REJECTED: u32 = 10;
+/// The pause after the first of them; it doubles with each, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
+
+/// So long a producer of which no route is known yet may take to come up, before anything arrived. Ours.
+const WITHOUT_ROUTE: Duration = Duration::from_millis(1500);
 
 /// Segments beyond this number cannot be told apart by a [`Fetcher`].
 const MOST_SEGMENTS: u64 = NameId::WHOLE as u64;
@@ -98,7 +142,23 @@ impl SegmentFetch {
         let mut fetcher = Fetcher::new(FetcherConfig { total, ..config.fetcher.clone() }, consumer);
         fetcher.start(now);
         let last = config.last;
-        SegmentFetch { config, fetcher, layout, wanted, last, progressed: now, refused: false }
+        let strongest = if config.trust.proves_signer() { Checked::Signer } else { Checked::Digest };
+        // What an earlier fetch stored was checked no better than is demanded.
+        let checked = if last.is_none() && config.had.count() == 0 { strongest } else { config.trust.weakest() };
+        SegmentFetch {
+            config,
+            fetcher,
+            layout,
+            wanted,
+            last,
+            progressed: now,
+            arrived: false,
+            nacked: false,
+            first_nacked: false,
+            rejected: BTreeMap::new(),
+            rejections: 0,
+            checked,
+        }
     }
 
     /// Whether every segment has arrived.
@@ -140,21 +200,55 @@ impl SegmentFetch {
     ) -> Result<Option<Arrival>, FetchError> {
         let Some(segment) = naming::segment_of(self.config.object.as_view(), data.name()) else { return Ok(None) };
         let Some(index) = self.index(segment) else { return Ok(None) };
+        let awaited = self.fetcher.awaits(u64::from(index));
+        let checked = if awaited { self.config.trust.check(data) } else { Ok(Checked::Nothing) };
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(problem) => return self.reject(now, index, data, problem).map(|()| None),
+        };
         let mut packet = self.packet(index, Kind::Data, header, data.wire().len());
         packet.payload = data.content().len() as u32;
         let Some(mut arrival) = self.fetcher.handle(now, &packet) else { return Ok(None) };
         let name = || data.name().to_owned();
-        self.config.trust.check(data).map_err(|problem| FetchError::Untrusted { name: name(), problem })?;
+        self.rejected.remove(&segment);
+        self.checked = self.checked.min(checked);
         if data.content_type() == content_type::NACK {
-            return Err(FetchError::Refused(name()));
+            return Err(FetchError::Rejected(name()));
         }
         self.learn_last(data)?;
-        sink.put(segment, data.content(), self.last)?;
-        self.progressed = now;
-        self.refused = false;
+        sink.put_packet(segment, data, checked, self.last)?;
+        (self.progressed, self.arrived, self.nacked) = (now, true, false);
         arrival.segment = segment;
         arrival.completed = self.is_complete();
         Ok(Some(arrival))
+    }
+
+    /// Wrong Data do not take the place of the right: the segment is asked for again, past caches that hold what is no
+    /// longer fresh, until it becomes clear that nothing else comes.
+    fn reject(&mut self, now: Time, index: u32, data: &DataView<'_>, problem: VerifyError) -> Result<(), FetchError> {
+        let segment = self.wanted.segment(u64::from(index));
+        let count = self.rejected.get(&segment).map_or(0, |(earlier, _)| earlier.count);
+        let untrusted = Untrusted::new(data, problem, count + 1);
+        // One that came without an Interest, or beside another, is worth nothing, not even a count.
+        if !self.fetcher.reject(now, u64::from(index), untrusted.pause()) {
+            return Ok(());
+        }
+        self.rejections += 1;
+        if untrusted.count >= MOST_REJECTED {
+            return Err(FetchError::Untrusted(Box::new(untrusted)));
+        }
+        self.rejected.insert(segment, (untrusted, true));
+        Ok(())
+    }
+
+    /// How many Data were rejected because they were not signed as demanded.
+    pub fn rejections(&self) -> u64 {
+        self.rejections
+    }
+
+    /// What the signatures of all segments showed at least.
+    pub fn checked(&self) -> Checked {
+        self.checked
     }
 
     fn learn_last(&mut self, data: &DataView<'_>) -> Result<(), FetchError> {
@@ -172,12 +266,17 @@ impl SegmentFetch {
         Ok(())
     }
 
-    /// Takes a returned Interest.
+    /// Takes a returned Interest: the latest for its segment, as only who got that one knows its nonce.
     pub fn handle_nack(&mut self, now: Time, header: &LpHeader, interest: &InterestView<'_>) {
         let segment = naming::segment_of(self.config.object.as_view(), interest.name());
         let Some(index) = segment.and_then(|segment| self.index(segment)) else { return };
+        let nonce = interest.nonce().map(u32::from_be_bytes);
+        if nonce.is_none() || nonce != self.fetcher.asked_with(index.into()) {
+            return;
+        }
         let packet = self.packet(index, Kind::Nack, header, interest.wire().len());
-        self.refused |= packet.reason == NackReason::NoRoute;
+        self.nacked |= packet.reason == NackReason::NoRoute;
+        self.first_nacked |= packet.reason == NackReason::NoRoute && index == 0;
         self.fetcher.handle(now, &packet);
     }
 
@@ -186,10 +285,14 @@ impl SegmentFetch {
     }
 
     fn packet(&self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
-        let beside = Beside::of_header(header, &self.layout, header::Trust::Neighbour);
+        let link_fields = LinkHeaderFields::of_header(header, &self.layout, header::FieldTrust::Neighbour);
         let name = NameId { flow: FlowId(0), segment: index };
-        let reason = beside.nack.unwrap_or_default();
-        let (mark, fields, flags) = (beside.mark, beside.fields, if beside.repaired { flags::REPAIRED } else { 0 });
+        let reason = link_fields.nack.unwrap_or_default();
+        let (mark, fields, flags) = (
+            link_fields.mark,
+            link_fields.fields,
+            if link_fields.link_retransmitted { flags::LINK_RETRANSMITTED } else { 0 },
+        );
         Packet { name, kind, reason, size: size as u32, mark, fields, flags, ..Packet::default() }
     }
 
@@ -199,27 +302,39 @@ impl SegmentFetch {
         let header = header::write(&packet, &self.layout);
         let segment = self.wanted.segment(u64::from(packet.name.segment));
         let name = self.config.object.clone().with(Component::segment(segment));
+        // A producer whose Data are never fresh may leave such an Interest unanswered, so every other one is without.
+        let fresh = self.rejected.get_mut(&segment).is_some_and(|(_, fresh)| std::mem::replace(fresh, !*fresh));
         let interest = InterestBuilder::new(name.as_view())
+            .must_be_fresh(fresh)
             .forwarding_hint(self.config.hint.iter().map(Name::as_view))
             .nonce(packet.nonce.to_be_bytes())
-            .lifetime(Duration::from_millis(u64::from(packet.lifetime_ms)));
+            .lifetime(std::time::Duration::from_millis(u64::from(packet.lifetime_ms)));
         // A name with a segment is not empty, so this always encodes.
         interest.encode().ok().map(|bytes| (header, bytes))
     }
 
+    /// When patience ends: soon where nothing ever arrived and who was asked knows no way.
+    fn end(&self) -> Time {
+        let end = self.progressed + self.config.patience;
+        if self.first_nacked && !self.arrived { end.min(self.progressed + WITHOUT_ROUTE) } else { end }
+    }
+
     /// When [`SegmentFetch::handle_timeout`] wants to be called; may be early, never late.
     pub fn poll_timeout(&self) -> Time {
-        self.fetcher.poll_timeout().min(self.progressed + self.config.patience)
+        self.fetcher.poll_timeout().min(self.end())
     }
 
     /// Time has come for what [`SegmentFetch::poll_timeout`] named. Poll for transmissions afterwards.
     ///
     /// # Errors
-    /// [`FetchError::Unanswered`] when patience has come to its end.
+    /// [`FetchError::Unanswered`] when patience has come to its end, [`FetchError::Untrusted`] if wrong Data came.
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), FetchError> {
-        if now >= self.progressed + self.config.patience {
-            let (name, waited) = (self.config.object.clone(), self.config.patience);
-            return Err(FetchError::Unanswered { name, waited, refused: self.refused });
+        if now >= self.end() {
+            if let Some((_, (untrusted, _))) = self.rejected.pop_first() {
+                return Err(FetchError::Untrusted(Box::new(untrusted)));
+            }
+            let (name, waited) = (self.config.object.clone(), now.since(self.progressed));
+            return Err(FetchError::Unanswered { name, waited, rejected: self.nacked });
         }
         self.fetcher.handle_timeout(now);
         Ok(())

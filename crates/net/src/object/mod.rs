@@ -18,7 +18,7 @@ pub mod source;
 pub mod trust;
 mod wanted;
 
-pub use discovery::{Discovery, DiscoveryError, Found};
+pub use discovery::{Discovered, Discovery, DiscoveryError};
 pub use fetch::{FetchError, SegmentFetch};
 pub use publisher::{Publisher, PublisherConfig, PublisherError};
 pub use sink::{FileSink, Sink, SinkError, StreamSink};

@@ -115,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_names_no_version_of_the_object_is_refused() {
+    fn metadata_that_names_no_version_of_the_object_is_rejected() {
         assert!(matches!(metadata(b""), Err(MetadataError::NoName(_))));
         assert!(matches!(metadata(&[7, 9, 8]), Err(MetadataError::NoName(_))));
         for elsewhere in ["/a", "/b/v=9", "/a/b/v=9", "/v=9"] {
-            let refused = metadata(&name(elsewhere).encode());
-            assert!(matches!(refused, Err(MetadataError::NotAVersion { .. })), "{elsewhere}");
+            let rejected = metadata(&name(elsewhere).encode());
+            assert!(matches!(rejected, Err(MetadataError::NotAVersion { .. })), "{elsewhere}");
         }
     }
 }

@@ -1,13 +1,22 @@
 //! What an interrupted fetch leaves, so that a later one goes on where it ended.
 
+//!
+//! Beside the content, in `FILE.part.state`, lies what else each packet consisted of. So everything can be put together
+//! again and its signature checked as if it came just now: neither content that was changed on the disk nor a record
+//! that somebody made up counts for more than a packet from the network would.
+
+use super::naming;
 use super::ranges::Ranges;
-use ndnweir_wire::Name;
+use super::trust::{Checked, Trust};
+use ndnweir_wire::packet::MAX_PACKET_SIZE;
+use ndnweir_wire::signature::sha256;
+use ndnweir_wire::{DataView, Name};
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 /// Why a fetch cannot go on with what is there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +49,14 @@ pub enum ResumeError {
         /// What is wrong.
         problem: String,
     },
+    /// The state file cannot be had.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The state file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// Another fetch writes the same file.
     #[error("{}: another fetch is writing this file", .0.display())]
     InUse(PathBuf),
@@ -48,154 +65,218 @@ pub enum ResumeError {
     Incomplete(PathBuf),
 }
 
-/// What `FILE.part.state` says.
+/// The first line of the state file, in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Kept {
+struct Head {
     /// Always [`FORMAT`].
     format: String,
     /// The versioned name.
     object: String,
     /// Under which trust the segments were accepted.
     trust: String,
+}
+
+const FORMAT: &str = "ndnweir partial object 2";
+/// The longest first line: a name of the largest packet, in its text form.
+const MAX_HEAD: u64 = 4 * MAX_PACKET_SIZE as u64;
+
+/// Opens a file of our own beside the target, made if it is not there. Others can write in folders such as `/tmp`: what
+/// leads elsewhere or belongs to somebody else is left alone.
+pub(super) fn open_own(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let rejected = |what: &str| io::Error::other(format!("{what}; remove it, or name another file with -o"));
+    let file = match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
+        Err(rustix::io::Errno::LOOP) => return Err(rejected("is a symbolic link, which is not followed")),
+        result => File::from(result?),
+    };
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(rejected("is not a regular file"));
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Err(rejected("belongs to another user"));
+    }
+    if about.nlink() != 1 {
+        return Err(rejected("has another name elsewhere (a hard link)"));
+    }
+    Ok(file)
+}
+
+/// A packet without its content: what came before and after it. The implicit digest stands in where the signature was
+/// not checked, so that a change is still noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record(Vec<u8>);
+
+/// Lengths of what comes before the content, of the content, of what comes after, and of the digest.
+const LENGTHS: usize = 8;
+
+impl Record {
+    pub(super) fn new(data: &DataView<'_>, checked: Checked) -> Record {
+        let (wire, content) = (data.wire(), data.content());
+        // An empty content may be absent, and then lies nowhere in the packet.
+        let start = if content.is_empty() { wire.len() } else { content.as_ptr().addr() - wire.as_ptr().addr() };
+        let (before, after) = (&wire[..start], &wire[start + content.len()..]);
+        let digest = if checked == Checked::Nothing { &data.implicit_digest()[..] } else { &[] };
+        let parts = [before.len(), content.len(), after.len(), digest.len()];
+        let mut record = Vec::with_capacity(LENGTHS + before.len() + after.len() + digest.len());
+        // A packet has at most 8800 bytes.
+        record.extend(parts.iter().flat_map(|len| u16::try_from(*len).unwrap_or(u16::MAX).to_be_bytes()));
+        record.extend([before, after, digest].concat());
+        Record(record)
+    }
+}
+
+/// What is there and right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ResumeState {
+    /// Segments whose packets are whole and signed as demanded.
+    pub(super) received: Ranges,
     /// Bytes of every segment but the last, once known.
     pub(super) segment_size: Option<u64>,
     /// The last segment, once known.
     pub(super) last: Option<u64>,
     /// Bytes of the whole object, once known.
     pub(super) length: Option<u64>,
-    /// First segment of each range received, and the one after its last.
-    received: Vec<(u64, u64)>,
+    /// Segments that were noted and are not as they came.
+    pub(super) damaged: Ranges,
 }
 
-const FORMAT: &str = "ndnweir partial object 1";
-
-impl Kept {
-    pub(super) fn new(object: &Name, trust: &str) -> Kept {
-        Kept {
-            format: FORMAT.into(),
-            object: object.to_string(),
-            trust: trust.into(),
-            segment_size: None,
-            last: None,
-            length: None,
-            received: Vec::new(),
-        }
-    }
-
-    pub(super) fn ranges(&self) -> Ranges {
-        Ranges::from_pairs(&self.received).unwrap_or_default()
-    }
-
-    pub(super) fn set_ranges(&mut self, ranges: &Ranges) {
-        self.received = ranges.iter().collect();
-    }
-
-    /// What the file says, if there is one; it must continue `fresh` and fit a part of `len` bytes.
-    pub(super) fn read(path: &Path, fresh: &Kept, len: u64) -> Result<Option<Kept>, ResumeError> {
-        let damaged = |problem: String| ResumeError::Damaged { path: path.into(), problem };
-        let text = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            result => result.map_err(|error| damaged(error.to_string()))?,
+impl ResumeState {
+    /// Counts the packet of a record in if its content is in `part` and its signature is right.
+    fn check(&mut self, lengths: [usize; 4], rest: &[u8], part: &File, object: &Name, trust: &Trust) {
+        let [before, content, after, _] = lengths;
+        let (head, rest) = rest.split_at(before);
+        let (tail, digest) = rest.split_at(after);
+        // The name is in the part before the content, which needs not be there to read it.
+        let mut packet = [head, &vec![0; content], tail].concat();
+        let Ok(view) = DataView::decode(&packet) else { return };
+        let Some(segment) = naming::segment_of(object.as_view(), view.name()) else { return };
+        let last = view.final_block_id().and_then(|last| last.as_segment()).or(self.last);
+        let size = match self.segment_size {
+            Some(size) => size,
+            None if last == Some(segment) && segment > 0 => return,
+            None => content as u64,
         };
-        let kept = Kept::decode(&text).map_err(damaged)?;
-        if kept.object != fresh.object {
-            let (there, wanted) = (kept.object, fresh.object.clone());
-            return Err(ResumeError::Version { path: path.into(), there, wanted });
+        let is_last = last == Some(segment);
+        let fits = last.is_none_or(|last| segment <= last) && self.last.is_none_or(|known| last == Some(known));
+        if !fits || (is_last && content as u64 > size) || (!is_last && content as u64 != size) {
+            return;
         }
-        if kept.trust != fresh.trust {
-            let (there, wanted) = (kept.trust, fresh.trust.clone());
-            return Err(ResumeError::Trust { path: path.into(), there, wanted });
-        }
-        match kept.stored_end() {
-            Some(end) if end <= len => Ok(Some(kept)),
-            _ => Err(damaged(format!("it speaks of more than the {len} bytes that are there"))),
-        }
-    }
-
-    /// Reads the text of a state file.
-    pub(super) fn decode(text: &[u8]) -> Result<Kept, String> {
-        let kept: Kept = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-        if kept.format != FORMAT {
-            return Err(format!("its format is {:?}, not {FORMAT:?}", kept.format));
-        }
-        let ranges = Ranges::from_pairs(&kept.received).ok_or("its ranges do not ascend")?;
-        let beyond = kept.last.is_some_and(|last| ranges.end() > last.saturating_add(1));
-        let size_missing = ranges.count() > 0 && kept.segment_size.is_none();
-        let last_there = kept.last.is_some_and(|last| ranges.contains(last));
-        if beyond || size_missing || (last_there != kept.length.is_some()) {
-            return Err("it contradicts itself".into());
-        }
-        Ok(kept)
-    }
-
-    /// Where the content ends that is said to be there; none if that is beyond all bounds.
-    fn stored_end(&self) -> Option<u64> {
-        match self.length {
-            Some(length) => Some(length),
-            None => self.ranges().end().checked_mul(self.segment_size.unwrap_or(0)),
-        }
-    }
-
-    /// Replaces the file in one step.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        let fill = |mut file: File| {
-            file.write_all(&serde_json::to_vec(self)?)?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        };
-        let written = File::create(&beside).and_then(fill);
-        if written.is_err() {
-            // The one that was there stays, and says less than is true.
-            let _ = fs::remove_file(&beside);
-        }
-        written
-    }
-}
-
-/// A thread that keeps progress, so that fetching does not wait for the disk.
-#[derive(Debug)]
-pub(super) struct Saver {
-    state: PathBuf,
-    work: Option<(SyncSender<Kept>, JoinHandle<()>)>,
-}
-
-impl Saver {
-    /// A saver of what is in `part`.
-    pub(super) fn new(part: File, state: PathBuf) -> Saver {
-        let (sender, receiver) = sync_channel::<Kept>(1);
-        let path = state.clone();
-        let thread = std::thread::spawn(move || {
-            for kept in receiver {
-                // First the content, then what speaks of it. A failure shows when the next segment is written, or at the end.
-                let _ = part.sync_data().and_then(|()| kept.write(&path));
+        let there =
+            segment.checked_mul(size).map(|offset| part.read_exact_at(&mut packet[before..][..content], offset));
+        let right = matches!(there, Some(Ok(())))
+            && DataView::decode(&packet).is_ok_and(|data| match trust.check(&data) {
+                Ok(Checked::Nothing) => sha256(&[&packet]) == *digest,
+                checked => checked.is_ok(),
+            });
+        if !right {
+            if !self.received.contains(segment) {
+                self.damaged.insert(segment);
             }
-        });
-        Saver { state, work: Some((sender, thread)) }
-    }
-
-    /// Keeps progress soon; if the disk is still busy with earlier progress, not at all.
-    pub(super) fn save(&self, kept: Kept) {
-        if let Some((sender, _)) = &self.work {
-            let _ = sender.try_send(kept);
+            return;
         }
-    }
-
-    /// Waits until nothing is being written, and says where the state file is.
-    pub(super) fn finish(&mut self) -> PathBuf {
-        if let Some((sender, thread)) = self.work.take() {
-            drop(sender);
-            // It does not panic; and if it did, there is nothing to wait for.
-            let _ = thread.join();
+        (self.segment_size, self.last) = (Some(size), last);
+        self.damaged.remove(segment);
+        self.received.insert(segment);
+        if is_last {
+            self.length = Some(segment * size + content as u64);
         }
-        self.state.clone()
     }
 }
 
-impl Drop for Saver {
-    fn drop(&mut self) {
-        self.finish();
+/// `FILE.part.state`: written at its end only, so that an interruption at any point leaves what was there.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl State {
+    /// Opens the file; finds out what of `part` is right, or begins anew.
+    pub(super) fn open(
+        path: PathBuf,
+        part: &File,
+        (object, trust): (&Name, &Trust),
+        restart: bool,
+    ) -> Result<(State, ResumeState), ResumeError> {
+        let damaged = |problem: String| ResumeError::Damaged { path: path.clone(), problem };
+        let failed = |problem: io::Error| ResumeError::File { path: path.clone(), problem: problem.to_string() };
+        let mut file = open_own(&path).map_err(failed)?;
+        let fresh = Head { format: FORMAT.into(), object: object.to_string(), trust: trust.fingerprint() };
+        let mut kept = ResumeState::default();
+        if restart {
+            file.set_len(0).map_err(failed)?;
+        }
+        if file.metadata().map_err(failed)?.len() > 0 {
+            let mut input = BufReader::new(&file);
+            let mut line = Vec::new();
+            input.by_ref().take(MAX_HEAD).read_until(b'\n', &mut line).map_err(failed)?;
+            let there: Head = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
+            if there.format != FORMAT {
+                return Err(damaged(format!("its format is {:?}, not {FORMAT:?}", there.format)));
+            }
+            if there.object != fresh.object {
+                return Err(ResumeError::Version { path, there: there.object, wanted: fresh.object });
+            }
+            if there.trust != fresh.trust {
+                return Err(ResumeError::Trust { path, there: there.trust, wanted: fresh.trust });
+            }
+            let whole = line.len() as u64
+                + records(&mut input, |lengths, rest| {
+                    kept.check(lengths, rest, part, object, trust);
+                });
+            // What an interruption cut off is written again.
+            file.set_len(whole).map_err(failed)?;
+        }
+        if kept.received.count() == 0 {
+            part.set_len(0).and_then(|()| file.set_len(0)).and_then(|()| file.rewind()).map_err(failed)?;
+            let head = serde_json::to_vec(&fresh).map_err(|e| damaged(e.to_string()))?;
+            file.write_all(&[&head, &b"\n"[..]].concat()).map_err(failed)?;
+        }
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok((State { path, out: BufWriter::with_capacity(BUFFERED, file) }, kept))
+    }
+
+    /// Notes a segment whose content was written.
+    pub(super) fn note(&mut self, record: &Record) -> io::Result<()> {
+        self.out.write_all(&record.0)
+    }
+
+    /// Hands what was noted to the system.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Hands it to the disk.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_data()
+    }
+}
+
+/// Bytes of records that wait for the system.
+const BUFFERED: usize = 64 << 10;
+
+/// Reads whole records, as long as there are any: how many bytes they take.
+fn records(input: &mut impl Read, mut each: impl FnMut([usize; 4], &[u8])) -> u64 {
+    let (mut read, mut rest) = (0, Vec::new());
+    loop {
+        let mut head = [0; LENGTHS];
+        if input.read_exact(&mut head).is_err() {
+            return read;
+        }
+        let [a, b, c, d, e, f, g, h] = head;
+        let lengths = [[a, b], [c, d], [e, f], [g, h]].map(|bytes| usize::from(u16::from_be_bytes(bytes)));
+        let [before, content, after, digest] = lengths;
+        if before + content + after > MAX_PACKET_SIZE || !matches!(digest, 0 | 32) {
+            return read;
+        }
+        rest.resize(before + after + digest, 0);
+        if input.read_exact(&mut rest).is_err() {
+            return read;
+        }
+        each(lengths, &rest);
+        read += (LENGTHS + rest.len()) as u64;
     }
 }

@@ -1,9 +1,10 @@
 //! Where fetched segments go: to their place in a file, or in order into a stream.
 
 use super::ranges::Ranges;
-use super::resume::{Kept, ResumeError, Saver};
-use ndnweir_core::units::{Span, Time};
-use ndnweir_wire::Name;
+use super::resume::{Record, ResumeError, ResumeState, State, open_own};
+use super::trust::{Checked, Trust};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_wire::{DataView, Name};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Why a segment or file could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The system refused.
+    /// The system rejected.
     #[error("{}: {problem}", path.display())]
     File {
         /// The file.
@@ -21,7 +22,7 @@ pub enum SinkError {
         /// What is wrong.
         problem: io::Error,
     },
-    /// The stream refused.
+    /// The stream rejected.
     #[error("{0}")]
     Stream(io::Error),
     /// A file cannot be written in pieces of differing size.
@@ -48,6 +49,20 @@ pub trait Sink {
     /// # Errors
     /// [`SinkError`]; what was stored before stays.
     fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError>;
+
+    /// Stores a segment with what a later fetch needs to check it again; `checked` is what its signature showed.
+    ///
+    /// # Errors
+    /// As [`Sink::put`].
+    fn put_packet(
+        &mut self,
+        segment: u64,
+        data: &DataView<'_>,
+        _checked: Checked,
+        last: Option<u64>,
+    ) -> Result<(), SinkError> {
+        self.put(segment, data.content(), last)
+    }
 
     /// Called now and then, to do what need not be done at once.
     fn tick(&mut self, _now: Time) {}
@@ -123,21 +138,22 @@ impl<W: Write> Sink for StreamSink<W> {
 }
 
 /// How often progress is kept for a later fetch that goes on.
-const KEEP_EVERY: Span = Span::from_millis(1000);
+const KEEP_EVERY: Duration = Duration::from_millis(1000);
 
 /// Writes each segment to its place in `FILE.part`, which becomes `FILE` when it is whole.
 ///
-/// `FILE.part.state` says what is there: it is written only after the content it speaks of is on the disk.
+/// `FILE.part.state` has what else the packets consisted of, with which a later fetch checks the content again.
 #[derive(Debug)]
 pub struct FileSink {
     target: PathBuf,
     part: PathBuf,
     file: File,
-    kept: Kept,
-    received: Ranges,
+    kept: ResumeState,
     /// The last segment, if it came before any that tells its place.
-    held: Option<(u64, Vec<u8>)>,
-    saver: Saver,
+    held: Option<(u64, Vec<u8>, Option<Record>)>,
+    state: State,
+    /// What belongs to the content that is being stored.
+    record: Option<Record>,
     saved: (Time, u64),
 }
 
@@ -156,39 +172,36 @@ fn beside(target: &Path, ending: &str) -> PathBuf {
 }
 
 impl FileSink {
-    /// Opens `FILE.part` for the object, and goes on with what an earlier fetch left there unless `restart`.
+    /// Opens `FILE.part` for the object, and goes on with what an earlier fetch left there unless `restart`: all that
+    /// is still as it came, and signed as `trust` demands.
     ///
     /// # Errors
     /// [`SinkError`] if it belongs to something else, is in use, or cannot be written.
-    pub fn open(target: &Path, object: &Name, trust: &str, restart: bool) -> Result<FileSink, SinkError> {
-        let (part, state) = (beside(target, ".part"), beside(target, ".part.state"));
-        let file_error = |problem| SinkError::File { path: part.clone(), problem };
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(&part).map_err(file_error)?;
+    pub fn open(target: &Path, object: &Name, trust: &Trust, restart: bool) -> Result<FileSink, SinkError> {
+        let part = beside(target, ".part");
+        let file = open_own(&part).map_err(|problem| SinkError::File { path: part.clone(), problem })?;
         file.try_lock().map_err(|_| ResumeError::InUse(part.clone()))?;
-        let fresh = Kept::new(object, trust);
-        let kept = match restart {
-            true => fresh,
-            false => Kept::read(&state, &fresh, file.metadata().map_err(file_error)?.len())?.unwrap_or(fresh),
-        };
-        let received = kept.ranges();
-        if received.count() == 0 {
-            file.set_len(0).map_err(file_error)?;
-            kept.write(&state).map_err(|problem| SinkError::File { path: state.clone(), problem })?;
-        }
-        let saver = Saver::new(file.try_clone().map_err(file_error)?, state);
-        let saved = (Time::ZERO, received.count());
-        Ok(FileSink { target: target.into(), part, file, kept, received, held: None, saver, saved })
+        let (state, kept) = State::open(beside(target, ".part.state"), &file, (object, trust), restart)?;
+        let saved = (Time::ZERO, kept.received.count());
+        Ok(FileSink { target: target.into(), part, file, kept, held: None, state, record: None, saved })
     }
 
     /// The segments that are stored.
     pub fn received(&self) -> &Ranges {
-        &self.received
+        &self.kept.received
+    }
+
+    /// The segments that an earlier fetch had stored and that are no longer as they came.
+    pub fn damaged(&self) -> &Ranges {
+        &self.kept.damaged
     }
 
     /// Bytes of content that are stored.
     pub fn stored_bytes(&self) -> u64 {
-        self.received.count() * self.kept.segment_size.unwrap_or(0)
+        let size = self.kept.segment_size.unwrap_or(0);
+        // Of the last segment as many as it has.
+        let short = self.kept.length.zip(self.kept.last).map_or(0, |(length, last)| (last + 1) * size - length);
+        self.kept.received.count() * size - short
     }
 
     /// The last segment, if an earlier fetch learnt it.
@@ -200,22 +213,21 @@ impl FileSink {
         SinkError::File { path: self.part.clone(), problem }
     }
 
-    /// On a full disk the end of the content gives way to the record of what is there.
+    /// On a full disk the end of the content gives way to the record of what is there. What it says of the end is then
+    /// no longer so, which the fetch that goes on will see.
     fn give_way(&mut self) -> io::Result<()> {
-        let size = self.kept.segment_size.unwrap_or(0);
-        self.received.shorten_to(self.received.count().saturating_sub(ROOM.div_ceil(size.max(1))));
-        self.kept.set_ranges(&self.received);
-        // The last segment was the first to go.
-        self.kept.length = None;
-        self.file.set_len(self.received.end().saturating_mul(size))?;
+        self.file.set_len(self.file.metadata()?.len().saturating_sub(ROOM))?;
         self.file.sync_data()
     }
 
-    fn place(&mut self, segment: u64, content: &[u8], size: u64) -> Result<(), SinkError> {
+    fn place(&mut self, segment: u64, content: &[u8], size: u64, record: Option<&Record>) -> Result<(), SinkError> {
         let offset = segment.checked_mul(size).ok_or_else(|| self.error(io::ErrorKind::FileTooLarge.into()))?;
         self.file.write_all_at(content, offset).map_err(|problem| self.error(problem))?;
-        self.received.insert(segment);
-        Ok(())
+        self.kept.received.insert(segment);
+        match record.map(|record| self.state.note(record)) {
+            Some(Err(problem)) => Err(SinkError::File { path: self.state.path.clone(), problem }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -231,12 +243,13 @@ impl SinkError {
 
 impl Sink for FileSink {
     fn put(&mut self, segment: u64, content: &[u8], last: Option<u64>) -> Result<(), SinkError> {
+        let record = self.record.take();
         self.kept.last = last.or(self.kept.last);
         let last = self.kept.last == Some(segment);
         let size = match self.kept.segment_size {
             Some(size) => size,
-            None if last => {
-                self.held = Some((segment, content.to_vec()));
+            None if last && segment > 0 => {
+                self.held = Some((segment, content.to_vec(), record));
                 return Ok(());
             }
             None => *self.kept.segment_size.insert(content.len() as u64),
@@ -245,45 +258,51 @@ impl Sink for FileSink {
         if (!last && len != size) || len > size {
             return Err(SinkError::Uneven { segment, found: content.len(), expected: size });
         }
-        self.place(segment, content, size)?;
+        self.place(segment, content, size, record.as_ref())?;
         if last {
             self.kept.length = Some(segment * size + len);
         }
         match self.held.take() {
-            Some((segment, content)) => self.put(segment, &content, None),
+            Some((segment, content, record)) => {
+                self.record = record;
+                self.put(segment, &content, None)
+            }
             None => Ok(()),
         }
     }
 
+    fn put_packet(
+        &mut self,
+        segment: u64,
+        data: &DataView<'_>,
+        checked: Checked,
+        last: Option<u64>,
+    ) -> Result<(), SinkError> {
+        self.record = Some(Record::new(data, checked));
+        self.put(segment, data.content(), last)
+    }
+
     fn tick(&mut self, now: Time) {
-        let count = self.received.count();
+        let count = self.kept.received.count();
         if count != self.saved.1 && now.since(self.saved.0) >= KEEP_EVERY {
-            self.kept.set_ranges(&self.received);
-            self.saver.save(self.kept.clone());
+            // A failure shows when the next segment is written, or at the end.
+            let _ = self.state.flush();
             self.saved = (now, count);
         }
     }
 
     fn keep(mut self: Box<Self>) -> Result<(), SinkError> {
-        self.kept.set_ranges(&self.received);
-        let state = self.saver.finish();
         self.file.sync_data().map_err(|problem| self.error(problem))?;
-        let mut written = self.kept.write(&state);
+        let mut written = self.state.sync();
         if written.as_ref().is_err_and(is_full) {
             self.give_way().map_err(|problem| self.error(problem))?;
-            written = self.kept.write(&state);
+            written = self.state.sync();
         }
-        written.map_err(|problem| SinkError::File { path: state, problem })
+        written.map_err(|problem| SinkError::File { path: self.state.path.clone(), problem })
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), SinkError> {
-        if let Some((segment, content)) = self.held.take() {
-            // No other segment told the size, so it is the only one.
-            self.place(segment, &content, 0)?;
-            self.kept.length = Some(content.len() as u64);
-        }
-        let state = self.saver.finish();
-        let complete = self.kept.last.is_some_and(|last| self.received.count() == last + 1);
+    fn finish(self: Box<Self>) -> Result<(), SinkError> {
+        let complete = self.kept.last.is_some_and(|last| self.kept.received.count() == last + 1);
         let length = self.kept.length.filter(|_| complete).ok_or_else(|| ResumeError::Incomplete(self.part.clone()))?;
         self.file.set_len(length).map_err(|problem| self.error(problem))?;
         self.file.sync_all().map_err(|problem| self.error(problem))?;
@@ -291,7 +310,7 @@ impl Sink for FileSink {
         rename.map_err(|problem| SinkError::File { path: self.target.clone(), problem })?;
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
         // The file is whole under its name; what follows only tidies up, and makes the new name last.
-        let _ = fs::remove_file(state);
+        let _ = fs::remove_file(&self.state.path);
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(())
     }

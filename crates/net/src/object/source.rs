@@ -1,7 +1,9 @@
 //! What an object's bytes are read from.
 
+use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -46,7 +48,32 @@ impl FileSource {
     /// # Errors
     /// If it cannot be read, or is no regular file: only of such a one any piece can be read at any time.
     pub fn open(path: &Path) -> io::Result<FileSource> {
-        let file = File::open(path)?;
+        // Who opens a pipe would wait for its writer.
+        let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        FileSource::of(file.into(), path)
+    }
+
+    /// Standard input: the file that it is, or what comes out of a pipe to its end, kept in a file without a name in
+    /// the folder for temporary files.
+    ///
+    /// # Errors
+    /// If it cannot be read or kept.
+    pub fn stdin() -> io::Result<FileSource> {
+        let input = io::stdin();
+        let path = Path::new("standard input");
+        let mut file = File::from(input.as_fd().try_clone_to_owned()?);
+        if file.metadata()?.is_file() {
+            return FileSource::of(file, path);
+        }
+        let folder = std::env::temp_dir();
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let failed = |e: rustix::io::Errno| io::Error::other(format!("cannot be kept in {}: {e}", folder.display()));
+        let mut kept = File::from(rustix::fs::open(&folder, flags, Mode::from_raw_mode(0o600)).map_err(failed)?);
+        io::copy(&mut file, &mut kept)?;
+        FileSource::of(kept, path)
+    }
+
+    fn of(file: File, path: &Path) -> io::Result<FileSource> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             let message = "not a regular file; only a file that can be read anywhere at any time can be published";

@@ -7,6 +7,18 @@ use ndnweir_wire::signature::{
 use ndnweir_wire::{Component, DataView, Name};
 use std::path::{Path, PathBuf};
 
+/// What a check that went well shows of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Checked {
+    /// Nothing: it is signed with a key that nobody named.
+    #[default]
+    Nothing,
+    /// It is as it was made, by whomever.
+    Digest,
+    /// It is what the holder of the key made.
+    Signer,
+}
+
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
@@ -97,17 +109,31 @@ impl Trust {
         }
     }
 
-    /// Checks a packet's signature.
+    /// Checks a packet's signature, and says what that shows.
     ///
     /// # Errors
     /// [`VerifyError`] if it is not accepted.
-    pub fn check(&self, data: &DataView<'_>) -> Result<(), VerifyError> {
+    pub fn check(&self, data: &DataView<'_>) -> Result<Checked, VerifyError> {
         match self {
-            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => Ok(()),
-            Trust::Any | Trust::Digest => data.verify(&DigestSha256),
-            Trust::Ed25519(key) => data.verify(key as &dyn Verifier),
-            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier),
+            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => Ok(Checked::Nothing),
+            Trust::Any | Trust::Digest => data.verify(&DigestSha256).map(|()| Checked::Digest),
+            Trust::Ed25519(key) => data.verify(key as &dyn Verifier).map(|()| Checked::Signer),
+            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier).map(|()| Checked::Signer),
         }
+    }
+
+    /// What is known at least of all that is accepted.
+    pub fn weakest(&self) -> Checked {
+        match self {
+            Trust::Any => Checked::Nothing,
+            Trust::Digest => Checked::Digest,
+            Trust::Ed25519(_) | Trust::Ecdsa(_) => Checked::Signer,
+        }
+    }
+
+    /// Whether what is accepted is known to be of one signer. If not, anybody on the way may have made it.
+    pub fn proves_signer(&self) -> bool {
+        matches!(self, Trust::Ed25519(_) | Trust::Ecdsa(_))
     }
 
     /// A text that is the same for the same trust, to keep with what was accepted under it.

@@ -1,4 +1,5 @@
-//! Which segments are still wanted, numbered without gaps: a fetch that goes on where another ended asks only for these.
+//! Which segments are still wanted, numbered without gaps: a fetch that goes on where another ended asks only for
+//! these.
 
 use super::ranges::Ranges;
 

@@ -3,15 +3,15 @@
 use crate::client::{ConnectError, Session, SessionEvent, Waiter};
 use crate::clock::Clock;
 use crate::face_uri::FaceUri;
-use crate::object::discovery::{Discovery, DiscoveryError, Found};
+use crate::object::discovery::{Discovered, Discovery, DiscoveryError};
 use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use crate::object::ranges::Ranges;
 use crate::object::sink::{Sink, SinkError};
-use crate::object::trust::Trust;
+use crate::object::trust::{Checked, Trust};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::{LpHeader, Name, PacketView};
@@ -31,7 +31,7 @@ pub enum DownloadError {
     #[error("scheme {0}")]
     Scheme(String),
     #[error("the connection to {0} was lost and did not come back within {1}")]
-    Lost(FaceUri, Span),
+    Lost(FaceUri, Duration),
     #[error("waiting failed: {0}")]
     Wait(#[from] std::io::Error),
 }
@@ -58,7 +58,7 @@ pub struct DownloadConfig {
     /// Whose signatures are accepted.
     pub trust: Trust,
     /// How long nothing may arrive, or the connection be away, before giving up.
-    pub patience: Span,
+    pub patience: Duration,
     /// How the fetcher works; its total is not used.
     pub fetcher: FetcherConfig,
     /// The rate of the host's link, where it is known, for consumers that start from it.
@@ -66,7 +66,7 @@ pub struct DownloadConfig {
 }
 
 /// Told what happens.
-pub trait Watch {
+pub trait DownloadObserver {
     /// The object is known; so many bytes of it an earlier fetch has stored.
     fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
     /// A segment arrived.
@@ -101,9 +101,13 @@ pub type Opener = Box<dyn FnOnce(&Name) -> Result<Opened, SinkError>>;
 
 /// A download that is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Finished {
+pub struct FinishedDownload {
     /// Totals of the fetch.
     pub counters: FetcherCounters,
+    /// Data rejected since they were not signed as demanded.
+    pub rejected: u64,
+    /// What the signatures of all segments showed at least.
+    pub checked: Checked,
     /// When the first Interest for a segment was sent.
     pub started: Time,
     /// When the last segment arrived.
@@ -122,7 +126,7 @@ pub struct Download {
     config: DownloadConfig,
     stage: Stage,
     nonces: Rng,
-    finished: Finished,
+    finished: FinishedDownload,
     lost: Option<Time>,
 }
 
@@ -133,19 +137,24 @@ impl Download {
         let discovery = discovery.towards(config.hint.clone());
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
         let stage = Stage::Searching(Box::new(discovery), opener);
-        Download { session, config, stage, nonces, finished: Finished::default(), lost: None }
+        Download { session, config, stage, nonces, finished: FinishedDownload::default(), lost: None }
     }
 
     /// Does what is to do now; true once the object is complete and stored.
     ///
     /// # Errors
     /// [`DownloadError`]; the download is then over, and [`Download::keep`] may save what there is.
-    pub fn turn(&mut self, clock: &Clock, waiter: &Waiter, watch: &mut dyn Watch) -> Result<bool, DownloadError> {
+    pub fn turn(
+        &mut self,
+        clock: &Clock,
+        waiter: &Waiter,
+        watch: &mut dyn DownloadObserver,
+    ) -> Result<bool, DownloadError> {
         let now = clock.now();
         self.follow_connection(now, waiter, watch)?;
         if let (Stage::Searching(..), Some(found)) = (&self.stage, Discovery::already_found(self.config.name.as_view()))
         {
-            self.begin(now, found, watch)?;
+            self.begin(clock, found, watch)?;
         }
         self.receive(clock, watch)?;
         let now = clock.now();
@@ -154,6 +163,8 @@ impl Download {
         let Stage::Fetching(fetch, sink) = &mut self.stage else { return Ok(matches!(self.stage, Stage::Over)) };
         sink.tick(now);
         self.finished.counters = fetch.counters();
+        self.finished.rejected = fetch.rejections();
+        self.finished.checked = fetch.checked();
         if !fetch.is_complete() {
             return Ok(false);
         }
@@ -164,7 +175,12 @@ impl Download {
         Ok(true)
     }
 
-    fn follow_connection(&mut self, now: Time, waiter: &Waiter, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+    fn follow_connection(
+        &mut self,
+        now: Time,
+        waiter: &Waiter,
+        watch: &mut dyn DownloadObserver,
+    ) -> Result<(), DownloadError> {
         if let Some(event) = self.session.poll(now, waiter) {
             watch.connection(&event);
             let connected = matches!(event, SessionEvent::Reconnected);
@@ -184,7 +200,7 @@ impl Download {
         }
     }
 
-    fn receive(&mut self, clock: &Clock, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+    fn receive(&mut self, clock: &Clock, watch: &mut dyn DownloadObserver) -> Result<(), DownloadError> {
         let mut result = Ok(None);
         let stage = &mut self.stage;
         self.session.receive(clock.now(), |header, packet| {
@@ -193,18 +209,25 @@ impl Download {
             }
         });
         match result? {
-            Some(found) => self.begin(clock.now(), found, watch),
+            Some(found) => self.begin(clock, found, watch),
             None => Ok(()),
         }
     }
 
     /// The object is known: opens the sink and starts to fetch.
-    fn begin(&mut self, now: Time, found: Found, watch: &mut dyn Watch) -> Result<(), DownloadError> {
+    fn begin(
+        &mut self,
+        clock: &Clock,
+        found: Discovered,
+        watch: &mut dyn DownloadObserver,
+    ) -> Result<(), DownloadError> {
         let Stage::Searching(_, opener) = std::mem::replace(&mut self.stage, Stage::Over) else { return Ok(()) };
+        let now = clock.now();
         (self.finished.started, self.finished.ended) = (now, now);
         let object = match found {
-            Found::Object(object) => object,
-            Found::Whole(content) => {
+            Discovered::Object(object) => object,
+            Discovered::Whole(content) => {
+                self.finished.checked = self.config.trust.weakest();
                 let name = self.config.name.clone();
                 let mut sink = opener(&name)?.sink;
                 watch.found(now, &name, 0);
@@ -215,6 +238,9 @@ impl Download {
             }
         };
         let opened = opener(&object)?;
+        // To check what an earlier fetch left may take a while.
+        let now = clock.now();
+        (self.finished.started, self.finished.ended) = (now, now);
         watch.found(now, &object, opened.stored);
         let mut layout = self.config.scheme.layout();
         let mut consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
@@ -272,7 +298,7 @@ impl Download {
     /// Ends the download early; keeps what there is, if the sink can.
     ///
     /// # Errors
-    /// [`SinkError`] if the disk refuses.
+    /// [`SinkError`] if the disk rejects.
     pub fn keep(&mut self) -> Result<(), SinkError> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Fetching(_, sink) => sink.keep(),
@@ -281,7 +307,7 @@ impl Download {
     }
 
     /// Totals and times so far.
-    pub fn finished(&self) -> &Finished {
+    pub fn finished(&self) -> &FinishedDownload {
         &self.finished
     }
 }
@@ -292,10 +318,10 @@ fn take(
     now: Time,
     header: &LpHeader,
     packet: &[u8],
-    watch: &mut dyn Watch,
-) -> Result<Option<Found>, DownloadError> {
+    watch: &mut dyn DownloadObserver,
+) -> Result<Option<Discovered>, DownloadError> {
     match (PacketView::decode(packet), stage) {
-        (Ok(PacketView::Data(data)), Stage::Searching(discovery, _)) => Ok(discovery.handle_data(&data)?),
+        (Ok(PacketView::Data(data)), Stage::Searching(discovery, _)) => Ok(discovery.handle_data(now, &data)?),
         (Ok(PacketView::Data(data)), Stage::Fetching(fetch, sink)) => {
             if let Some(arrival) = fetch.handle_data(now, header, &data, &mut **sink)? {
                 watch.arrived(now, &arrival, fetch.last_segment(), &fetch.counters());
@@ -315,7 +341,7 @@ fn take(
 }
 
 /// How often is looked whether the user wants to stop, and progress is kept, when nothing else happens.
-const LOOK: Span = Span::from_millis(200);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs one download to its end; none if the user stopped it.
 ///
@@ -325,8 +351,8 @@ pub fn run(
     download: &mut Download,
     clock: &Clock,
     waiter: &mut Waiter,
-    watch: &mut dyn Watch,
-) -> Result<Option<Finished>, DownloadError> {
+    watch: &mut dyn DownloadObserver,
+) -> Result<Option<FinishedDownload>, DownloadError> {
     let result = turns(download, clock, waiter, watch);
     match &result {
         Ok(Some(_)) => {}
@@ -341,8 +367,8 @@ fn turns(
     download: &mut Download,
     clock: &Clock,
     waiter: &mut Waiter,
-    watch: &mut dyn Watch,
-) -> Result<Option<Finished>, DownloadError> {
+    watch: &mut dyn DownloadObserver,
+) -> Result<Option<FinishedDownload>, DownloadError> {
     while !waiter.stopped() {
         if download.turn(clock, waiter, watch)? {
             return Ok(Some(*download.finished()));

@@ -1,9 +1,9 @@
 //! Many downloads at once, each over a connection of its own, in one thread.
 
-use super::download::{Download, DownloadError, Finished, Watch};
+use super::download::{Download, DownloadError, DownloadObserver, FinishedDownload};
 use crate::client::Waiter;
 use crate::clock::Clock;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 
 /// How a download ended.
 #[derive(Debug)]
@@ -11,13 +11,13 @@ pub struct Ended {
     /// Its number, from 0 in the order of their beginnings.
     pub number: u32,
     /// Totals and times, as far as it got.
-    pub finished: Finished,
+    pub finished: FinishedDownload,
     /// Why it failed, if it did.
     pub error: Option<DownloadError>,
 }
 
 /// How often is looked whether the user wants to stop.
-const LOOK: Span = Span::from_millis(200);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection the
 /// waiter is to know by the key given. Stops early when the waiter is stopped.
@@ -29,7 +29,7 @@ pub fn load<E: From<std::io::Error>>(
     clock: &Clock,
     waiter: &mut Waiter,
     begin: &mut dyn FnMut(u32, usize, &Waiter) -> Result<Download, E>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn DownloadObserver,
     ended: &mut dyn FnMut(Ended),
 ) -> Result<(), E> {
     let mut places: Vec<Option<(u32, Download)>> = Vec::new();

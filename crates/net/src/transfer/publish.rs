@@ -1,13 +1,13 @@
 //! The producer: registers the object's prefix and answers Interests until told to stop.
 
-use crate::client::{Registration, RegistrationError, Session, SessionEvent, Waiter};
+use crate::client::{Agreed, Registration, RegistrationError, Session, SessionEvent, Waiter};
 use crate::clock::{Clock, seed};
 use crate::object::naming;
 use crate::object::publisher::{Answer, Publisher, PublisherError};
 use crate::object::ranges::Ranges;
 use crate::object::source::Source;
 use ndnweir_core::ctx::Rng;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::lp::PitToken;
 use ndnweir_wire::{InterestView, LpHeader, NackReason, PacketView};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ pub struct Quit {
     /// Once every segment was asked for, and nothing more for a second.
     pub once: bool,
     /// Once no Interest came for so long.
-    pub idle: Option<Span>,
+    pub idle: Option<Duration>,
 }
 
 /// What a watcher of [`publish`] is told.
@@ -52,14 +52,14 @@ pub enum PublishEvent {
 }
 
 /// After the last segment was asked for, so long another consumer may still ask.
-const GRACE: Span = Span::from_millis(1000);
+const GRACE: Duration = Duration::from_millis(1000);
 /// How often is looked whether to stop, and progress is told.
-const LOOK: Span = Span::from_millis(200);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Publishes until stopped or [`Quit`] says so; `registration` is that of the prefix.
 ///
 /// # Errors
-/// [`PublishError`] if the forwarder refuses the prefix, does not answer at all, or the source fails.
+/// [`PublishError`] if the forwarder rejects the prefix, does not answer at all, or the source fails.
 pub fn publish<S: Source>(
     publisher: &mut Publisher<S>,
     registration: &mut Registration,
@@ -94,8 +94,7 @@ pub fn publish<S: Source>(
         }
         let registered = serve(session, &mut served, &mut waiting, registration, now);
         if let Some(result) = registered {
-            result?;
-            if !ever || registration.is_registered() {
+            if result? == Agreed::Anew {
                 watch(PublishEvent::Registered);
             }
             ever = true;
@@ -139,7 +138,7 @@ impl<S: Source> Served<'_, S> {
 }
 
 /// An Interest that waits for its turn, with what the forwarder attached.
-type Waiting = (Option<PitToken>, Vec<u8>);
+type WaitingInterest = (Option<PitToken>, Vec<u8>);
 
 /// Takes what has arrived if nothing waits any more, and answers as long as the forwarder takes the answers: of one
 /// read, which may hold thousands of Interests, only Interests are kept. The result is the forwarder's answer to the
@@ -147,10 +146,10 @@ type Waiting = (Option<PitToken>, Vec<u8>);
 fn serve<S: Source>(
     session: &mut Session,
     served: &mut Served<'_, S>,
-    waiting: &mut VecDeque<Waiting>,
+    waiting: &mut VecDeque<WaitingInterest>,
     registration: &mut Registration,
     now: Time,
-) -> Option<Result<(), RegistrationError>> {
+) -> Option<Result<Agreed, RegistrationError>> {
     let mut registered = None;
     if waiting.is_empty() && !session.is_congested() {
         session.receive(now, |header, packet| match PacketView::decode(packet) {

@@ -1,14 +1,14 @@
 //! `rib/announce` and prefix announcements.
 //!
 //! `DIGEST`, `KEYED_BY_DIGEST` and `KEYED` are what NDNts 0.0.20250307 sent for `/example/ndnts` on 2026-11-21, with
-//! `enableNfdPrefixReg` and its option `PrefixAnn`: announcement and command signed with a digest, the announcement with
-//! the key `/example/operator/KEY/k1` made for the occasion, and both with it.
+//! `enableNfdPrefixReg` and its option `PrefixAnn`: announcement and command signed with a digest, the announcement
+//! with the key `/example/operator/KEY/k1` made for the occasion, and both with it.
 
 use crate::captured::{anchors, interest_of, rig_for, send};
 use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
 use crate::{hex, name};
 use ndnweir_net::mgmt::dataset::{RibEntry, decode_all};
-use ndnweir_net::mgmt::{Announcement, Config, ControlParameters, ControlResponse, Requester};
+use ndnweir_net::mgmt::{Announcement, ControlParameters, ControlResponse, ManagementConfig, Requester};
 use ndnweir_wire::signature::{AntiReplay, DigestSha256, Ed25519Signer, Signer, ValidityPeriod};
 use ndnweir_wire::{DataBuilder, DataView, InterestBuilder, InterestView, Name};
 use std::time::Duration;
@@ -47,18 +47,18 @@ fn announce(rig: &mut Rig, announcement: &Announcement) -> ControlResponse {
     send(rig, OWNER, &wire)
 }
 
-fn key() -> (Ed25519Signer, Config) {
+fn key() -> (Ed25519Signer, ManagementConfig) {
     let signer = Ed25519Signer::from_seed(&[7; 32], Some(name("/neighbour/KEY/1")));
     let spki = signer.verifier().to_spki_der().unwrap();
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", crate::commands::base64(&spki));
-    (signer, Config { localhop: true, ..anchors(&[&pem], None) })
+    (signer, ManagementConfig { localhop: true, ..anchors(&[&pem], None) })
 }
 
 #[test]
 fn announcements_of_ndnts_are_accepted_from_the_owner() {
     for captured in [DIGEST, KEYED_BY_DIGEST, KEYED] {
         let wire = interest_of(captured);
-        let mut rig = rig_for(&wire, Config::default());
+        let mut rig = rig_for(&wire, ManagementConfig::default());
         let response = send(&mut rig, OWNER, &wire);
         assert_eq!((response.code, response.text.as_str()), (200, "OK"));
         // Origin, cost and flags as NFD has them; valid for a day, announced for an hour.
@@ -91,10 +91,10 @@ fn an_announcement_has_the_bytes_that_ndnts_writes() {
 }
 
 #[test]
-fn both_the_command_and_the_announcement_of_a_stranger_need_a_trusted_key() {
+fn both_the_command_and_the_announcement_of_a_on_demand_peer_need_a_trusted_key() {
     let config = anchors(&[KEY], Some("/example/operator"));
     for (captured, config, answer) in [
-        (KEYED, Config::default(), (403, "the command's signer is not authorised here")),
+        (KEYED, ManagementConfig::default(), (403, "the command's signer is not authorised here")),
         (KEYED_BY_DIGEST, config.clone(), (403, "the command's signer is not authorised here")),
         (KEYED, config, (200, "OK")),
     ] {
@@ -139,7 +139,7 @@ fn no_changed_bit_in_a_captured_announcement_is_accepted() {
 
 #[test]
 fn the_owner_s_announcement_must_be_whole_but_may_have_any_signer() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let mut data = announcement("/a", 60).sign(1, &DigestSha256).unwrap();
     *data.last_mut().unwrap() ^= 1;
     let wire = command(&mut rig, "/localhost", &data, &DigestSha256);
@@ -156,7 +156,7 @@ fn a_neighbour_announces_under_localhop_with_a_trusted_key() {
     let (signer, config) = key();
     let data = announcement("/theirs", 60).sign(1, &signer).unwrap();
     for (localhop, answer) in [(true, Some(200)), (false, None)] {
-        let mut rig = Rig::new(Config { localhop, ..config.clone() });
+        let mut rig = Rig::new(ManagementConfig { localhop, ..config.clone() });
         let wire = command(&mut rig, "/localhop", &data, &signer);
         assert_eq!(rig.answer(NEIGHBOUR, &wire).map(|response| response.code), answer);
         let hops = if localhop { vec![(NEIGHBOUR.face_id, 2048)] } else { vec![] };
@@ -166,7 +166,7 @@ fn a_neighbour_announces_under_localhop_with_a_trusted_key() {
 
 #[test]
 fn the_route_ends_with_the_announcement_s_time() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let listed = |rig: &mut Rig| -> Vec<Option<Duration>> {
         let listed = rig.fetch(OWNER, &name("/localhost/nfd/rib/list")).unwrap();
         let entries = decode_all::<RibEntry>(&listed).unwrap();
@@ -206,7 +206,7 @@ fn an_announcement_counts_within_its_validity_only() {
         ("20231114 221320", "20241114T221320", Err(403)),
         ("2023111XT221320", "20241114T221320", Err(403)),
     ] {
-        let mut rig = Rig::new(Config::default());
+        let mut rig = Rig::new(ManagementConfig::default());
         let announced = Announcement { validity: validity(not_before, not_after), ..announcement("/a", 60) };
         let response = announce(&mut rig, &announced);
         let found = match response.body {
@@ -270,7 +270,7 @@ fn what_is_no_announcement_is_answered_with_400_and_a_prefix_that_is_too_long_wi
         (data("/a/32=PA/v=1/seg=0", 5, "7e006d01ff"), 200),
         (data("/32=PA/v=1/seg=0", 5, GOOD), 200),
     ] {
-        let mut rig = Rig::new(Config::default());
+        let mut rig = Rig::new(ManagementConfig::default());
         let wire = command(&mut rig, "/localhost", &parameters, &DigestSha256);
         assert_eq!(send(&mut rig, OWNER, &wire).code, code, "{parameters:02x?}");
         assert_eq!(rig.management.rib().len(), usize::from(code == 200));
@@ -279,7 +279,7 @@ fn what_is_no_announcement_is_answered_with_400_and_a_prefix_that_is_too_long_wi
 
 #[test]
 fn parameters_in_the_name_announce_nothing() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let p = ControlParameters::of_name(name("/a"));
     for _ in 0..2 {
         // In both formats.
@@ -293,7 +293,7 @@ fn parameters_in_the_name_announce_nothing() {
 #[test]
 fn another_s_face_cannot_be_announced_for() {
     let from = Requester { face_id: 8, ..OWNER };
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let data = announcement("/a", 60).sign(1, &DigestSha256).unwrap();
     let wire = command(&mut rig, "/localhost", &data, &DigestSha256);
     assert_eq!(send(&mut rig, from, &wire).code, 200);

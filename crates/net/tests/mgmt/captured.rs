@@ -1,4 +1,4 @@
-//! Commands that other implementations sent: accepted as they are, refused when anything in them is changed.
+//! Commands that other implementations sent: accepted as they are, rejected when anything in them is changed.
 //!
 //! Each was written down by a Unix socket that only listens, on 2026-11-21, and is the first packet of:
 //! - `NDND`: ndnd v1.5.3, `ndnd put /example/ndnd`;
@@ -9,7 +9,7 @@
 
 use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
 use crate::{hex, name};
-use ndnweir_net::mgmt::{Config, ControlResponse, Moment, Requester, SignedCommand, TrustAnchor};
+use ndnweir_net::mgmt::{ControlResponse, ManagementConfig, Moment, Requester, SignedCommand, TrustAnchor};
 use ndnweir_wire::{InterestView, LpPacketView};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub fn interest_of(captured: &str) -> Vec<u8> {
 }
 
 /// A rig that starts one second before the command was signed.
-pub fn rig_for(wire: &[u8], config: Config) -> Rig {
+pub fn rig_for(wire: &[u8], config: ManagementConfig) -> Rig {
     let interest = InterestView::decode(wire).unwrap();
     let time = SignedCommand::find(&interest).unwrap().info().anti_replay.time.unwrap();
     let mut rig = Rig::new(config.clone());
@@ -52,9 +52,9 @@ pub fn rig_for(wire: &[u8], config: Config) -> Rig {
     rig
 }
 
-pub fn anchors(pems: &[&str], named: Option<&str>) -> Config {
+pub fn anchors(pems: &[&str], named: Option<&str>) -> ManagementConfig {
     let anchor = |pem: &&str| TrustAnchor::from_pem(pem, named.map(name)).unwrap();
-    Config { trust_anchors: pems.iter().map(anchor).collect(), ..Config::default() }
+    ManagementConfig { trust_anchors: pems.iter().map(anchor).collect(), ..ManagementConfig::default() }
 }
 
 pub fn send(rig: &mut Rig, from: Requester, wire: &[u8]) -> ControlResponse {
@@ -72,7 +72,7 @@ fn registrations_of_other_implementations_are_accepted_from_the_owner() {
         (NDNTS_ECDSA, "/example/ndnts", (65, 0, 2, Some(1200))),
     ] {
         let wire = interest_of(captured);
-        let mut rig = rig_for(&wire, Config::default());
+        let mut rig = rig_for(&wire, ManagementConfig::default());
         let response = send(&mut rig, OWNER, &wire);
         assert_eq!((response.code, response.text.as_str()), (200, "OK"), "{prefix}");
         let p = response.body.unwrap();
@@ -84,17 +84,17 @@ fn registrations_of_other_implementations_are_accepted_from_the_owner() {
 }
 
 #[test]
-fn a_digest_or_an_unknown_key_does_not_make_a_stranger_an_owner() {
+fn a_digest_or_an_unknown_key_does_not_make_a_on_demand_peer_an_owner() {
     for captured in [NDND, PYTHON_OLD, PYTHON, NDNTS, NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);
-        let mut rig = rig_for(&wire, Config::default());
+        let mut rig = rig_for(&wire, ManagementConfig::default());
         assert_eq!(send(&mut rig, STRANGER, &wire).code, 403);
-        assert_eq!((rig.management.counters().refused, rig.forwarder.fib.len()), (1, 0));
+        assert_eq!((rig.management.counters().rejected, rig.forwarder.fib.len()), (1, 0));
     }
 }
 
 #[test]
-fn a_trust_anchor_makes_a_stranger_welcome_once() {
+fn a_trust_anchor_makes_a_on_demand_peer_welcome_once() {
     let config = anchors(&[ED25519_PEM, ECDSA_PEM], Some("/example/operator"));
     for captured in [NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);

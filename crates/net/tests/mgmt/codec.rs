@@ -47,7 +47,7 @@ fn parameters_are_read_in_any_order_and_unknown_elements_are_skipped() {
 }
 
 #[test]
-fn a_repeated_field_and_a_text_that_is_not_utf8_are_refused() {
+fn a_repeated_field_and_a_text_that_is_not_utf8_are_rejected() {
     assert_eq!(ControlParameters::decode(&hex("68066a01016a0102")), Err(CodecError::Repeated(106)));
     assert_eq!(ControlParameters::decode(&hex("68037201ff")), Err(CodecError::NotText(114)));
 }

@@ -1,15 +1,15 @@
 //! What each command does, and the codes of what cannot be done.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, face};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER, face};
 use crate::name;
 use ndnweir_net::mgmt::dataset::{FaceEventKind, RibEntry, decode_all};
-use ndnweir_net::mgmt::{Config, ControlParameters, TrustAnchor, command_name, face_flags};
+use ndnweir_net::mgmt::{ControlParameters, ManagementConfig, Requester, TrustAnchor, command_name, face_flags};
 use ndnweir_wire::signature::{DigestSha256, Ed25519Signer};
 use ndnweir_wire::{InterestBuilder, Name};
 use std::time::Duration;
 
 fn rig() -> Rig {
-    Rig::new(Config::default())
+    Rig::new(ManagementConfig::default())
 }
 
 fn params() -> ControlParameters {
@@ -82,7 +82,7 @@ fn a_registration_that_the_fib_does_not_take_leaves_nothing_behind() {
     assert_eq!(rig.command("rib/register", &inherited).0, 500);
     assert_eq!(rig.forwarder.hops("/a"), [(7, 0)]);
     assert_eq!((rig.management.rib().len(), rig.forwarder.fib.len()), (1, 1));
-    let full = Config { max_routes: 0, ..Config::default() };
+    let full = ManagementConfig { max_routes: 0, ..ManagementConfig::default() };
     assert_eq!(Rig::new(full).command("rib/register", &of_name("/a")).0, 500);
 }
 
@@ -133,7 +133,7 @@ fn a_scheme_without_a_family_gets_that_of_the_address() {
 }
 
 #[test]
-fn a_refusal_has_an_empty_body() {
+fn a_rejection_has_an_empty_body() {
     let (code, body) = rig().command("faces/destroy", &ControlParameters::of_face(0));
     assert_eq!((code, body), (400, Some(params())));
 }
@@ -223,12 +223,12 @@ fn parameters_that_are_malformed_or_absent_are_answered_with_400_and_counted() {
 }
 
 #[test]
-fn an_unsigned_command_is_refused_even_from_the_owner() {
+fn an_unsigned_command_is_rejected_even_from_the_owner() {
     let mut rig = rig();
     let command = command_name(name("/localhost/nfd").as_view(), "rib", "register", &of_name("/a"));
     let wire = InterestBuilder::new(command.as_view()).encode().unwrap();
     assert_eq!(rig.answer(OWNER, &wire).unwrap().code, 403);
-    assert_eq!(rig.management.counters().refused, 1);
+    assert_eq!(rig.management.counters().rejected, 1);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn neighbours_register_under_localhop_when_it_is_open_and_a_key_of_theirs_is_tru
     let spki = signer.verifier().to_spki_der().unwrap();
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", base64(&spki));
     let anchor = TrustAnchor::from_pem(&pem, None).unwrap();
-    let open = Config { trust_anchors: vec![anchor], localhop: true, ..Config::default() };
+    let open = ManagementConfig { trust_anchors: vec![anchor], localhop: true, ..ManagementConfig::default() };
     let command = command_name(name("/localhop/nfd").as_view(), "rib", "register", &of_name("/theirs"));
 
     let mut rig = Rig::new(open.clone());
@@ -252,7 +252,7 @@ fn neighbours_register_under_localhop_when_it_is_open_and_a_key_of_theirs_is_tru
     let wire = rig.signed(&fib, &signer);
     assert_eq!(rig.packet(NEIGHBOUR, &wire), None, "only the RIB is open to neighbours");
 
-    let mut rig = Rig::new(Config { localhop: false, ..open });
+    let mut rig = Rig::new(ManagementConfig { localhop: false, ..open });
     let wire = rig.signed(&command, &signer);
     assert_eq!(rig.packet(NEIGHBOUR, &wire), None);
     assert_eq!(rig.management.prefixes(), [name("/localhost/nfd")]);
@@ -279,4 +279,41 @@ fn a_route_of_the_configuration_needs_no_command() {
     assert_eq!(rig.forwarder.hops("/"), [(300, 0)]);
     let p = ControlParameters { face_id: Some(99), ..of_name("/") };
     assert_eq!(rig.management.register(p, rig.at.now, &mut rig.forwarder).unwrap_err().code, 410);
+}
+
+/// A user whom the configuration lets register prefixes serves what it likes on its own connection, and can do nothing
+/// to the forwarder or to others.
+#[test]
+fn a_user_who_may_register_prefixes_does_so_for_its_own_face_and_nothing_else() {
+    let user = Requester { registers: true, ..STRANGER };
+    let mut rig = rig();
+    let mut told = |from, verb: &str, parameters: &ControlParameters| {
+        let (module, verb) = verb.split_once('/').unwrap();
+        let command = command_name(name("/localhost/nfd").as_view(), module, verb, parameters);
+        let wire = rig.signed(&command, &DigestSha256);
+        rig.answer(from, &wire).unwrap().code
+    };
+    let at = |face| ControlParameters { face_id: Some(face), ..of_name("/mine") };
+    assert_eq!(told(STRANGER, "rib/register", &of_name("/mine")), 403);
+    for parameters in [of_name("/mine"), at(0), at(user.face_id)] {
+        assert_eq!(told(user, "rib/register", &parameters), 200);
+        assert_eq!(told(user, "rib/unregister", &parameters), 200);
+    }
+    for (verb, parameters) in [
+        ("rib/register", at(OWNER.face_id)),
+        ("rib/register", of_name("/localhost/nfd")),
+        ("rib/register", of_name("/localhop/nfd")),
+        ("rib/unregister", at(OWNER.face_id)),
+        ("fib/add-nexthop", of_name("/mine")),
+        ("faces/create", of_uri("udp4://192.0.2.1:6363")),
+        ("faces/destroy", ControlParameters::of_face(300)),
+        (
+            "strategy-choice/set",
+            ControlParameters { strategy: Some(name("/localhost/nfd/strategy/asf")), ..of_name("/") },
+        ),
+        ("cs/erase", of_name("/")),
+    ] {
+        assert_eq!(told(user, verb, &parameters), 403, "{verb} {parameters:?}");
+    }
+    assert_eq!(rig.management.rib().len(), 0);
 }

@@ -6,7 +6,7 @@ use ndnweir_net::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, FibEntry, ForwarderStatus,
     Item, LinkType, NextHop, Persistency, RibEntry, RouteRecord, Scope, StrategyChoice, decode_all, encode_all,
 };
-use ndnweir_net::mgmt::{Config, ControlParameters, ControlResponse};
+use ndnweir_net::mgmt::{ControlParameters, ControlResponse, ManagementConfig};
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::{Component, DataView, InterestBuilder};
 use std::fmt::Debug;
@@ -103,8 +103,12 @@ fn the_general_status_has_the_bytes_of_the_protocol() {
         out_nacks: 11,
         satisfied_interests: 12,
         unsatisfied_interests: 13,
+        ..ForwarderStatus::default()
     };
     assert_eq!(status.encode(), hex(STATUS));
+    let counts = ForwarderStatus { rejected_interests: 4, rejected_for_memory: 3, memory_drops: 2, ..status.clone() };
+    let counts = ForwarderStatus { unsolicited_data: 1, ..counts };
+    assert_eq!(ForwarderStatus::decode(&counts.encode()), Ok(counts));
     assert_eq!(ForwarderStatus::decode(&hex(STATUS)), Ok(status));
 }
 
@@ -128,7 +132,7 @@ fn a_query_has_the_bytes_of_the_protocol_and_picks_the_faces_that_fit_all_of_it(
 
 #[test]
 fn a_large_dataset_comes_in_segments_of_one_version_that_stays_as_it_was() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     for i in 0..1000 {
         rig.forwarder.faces.insert(1000 + i, face(1000 + i, "udp4://192.0.2.1:6363"));
     }
@@ -151,13 +155,13 @@ fn a_large_dataset_comes_in_segments_of_one_version_that_stays_as_it_was() {
 
 #[test]
 fn an_empty_dataset_is_one_empty_segment() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     assert_eq!(rig.fetch(OWNER, &name("/localhost/nfd/rib/list")), Some(Vec::new()));
 }
 
 #[test]
 fn each_dataset_shows_its_table() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     assert_eq!(rig.command("rib/register", &ControlParameters::of_name(name("/a"))).0, 200);
     let mut fetch = |what: &str| {
         rig.fetch(
@@ -180,7 +184,7 @@ fn each_dataset_shows_its_table() {
 
 #[test]
 fn a_query_for_faces_is_a_dataset_and_a_malformed_one_gets_a_nack_with_400() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let filter = FaceQuery { scope: Some(Scope::Local), ..FaceQuery::default() };
     let query = name("/localhost/nfd/faces/query").with(Component::generic(filter.encode()));
     let content = rig.fetch(OWNER, &query).unwrap();
@@ -196,7 +200,7 @@ fn a_query_for_faces_is_a_dataset_and_a_malformed_one_gets_a_nack_with_400() {
 
 #[test]
 fn a_dataset_is_not_shown_to_other_machines_and_not_to_who_could_not_take_it() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     assert_eq!(rig.fetch(NEIGHBOUR, &name("/localhost/nfd/faces/list")), None);
     let exact = InterestBuilder::new(name("/localhost/nfd/faces/list").as_view()).encode().unwrap();
     assert_eq!(rig.packet(OWNER, &exact), None);
@@ -204,7 +208,7 @@ fn a_dataset_is_not_shown_to_other_machines_and_not_to_who_could_not_take_it() {
 
 #[test]
 fn old_datasets_make_room_for_new_ones() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let ask = InterestBuilder::new(name("/localhost/nfd/cs/info").as_view()).can_be_prefix(true).encode().unwrap();
     let names: Vec<_> = (0..17)
         .map(|_| rig.packet(OWNER, &ask).unwrap())
@@ -216,7 +220,7 @@ fn old_datasets_make_room_for_new_ones() {
 
 #[test]
 fn face_events_are_numbered_notifications_that_late_subscribers_can_still_fetch() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let new = face(9, "udp4://192.0.2.1:6363");
     for number in 0..65 {
         let data = rig.management.face_event(FaceEventKind::Created, &new, &mut rig.forwarder).unwrap();
@@ -234,7 +238,7 @@ fn face_events_are_numbered_notifications_that_late_subscribers_can_still_fetch(
 }
 
 #[test]
-fn items_of_another_kind_and_items_without_their_fields_are_refused() {
+fn items_of_another_kind_and_items_without_their_fields_are_rejected() {
     assert!(decode_all::<FibEntry>(&hex("8100")).is_err());
     assert!(decode_all::<FibEntry>(&hex("8000")).is_err());
     assert!(decode_all::<FaceStatus>(&hex("8003690101")).is_err());
@@ -243,7 +247,7 @@ fn items_of_another_kind_and_items_without_their_fields_are_refused() {
 
 #[test]
 fn channels_are_listed_to_applications() {
-    let mut rig = Rig::new(Config::default());
+    let mut rig = Rig::new(ManagementConfig::default());
     let listed = rig.fetch(STRANGER, &name("/localhost/nfd/faces/channels")).unwrap();
     let channels: Vec<ChannelStatus> = decode_all(&listed).unwrap();
     let uris: Vec<&str> = channels.iter().map(|channel| channel.local_uri.as_str()).collect();

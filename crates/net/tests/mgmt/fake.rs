@@ -6,8 +6,8 @@ use ndnweir_net::mgmt::dataset::{
     StrategyChoice,
 };
 use ndnweir_net::mgmt::{
-    CommandFormat, Config, Control, ControlParameters, ControlResponse, Erased, FaceCreated, FaceRequest, FaceSettings,
-    Failure, Freshness, Management, Moment, Requester, command_name, sign_command,
+    CommandFailure, CommandFormat, ControlParameters, ControlResponse, Erased, FaceCreated, FaceRequest, FaceSettings,
+    Freshness, ManagedForwarder, Management, ManagementConfig, Moment, Requester, command_name, sign_command,
 };
 use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, Name, NameView};
@@ -63,7 +63,7 @@ impl Fake {
     }
 }
 
-impl Control for Fake {
+impl ManagedForwarder for Fake {
     fn status(&self) -> ForwarderStatus {
         ForwarderStatus { version: "fake".to_owned(), fib_entries: self.fib.len() as u64, ..ForwarderStatus::default() }
     }
@@ -80,7 +80,7 @@ impl Control for Fake {
         self.faces.get(&face_id).cloned()
     }
 
-    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, Failure> {
+    fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, CommandFailure> {
         let uri = request.remote.to_string();
         if let Some(known) = self.faces.values().find(|face| face.remote_uri == uri) {
             return Ok(FaceCreated::Existing(known.face_id));
@@ -91,9 +91,9 @@ impl Control for Fake {
         Ok(FaceCreated::New(face_id))
     }
 
-    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), Failure> {
+    fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), CommandFailure> {
         if settings.mtu.is_some_and(|mtu| mtu < 64) {
-            return Err(Failure::new(409, "the MTU is too small"));
+            return Err(CommandFailure::new(409, "the MTU is too small"));
         }
         self.updates.push((face_id, settings.clone()));
         Ok(())
@@ -107,9 +107,9 @@ impl Control for Fake {
         self.fib.retain(|_, hops| !hops.is_empty());
     }
 
-    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), Failure> {
+    fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure> {
         if !self.fib.contains_key(prefix.as_bytes()) && self.fib.len() >= self.fib_capacity {
-            return Err(Failure::new(500, "the FIB is full"));
+            return Err(CommandFailure::new(500, "the FIB is full"));
         }
         self.fib.entry(prefix.to_owned()).or_default().insert(face_id, cost);
         Ok(())
@@ -127,9 +127,9 @@ impl Control for Fake {
         self.fib.iter().map(|(name, h)| FibEntry { name: name.clone(), next_hops: hops(h) }).collect()
     }
 
-    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, Failure> {
+    fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, CommandFailure> {
         if strategy != name("/localhost/nfd/strategy/multicast").as_view() {
-            return Err(Failure::new(404, "there is no such strategy"));
+            return Err(CommandFailure::new(404, "there is no such strategy"));
         }
         let instance = name("/localhost/nfd/strategy/multicast/v=4");
         self.strategies.insert(prefix.to_owned(), instance.clone());
@@ -150,7 +150,12 @@ impl Control for Fake {
         self.cs
     }
 
-    fn configure_cs(&mut self, capacity: Option<u64>, admit: Option<bool>, serve: Option<bool>) -> Result<(), Failure> {
+    fn configure_cs(
+        &mut self,
+        capacity: Option<u64>,
+        admit: Option<bool>,
+        serve: Option<bool>,
+    ) -> Result<(), CommandFailure> {
         self.cs.capacity = capacity.unwrap_or(self.cs.capacity);
         for (bit, wanted) in [(1, admit), (2, serve)] {
             match wanted {
@@ -173,13 +178,13 @@ impl Control for Fake {
 pub const NOW: Moment = Moment { now: Time::from_nanos(1_000_000_000), unix: Duration::from_secs(1_700_000_000) };
 
 /// A local socket of the forwarder's owner.
-pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true };
+pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true, registers: false };
 
 /// A local socket of somebody else.
-pub const STRANGER: Requester = Requester { face_id: 8, local: true, owner: false };
+pub const STRANGER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
 
 /// Another machine.
-pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: false };
+pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: false, registers: false };
 
 /// Management and the forwarder it manages.
 pub struct Rig {
@@ -190,7 +195,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    pub fn new(config: Config) -> Rig {
+    pub fn new(config: ManagementConfig) -> Rig {
         Rig { management: Management::new(config, NOW), forwarder: Fake::new(), at: NOW, counter: 0 }
     }
 
@@ -255,6 +260,6 @@ impl Rig {
 impl Fake {
     /// A face that ends by itself: its next hops go, and nobody tells management.
     pub fn destroy_quietly(&mut self, face_id: u64) {
-        Control::destroy_face(self, face_id);
+        ManagedForwarder::destroy_face(self, face_id);
     }
 }

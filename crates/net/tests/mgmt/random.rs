@@ -7,7 +7,7 @@ use ndnweir_net::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceEvent, FaceQuery, FaceStatus, FibEntry, ForwarderStatus, Item, RibEntry, StrategyChoice,
     decode_all,
 };
-use ndnweir_net::mgmt::{Config, ControlParameters, ControlResponse, command_name};
+use ndnweir_net::mgmt::{ControlParameters, ControlResponse, ManagementConfig, command_name};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::tlv::write_element;
@@ -86,7 +86,7 @@ const VERBS: [(&str, &str); 13] = [
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), elements()]) {
+    fn any_bytes_are_read_or_rejected(bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), elements()]) {
         let mut wrapped = Vec::new();
         for typ in [101, 104, 128, 130, 150, 192] {
             write_element(&mut wrapped, typ, &bytes);
@@ -123,7 +123,7 @@ proptest! {
         can_be_prefix in any::<bool>(),
         parameters in prop::option::of(elements()),
     ) {
-        let mut rig = Rig::new(Config { localhop: true, ..Config::default() });
+        let mut rig = Rig::new(ManagementConfig { localhop: true, ..ManagementConfig::default() });
         let top = name(if hop { "/localhop/nfd" } else { "/localhost/nfd" });
         let name = parts.iter().fold(top, |name, part| name.with(Component::generic(part)));
         let mut builder = InterestBuilder::new(name.as_view()).can_be_prefix(can_be_prefix);
@@ -142,10 +142,10 @@ proptest! {
     }
 
     #[test]
-    fn after_any_commands_fib_and_rib_agree_and_strangers_changed_nothing(
+    fn after_any_commands_fib_and_rib_agree_and_on_demand_peers_changed_nothing(
         steps in prop::collection::vec((0usize..VERBS.len(), parameters(), 0usize..3), 1..40),
     ) {
-        let mut rig = Rig::new(Config { localhop: true, max_routes: 8, ..Config::default() });
+        let mut rig = Rig::new(ManagementConfig { localhop: true, max_routes: 8, ..ManagementConfig::default() });
         for (verb, parameters, from) in steps {
             let (module, verb) = VERBS[verb];
             let command = command_name(name("/localhost/nfd").as_view(), module, verb, &parameters);

@@ -2,7 +2,7 @@
 
 use crate::name;
 use ndnweir_core::units::Time;
-use ndnweir_net::mgmt::rib::{FibChange, Rib, Route};
+use ndnweir_net::mgmt::rib::{FibChange, Rib, RibRoute};
 use ndnweir_wire::Name;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -25,8 +25,8 @@ fn apply(fib: &mut Fib, changes: Vec<FibChange>) {
     fib.retain(|_, hops| !hops.is_empty());
 }
 
-fn route(face_id: u64, cost: u64, flags: u64) -> Route {
-    Route { face_id, origin: 0, cost, flags, expires: Time::NEVER }
+fn route(face_id: u64, cost: u64, flags: u64) -> RibRoute {
+    RibRoute { face_id, origin: 0, cost, flags, expires: Time::NEVER }
 }
 
 const INHERIT: u64 = 1;
@@ -42,7 +42,7 @@ impl Rig {
         Rig { rib: Rib::new(100), fib: Fib::new() }
     }
 
-    fn add(&mut self, prefix: &str, route: Route) {
+    fn add(&mut self, prefix: &str, route: RibRoute) {
         let changes = self.rib.register(name(prefix).as_view(), route).unwrap();
         apply(&mut self.fib, changes);
     }
@@ -110,7 +110,7 @@ fn a_captured_prefix_inherits_nothing_and_shields_longer_ones() {
 fn of_several_routes_over_one_face_the_cheapest_counts() {
     let mut rig = Rig::new();
     rig.add("/a", route(1, 10, 0));
-    rig.add("/a", Route { origin: 65, ..route(1, 5, 0) });
+    rig.add("/a", RibRoute { origin: 65, ..route(1, 5, 0) });
     assert_eq!(rig.hops("/a"), [(1, 5)]);
     let changes = rig.rib.unregister(name("/a").as_view(), 1, 65);
     apply(&mut rig.fib, changes);
@@ -121,9 +121,9 @@ fn of_several_routes_over_one_face_the_cheapest_counts() {
 fn a_route_ends_at_its_time_unless_it_was_renewed() {
     let mut rig = Rig::new();
     let at = Time::from_nanos;
-    rig.add("/a", Route { expires: at(10), ..route(1, 1, 0) });
-    rig.add("/b", Route { expires: at(20), ..route(1, 1, 0) });
-    rig.add("/a", Route { expires: at(30), ..route(1, 1, 0) });
+    rig.add("/a", RibRoute { expires: at(10), ..route(1, 1, 0) });
+    rig.add("/b", RibRoute { expires: at(20), ..route(1, 1, 0) });
+    rig.add("/a", RibRoute { expires: at(30), ..route(1, 1, 0) });
     assert_eq!(rig.rib.next_end(), at(20));
     let changes = rig.rib.expire(at(29));
     apply(&mut rig.fib, changes);
@@ -182,7 +182,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// The rules of the protocol read literally: all routes in a flat list, every next hop worked out anew.
 #[derive(Default)]
 struct Model {
-    routes: Vec<(String, Route)>,
+    routes: Vec<(String, RibRoute)>,
 }
 
 impl Model {
@@ -191,7 +191,7 @@ impl Model {
         (0..parts.len()).rev().map(|n| format!("/{}", parts[..n].join("/"))).collect()
     }
 
-    fn at<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Route> + 'a {
+    fn at<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a RibRoute> + 'a {
         self.routes.iter().filter(move |(p, _)| p == prefix).map(|(_, route)| route)
     }
 
@@ -203,7 +203,7 @@ impl Model {
                 let mut levels = vec![(prefix.clone(), true)];
                 levels.extend(Model::ancestors(prefix).into_iter().map(|p| (p, false)));
                 for (level, own) in levels {
-                    let usable = |r: &&Route| r.face_id == face && (own || r.flags & INHERIT != 0);
+                    let usable = |r: &&RibRoute| r.face_id == face && (own || r.flags & INHERIT != 0);
                     if let Some(cost) = self.at(&level).filter(usable).map(|r| r.cost).min() {
                         hops.insert(face, cost);
                         break;
@@ -228,7 +228,7 @@ proptest! {
             let changes = match step {
                 Step::Add { prefix, face, origin, cost, flags, expires } => {
                     let expires = expires.map_or(Time::NEVER, Time::from_nanos);
-                    let route = Route { face_id: face, origin, cost, flags, expires };
+                    let route = RibRoute { face_id: face, origin, cost, flags, expires };
                     model.routes.retain(|(p, r)| (p.as_str(), r.face_id, r.origin) != (&prefix, face, origin));
                     model.routes.push((prefix.clone(), route));
                     rib.register(name(&prefix).as_view(), route).unwrap()

@@ -6,7 +6,7 @@ use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
 use ndnweir_core::queue::{Discipline, Marker};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
     /// Sends at another rate from `now` on; the packet on the wire goes on with what is left of it. Pushes the new
@@ -21,23 +21,23 @@ impl Egress {
     ) {
         self.advance(now, out, trace);
         let former = std::mem::replace(&mut self.rate, rate);
-        self.serial = [(0, Span::ZERO); 2];
+        self.serial = [(0, Duration::ZERO); 2];
         if self.idle {
             return;
         }
         let done = former.map_or(0, |former| {
-            let scaled = u128::from(former.bps()) * u128::from(now.since(self.wire.since).nanos());
+            let scaled = u128::from(former.bps()) * u128::from(now.since(self.transmission.since).nanos());
             u64::try_from(scaled).unwrap_or(u64::MAX)
         });
-        self.wire.work = self.wire.work.saturating_sub(done);
-        self.wire.since = now;
+        self.transmission.work = self.transmission.work.saturating_sub(done);
+        self.transmission.since = now;
         let left = match rate {
-            None => Span::ZERO,
-            Some(rate) if rate == Rate::ZERO => Span::MAX,
-            Some(rate) => Span::from_nanos(self.wire.work.saturating_add(rate.bps() / 2) / rate.bps()),
+            None => Duration::ZERO,
+            Some(rate) if rate == Rate::ZERO => Duration::MAX,
+            Some(rate) => Duration::from_nanos(self.transmission.work.saturating_add(rate.bps() / 2) / rate.bps()),
         };
         let mut at = now + left;
-        departures.push((self.wire.start, at));
+        departures.push((self.transmission.start, at));
         for waiting in &mut self.ring {
             waiting.start = at;
             at += transmission_time(rate, waiting.size);

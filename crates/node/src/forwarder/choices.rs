@@ -3,10 +3,11 @@
 use super::Forwarder;
 use super::routes::elements;
 use crate::fib_tree::FibTree;
-use crate::strategies::ChoiceId;
+use crate::keyed::HashKey;
+use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ids::PrefixId;
 use ndnweir_core::registry::Family;
-use ndnweir_core::scheme::{Part, Scheme};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Name, NameView};
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ const MAX_COMPONENTS: usize = 64 * Scheme::MAX_CHOICES;
 /// What a prefix has.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    id: ChoiceId,
+    id: StrategyChoiceId,
     /// Its strategy.
-    pub strategy: Part,
+    pub strategy: ComponentChoice,
     /// Whether its Interests go through the shapers of faces, where there are any.
     pub shaped: bool,
 }
@@ -51,25 +52,31 @@ pub(super) struct Choices {
 
 impl Choices {
     /// The choices of a scheme, as a node built from it numbers them.
-    pub(super) fn new(scheme: &Scheme) -> Result<Choices, String> {
-        let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::new(MAX_COMPONENTS) };
-        choices.put(Name::new(), ChoiceId::ROOT, scheme.part(Family::Strategy), scheme.is_shaped(0))?;
+    pub(super) fn new(scheme: &Scheme, key: HashKey) -> Result<Choices, String> {
+        let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::keyed(MAX_COMPONENTS, key) };
+        choices.put(Name::new(), StrategyChoiceId::ROOT, scheme.part(Family::Strategy), scheme.is_shaped(0))?;
         for (number, choice) in (1..).zip(&scheme.choices) {
             let name = choice.prefix.parse().map_err(|e| format!("`{}` is no name: {e}", choice.prefix))?;
-            choices.put(name, ChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
+            choices.put(name, StrategyChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
         }
         Ok(choices)
     }
 
-    fn put(&mut self, name: Name, id: ChoiceId, strategy: &Part, shaped: bool) -> Result<(), String> {
+    fn put(
+        &mut self,
+        name: Name,
+        id: StrategyChoiceId,
+        strategy: &ComponentChoice,
+        shaped: bool,
+    ) -> Result<(), String> {
         self.tree.insert(&elements(name.as_view()), PrefixId(id.0.into())).map_err(|e| e.to_string())?;
         self.table.insert(name, Chosen { id, strategy: strategy.clone(), shaped });
         Ok(())
     }
 
     /// Whose choice a name has.
-    pub(super) fn of<C: AsRef<[u8]>>(&self, elements: &[C]) -> ChoiceId {
-        self.tree.longest(elements).map_or(ChoiceId::ROOT, |id| ChoiceId::of_scheme(id.index()))
+    pub(super) fn of<C: AsRef<[u8]>>(&self, elements: &[C]) -> StrategyChoiceId {
+        self.tree.longest(elements).map_or(StrategyChoiceId::ROOT, |id| StrategyChoiceId::of_scheme(id.index()))
     }
 
     fn chosen(&self, name: NameView<'_>) -> Option<&Chosen> {
@@ -79,8 +86,9 @@ impl Choices {
 }
 
 impl Forwarder {
-    /// Gives the names under a prefix a strategy, and says whether their Interests are shaped; if it does not, they are if
-    /// they were so far. What is pending stays with the former strategy until it is answered, ends, or is asked for again.
+    /// Gives the names under a prefix a strategy, and says whether their Interests are shaped; if it does not, they are
+    /// if they were so far. What is pending stays with the former strategy until it is answered, ends, or is asked for
+    /// again.
     ///
     /// # Errors
     /// [`ChoiceError`]; nothing has changed then.
@@ -88,13 +96,13 @@ impl Forwarder {
         &mut self,
         now: Time,
         prefix: NameView<'_>,
-        strategy: &Part,
+        strategy: &ComponentChoice,
         shaped: Option<bool>,
     ) -> Result<(), ChoiceError> {
         strategy.check(Family::Strategy).map_err(ChoiceError::Unknown)?;
         let shaped = shaped.unwrap_or_else(|| self.choices.chosen(prefix).is_some_and(|chosen| chosen.shaped));
         if let Some(chosen) = self.choices.table.get_mut(prefix.as_bytes()) {
-            self.node.rechoose(now, chosen.id, strategy, shaped).map_err(ChoiceError::Full)?;
+            self.node.replace_strategy(now, chosen.id, strategy, shaped).map_err(ChoiceError::Full)?;
             (chosen.strategy, chosen.shaped) = (strategy.clone(), shaped);
         } else {
             if self.choices.table.len() > Scheme::MAX_CHOICES {
@@ -103,7 +111,7 @@ impl Forwarder {
             }
             let id = self.node.choose(now, strategy, shaped).map_err(ChoiceError::Full)?;
             if let Err(error) = self.choices.put(prefix.to_owned(), id, strategy, shaped) {
-                self.node.unchoose(id);
+                self.node.remove_strategy(id);
                 return Err(ChoiceError::Full(error));
             }
             self.bind_under(prefix);
@@ -114,14 +122,14 @@ impl Forwarder {
     }
 
     /// Lets a prefix have the strategy of the next shorter one. Whether it had one of its own; the empty one keeps it.
-    pub fn unchoose(&mut self, prefix: NameView<'_>) -> bool {
+    pub fn unset_strategy(&mut self, prefix: NameView<'_>) -> bool {
         if prefix.is_empty() {
             return false;
         }
         let Some(chosen) = self.choices.table.remove(prefix.as_bytes()) else { return false };
         self.choices.tree.remove(&elements(prefix));
         self.bind_under(prefix);
-        self.node.unchoose(chosen.id);
+        self.node.remove_strategy(chosen.id);
         true
     }
 

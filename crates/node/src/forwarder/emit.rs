@@ -1,7 +1,6 @@
 //! From packets to frames.
 
 use super::Forwarder;
-use super::links::UNACKNOWLEDGED_SHARE;
 use super::reliability::About;
 use crate::config::Transmit;
 use crate::header;
@@ -122,10 +121,10 @@ impl Forwarder {
                     Kind::Data => About::Data,
                     Kind::Nack => About::Nack,
                 };
-                let spare = (self.memory / UNACKNOWLEDGED_SHARE).saturating_sub(self.unacknowledged);
                 let held = link.bytes();
+                let spare = self.unacknowledged.spare(face.trust, held);
                 let sent = link.send(now, &header, &payload.wire, about, spare, fragmenter, frames);
-                self.unacknowledged = self.unacknowledged + link.bytes() - held;
+                self.unacknowledged.change(face.trust, held, link.bytes());
                 self.link_timers.set(id, link.poll_timeout(fragmenter.mtu()));
                 sent
             }
@@ -149,7 +148,10 @@ impl Forwarder {
         counters.bytes_out += (frames.bytes.len() - before) as u64;
         counters.marked_out += u64::from(header.congestion_mark.is_some());
         match packet.kind {
-            Kind::Interest => counters.interests_out += 1,
+            Kind::Interest => {
+                counters.interests_out += 1;
+                face.asked(now, packet.lifetime_ms);
+            }
             Kind::Data => counters.data_out += 1,
             Kind::Nack => counters.nacks_out += 1,
         }

@@ -1,30 +1,35 @@
 //! Faces of a forwarder: their link layer, and numbers that are not used again too soon.
 
 use super::Forwarder;
-use super::reliability::{Counts, Link, Params, Reliability};
+use super::reliability::{Counts, Params, Reliability, ReliableLink};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
-use crate::header::Trust;
+use crate::header::FieldTrust;
+use crate::shares::FaceClass;
 use ndnweir_core::component::Env;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::registry::AnyMarker;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_wire::lp::{Fragmenter, Reassembler};
-use std::time::Duration;
 
 /// What a face of a forwarder is built from.
 #[derive(Clone, Debug)]
 pub struct FaceOptions {
     /// Its place in the node.
     pub node: FaceConfig,
+    /// How it came to be, which says what room its Interests have.
+    pub class: FaceClass,
+    /// Of a face on demand, with whom it shares its room: faces of one number are as one. A number stands for a remote
+    /// address.
+    pub group: u128,
     /// Whose congestion fields count.
-    pub trust: Trust,
+    pub trust: FieldTrust,
     /// The largest frame in bytes; none on a stream, which takes packets of any size.
     pub mtu: Option<usize>,
-    /// Whether losses are repaired; has no meaning without `mtu`.
+    /// Whether lost frames are sent again; has no meaning without `mtu`.
     pub reliability: Reliability,
-    /// Share of frames lost above which repaired Data are marked, see [`Params::mark_above`].
+    /// Share of frames lost above which link-retransmitted Data are marked, see [`Params::mark_above`].
     pub mark_losses: f64,
     /// Whether the queue below it, of which [`Forwarder::set_kernel_queue`] tells, is marked by NFD's rule. Only for a
     /// face without a rate: one with a rate has its own queue and marker.
@@ -92,12 +97,14 @@ impl LinkCounters {
 pub(super) struct Face {
     pub(super) up: bool,
     pub(super) local: bool,
+    pub(super) class: FaceClass,
+    group: u128,
     has_rate: bool,
-    pub(super) trust: Trust,
+    pub(super) trust: FieldTrust,
     pub(super) fragmenter: Option<Fragmenter>,
     pub(super) mark_losses: f64,
-    /// Repairs losses.
-    pub(super) link: Option<Box<Link>>,
+    /// Link retransmissions losses.
+    pub(super) link: Option<Box<ReliableLink>>,
     /// Made when the first fragment arrives.
     pub(super) reassembler: Option<Box<Reassembler>>,
     pub(super) marker: Option<AnyMarker>,
@@ -105,6 +112,8 @@ pub(super) struct Face {
     pub(super) tell_incoming: bool,
     pub(super) number: u64,
     pub(super) counters: LinkCounters,
+    /// When no Interest from it or to it can be pending any more.
+    pub(super) quiet_from: Time,
 }
 
 /// What marks by the queue below a face: NFD's rule with NFD's numbers.
@@ -114,19 +123,27 @@ fn kernel_marker() -> Result<AnyMarker, String> {
 }
 
 impl Face {
+    /// An Interest of this lifetime has come from it or gone to it.
+    pub(super) fn asked(&mut self, now: Time, lifetime_ms: u32) {
+        let spare = Duration::from_millis(1000);
+        self.quiet_from = self.quiet_from.max(now + Duration::from_millis(u64::from(lifetime_ms)) + spare);
+    }
+
     fn new(options: &FaceOptions, first_sequence: u64, first_transmission: u64) -> Result<Face, String> {
         let has_rate = options.node.rate.is_some();
         let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()?) } else { None };
         Ok(Face {
             up: true,
             local: options.node.local,
+            class: options.class,
+            group: options.group,
             has_rate,
             trust: options.trust,
             fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
             mark_losses: options.mark_losses,
             link: (options.mtu.is_some() && options.reliability != Reliability::Off).then(|| {
                 let params = Params { mark_above: options.mark_losses, ..Params::default() };
-                Box::new(Link::new(params, options.reliability, first_transmission))
+                Box::new(ReliableLink::new(params, options.reliability, first_transmission))
             }),
             reassembler: None,
             marker,
@@ -134,29 +151,42 @@ impl Face {
             tell_incoming: options.tell_incoming,
             number: options.number,
             counters: LinkCounters::default(),
+            quiet_from: Time::ZERO,
         })
     }
 }
 
 impl Forwarder {
-    /// Adds a face. A number that a removed face had is used again only when no Interest of its time can be pending.
+    /// Adds a face. A number that a removed face had is used again only when no Interest of its time can be pending: at
+    /// once if there was none, so that whoever opens faces without end does not use the numbers up.
     ///
     /// # Errors
     /// If all numbers are taken, or the marker cannot be built.
     pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let face = Face::new(&options, random(), random())?;
-        if let Some(&(from, id)) = self.removed.front()
+        let (class, group) = (face.class, face.group);
+        if let Some(&(from, id)) = self.removed.first()
             && from <= now
         {
             self.node.replace_face(id, options.node)?;
-            self.removed.pop_front();
+            self.removed.pop_first();
             self.faces[id.index()] = face;
+            self.node.share_face(id, class, group);
             return Ok(id);
         }
         let id = self.node.add_face(options.node)?;
         self.faces.push(face);
+        self.node.share_face(id, class, group);
         Ok(id)
+    }
+
+    /// Says how a face came to be from now on: a peer that was made on demand may be named later.
+    pub fn set_class(&mut self, id: FaceId, class: FaceClass) {
+        if let Some(face) = self.faces.get_mut(id.index()) {
+            face.class = class;
+            self.node.share_face(id, class, face.group);
+        }
     }
 
     /// Takes a face away, with its routes and its queue.
@@ -165,11 +195,11 @@ impl Forwarder {
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
         face.up = false;
         self.fragments.forget(face.reassembler.take());
+        let quiet_from = face.quiet_from;
         self.remove_routes_over(now, id);
         self.node.set_up(now, id, false);
         self.account();
-        let spare = Span::from_millis(1000);
-        self.removed.push_back((now + self.max_lifetime + spare, id));
+        self.removed.insert((quiet_from, id));
     }
 
     /// Whether there is such a face.
@@ -198,15 +228,16 @@ impl Forwarder {
         self.node.set_return_rate(id, Some(rate));
     }
 
-    /// Changes the largest frame of a face that has one. Packets that were cut for larger frames are not repaired.
+    /// Changes the largest frame of a face that has one. Packets that were cut for larger frames are not
+    /// link-retransmitted.
     pub fn set_mtu(&mut self, now: Time, id: FaceId, mtu: usize) {
         let Some(face) = self.faces.get_mut(id.index()) else { return };
         let Some(fragmenter) = &mut face.fragmenter else { return };
         if let Some(link) = &mut face.link
             && mtu < fragmenter.mtu()
         {
-            self.unacknowledged -= link.bytes();
-            link.forget(now);
+            self.unacknowledged.change(face.trust, link.bytes(), 0);
+            link.abandon_all(now);
         }
         fragmenter.set_mtu(mtu);
         if let Some(link) = &face.link {
@@ -215,21 +246,24 @@ impl Forwarder {
     }
 
     /// Says whose congestion fields count on a face from now on.
-    pub fn set_trust(&mut self, id: FaceId, trust: Trust) {
+    pub fn set_trust(&mut self, id: FaceId, trust: FieldTrust) {
         if let Some(face) = self.faces.get_mut(id.index()) {
+            let held = face.link.as_ref().map_or(0, |link| link.bytes());
+            self.unacknowledged.change(face.trust, held, 0);
+            self.unacknowledged.change(trust, 0, held);
             face.trust = trust;
         }
     }
 
     /// Says whether packets to a local face tell by which face they came.
-    pub fn set_tell_incoming(&mut self, id: FaceId, tell: bool) {
+    pub fn set_incoming_face_id(&mut self, id: FaceId, tell: bool) {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.tell_incoming = tell && face.local;
         }
     }
 
     /// Whether it is.
-    pub fn tells_incoming(&self, id: FaceId) -> bool {
+    pub fn has_incoming_face_id(&self, id: FaceId) -> bool {
         self.faces.get(id.index()).is_some_and(|face| face.tell_incoming)
     }
 
@@ -254,7 +288,7 @@ impl Forwarder {
     /// Gives up packets whose fragments have not all come in time. What comes later does so too on its face; call it
     /// now and then for faces on which nothing comes any more.
     pub fn expire_fragments(&mut self, now: Time) {
-        let now = Duration::from_nanos(now.nanos());
+        let now = std::time::Duration::from_nanos(now.nanos());
         for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
             self.fragments.within(reassembler, |face| face.expire(now));
         }

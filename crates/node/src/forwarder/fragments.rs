@@ -1,8 +1,8 @@
 //! What incomplete packets of all faces take together.
 //!
 //! A face may hold as many bytes as are free (dynamic thresholds with α = 1: A. K. Choudhury, E. L. Hahne, IEEE/ACM
-//! Transactions on Networking 6(2), 1998), so that faces that flood share the limit evenly, leave as much as one of them
-//! has, and take nothing from others: where a face is above its share, its own oldest packets give way.
+//! Transactions on Networking 6(2), 1998), so that faces that flood share the limit evenly, leave as much as one of
+//! them has, and take nothing from others: where a face is above its share, its own oldest packets give way.
 
 use ndnweir_wire::lp::{Reassembler, ReassemblerConfig};
 

@@ -7,11 +7,11 @@
 //! - Once a delegation is a prefix of one of this node's regions, the producer's region is reached: the hint is taken
 //!   off and the name decides from there on.
 //! - Interests for one name with different hints are pending apart (NFD holds them together, and all go where the first
-//!   one's hint says, which lets anybody lead the Interests of others astray). One Data answers all, from wherever it
-//!   comes, and the content store knows no hints.
+//!   one's hint says, which lets anybody lead the Interests of others astray). A Data answers those that were sent to
+//!   where it comes from, and the content store knows no hints.
 //!
-//! Ours: of a hint, [`MAX_DELEGATIONS`] names are looked at. A name under `/localhost` never leaves this node, so a hint
-//! beside it is taken off; a delegation under `/localhost` is passed over.
+//! Ours: of a hint, [`MAX_DELEGATIONS`] names are looked at. A name under `/localhost` never leaves this node, so a
+//! hint beside it is taken off; a delegation under `/localhost` is passed over.
 
 use super::Forwarder;
 use super::routes::{elements, is_localhost};

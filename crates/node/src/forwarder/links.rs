@@ -1,7 +1,8 @@
-//! Faces whose losses the link repairs.
+//! Faces whose losses the link retransmits.
 
-use super::reliability::{Counts, Link, Params, Reliability};
+use super::reliability::{Counts, Params, Reliability, ReliableLink};
 use super::{Forwarder, Frames};
+use crate::header::FieldTrust;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_wire::LpPacketView;
@@ -10,10 +11,55 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Packets that wait for acks may take this part of the forwarder's memory, in addition to it.
-pub(super) const UNACKNOWLEDGED_SHARE: usize = 8;
-/// How long an incomplete packet of a neighbour that repairs is kept: a repair or two on a path around the world, and the
-/// least timeout once. Ours.
-const REPAIRED_WITHIN: Duration = Duration::from_millis(2000);
+const UNACKNOWLEDGED_SHARE: usize = 8;
+/// Of that, on-demand peers may take this part, all together.
+const STRANGERS_SHARE: usize = 2;
+/// An on-demand peer's face may hold this part of what on-demand peers have left: the dynamic threshold of Choudhury
+/// and Hahne (1998), so that n faces that never acknowledge take n/(n + 4) of the on-demand peers' share and another
+/// one finds room. The factor is ours.
+const STRANGER_THRESHOLD: usize = 4;
+/// How long an incomplete packet of a neighbour that retransmits is kept: a repair or two on a path around the world,
+/// and the least timeout once. Ours.
+const LINK_RETRANSMITTED_WITHIN: Duration = Duration::from_millis(2000);
+
+/// Bytes of packets that wait for acks, by who has to send them.
+#[derive(Debug)]
+pub(super) struct Unacknowledged {
+    limit: usize,
+    neighbours: usize,
+    on_demand_peers: usize,
+}
+
+impl Unacknowledged {
+    pub(super) fn new(memory: usize) -> Unacknowledged {
+        Unacknowledged { limit: memory / UNACKNOWLEDGED_SHARE, neighbours: 0, on_demand_peers: 0 }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.neighbours + self.on_demand_peers
+    }
+
+    /// How many bytes a face that holds `held` may add.
+    pub(super) fn spare(&self, trust: FieldTrust, held: usize) -> usize {
+        let free = self.limit.saturating_sub(self.bytes());
+        match trust {
+            FieldTrust::Neighbour => free,
+            FieldTrust::Untrusted => {
+                let left = (self.limit / STRANGERS_SHARE).saturating_sub(self.on_demand_peers);
+                (left / STRANGER_THRESHOLD).saturating_sub(held).min(free)
+            }
+        }
+    }
+
+    /// A face held `before` and holds `after`.
+    pub(super) fn change(&mut self, trust: FieldTrust, before: usize, after: usize) {
+        let total = match trust {
+            FieldTrust::Neighbour => &mut self.neighbours,
+            FieldTrust::Untrusted => &mut self.on_demand_peers,
+        };
+        *total = (*total + after).saturating_sub(before);
+    }
+}
 
 /// When links want to be polled.
 #[derive(Debug, Default)]
@@ -50,7 +96,7 @@ impl Timers {
 }
 
 impl Forwarder {
-    /// Says whether a face repairs losses. One without an MTU, a stream, never does.
+    /// Says whether a face retransmits losses. One without an MTU, a stream, never does.
     pub fn set_reliability(&mut self, now: Time, id: FaceId, setting: Reliability) {
         let first = u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up && face.fragmenter.is_some()) else {
@@ -61,48 +107,54 @@ impl Forwarder {
             (Some(link), setting) => link.set(setting),
             (None, setting) => {
                 let params = Params { mark_above: face.mark_losses, ..Params::default() };
-                face.link = Some(Box::new(Link::new(params, setting, first)));
+                face.link = Some(Box::new(ReliableLink::new(params, setting, first)));
             }
         }
     }
 
-    /// Whether losses on a face are repaired: what was asked for, and whether the neighbour takes part.
+    /// Whether losses on a face are link-retransmitted: what was asked for, and whether the neighbour takes part.
     pub fn reliability(&self, id: FaceId) -> (Reliability, bool) {
         let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
         link.map_or((Reliability::Off, false), |link| (link.setting(), link.is_in_use()))
+    }
+
+    /// Whether the neighbour has sent TxSequences, so that it can be expected to acknowledge.
+    pub fn has_asked_for_acks(&self, id: FaceId) -> bool {
+        let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
+        link.is_some_and(|link| link.is_requested())
     }
 
     /// Ends the repair of a face.
     pub(super) fn forget_link(&mut self, now: Time, id: FaceId) {
         let Some(face) = self.faces.get_mut(id.index()) else { return };
         let Some(mut link) = face.link.take() else { return };
-        self.unacknowledged -= link.bytes();
-        link.forget(now);
+        self.unacknowledged.change(face.trust, link.bytes(), 0);
+        link.abandon_all(now);
         face.counters.link = face.counters.link.plus(link.counts());
         self.link_timers.set(id, Time::NEVER);
     }
 
     /// The link layer reads a frame that is not for a stream. None if it came before, else whether it came late because
     /// it was sent again.
-    pub(super) fn hear(&mut self, now: Time, id: FaceId, view: &LpPacketView<'_>) -> Option<bool> {
+    pub(super) fn process_link_header(&mut self, now: Time, id: FaceId, view: &LpPacketView<'_>) -> Option<bool> {
         let Some(face) = self.faces.get_mut(id.index()) else { return Some(false) };
         let (Some(link), Some(mtu)) = (&mut face.link, face.fragmenter.as_ref().map(Fragmenter::mtu)) else {
             return Some(false);
         };
         let held = link.bytes();
         let arrived = link.receive(now, view);
-        self.unacknowledged = self.unacknowledged + link.bytes() - held;
+        self.unacknowledged.change(face.trust, held, link.bytes());
         self.link_timers.set(id, link.poll_timeout(mtu));
         if view.tx_sequence.is_some()
             && let Some(reassembler) = &mut face.reassembler
         {
-            reassembler.extend_timeout(REPAIRED_WITHIN);
+            reassembler.extend_timeout(LINK_RETRANSMITTED_WITHIN);
         }
-        (!arrived.duplicate).then_some(arrived.repaired)
+        (!arrived.duplicate).then_some(arrived.link_retransmitted)
     }
 
     /// Whether a Data answers an Interest that its link had to send again, so that it is late.
-    pub(super) fn is_answer_to_repair(&mut self, id: FaceId, names: &[NameId]) -> bool {
+    pub(super) fn is_answer_to_link_retransmission(&mut self, id: FaceId, names: &[NameId]) -> bool {
         let link = self.faces.get_mut(id.index()).and_then(|face| face.link.as_mut());
         link.is_some_and(|link| names.iter().any(|name| link.take_late(*name)))
     }
@@ -117,7 +169,7 @@ impl Forwarder {
             };
             let (held, before) = (link.bytes(), frames.bytes.len());
             let own = link.poll(now, mtu, frames);
-            self.unacknowledged = self.unacknowledged + link.bytes() - held;
+            self.unacknowledged.change(face.trust, held, link.bytes());
             if own.is_some() {
                 let bytes = Bytes::new((frames.bytes.len() - before) as u64);
                 face.counters.bytes_out += bytes.get();

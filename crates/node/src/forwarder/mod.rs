@@ -8,11 +8,14 @@
 //!   with its digest. It is cached under its own name. An Interest with CanBePrefix or a digest is answered from the
 //!   content store if one of the first [`MAX_CANDIDATES`] stored names under it will do.
 //! - `/localhost` neither comes from nor goes to faces that are not local; `/localhop` from such a face reaches
-//!   applications on this node only.
+//!   applications on this node only. What belongs to the node's management comes from there ([`Forwarder::reserve`]).
+//! - A Data counts only from a face that an Interest for it was sent to; others are dropped and counted. NFD takes a
+//!   pending Interest's Data from anybody, which lets anybody fill the content store with whatever he likes.
+//! - A name has at most [`MAX_COMPONENTS`] components.
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
-//! - A NACK carries the Interest as who refused it sent it, with the downstream's nonce: of aggregated Interests,
+//! - A NACK carries the Interest as who rejected it sent it, with the downstream's nonce: of aggregated Interests,
 //!   MustBeFresh and lifetime may be another's.
-//! - Losses on faces with an MTU are repaired where both ends take part ([`reliability`]).
+//! - Lost frames on faces with an MTU are sent again where both ends take part ([`reliability`]).
 //! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
 //! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
@@ -27,6 +30,7 @@ mod names;
 mod payloads;
 mod receive;
 pub mod reliability;
+mod reserved;
 mod routes;
 mod tokens;
 
@@ -39,7 +43,9 @@ pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
 use crate::fib_tree::FibTree;
+use crate::keyed::HashKey;
 use crate::node::Node;
+use crate::shares::ShareLimits;
 use crate::uses::Use;
 use choices::Choices;
 use faces::Face;
@@ -49,15 +55,20 @@ use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_wire::{Name, NameView};
 use payloads::Payloads;
 use routes::Routes;
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use tokens::Tokens;
 
 /// Stored names that are looked at for an Interest with CanBePrefix.
 pub const MAX_CANDIDATES: usize = 64;
+/// Components that a name may have; packets with longer ones are dropped. Eight times the depth of NFD's name tree, and
+/// far more than names in use have; a packet would hold 4,390.
+pub const MAX_COMPONENTS: usize = 256;
+/// Of the memory, the part that pending Interests may hold.
+const PENDING_SHARE: usize = 2;
 
 /// What a forwarder is built from.
 #[derive(Clone, Debug)]
@@ -66,37 +77,46 @@ pub struct ForwarderConfig<'a> {
     pub number: u32,
     /// The seed of all random numbers, nonces included.
     pub seed: u64,
+    /// What tables are hashed with, whose keys on-demand peers choose. A process draws it when it starts.
+    pub hash_key: HashKey,
     /// The scheme in force.
     pub scheme: &'a Scheme,
-    /// The most PIT entries. One face alone gets at most 7/8 of them, so that a flood leaves room for others.
+    /// The most pending Interests, one per name and face that waits; they also hold at most half of `memory`. Of both,
+    /// one face alone gets at most 7/8, and faces [on demand](crate::FaceClass::OnDemand) three quarters all together,
+    /// evenly by [group](FaceOptions::group), so that a flood leaves room for others.
     pub pit_limit: usize,
     /// The most packets in the content store; 0 is none.
     pub cache: usize,
-    /// The most bytes of packets and names held, cached ones included. Bookkeeping is counted, the PIT's records are not.
+    /// The most bytes of packets and names held, cached ones included. Bookkeeping is counted, the PIT's records are
+    /// not.
     pub memory: Bytes,
-    /// The most bytes that packets of which fragments are missing may take, those of all faces together. A face may take
-    /// as many as are free, and at most 1 MiB.
+    /// The most bytes that packets of which fragments are missing may take, those of all faces together. A face may
+    /// take as many as are free, and at most 1 MiB.
     pub fragments: Bytes,
     /// The most prefixes with routes.
     pub prefixes: usize,
     /// The longest an Interest may stay pending.
-    pub max_lifetime: Span,
+    pub max_lifetime: Duration,
+    /// The same for Interests from faces [on demand](crate::FaceClass::OnDemand).
+    pub max_lifetime_on_demand: Duration,
 }
 
 impl<'a> ForwarderConfig<'a> {
-    /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 32 MiB of
-    /// fragments, 4096 prefixes, one minute.
+    /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 32 MiB of fragments, 4096
+    /// prefixes, one minute, or for on-demand peers 4 s, NDN's default lifetime. Everybody knows its hash key.
     pub fn new(scheme: &'a Scheme) -> ForwarderConfig<'a> {
         ForwarderConfig {
             number: 0,
             seed: 0,
+            hash_key: HashKey::FIXED,
             scheme,
             pit_limit: 65_536,
             cache: 65_536,
             memory: Bytes::new(512 << 20),
             fragments: Bytes::new(32 << 20),
             prefixes: 4096,
-            max_lifetime: Span::from_millis(60_000),
+            max_lifetime: Duration::from_millis(60_000),
+            max_lifetime_on_demand: Duration::from_millis(4000),
         }
     }
 }
@@ -112,12 +132,16 @@ pub struct ForwarderCounters {
     pub fragments_late: u64,
     /// Packets of which fragments were missing and that gave way to newer ones of their face.
     pub fragments_evicted: u64,
-    /// Packets under `/localhost` from faces that are not local.
+    /// Packets whose names have more than [`MAX_COMPONENTS`] components.
+    pub long_names: u64,
+    /// Packets under `/localhost` from faces that are not local, and Data under a prefix that belongs to another face.
     pub scope: u64,
     /// Packets for whose bytes or name there was no room.
     pub full: u64,
-    /// Data that nobody waited for.
+    /// Data that nobody waited for, or not from that face.
     pub unsolicited: u64,
+    /// Of those, the ones that somebody waited for: they came from a face that had not been asked.
+    pub not_asked: u64,
     /// NACKs for names that nobody waits for.
     pub unmatched_nacks: u64,
     /// Packets that could not be sent, as the link header leaves no room within the MTU.
@@ -140,7 +164,7 @@ pub struct Forwarder {
     layout: FieldLayout,
     faces: Vec<Face>,
     /// Faces that were removed, with the time from which their numbers may be used again.
-    removed: VecDeque<(Time, FaceId)>,
+    removed: BTreeSet<(Time, FaceId)>,
     names: Names,
     payloads: Payloads,
     tokens: Tokens,
@@ -149,15 +173,18 @@ pub struct Forwarder {
     choices: Choices,
     /// Where producers are that Interests with a ForwardingHint have reached here.
     regions: Vec<Name>,
+    /// Prefixes that belong to one face.
+    reserved: Vec<(Name, FaceId)>,
     rng: Rng,
-    max_lifetime: Span,
+    max_lifetime: Duration,
+    max_lifetime_on_demand: Duration,
     /// The most bytes of packets and names.
     memory: usize,
     fragments: Fragments,
     counters: ForwarderCounters,
     link_timers: links::Timers,
     /// Bytes of packets that wait for acks, of all faces.
-    unacknowledged: usize,
+    unacknowledged: links::Unacknowledged,
     /// Working memory.
     answered: Vec<NameId>,
 }
@@ -182,29 +209,34 @@ impl Forwarder {
             force_events: true,
         })?;
         node.log_uses();
-        node.share_pit();
+        let key = config.hash_key;
+        node.set_hash_key(key);
         let memory = usize::try_from(config.memory.get()).unwrap_or(usize::MAX);
+        let overhead = names::OVERHEAD + payloads::OVERHEAD;
+        node.share_pit(ShareLimits { bytes: memory / PENDING_SHARE, overhead });
         // A name is in use by a payload or a PIT entry.
         let names = memory / payloads::OVERHEAD + config.pit_limit;
         Ok(Forwarder {
             node,
             layout,
             faces: Vec::new(),
-            removed: VecDeque::new(),
-            names: Names::new(names.min(1 << 24)),
+            names: Names::new(names.min(1 << 24), key),
+            removed: BTreeSet::new(),
             payloads: Payloads::default(),
-            tokens: Tokens::new(config.pit_limit),
-            tree: FibTree::new(config.prefixes.saturating_mul(8)),
+            tokens: Tokens::new(config.pit_limit, key),
+            tree: FibTree::keyed(config.prefixes.saturating_mul(8), key),
             routes: Routes::new(config.prefixes),
-            choices: Choices::new(config.scheme)?,
+            choices: Choices::new(config.scheme, key)?,
             regions: Vec::new(),
+            reserved: Vec::new(),
             rng: Rng::derive(config.seed, &[u64::from(config.number), 0x666f_7277]),
             max_lifetime: config.max_lifetime,
+            max_lifetime_on_demand: config.max_lifetime_on_demand,
             memory,
             fragments: Fragments::new(usize::try_from(config.fragments.get()).unwrap_or(usize::MAX)),
             counters: ForwarderCounters::default(),
             link_timers: links::Timers::default(),
-            unacknowledged: 0,
+            unacknowledged: links::Unacknowledged::new(memory),
             answered: Vec::new(),
         })
     }
@@ -231,7 +263,7 @@ impl Forwarder {
             names: self.names.len() as u64,
             payloads: self.payloads.len() as u64,
             held_bytes: (self.payloads.bytes() + self.names.bytes()) as u64,
-            unacknowledged_bytes: self.unacknowledged as u64,
+            unacknowledged_bytes: self.unacknowledged.bytes() as u64,
             fragment_bytes: self.fragments.bytes(),
             fragments_late: self.fragments.timed_out,
             fragments_evicted: self.fragments.evicted,
@@ -267,7 +299,14 @@ impl Forwarder {
             match entry {
                 Use::Kept(tag) => self.payloads.keep(tag),
                 Use::Pending(name) => self.names.begin(name),
-                Use::Settled(name) => self.names.end(name),
+                Use::Settled(name) => {
+                    self.tokens.settle(name, self.names.generation(name.flow));
+                    self.names.end(name);
+                }
+                Use::Expired(name) => {
+                    self.tokens.forget(name, self.names.generation(name.flow));
+                    self.names.end(name);
+                }
                 Use::Stored(name, tag) => {
                     self.names.store(name);
                     self.payloads.keep(tag);

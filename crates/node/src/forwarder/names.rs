@@ -9,19 +9,22 @@
 //! A name in an Interest with a ForwardingHint is apart from the same name with another one or with none: it goes
 //! elsewhere. The same Data answers all of them.
 
-use foldhash::fast::FixedState;
+use super::MAX_COMPONENTS;
+use crate::keyed::{HashKey, NumberHash};
 use hashbrown::{HashMap, HashTable};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Packet, flags};
 use ndnweir_wire::interest::delegations;
 use ndnweir_wire::tlv::nni_len;
 use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, NameView};
+use siphasher::sip::SipHasher13;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, Hasher};
+use std::hash::Hasher;
 use std::time::Duration;
 
-/// Numbers of components of which pending prefixes are counted apart; longer ones together.
-const DEPTHS: usize = 32;
+/// Names that a new one is compared with at most: more never lie so near each other by chance.
+const MAX_PROBES: u32 = 128;
 
 /// What a flow's name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,21 +39,23 @@ pub(super) enum Form {
 }
 
 /// What a flow costs beside the bytes of its name, and what its place among the stored ones does.
-pub(super) const OVERHEAD: usize = size_of::<Flow>() + 32;
+pub(super) const OVERHEAD: usize = size_of::<NameEntry>() + 32;
 
 #[derive(Debug)]
-struct Flow {
+struct NameEntry {
     form: Form,
     name: Box<[u8]>,
     /// Value of the ForwardingHint; empty if there is none.
     hint: Box<[u8]>,
+    /// Of all three.
+    hash: u64,
     uses: u32,
     generation: u32,
     /// Segments in the content store.
     stored: BTreeSet<u32>,
 }
 
-impl Flow {
+impl NameEntry {
     /// Bytes that it takes.
     fn cost(&self) -> usize {
         let hint = if self.hint.is_empty() { 0 } else { self.hint.len() + 2 * size_of::<(u64, u32)>() };
@@ -70,12 +75,15 @@ pub(super) struct Split<'a> {
     name: &'a [u8],
     segment: u32,
     hint: &'a [u8],
+    /// Of form, name and hint.
+    hash: u64,
 }
 
 /// The table.
 #[derive(Debug)]
 pub(super) struct Names {
-    flows: Vec<Flow>,
+    key: HashKey,
+    flows: Vec<NameEntry>,
     free: Vec<u32>,
     index: HashTable<u32>,
     /// Flows with a ForwardingHint, by the hash of form and name.
@@ -85,23 +93,36 @@ pub(super) struct Names {
     /// Flows with Data in the content store, by name and form, which is in canonical order of their names.
     stored: BTreeMap<Box<[u8]>, FlowId>,
     /// Pending Interests with CanBePrefix, by number of components.
-    prefixes: [u32; DEPTHS + 1],
-    /// Pending Interests for one Data by its digest, by name without the digest.
-    digests: HashMap<Box<[u8]>, u32, FixedState>,
+    prefixes: [u32; MAX_COMPONENTS + 1],
+    /// How many of them there are.
+    with_prefix: u32,
+    /// Pending Interests for one Data by its digest, by the hash of the name without the digest. Two names of one hash
+    /// would cost a digest that nobody asked for, no more.
+    digests: HashMap<u64, u32, NumberHash>,
+    /// Names that the last new one was compared with.
+    probes: Cell<u32>,
 }
 
-fn hash(form: Form, name: &[u8], hint: &[u8]) -> u64 {
-    let mut hasher = FixedState::with_seed(0x6e64_6e77).build_hasher();
-    hasher.write_u8(form as u8);
+/// What the place among the digests is hashed with instead of a form.
+const BEFORE_DIGEST: u8 = 255;
+
+/// The hash of what a hasher has seen, of which the first `len` bytes are the name's.
+fn finish(mut hasher: SipHasher13, form: u8, len: usize) -> u64 {
+    hasher.write_u64((len as u64) << 8 | u64::from(form));
+    hasher.finish()
+}
+
+fn hash(key: HashKey, form: u8, name: &[u8], hint: &[u8]) -> u64 {
+    let mut hasher = key.names();
     hasher.write(name);
     if !hint.is_empty() {
         hasher.write(hint);
     }
-    hasher.finish()
+    finish(hasher, form, name.len())
 }
 
 fn depth(name: &[u8]) -> usize {
-    NameView::from_value(name).map_or(0, |name| name.len()).min(DEPTHS)
+    NameView::from_value(name).map_or(0, |name| name.len()).min(MAX_COMPONENTS)
 }
 
 /// The name without the digest that it ends in.
@@ -114,35 +135,25 @@ fn before_digest(form: Form, name: &[u8]) -> Option<&[u8]> {
     Some(name.parent()?.as_bytes())
 }
 
-/// The name of a Data, or in an Interest without CanBePrefix, taken apart.
-pub(super) fn split(name: NameView<'_>) -> Split<'_> {
-    let whole = Split { form: Form::Whole, name: name.as_bytes(), segment: NameId::WHOLE, hint: &[] };
+/// A name in an Interest without CanBePrefix, or of a Data, taken apart: form, bytes and segment.
+fn parts(name: NameView<'_>) -> (Form, &[u8], u32) {
+    let whole = (Form::Whole, name.as_bytes(), NameId::WHOLE);
     let Some(last) = name.last() else { return whole };
     let Some(number) = last.as_segment().filter(|&number| nni_len(number) == last.value().len()) else { return whole };
     match u32::try_from(number) {
         Ok(segment) if segment != NameId::WHOLE => {
             let len = name.as_bytes().len() - last.wire_len();
-            Split { form: Form::Segments, name: &name.as_bytes()[..len], segment, hint: &[] }
+            (Form::Segments, &name.as_bytes()[..len], segment)
         }
         _ => whole,
     }
 }
 
-/// The name in an Interest, taken apart. No Data is longer than a name with a digest at its end, so there CanBePrefix
-/// says nothing.
-pub(super) fn split_interest<'a>(interest: &InterestView<'a>) -> Split<'a> {
-    let (name, hint) = (interest.name(), interest.forwarding_hint_value());
-    let digest = || name.last().is_some_and(|last| last.as_implicit_digest().is_some());
-    if interest.can_be_prefix() && !digest() {
-        return Split { form: Form::Prefix, name: name.as_bytes(), segment: NameId::WHOLE, hint };
-    }
-    Split { hint, ..split(name) }
-}
-
 impl Names {
     /// At most `limit` flows.
-    pub(super) fn new(limit: usize) -> Names {
+    pub(super) fn new(limit: usize, key: HashKey) -> Names {
         Names {
+            key,
             flows: Vec::new(),
             free: Vec::new(),
             index: HashTable::new(),
@@ -150,9 +161,31 @@ impl Names {
             limit,
             bytes: 0,
             stored: BTreeMap::new(),
-            prefixes: [0; DEPTHS + 1],
-            digests: HashMap::default(),
+            prefixes: [0; MAX_COMPONENTS + 1],
+            with_prefix: 0,
+            digests: HashMap::with_hasher(key.numbers(16)),
+            probes: Cell::new(0),
         }
+    }
+
+    fn hashed<'a>(&self, (form, name, segment): (Form, &'a [u8], u32), hint: &'a [u8]) -> Split<'a> {
+        Split { form, name, segment, hint, hash: hash(self.key, form as u8, name, hint) }
+    }
+
+    /// The name of a Data, or in an Interest without CanBePrefix, taken apart.
+    pub(super) fn split<'a>(&self, name: NameView<'a>) -> Split<'a> {
+        self.hashed(parts(name), &[])
+    }
+
+    /// The name in an Interest, taken apart. No Data is longer than a name with a digest at its end, so there
+    /// CanBePrefix says nothing.
+    pub(super) fn split_interest<'a>(&self, interest: &InterestView<'a>) -> Split<'a> {
+        let (name, hint) = (interest.name(), interest.forwarding_hint_value());
+        let digest = || name.last().is_some_and(|last| last.as_implicit_digest().is_some());
+        if interest.can_be_prefix() && !digest() {
+            return self.hashed((Form::Prefix, name.as_bytes(), NameId::WHOLE), hint);
+        }
+        self.hashed(parts(name), hint)
     }
 
     /// Bytes in use, bookkeeping included.
@@ -167,18 +200,27 @@ impl Names {
 
     /// The number of a name that is in use.
     pub(super) fn find(&self, split: Split<'_>) -> Option<NameId> {
+        let mut probes = 0;
         let is = |&id: &u32| {
+            probes += 1;
             let flow = &self.flows[id as usize];
-            flow.form == split.form && *flow.name == *split.name && *flow.hint == *split.hint
+            flow.hash == split.hash && flow.form == split.form && *flow.name == *split.name && *flow.hint == *split.hint
         };
-        let flow = self.index.find(hash(split.form, split.name, split.hint), is).copied().map(FlowId)?;
+        let found = self.index.find(split.hash, is).copied().map(FlowId);
+        self.probes.set(probes);
+        let flow = found?;
         Some(NameId { flow, segment: split.segment })
+    }
+
+    /// The same name without its hint.
+    fn without_hint<'a>(&self, split: Split<'a>) -> Split<'a> {
+        if split.hint.is_empty() { split } else { self.hashed((split.form, split.name, split.segment), &[]) }
     }
 
     /// The numbers of a name in use with any ForwardingHint.
     pub(super) fn hinted(&self, split: Split<'_>) -> impl Iterator<Item = NameId> {
         let range = (!self.hinted.is_empty()).then(|| {
-            let hash = hash(split.form, split.name, &[]);
+            let hash = self.without_hint(split).hash;
             self.hinted.range((hash, 0)..=(hash, u32::MAX))
         });
         let is = move |id: &u32| {
@@ -191,23 +233,24 @@ impl Names {
 
     /// The number of a name, if it is in use, and then those of the same name with other hints or with none.
     pub(super) fn find_any_hint<'a>(&'a self, split: Split<'a>) -> impl Iterator<Item = NameId> + 'a {
-        let without = (!split.hint.is_empty()).then(|| self.find(Split { hint: &[], ..split })).flatten();
+        let without = (!split.hint.is_empty()).then(|| self.find(self.without_hint(split))).flatten();
         self.find(split).into_iter().chain(without).chain(self.hinted(split))
     }
 
-    /// The number of a name, and whether its flow is new; none when the table is full. A new flow must be used, or
-    /// given back with [`Names::discard`].
+    /// The number of a name, and whether its flow is new; none when the table is full, or there are too many names near
+    /// its place. A new flow must be used, or given back with [`Names::discard`].
     pub(super) fn intern(&mut self, split: Split<'_>) -> Option<(NameId, bool)> {
         if let Some(name) = self.find(split) {
             return Some((name, false));
         }
-        if self.len() >= self.limit {
+        if self.len() >= self.limit || self.probes.get() > MAX_PROBES {
             return None;
         }
-        let mut flow = Flow {
+        let mut flow = NameEntry {
             form: split.form,
             name: split.name.into(),
             hint: split.hint.into(),
+            hash: split.hash,
             uses: 0,
             generation: 0,
             stored: BTreeSet::new(),
@@ -225,14 +268,10 @@ impl Names {
             }
         };
         if !split.hint.is_empty() {
-            self.hinted.insert((hash(split.form, split.name, &[]), id));
+            self.hinted.insert((self.without_hint(split).hash, id));
         }
         let flows = &self.flows;
-        let rehash = |&id: &u32| {
-            let flow = &flows[id as usize];
-            hash(flow.form, &flow.name, &flow.hint)
-        };
-        self.index.insert_unique(hash(split.form, split.name, split.hint), id, rehash);
+        self.index.insert_unique(split.hash, id, |&id| flows[id as usize].hash);
         Some((NameId { flow: FlowId(id), segment: split.segment }, true))
     }
 
@@ -275,8 +314,9 @@ impl Names {
 
     /// The flows in use that a route of `prefix` may concern: those whose name begins with it, and those with a hint.
     pub(super) fn under<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = FlowId> + 'a {
-        let under =
-            move |(_, flow): &(usize, &Flow)| flow.uses > 0 && (!flow.hint.is_empty() || flow.name.starts_with(prefix));
+        let under = move |(_, flow): &(usize, &NameEntry)| {
+            flow.uses > 0 && (!flow.hint.is_empty() || flow.name.starts_with(prefix))
+        };
         self.flows.iter().enumerate().filter(under).map(|(id, _)| FlowId(id as u32))
     }
 
@@ -301,12 +341,12 @@ impl Names {
         }
         let cost = flow.cost();
         let (form, name, hint) = (flow.form, std::mem::take(&mut flow.name), std::mem::take(&mut flow.hint));
-        if let Ok(entry) = self.index.find_entry(hash(form, &name, &hint), |&other| other == id.0) {
+        if let Ok(entry) = self.index.find_entry(flow.hash, |&other| other == id.0) {
             entry.remove();
             self.bytes -= cost;
             self.free.push(id.0);
             if !hint.is_empty() {
-                self.hinted.remove(&(hash(form, &name, &[]), id.0));
+                self.hinted.remove(&(hash(self.key, form as u8, &name, &[]), id.0));
             }
         }
         debug_assert!(self.flows[id.0 as usize].stored.is_empty(), "{form:?} {name:?} is still stored");
@@ -315,33 +355,29 @@ impl Names {
     /// A PIT entry for this name begins.
     pub(super) fn begin(&mut self, name: NameId) {
         self.keep(name.flow);
-        let Flow { form, name, .. } = &self.flows[name.flow.0 as usize];
+        let NameEntry { form, name, .. } = &self.flows[name.flow.0 as usize];
         if *form == Form::Prefix {
             self.prefixes[depth(name)] += 1;
+            self.with_prefix += 1;
         } else if let Some(before) = before_digest(*form, name) {
-            match self.digests.get_mut(before) {
-                Some(count) => *count += 1,
-                None => {
-                    self.digests.insert(before.into(), 1);
-                    self.bytes += before.len() + OVERHEAD;
-                }
-            }
+            *self.digests.entry(hash(self.key, BEFORE_DIGEST, before, &[])).or_insert(0) += 1;
         }
     }
 
     /// The PIT entry for this name has ended.
     pub(super) fn end(&mut self, name: NameId) {
         let flow = name.flow;
-        let Flow { form, name, .. } = &self.flows[flow.0 as usize];
+        let NameEntry { form, name, .. } = &self.flows[flow.0 as usize];
         if *form == Form::Prefix {
             self.prefixes[depth(name)] -= 1;
-        } else if let Some(before) = before_digest(*form, name)
-            && let Some(count) = self.digests.get_mut(before)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.digests.remove(before);
-                self.bytes -= before.len() + OVERHEAD;
+            self.with_prefix -= 1;
+        } else if let Some(before) = before_digest(*form, name) {
+            let place = hash(self.key, BEFORE_DIGEST, before, &[]);
+            if let Some(count) = self.digests.get_mut(&place) {
+                *count -= 1;
+                if *count == 0 {
+                    self.digests.remove(&place);
+                }
             }
         }
         self.release(flow);
@@ -377,23 +413,32 @@ impl Names {
 
     /// Pushes the numbers under which Interests that this Data answers may be pending, beside its own name: its own
     /// name with a hint, the prefixes of its name that were asked for with CanBePrefix, and its name with its digest.
-    pub(super) fn others_answered_by(&self, data: &DataView<'_>, out: &mut Vec<NameId>) {
+    ///
+    /// The hash of a prefix goes on from that of the next shorter one, so that this takes as long as the name has
+    /// bytes, and what is found.
+    pub(super) fn other_names_satisfied_by(&self, data: &DataView<'_>, own: Split<'_>, out: &mut Vec<NameId>) {
         let bytes = data.name().as_bytes();
-        out.extend(self.hinted(split(data.name())));
-        let mut push = |form, name: &[u8]| {
-            out.extend(self.find_any_hint(Split { form, name, segment: NameId::WHOLE, hint: &[] }));
-        };
-        if self.prefixes.iter().any(|&count| count > 0) {
-            let mut end = 0;
-            for (i, component) in data.name().components().enumerate() {
-                end += component.wire_len();
-                if self.prefixes[(i + 1).min(DEPTHS)] > 0 {
-                    push(Form::Prefix, &bytes[..end]);
+        out.extend(self.hinted(own));
+        if self.with_prefix > 0 {
+            let (mut hasher, mut hashed, mut end) = (self.key.names(), 0, 0);
+            let components = data.name().components().map(|component| component.wire_len());
+            for (len, &pending) in components.zip(&self.prefixes[1..]) {
+                end += len;
+                if pending > 0 {
+                    hasher.write(&bytes[hashed..end]);
+                    hashed = end;
+                    let (form, segment) = (Form::Prefix, NameId::WHOLE);
+                    let hash = finish(hasher, form as u8, end);
+                    out.extend(self.find_any_hint(Split { form, name: &bytes[..end], segment, hint: &[], hash }));
                 }
             }
         }
-        if !self.digests.is_empty() && self.digests.contains_key(bytes) {
-            push(Form::Whole, data.full_name().as_bytes());
+        if !self.digests.is_empty() && self.digests.contains_key(&hash(self.key, BEFORE_DIGEST, bytes, &[])) {
+            let full = data.full_name();
+            out.extend(self.find_any_hint(self.hashed((Form::Whole, full.as_bytes(), NameId::WHOLE), &[])));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,15 @@
 //! From frames to packets.
 
-use super::names::{split, split_interest};
+use super::names::Split;
 use super::routes::{is_localhop, is_localhost};
-use super::{Forwarder, MAX_CANDIDATES, names, payloads};
-use crate::header::Beside;
+use super::{Forwarder, MAX_CANDIDATES, MAX_COMPONENTS, names, payloads};
+use crate::header::LinkHeaderFields;
+use crate::shares::FaceClass;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::units::Time;
 use ndnweir_wire::lp::Reassembler;
-use ndnweir_wire::{DataView, InterestBuilder, InterestView, LpPacketView, PacketView};
+use ndnweir_wire::{DataView, InterestBuilder, InterestView, LpPacketView, NameView, PacketView};
 use std::time::Duration;
 
 /// Evictions for one packet at most, when memory is short.
@@ -31,7 +32,7 @@ impl Forwarder {
             self.counters.malformed += 1;
             return;
         };
-        let Some(again) = self.hear(now, id, &view) else { return };
+        let Some(again) = self.process_link_header(now, id, &view) else { return };
         let Some(fragment) = view.fragment else { return };
         let face = &mut self.faces[id.index()];
         if view.is_fragmented() {
@@ -41,28 +42,32 @@ impl Forwarder {
             match self.fragments.within(reassembler, |face| face.push_again(now_here, 0, &view, again)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
-                    let beside = Beside::of_header(&whole.header, &self.layout, trust);
-                    let beside = Beside { repaired: whole.repaired || beside.repaired, ..beside };
-                    self.packet(now, id, &whole.packet, beside);
+                    let link_fields = LinkHeaderFields::of_header(&whole.header, &self.layout, trust);
+                    let link_fields = LinkHeaderFields {
+                        link_retransmitted: whole.link_retransmitted || link_fields.link_retransmitted,
+                        ..link_fields
+                    };
+                    self.packet(now, id, &whole.packet, link_fields);
                 }
                 Err(_) => self.counters.fragments += 1,
             }
         } else {
-            let beside = Beside::of_view(&view, &self.layout, face.trust);
-            let beside = Beside { repaired: again || beside.repaired, ..beside };
-            self.packet(now, id, fragment, beside);
+            let link_fields = LinkHeaderFields::of_view(&view, &self.layout, face.trust);
+            let link_fields =
+                LinkHeaderFields { link_retransmitted: again || link_fields.link_retransmitted, ..link_fields };
+            self.packet(now, id, fragment, link_fields);
         }
     }
 
-    fn packet(&mut self, now: Time, id: FaceId, wire: &[u8], beside: Beside) {
+    fn packet(&mut self, now: Time, id: FaceId, wire: &[u8], link_fields: LinkHeaderFields) {
         let Ok(packet) = PacketView::decode(wire) else {
             self.counters.malformed += 1;
             return;
         };
         let face = &mut self.faces[id.index()];
         let counters = &mut face.counters;
-        counters.marked_in += u64::from(beside.mark > 0);
-        let (total, name) = match (&packet, beside.nack) {
+        counters.marked_in += u64::from(link_fields.mark > 0);
+        let (total, name) = match (&packet, link_fields.nack) {
             (PacketView::Interest(interest), None) => (&mut counters.interests_in, interest.name()),
             (PacketView::Interest(interest), Some(_)) => (&mut counters.nacks_in, interest.name()),
             (PacketView::Data(data), None) => (&mut counters.data_in, data.name()),
@@ -72,22 +77,32 @@ impl Forwarder {
             }
         };
         *total += 1;
+        if has_too_many_components(name) {
+            self.counters.long_names += 1;
+            return;
+        }
         if !face.local && is_localhost(name) {
             self.counters.scope += 1;
             return;
         }
+        let owner = self.owner_of(name);
+        if owner.is_some_and(|owner| owner != id) && matches!(packet, PacketView::Data(_)) {
+            self.counters.scope += 1;
+            return;
+        }
+        let link_fields = LinkHeaderFields { no_cache: link_fields.no_cache || owner.is_some(), ..link_fields };
         match packet {
-            PacketView::Interest(interest) if beside.nack.is_some() => self.nack(now, id, &interest, &beside),
-            PacketView::Interest(interest) => self.interest(now, id, &interest, &beside),
-            PacketView::Data(data) => self.data(now, id, &data, &beside),
+            PacketView::Interest(interest) if link_fields.nack.is_some() => self.nack(now, id, &interest, &link_fields),
+            PacketView::Interest(interest) => self.interest(now, id, &interest, &link_fields),
+            PacketView::Data(data) => self.data(now, id, &data, &link_fields),
         }
         self.account();
     }
 
-    fn interest(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, beside: &Beside) {
+    fn interest(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, link_fields: &LinkHeaderFields) {
         let ends = self.hint_ends_here(interest);
         if let Some(nonce) = interest.nonce().filter(|_| !ends) {
-            self.interest_with_nonce(now, id, interest, nonce, beside);
+            self.interest_with_nonce(now, id, interest, nonce, link_fields);
             return;
         }
         let nonce = interest.nonce().unwrap_or_else(|| self.rng.bits().to_be_bytes());
@@ -96,7 +111,7 @@ impl Forwarder {
             changed = changed.forwarding_hint([]);
         }
         match changed.encode().as_deref().map(InterestView::decode_unchecked_digest) {
-            Ok(Ok(interest)) => self.interest_with_nonce(now, id, &interest, nonce, beside),
+            Ok(Ok(interest)) => self.interest_with_nonce(now, id, &interest, nonce, link_fields),
             _ => self.counters.malformed += 1,
         }
     }
@@ -107,10 +122,15 @@ impl Forwarder {
         id: FaceId,
         interest: &InterestView<'_>,
         nonce: [u8; 4],
-        beside: &Beside,
+        link_fields: &LinkHeaderFields,
     ) {
-        let mut packet = asked(interest, nonce, beside);
-        packet.lifetime_ms = packet.lifetime_ms.min((self.max_lifetime.nanos() / 1_000_000) as u32);
+        let mut packet = asked(interest, nonce, link_fields);
+        let mut most = self.max_lifetime;
+        if self.faces[id.index()].class == FaceClass::OnDemand {
+            most = most.min(self.max_lifetime_on_demand);
+        }
+        packet.lifetime_ms = packet.lifetime_ms.min((most.nanos() / 1_000_000) as u32);
+        self.faces[id.index()].asked(now, packet.lifetime_ms);
         if !self.faces[id.index()].local && is_localhop(interest.name()) {
             packet.hop_limit = packet.hop_limit.min(1);
         }
@@ -120,7 +140,7 @@ impl Forwarder {
         packet.name = match self.stored_for(now, interest) {
             Some(stored) => stored,
             None => {
-                let Some((name, new)) = self.names.intern(split_interest(interest)) else {
+                let Some((name, new)) = self.names.intern(self.names.split_interest(interest)) else {
                     self.counters.full += 1;
                     return;
                 };
@@ -131,12 +151,15 @@ impl Forwarder {
             }
         };
         let generation = self.names.generation(packet.name.flow);
-        self.tokens.note(packet.name, generation, id, beside.token);
+        self.tokens.record(packet.name, generation, id, link_fields.token);
         self.names.keep(packet.name.flow);
         let tag = self.payloads.insert_interest(interest, packet.name.flow, id);
         packet.tag = tag;
         self.node.receive(now, id, &mut packet);
         self.account();
+        if link_fields.token.is_some() && !self.node.is_pending(packet.name) {
+            self.tokens.settle(packet.name, generation);
+        }
         self.release(tag);
     }
 
@@ -145,7 +168,7 @@ impl Forwarder {
         let name = interest.name();
         let fresh = interest.must_be_fresh();
         if let Some(digest) = name.last().and_then(|last| last.as_implicit_digest()) {
-            let stored = self.names.find(split(name.parent()?))?;
+            let stored = self.names.find(self.names.split(name.parent()?))?;
             let tag = self.node.stored(now, stored, fresh)?;
             let data = DataView::decode(&self.payloads.get(tag)?.wire).ok()?;
             return (data.implicit_digest() == *digest).then_some(stored);
@@ -154,7 +177,7 @@ impl Forwarder {
         if !interest.can_be_prefix() && !hinted {
             return None;
         }
-        let own = self.names.find(split(name)).filter(|own| self.node.stored(now, *own, fresh).is_some());
+        let own = self.names.find(self.names.split(name)).filter(|own| self.node.stored(now, *own, fresh).is_some());
         if own.is_some() || !interest.can_be_prefix() {
             return own;
         }
@@ -162,14 +185,14 @@ impl Forwarder {
         candidates.into_iter().find(|candidate| self.node.stored(now, *candidate, fresh).is_some())
     }
 
-    fn nack(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, beside: &Beside) {
-        let (name, nonce) = (split_interest(interest), interest.nonce());
+    fn nack(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, link_fields: &LinkHeaderFields) {
+        let (name, nonce) = (self.names.split_interest(interest), interest.nonce());
         // Who has taken the hint off returns the Interest without it.
         let asked_for =
             |name: &NameId| nonce.is_some_and(|nonce| self.node.is_asked(*name, id, u32::from_be_bytes(nonce)));
         let sent = self.names.find_any_hint(name).take(MAX_CANDIDATES).find(asked_for);
         let name = sent.or_else(|| self.names.find(name).filter(|name| self.node.is_pending(*name)));
-        let (Some(name), Some(nonce), Some(reason)) = (name, nonce, beside.nack) else {
+        let (Some(name), Some(nonce), Some(reason)) = (name, nonce, link_fields.nack) else {
             self.counters.unmatched_nacks += 1;
             return;
         };
@@ -178,8 +201,8 @@ impl Forwarder {
         }
         self.names.keep(name.flow);
         let tag = self.payloads.insert_interest(interest, name.flow, id);
-        let asked = asked(interest, nonce, beside);
-        let packet = Packet { name, tag, kind: Kind::Nack, reason, mark: beside.mark, ..asked };
+        let asked = asked(interest, nonce, link_fields);
+        let packet = Packet { name, tag, kind: Kind::Nack, reason, mark: link_fields.mark, ..asked };
         self.node.handle(now, id, packet);
         self.account();
         self.release(tag);
@@ -187,34 +210,44 @@ impl Forwarder {
 
     /// Whether an Interest that this Data answers is pending.
     pub fn is_waited_for(&self, data: &DataView<'_>) -> bool {
-        let mut names: Vec<NameId> = self.names.find(split(data.name())).into_iter().collect();
-        self.names.others_answered_by(data, &mut names);
+        let own = self.names.split(data.name());
+        let mut names: Vec<NameId> = self.names.find(own).into_iter().collect();
+        self.names.other_names_satisfied_by(data, own, &mut names);
         names.iter().any(|name| self.node.is_pending(*name))
     }
 
-    fn data(&mut self, now: Time, id: FaceId, data: &DataView<'_>, beside: &Beside) {
-        let own = split(data.name());
-        let known = self.names.find(own).filter(|name| self.node.is_pending(*name));
+    fn data(&mut self, now: Time, id: FaceId, data: &DataView<'_>, link_fields: &LinkHeaderFields) {
+        let own = self.names.split(data.name());
+        let known = self.names.find(own).filter(|name| self.node.is_asked_of(*name, id));
         let mut others = std::mem::take(&mut self.answered);
         others.clear();
-        self.names.others_answered_by(data, &mut others);
+        self.names.other_names_satisfied_by(data, own, &mut others);
         others.retain(|name| self.node.is_pending(*name));
-        let late = self.is_answer_to_repair(id, known.as_slice()) || self.is_answer_to_repair(id, &others);
-        let beside = &Beside { repaired: beside.repaired || late, ..*beside };
+        let waited_for = !others.is_empty();
+        others.retain(|name| self.node.is_asked_of(*name, id));
+        let late = self.is_answer_to_link_retransmission(id, known.as_slice())
+            || self.is_answer_to_link_retransmission(id, &others);
+        let link_fields =
+            &LinkHeaderFields { link_retransmitted: link_fields.link_retransmitted || late, ..*link_fields };
         if known.is_none() && others.is_empty() {
             self.counters.unsolicited += 1;
+            self.counters.not_asked += u64::from(waited_for || self.is_pending(own));
         } else if self.make_room(data.wire().len()) {
             match self.names.intern(own) {
                 Some((name, new)) => {
                     if new {
                         self.bind(name.flow);
                     }
-                    self.answer(now, id, data, beside, name, known.is_some(), &others);
+                    self.answer(now, id, data, link_fields, name, known.is_some(), &others);
                 }
                 None => self.counters.full += 1,
             }
         }
         self.answered = others;
+    }
+
+    fn is_pending(&self, split: Split<'_>) -> bool {
+        self.names.find(split).is_some_and(|name| self.node.is_pending(name))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the context of one Data")]
@@ -223,7 +256,7 @@ impl Forwarder {
         now: Time,
         id: FaceId,
         data: &DataView<'_>,
-        beside: &Beside,
+        link_fields: &LinkHeaderFields,
         name: NameId,
         own: bool,
         others: &[NameId],
@@ -238,20 +271,20 @@ impl Forwarder {
             size: data.wire().len() as u32,
             payload: data.content().len() as u32,
             lifetime_ms: millis(data.freshness_period()),
-            mark: beside.mark,
+            mark: link_fields.mark,
             flags: flag(last, flags::FINAL)
-                | flag(beside.no_cache, flags::NO_CACHE)
-                | flag(beside.repaired, flags::REPAIRED),
-            fields: beside.fields,
+                | flag(link_fields.no_cache, flags::NO_CACHE)
+                | flag(link_fields.link_retransmitted, flags::LINK_RETRANSMITTED),
+            fields: link_fields.fields,
             ..Packet::default()
         };
         if own {
             self.node.handle(now, id, packet);
-        } else if !beside.no_cache {
+        } else if !link_fields.no_cache {
             self.node.store(now, &packet);
         }
         for &name in others {
-            let flags = packet.flags | flags::NO_CACHE;
+            let flags = packet.flags | flags::STORED;
             self.node.handle(now, id, Packet { name, flags, ..packet });
         }
         self.account();
@@ -260,7 +293,7 @@ impl Forwarder {
 
     /// Makes room for a packet, at the expense of the content store. Whether there is.
     fn make_room(&mut self, len: usize) -> bool {
-        // The bytes, and the name in them once as a flow and once in the order of what is stored.
+        // The bytes, and the name in them once as a flow and once among what is stored.
         let needed = 3 * len + payloads::OVERHEAD + 2 * names::OVERHEAD;
         for _ in 0..=MAX_EVICTIONS {
             if self.payloads.bytes() + self.names.bytes() + needed <= self.memory {
@@ -275,18 +308,23 @@ impl Forwarder {
     }
 }
 
+fn has_too_many_components(name: NameView<'_>) -> bool {
+    // A component has two bytes at least.
+    name.as_bytes().len() > 2 * MAX_COMPONENTS && name.components().nth(MAX_COMPONENTS).is_some()
+}
+
 /// An Interest as the node sees it, without name and tag.
-fn asked(interest: &InterestView<'_>, nonce: [u8; 4], beside: &Beside) -> Packet {
+fn asked(interest: &InterestView<'_>, nonce: [u8; 4], link_fields: &LinkHeaderFields) -> Packet {
     let fresh = flag(interest.must_be_fresh(), flags::MUST_BE_FRESH);
     let prefix = flag(interest.can_be_prefix(), flags::CAN_BE_PREFIX);
     Packet {
         nonce: u32::from_be_bytes(nonce),
         size: interest.wire().len() as u32,
         lifetime_ms: millis(interest.lifetime_or_default()),
-        mark: beside.mark,
+        mark: link_fields.mark,
         hop_limit: interest.hop_limit().unwrap_or(Packet::HOP_LIMIT),
         flags: fresh | prefix,
-        fields: beside.fields,
+        fields: link_fields.fields,
         ..Packet::default()
     }
 }

@@ -20,6 +20,8 @@ pub enum RouteError {
     NoFace,
     /// `/localhost` may not leave this node.
     Scope,
+    /// The prefix belongs to another face.
+    Reserved,
 }
 
 impl std::fmt::Display for RouteError {
@@ -28,6 +30,7 @@ impl std::fmt::Display for RouteError {
             RouteError::Full => "the table of routes is full",
             RouteError::NoFace => "there is no such face",
             RouteError::Scope => "names under /localhost may not leave this node",
+            RouteError::Reserved => "names under this prefix belong to the forwarder's management",
         })
     }
 }
@@ -107,6 +110,9 @@ impl Forwarder {
         if is_localhost(prefix) && !found.local {
             return Err(RouteError::Scope);
         }
+        if self.owner_of(prefix).is_some_and(|owner| owner != face) {
+            return Err(RouteError::Reserved);
+        }
         let hop = NextHop { face, cost };
         if let Some((id, hops)) = self.routes.table.get_mut(prefix.as_bytes()) {
             match hops.iter().position(|known| known.face == face) {
@@ -133,6 +139,10 @@ impl Forwarder {
 
     /// Removes a next hop. Whether there was one.
     pub fn remove_next_hop(&mut self, now: Time, prefix: NameView<'_>, face: FaceId) -> bool {
+        // The owner of a reserved prefix keeps it as long as it is there.
+        if self.owner_of(prefix) == Some(face) && self.faces.get(face.index()).is_some_and(|face| face.up) {
+            return false;
+        }
         let Some((id, hops)) = self.routes.table.get_mut(prefix.as_bytes()) else { return false };
         let before = hops.len();
         hops.retain(|hop| hop.face != face);
@@ -165,9 +175,9 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a route for
-    /// its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not lead out of
-    /// this node for `/localhost`.
+    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a
+    /// route for its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not
+    /// lead out of this node for `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
         let elements = elements(name);
@@ -178,7 +188,7 @@ impl Forwarder {
         }
         let bound = self.node.bind_flow(flow, prefix);
         debug_assert!(bound, "flows are fewer than a node can have");
-        self.node.govern(flow, self.choices.of(&elements));
+        self.node.assign_strategy(flow, self.choices.of(&elements));
     }
 
     pub(super) fn bind_under(&mut self, prefix: NameView<'_>) {

@@ -1,66 +1,98 @@
 //! PIT tokens of pending Interests, to be given back with the answer.
 //!
-//! A ring: when it is full the oldest token gives way, and its answer leaves without one.
+//! A token stays as long as its Interest is pending, and then until the answer has left. Answers that never leave, as
+//! a queue had no room for them, keep theirs until there are too many of those; then the oldest gives way.
 
-use foldhash::fast::FixedState;
+use crate::keyed::{HashKey, NumberHash};
 use hashbrown::HashMap;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_wire::lp::PitToken;
+use std::collections::BTreeMap;
 
-/// Whose token: name, generation of its flow's number, downstream.
-type Key = (u64, u32, u16);
+/// Whose tokens: name, and generation of its flow's number.
+type Key = (u64, u32);
+
+/// The tokens of one name.
+#[derive(Debug, Default)]
+struct Of {
+    tokens: Vec<(FaceId, PitToken)>,
+    /// Its place among those whose answers leave; none while the Interest is pending.
+    leaving: Option<u64>,
+}
 
 /// The tokens.
 #[derive(Debug)]
 pub(super) struct Tokens {
-    places: HashMap<Key, u32, FixedState>,
-    ring: Vec<Option<(Key, PitToken)>>,
-    next: usize,
+    names: HashMap<Key, Of, NumberHash>,
+    /// Names whose Interests are pending no more, in the order in which they ended.
+    leaving: BTreeMap<u64, Key>,
+    next: u64,
+    /// The most names in `leaving`. Pending ones are bounded by the PIT.
     limit: usize,
 }
 
-fn key(name: NameId, generation: u32, face: FaceId) -> Key {
-    (name.key(), generation, face.0)
-}
-
 impl Tokens {
-    pub(super) fn new(limit: usize) -> Tokens {
-        Tokens { places: HashMap::default(), ring: Vec::new(), next: 0, limit: limit.max(1) }
+    pub(super) fn new(limit: usize, key: HashKey) -> Tokens {
+        let names = HashMap::with_hasher(key.numbers(17));
+        Tokens { names, leaving: BTreeMap::new(), next: 0, limit }
     }
 
     /// Notes the token with which `face` asked last, or that it asked without.
-    pub(super) fn note(&mut self, name: NameId, generation: u32, face: FaceId, token: Option<PitToken>) {
-        let key = key(name, generation, face);
+    pub(super) fn record(&mut self, name: NameId, generation: u32, face: FaceId, token: Option<PitToken>) {
         let Some(token) = token else {
-            self.take_key(key);
+            self.take(name, generation, face);
             return;
         };
-        if let Some(&place) = self.places.get(&key) {
-            self.ring[place as usize] = Some((key, token));
-            return;
+        let of = self.names.entry((name.key(), generation)).or_default();
+        if let Some(place) = of.leaving.take() {
+            self.leaving.remove(&place);
         }
-        let place = self.next;
-        self.next = (self.next + 1) % self.limit;
-        if place == self.ring.len() {
-            self.ring.push(None);
+        match of.tokens.iter_mut().find(|(known, _)| *known == face) {
+            Some(known) => known.1 = token,
+            None => of.tokens.push((face, token)),
         }
-        if let Some((oldest, _)) = self.ring[place].replace((key, token)) {
-            self.places.remove(&oldest);
-        }
-        self.places.insert(key, place as u32);
     }
 
     /// Takes the token that goes back to `face`.
     pub(super) fn take(&mut self, name: NameId, generation: u32, face: FaceId) -> Option<PitToken> {
-        self.take_key(key(name, generation, face))
-    }
-
-    fn take_key(&mut self, key: Key) -> Option<PitToken> {
-        if self.places.is_empty() {
+        if self.names.is_empty() {
             return None;
         }
-        let place = self.places.remove(&key)?;
-        self.ring[place as usize].take().map(|(_, token)| token)
+        let key = (name.key(), generation);
+        let of = self.names.get_mut(&key)?;
+        let at = of.tokens.iter().position(|(known, _)| *known == face)?;
+        let (_, token) = of.tokens.swap_remove(at);
+        if of.tokens.is_empty() {
+            self.forget(name, generation);
+        }
+        Some(token)
+    }
+
+    /// A name is pending no more; its answers may still have to leave.
+    pub(super) fn settle(&mut self, name: NameId, generation: u32) {
+        let key = (name.key(), generation);
+        if self.names.is_empty() {
+            return;
+        }
+        let Some(of) = self.names.get_mut(&key).filter(|of| of.leaving.is_none()) else { return };
+        of.leaving = Some(self.next);
+        self.leaving.insert(self.next, key);
+        self.next += 1;
+        if self.leaving.len() > self.limit
+            && let Some((_, oldest)) = self.leaving.pop_first()
+        {
+            self.names.remove(&oldest);
+        }
+    }
+
+    /// A name is pending no more, and nobody gets an answer.
+    pub(super) fn forget(&mut self, name: NameId, generation: u32) {
+        if self.names.is_empty() {
+            return;
+        }
+        if let Some(Of { leaving: Some(place), .. }) = self.names.remove(&(name.key(), generation)) {
+            self.leaving.remove(&place);
+        }
     }
 }
 
@@ -73,29 +105,64 @@ mod tests {
         PitToken::new(&[byte]).ok()
     }
 
-    #[test]
-    fn a_token_goes_back_once_to_the_face_that_gave_it_last() {
-        let mut tokens = Tokens::new(8);
-        let name = NameId { flow: FlowId(1), segment: 2 };
-        tokens.note(name, 0, FaceId(1), token(1));
-        tokens.note(name, 0, FaceId(2), token(2));
-        tokens.note(name, 0, FaceId(1), token(3));
-        assert_eq!(tokens.take(name, 1, FaceId(1)), None, "the flow's number has another name now");
-        assert_eq!(tokens.take(name, 0, FaceId(1)), token(3));
-        assert_eq!(tokens.take(name, 0, FaceId(1)), None);
-        tokens.note(name, 0, FaceId(2), None);
-        assert_eq!(tokens.take(name, 0, FaceId(2)), None, "the last Interest had none");
+    fn name(segment: u32) -> NameId {
+        NameId { flow: FlowId(1), segment }
     }
 
     #[test]
-    fn the_oldest_token_gives_way_when_the_ring_is_full() {
-        let mut tokens = Tokens::new(3);
-        let name = |segment| NameId { flow: FlowId(1), segment };
-        for i in 0..5 {
-            tokens.note(name(i), 0, FaceId(0), token(i as u8));
+    fn a_token_goes_back_once_to_the_face_that_gave_it_last() {
+        let mut tokens = Tokens::new(8, HashKey::FIXED);
+        let name = name(2);
+        tokens.record(name, 0, FaceId(1), token(1));
+        tokens.record(name, 0, FaceId(2), token(2));
+        tokens.record(name, 0, FaceId(1), token(3));
+        assert_eq!(tokens.take(name, 1, FaceId(1)), None, "the flow's number has another name now");
+        assert_eq!(tokens.take(name, 0, FaceId(1)), token(3));
+        assert_eq!(tokens.take(name, 0, FaceId(1)), None);
+        tokens.record(name, 0, FaceId(2), None);
+        assert_eq!(tokens.take(name, 0, FaceId(2)), None, "the last Interest had none");
+        assert!(tokens.names.is_empty());
+    }
+
+    #[test]
+    fn tokens_of_pending_interests_stay_however_many_of_others_are_answered() {
+        let mut tokens = Tokens::new(3, HashKey::FIXED);
+        tokens.record(name(0), 0, FaceId(0), token(9));
+        for i in 1..100 {
+            tokens.record(name(i), 0, FaceId(1), token(1));
+            tokens.settle(name(i), 0);
+            assert_eq!(tokens.take(name(i), 0, FaceId(1)), token(1));
         }
-        assert_eq!(tokens.places.len(), 3);
+        assert_eq!((tokens.names.len(), tokens.leaving.len()), (1, 0));
+        assert_eq!(tokens.take(name(0), 0, FaceId(0)), token(9));
+    }
+
+    #[test]
+    fn of_answers_that_never_leave_the_oldest_give_way_and_those_that_expire_leave_nothing() {
+        let mut tokens = Tokens::new(3, HashKey::FIXED);
+        for i in 0..5 {
+            tokens.record(name(i), 0, FaceId(0), token(i as u8));
+            tokens.settle(name(i), 0);
+            tokens.settle(name(i), 0);
+        }
         let left: Vec<_> = (0..5).map(|i| tokens.take(name(i), 0, FaceId(0))).collect();
         assert_eq!(left, [None, None, token(2), token(3), token(4)]);
+        tokens.record(name(7), 0, FaceId(0), token(7));
+        tokens.forget(name(7), 0);
+        tokens.settle(name(8), 0);
+        assert!(tokens.names.is_empty() && tokens.leaving.is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_asked_for_again_while_its_answer_leaves_is_pending_again() {
+        let mut tokens = Tokens::new(1, HashKey::FIXED);
+        tokens.record(name(0), 0, FaceId(0), token(1));
+        tokens.settle(name(0), 0);
+        tokens.record(name(0), 0, FaceId(0), token(2));
+        for i in 1..4 {
+            tokens.record(name(i), 0, FaceId(0), token(3));
+            tokens.settle(name(i), 0);
+        }
+        assert_eq!(tokens.take(name(0), 0, FaceId(0)), token(2));
     }
 }

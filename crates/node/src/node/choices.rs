@@ -2,13 +2,13 @@
 
 use super::Node;
 use crate::fib::Fib;
-use crate::strategies::{ChoiceId, Governor};
+use crate::strategies::{StrategyChoiceId, StrategyInstance};
 use crate::streams;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::{Field, Fields};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::Family;
-use ndnweir_core::scheme::Part;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::Strategy;
 use ndnweir_core::units::Time;
 
@@ -21,43 +21,49 @@ impl Node {
     ///
     /// # Errors
     /// If there are too many, or it needs more header fields than packets carry; nothing has changed then.
-    pub fn choose(&mut self, now: Time, part: &Part, shaped: bool) -> Result<ChoiceId, String> {
-        let governor = self.governor(part, shaped)?;
-        let choice = self.strategies.add(governor).ok_or(TOO_MANY)?;
-        self.introduce_choice(now, choice);
+    pub fn choose(&mut self, now: Time, part: &ComponentChoice, shaped: bool) -> Result<StrategyChoiceId, String> {
+        let instance = self.strategy_instance(part, shaped)?;
+        let choice = self.strategies.add(instance).ok_or(TOO_MANY)?;
+        self.initialise_strategy(now, choice);
         Ok(choice)
     }
 
-    /// Changes the strategy of a choice; nothing happens if it is that already. What is pending stays with the former one
-    /// until it is answered, ends, or is asked for again.
+    /// Changes the strategy of a choice; nothing happens if it is that already. What is pending stays with the former
+    /// one until it is answered, ends, or is asked for again.
     ///
     /// # Errors
     /// As [`Node::choose`], or if there is no such choice.
-    pub fn rechoose(&mut self, now: Time, choice: ChoiceId, part: &Part, shaped: bool) -> Result<(), String> {
+    pub fn replace_strategy(
+        &mut self,
+        now: Time,
+        choice: StrategyChoiceId,
+        part: &ComponentChoice,
+        shaped: bool,
+    ) -> Result<(), String> {
         match self.strategies.get(choice) {
             None => return Err("there is no such choice".into()),
             Some(present) if present.is(part, shaped) => return Ok(()),
             Some(_) => {}
         }
-        let governor = self.governor(part, shaped)?;
-        self.strategies.replace(choice, governor, &self.pit.slots());
-        self.introduce_choice(now, choice);
+        let instance = self.strategy_instance(part, shaped)?;
+        self.strategies.replace(choice, instance, &self.pit.slots());
+        self.initialise_strategy(now, choice);
         Ok(())
     }
 
     /// Takes a choice out; its names have that of the root until [`Node::govern`] says otherwise. The root stays.
-    pub fn unchoose(&mut self, choice: ChoiceId) {
+    pub fn remove_strategy(&mut self, choice: StrategyChoiceId) {
         self.strategies.remove(choice, &self.pit.slots());
     }
 
     /// Says which choice the names of a flow have, from their next Interest on.
-    pub fn govern(&mut self, flow: FlowId, choice: ChoiceId) {
+    pub fn assign_strategy(&mut self, flow: FlowId, choice: StrategyChoiceId) {
         if self.strategies.several() && flow.0 < Fib::MAX_FLOWS && self.strategies.get(choice).is_some() {
-            self.strategies.govern(flow, choice);
+            self.strategies.assign(flow, choice);
         }
     }
 
-    fn governor(&mut self, part: &Part, shaped: bool) -> Result<Governor, String> {
+    fn strategy_instance(&mut self, part: &ComponentChoice, shaped: bool) -> Result<StrategyInstance, String> {
         if !self.strategies.have_room() {
             return Err(TOO_MANY.into());
         }
@@ -78,12 +84,12 @@ impl Node {
         self.layout = layout.clone();
         self.plan.layout = layout;
         let rng = self.plan.stream(streams::STRATEGY, self.strategies.next_stream());
-        Ok(Governor::new(strategy, rng, part.clone(), shaped))
+        Ok(StrategyInstance::new(strategy, rng, part.clone(), shaped))
     }
 
     /// Tells a strategy that has just been put in about all faces and next hops.
-    fn introduce_choice(&mut self, now: Time, choice: ChoiceId) {
-        let Some(Governor { strategy, rng, .. }) = self.strategies.get_mut(choice) else { return };
+    fn initialise_strategy(&mut self, now: Time, choice: StrategyChoiceId) {
+        let Some(StrategyInstance { strategy, rng, .. }) = self.strategies.get_mut(choice) else { return };
         for (number, face) in self.faces.iter().enumerate() {
             strategy.on_face(FaceId(number as u16), face.egress.is_local(), face.egress.is_up());
         }
@@ -93,15 +99,15 @@ impl Node {
         }
     }
 
-    /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former one
-    /// nothing came back.
+    /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former
+    /// one nothing came back.
     #[cold]
-    pub(super) fn hand_over(&mut self, now: Time, slot: u32, prefix: PrefixId) {
+    pub(super) fn transfer_pending(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let flow = self.pit.name(slot).flow;
         if self.strategies.has_moved(slot, flow) {
-            self.tell_timeout(now, slot, prefix);
+            self.notify_timeout(now, slot, prefix);
             self.pit.set_note(slot, 0);
-            self.strategies.hand_over(slot, flow);
+            self.strategies.transfer(slot, flow);
         }
     }
 }

@@ -16,7 +16,7 @@ use ndnweir_core::units::Time;
 struct Asked {
     face: FaceId,
     at: Time,
-    renewed: bool,
+    retransmitted: bool,
     fields: Fields,
     mark: u8,
     from_cache: bool,
@@ -34,36 +34,36 @@ impl Node {
         let Some((found, prefix)) = found else {
             self.counters.unsolicited += 1;
             self.drop(DropCause::Protocol);
-            self.tell_late(now, face, packet);
+            self.notify_unsolicited(now, face, packet);
             return;
         };
         let slot = found.slot;
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
-        let repaired = packet.has(flags::REPAIRED);
+        let link_retransmitted = packet.has(flags::LINK_RETRANSMITTED);
         if let Some(record) = record {
             if self.metering {
                 let rtt = now.since(record.sent);
-                let retransmitted = record.resent() || repaired;
+                let retransmitted = record.resent() || link_retransmitted;
                 let mut event = DataIn { packet, prefix, face, rtt, retransmitted, local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
             if self.shaping && record.nacked.is_none() && self.strategies.shapes(slot) {
-                let record = if repaired { record.repaired() } else { record };
-                self.tell_shaper(now, &record, Outcome::Data, packet);
+                let record = if link_retransmitted { record.link_retransmitted() } else { record };
+                self.notify_shaper(now, &record, Outcome::Data, packet);
                 self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
             }
         }
-        let rtt = record.filter(|record| !record.resent() && !repaired).map(|record| now.since(record.sent));
+        let rtt = record.filter(|record| !record.resent() && !link_retransmitted).map(|record| now.since(record.sent));
         let view = self.pit.view(slot);
         let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
-        let (mark, ins, lone) = (view.mark(), view.ins(), view.lone());
+        let (mark, ins, lone) = (view.mark(), view.ins(), view.single_downstream());
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
         let governor = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
         governor.strategy.on_data(&event, &mut ctx);
-        if self.cs.admits() && !packet.has(flags::NO_CACHE) {
+        if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
             self.keep(now, packet);
         }
         let own_only = self.interest_marks == InterestMarks::Own;
@@ -86,7 +86,7 @@ impl Node {
             let asked = Asked {
                 face: asking.face,
                 at: asking.asked,
-                renewed: asking.renewed(),
+                retransmitted: asking.was_retransmitted(),
                 fields,
                 mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
                 from_cache: false,
@@ -94,17 +94,17 @@ impl Node {
             if self.discovering {
                 let mut stamped = *packet;
                 self.strategies.at(slot).strategy.stamp_data(&event, asking.face, &mut stamped.fields);
-                self.pass_on(now, prefix, &mut stamped, &asked);
+                self.send_downstream(now, prefix, &mut stamped, &asked);
                 continue;
             }
-            self.pass_on(now, prefix, packet, &asked);
+            self.send_downstream(now, prefix, packet, &asked);
         }
         self.close(now, slot, face, Outcome::Superseded);
         self.pit.remove_found(found);
     }
 
     /// Tells the strategy of a Data or NACK for which nothing is pending.
-    pub(super) fn tell_late(&mut self, now: Time, face: FaceId, packet: &Packet) {
+    pub(super) fn notify_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
         if let Some(prefix) = self.fib.prefix(packet.name.flow) {
             let governor = self.strategies.of(packet.name.flow);
             let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
@@ -114,7 +114,7 @@ impl Node {
 
     /// Sends a Data to one downstream, and leaves it as it was for the next.
     #[inline(always)]
-    fn pass_on(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
+    fn send_downstream(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
         let (mark, flags) = (packet.mark, packet.flags);
         packet.mark = asked.mark;
         packet.flags &= !flags::FROM_CACHE;
@@ -128,7 +128,7 @@ impl Node {
                 prefix,
                 face: asked.face,
                 asked: asked.at,
-                retransmitted: asked.renewed,
+                retransmitted: asked.retransmitted,
                 interest_fields: asked.fields,
                 from_cache: asked.from_cache,
                 flows: self.faces[asked.face.index()].flows.count(),
@@ -158,8 +158,14 @@ impl Node {
         let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
         governor.strategy.on_data(&event, &mut ctx);
         let passed = governor.strategy.pass_mark(&event, face, &mut ctx);
-        let asked =
-            Asked { face, at: now, renewed: false, fields: interest.fields, mark: mark.max(passed), from_cache: true };
-        self.pass_on(now, prefix, &mut data, &asked);
+        let asked = Asked {
+            face,
+            at: now,
+            retransmitted: false,
+            fields: interest.fields,
+            mark: mark.max(passed),
+            from_cache: true,
+        };
+        self.send_downstream(now, prefix, &mut data, &asked);
     }
 }

@@ -20,8 +20,8 @@ impl Node {
         self.note_due(face, due);
     }
 
-    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at. The face's shaper lets out what
-    /// it holds by the new rate at the node's next hook.
+    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at. The face's shaper lets
+    /// out what it holds by the new rate at the node's next hook.
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Some(found) = self.faces.get_mut(face.index()) {
             found.return_rate = rate;
@@ -39,7 +39,7 @@ impl Node {
         let lost = found.egress.set_up(now, up, &mut self.out, &mut self.trace);
         let due = found.egress.due();
         self.note_due(face, due);
-        self.tell_face(face);
+        self.notify_face(face);
         lost
     }
 
@@ -62,7 +62,7 @@ impl Node {
         self.dead.clear();
         let rebuilt = self.rebuild(now);
         debug_assert!(rebuilt.is_ok(), "what was built once builds again");
-        self.introduce(now);
+        self.initialise_strategies(now);
         lost
     }
 
@@ -87,7 +87,7 @@ impl Node {
         match part {
             Custom::Strategy(strategy) => {
                 self.strategies.root_mut().strategy = strategy;
-                self.introduce(now);
+                self.initialise_strategies(now);
             }
             Custom::Meter(meter) => {
                 self.metering = !meter.is_none();

@@ -4,11 +4,12 @@ use super::Node;
 use super::send::Sent;
 use crate::counters::DropCause;
 use crate::pit::Seen;
+use crate::shares::Rejection;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
-use ndnweir_core::strategy::{Arrival, Choice, InterestArrival, Strategy};
+use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, Strategy};
 use ndnweir_core::units::Time;
 
 impl Node {
@@ -26,6 +27,14 @@ impl Node {
             return;
         }
         packet.hop_limit -= 1;
+        if self.is_host && !self.faces[face.index()].egress.is_local() {
+            if !self.serves(packet.name.flow) {
+                self.counters.no_prefix += 1;
+                self.drop(DropCause::Protocol);
+                return;
+            }
+            packet.hop_limit = 0;
+        }
         if self.shaping {
             let arrived = &mut self.faces[face.index()].interests_in;
             arrived.packets += 1;
@@ -44,11 +53,9 @@ impl Node {
             Ok(slot) => self.on_pending(now, face, packet, slot),
             Err(vacant) => {
                 if self.dead.contains(packet.name, packet.nonce) {
-                    self.loops_back(now, face, packet);
-                } else if self.pit.is_full(face) {
-                    self.counters.pit_full += 1;
-                    self.drop(DropCause::Bound);
-                    self.send_nack(now, face, packet.nack(NackReason::Congestion));
+                    self.nack_duplicate(now, face, packet);
+                } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
+                    self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     let slot = self.pit.insert(vacant, packet, face, now);
                     if self.strategies.several() {
@@ -60,7 +67,7 @@ impl Node {
                     if self.counts_flows() {
                         self.faces[face.index()].flows.add(packet.name.flow);
                     }
-                    self.consult(now, slot, prefix, face, packet, Arrival::New);
+                    self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
@@ -69,29 +76,49 @@ impl Node {
         }
     }
 
-    fn loops_back(&mut self, now: Time, face: FaceId, packet: &Packet) {
+    /// Whether an application on this node serves what the flow's names begin with.
+    fn serves(&self, flow: FlowId) -> bool {
+        let hops = self.fib.prefix(flow).map_or(&[][..], |prefix| self.fib.hops(prefix));
+        hops.iter().any(|hop| self.faces[hop.face.index()].egress.is_local())
+    }
+
+    fn nack_duplicate(&mut self, now: Time, face: FaceId, packet: &Packet) {
         self.counters.loops += 1;
         self.drop(DropCause::Protocol);
-        if self.strategies.of(packet.name.flow).strategy.refuses_loops() {
+        if self.strategies.of(packet.name.flow).strategy.rejects_loops() {
             self.send_nack(now, face, packet.nack(NackReason::Duplicate));
         }
+    }
+
+    /// There is no room for an Interest.
+    #[cold]
+    fn reject_new(&mut self, now: Time, face: FaceId, packet: &Packet, why: Rejection) {
+        self.counters.pit_full += 1;
+        self.counters.pit_memory += u64::from(why == Rejection::Bytes);
+        self.drop(DropCause::Bound);
+        self.send_nack(now, face, packet.nack(NackReason::Congestion));
     }
 
     /// An Interest for a name that is pending.
     fn on_pending(&mut self, now: Time, face: FaceId, packet: &Packet, slot: u32) {
         match self.pit.seen(slot, packet.nonce, face) {
-            Seen::New if self.dead.contains(packet.name, packet.nonce) => return self.loops_back(now, face, packet),
+            Seen::New if self.dead.contains(packet.name, packet.nonce) => {
+                return self.nack_duplicate(now, face, packet);
+            }
             Seen::New => {}
             Seen::SameFace => {
                 self.counters.duplicates += 1;
                 self.drop(DropCause::Protocol);
                 return;
             }
-            Seen::Loop => return self.loops_back(now, face, packet),
+            Seen::Loop => return self.nack_duplicate(now, face, packet),
         }
-        let renewed = self.pit.join(slot, packet, face, now);
-        if renewed {
-            self.counters.renewed += 1;
+        if let Some(why) = self.pit.rejection_to_join(slot, face, packet.size) {
+            return self.reject_new(now, face, packet, why);
+        }
+        let retransmitted = self.pit.join(slot, packet, face, now);
+        if retransmitted {
+            self.counters.retransmitted += 1;
         } else {
             self.counters.aggregated += 1;
             self.counters.pending += 1;
@@ -104,15 +131,23 @@ impl Node {
         }
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
         if self.strategies.several() {
-            self.hand_over(now, slot, prefix);
+            self.transfer_pending(now, slot, prefix);
         }
-        let arrival = if renewed { Arrival::Retransmission } else { Arrival::Joining };
-        self.consult(now, slot, prefix, face, packet, arrival);
+        let arrival = if retransmitted { Arrival::Retransmission } else { Arrival::Joining };
+        self.run_strategy(now, slot, prefix, face, packet, arrival);
     }
 
     /// Asks the strategy and does what it says.
     #[inline(always)]
-    fn consult(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet, arrival: Arrival) {
+    fn run_strategy(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        packet: &Packet,
+        arrival: Arrival,
+    ) {
         if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
@@ -141,21 +176,21 @@ impl Node {
         let choice = std::mem::take(&mut self.choice);
         match rejected {
             Some(reason) => self.try_others(now, slot, prefix, face, packet, &choice, reason),
-            None => self.carry_out(now, slot, prefix, face, packet, &choice),
+            None => self.apply_decision(now, slot, prefix, face, packet, &choice),
         }
         self.choice = choice;
     }
 
     /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
     #[inline(never)]
-    pub(super) fn carry_out(
+    pub(super) fn apply_decision(
         &mut self,
         now: Time,
         slot: u32,
         prefix: PrefixId,
         in_face: FaceId,
         packet: &Packet,
-        choice: &Choice,
+        choice: &ForwardingDecision,
     ) {
         let mut sent = choice.is_held();
         let mut rejection: Option<NackReason> = None;
@@ -185,20 +220,20 @@ impl Node {
                 Sent::Rejected(_) => {}
             }
         }
-        if let Some(reason) = choice.refusal() {
-            self.refuse(now, slot, reason, packet);
+        if let Some(reason) = choice.rejection() {
+            self.reject(now, slot, reason, packet);
             return;
         }
-        if let Some((face, reason)) = choice.refusal_of_one() {
-            self.refuse_one(now, slot, face, reason, packet);
+        if let Some((face, reason)) = choice.rejection_of_one() {
+            self.reject_one(now, slot, face, reason, packet);
             return;
         }
         let Some(reason) = rejection.filter(|_| !sent) else { return };
         self.try_others(now, slot, prefix, in_face, packet, choice, reason);
     }
 
-    /// No shaper of the chosen faces let the Interest pass: those the strategy named for this, or else the other next hops,
-    /// cheapest first; then a NACK.
+    /// No shaper of the chosen faces let the Interest pass: those the strategy named for this, or else the other next
+    /// hops, cheapest first; then a NACK.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the context of one Interest")]
     fn try_others(
@@ -208,7 +243,7 @@ impl Node {
         prefix: PrefixId,
         in_face: FaceId,
         packet: &Packet,
-        choice: &Choice,
+        choice: &ForwardingDecision,
         mut reason: NackReason,
     ) {
         let named = choice.alternatives();
@@ -227,8 +262,8 @@ impl Node {
         }
         // An upstream that still owes an answer keeps the entry alive.
         if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) {
-            let cause = self.stamped_by_hops(slot, prefix, packet);
-            self.refuse(now, slot, reason, &cause);
+            let cause = self.with_next_hop_stamps(slot, prefix, packet);
+            self.reject(now, slot, reason, &cause);
         }
     }
 }

@@ -35,9 +35,10 @@ use crate::egress::{Egress, Parts};
 use crate::face::Face;
 use crate::fib::Fib;
 use crate::flows::FlowCounter;
+use crate::keyed::NumberHash;
 use crate::outbox::Outbox;
 use crate::pit::Pit;
-use crate::strategies::{ChoiceId, Governor, Strategies};
+use crate::strategies::{Strategies, StrategyChoiceId, StrategyInstance};
 use crate::streams::{self, stream};
 use ndnweir_core::component::Env;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
@@ -49,8 +50,8 @@ use ndnweir_core::planner::Order;
 use ndnweir_core::registry::{AnyMarker, AnyMeter, Family};
 use ndnweir_core::scheme::{InterestMarks, Scheme};
 use ndnweir_core::shaper::{FaceView, Shaper};
-use ndnweir_core::strategy::{Choice, NextHop, Strategy};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::strategy::{ForwardingDecision, NextHop, Strategy};
+use ndnweir_core::units::{Duration, Time};
 
 /// Reports kept for a driver that does not collect them.
 const MAX_REPORTS: usize = 1 << 16;
@@ -102,12 +103,14 @@ pub struct Node {
     metering: bool,
     /// Whether the run carries routes found by discovery.
     discovering: bool,
+    /// See [`Node::carry_no_transit`].
+    is_host: bool,
     held_limit: u64,
     /// Working memory of the pipelines.
-    choice: Choice,
+    choice: ForwardingDecision,
     downstreams: Vec<FaceId>,
     /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver told.
-    base_rtts: Vec<Vec<(FaceId, Span)>>,
+    base_rtts: Vec<Vec<(FaceId, Duration)>>,
     /// Faces whose shaper was called since [`Node::release_held`].
     touched: Vec<FaceId>,
     /// When each face's egress wants to advance, by face, and a time not after the earliest.
@@ -119,6 +122,8 @@ pub struct Node {
     woken: Time,
     reports: Vec<Report>,
     plan: Box<Plan>,
+    /// Of the tables of flows.
+    flow_hash: NumberHash,
 }
 
 impl Node {
@@ -140,7 +145,7 @@ impl Node {
             shaping: !config.scheme.shaper(&mut layout)?.is_none(),
             metering: !meter.is_none(),
         };
-        let first = Governor::new(strategy, plan.stream(streams::STRATEGY, 0), part.clone(), shaped);
+        let first = StrategyInstance::new(strategy, plan.stream(streams::STRATEGY, 0), part.clone(), shaped);
         let mut node = Node {
             faces: Vec::new(),
             pit: Pit::new(config.pit_limit, config.layout.iter().next().is_some()),
@@ -150,6 +155,7 @@ impl Node {
             metering: plan.metering,
             shaping: plan.shaping,
             discovering: config.layout.find(Field::Discovery).is_some(),
+            is_host: false,
             strategies: Strategies::new(first),
             meter,
             meter_rng: plan.stream(streams::METER, 0),
@@ -160,7 +166,7 @@ impl Node {
             layout: config.layout.clone(),
             interest_marks: config.scheme.interest_marks,
             held_limit: config.pit_limit as u64,
-            choice: Choice::default(),
+            choice: ForwardingDecision::default(),
             downstreams: Vec::new(),
             base_rtts: Vec::new(),
             touched: Vec::new(),
@@ -170,11 +176,18 @@ impl Node {
             woken: Time::ZERO,
             reports: Vec::new(),
             plan: Box::new(plan),
+            flow_hash: NumberHash::default(),
         };
         for (place, choice) in config.scheme.choices.iter().enumerate() {
             node.choose(Time::ZERO, &choice.strategy, config.scheme.is_shaped(place + 1))?;
         }
         Ok(node)
+    }
+
+    /// From now on the node is a host: of the Interests of neighbours it takes only those for applications on it.
+    /// Others are dropped without a NACK, as a host does with what its network card hears but is not for it.
+    pub fn carry_no_transit(&mut self) {
+        self.is_host = true;
     }
 
     /// Adds a face; the first is number 0.
@@ -189,7 +202,7 @@ impl Node {
         let built = self.build_face(face, config)?;
         self.faces.push(built);
         self.due.push(Time::NEVER);
-        self.tell_face(face);
+        self.notify_face(face);
         Ok(face)
     }
 
@@ -204,7 +217,7 @@ impl Node {
         }
         self.faces[face.index()] = self.build_face(face, config)?;
         self.due[face.index()] = Time::NEVER;
-        self.tell_face(face);
+        self.notify_face(face);
         Ok(())
     }
 
@@ -224,32 +237,32 @@ impl Node {
             shaper_rng: plan.stream(streams::SHAPER, instance),
             return_rate: config.return_rate,
             interests_in: Default::default(),
-            flows: FlowCounter::default(),
+            flows: FlowCounter::new(self.flow_hash),
             marker: config.marker,
         })
     }
 
     /// Tells the strategies about a face.
-    fn tell_face(&mut self, face: FaceId) {
+    fn notify_face(&mut self, face: FaceId) {
         let egress = &self.faces[face.index()].egress;
-        for governor in self.strategies.each() {
-            governor.strategy.on_face(face, egress.is_local(), egress.is_up());
+        for instance in self.strategies.each() {
+            instance.strategy.on_face(face, egress.is_local(), egress.is_up());
         }
     }
 
     /// Tells the strategies about all faces and next hops: they have just been put in.
-    fn introduce(&mut self, now: Time) {
+    fn initialise_strategies(&mut self, now: Time) {
         for face in 0..self.faces.len() {
-            self.tell_face(FaceId(face as u16));
+            self.notify_face(FaceId(face as u16));
         }
         for prefix in 0..self.fib.prefixes() {
-            self.tell_next_hops(now, PrefixId(prefix as u32));
+            self.notify_next_hops(now, PrefixId(prefix as u32));
         }
     }
 
     /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
     /// unknown. Prefixes count up to the number that have had routes.
-    pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Span)]) {
+    pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Duration)]) {
         let prefixes = self.fib.prefixes();
         if self.shaping && prefix.index() < prefixes {
             self.base_rtts.resize(prefixes, Vec::new());
@@ -263,7 +276,7 @@ impl Node {
         let faces = self.faces.len();
         let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
         if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
-            self.tell_next_hops(now, prefix);
+            self.notify_next_hops(now, prefix);
             if self.strategies.any_sends_pending() {
                 let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
                 let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
@@ -275,10 +288,10 @@ impl Node {
         self.release_held(now);
     }
 
-    fn tell_next_hops(&mut self, now: Time, prefix: PrefixId) {
-        for governor in self.strategies.each() {
-            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-            governor.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
+    fn notify_next_hops(&mut self, now: Time, prefix: PrefixId) {
+        for instance in self.strategies.each() {
+            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+            instance.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
         }
     }
 
@@ -328,7 +341,7 @@ impl Node {
             components = components.min(self.meter.next_wake());
         }
         // A component that asks for an instant over and over does not stop the world.
-        let components = components.max(self.woken + Span::from_nanos(1));
+        let components = components.max(self.woken + Duration::from_nanos(1));
         components.min(self.pit.next_expiry()).min(self.egress_wake)
     }
 
@@ -425,13 +438,13 @@ impl Node {
         self.pit.memory()
     }
 
-    /// Pushes the share of a prefix's Interests that each next hop gets from the strategy of a choice; nothing if that does
-    /// not split.
-    pub fn shares(&self, choice: ChoiceId, prefix: PrefixId, out: &mut Vec<(FaceId, f64)>) {
+    /// Pushes the share of a prefix's Interests that each next hop gets from the strategy of a choice; nothing if that
+    /// does not split.
+    pub fn shares(&self, choice: StrategyChoiceId, prefix: PrefixId, out: &mut Vec<(FaceId, f64)>) {
         let hops = self.fib.hops(prefix);
         let mut shares = Vec::new();
-        if let Some(governor) = self.strategies.get(choice) {
-            governor.strategy.shares(prefix, hops, &mut shares);
+        if let Some(instance) = self.strategies.get(choice) {
+            instance.strategy.shares(prefix, hops, &mut shares);
         }
         out.extend(hops.iter().map(|hop| hop.face).zip(shares));
     }
@@ -447,13 +460,13 @@ impl Node {
         self.reports.drain(..)
     }
 
-    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order that is not for
-    /// exactly those there are changes nothing. Whose orders count (the election) is for the driver to say. Whether it
-    /// was carried out.
+    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order that is not
+    /// for exactly those there are changes nothing. Whose orders count (the election) is for the driver to say. Whether
+    /// it was carried out.
     pub fn apply_order(&mut self, now: Time, order: &Order) -> bool {
         let applied = self.fib.set_costs(order.prefix, &order.hops);
         if applied {
-            self.tell_next_hops(now, order.prefix);
+            self.notify_next_hops(now, order.prefix);
         }
         self.release_held(now);
         applied

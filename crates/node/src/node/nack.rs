@@ -31,12 +31,12 @@ impl Node {
             self.counters.unmatched_nacks += 1;
             self.drop(DropCause::Protocol);
             if found.is_none() {
-                self.tell_late(now, face, &packet);
+                self.notify_unsolicited(now, face, &packet);
             }
             return;
         };
         if self.shaping && self.strategies.shapes(slot) {
-            self.tell_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
+            self.notify_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
             self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
         }
         let mut downstreams = std::mem::take(&mut self.downstreams);
@@ -61,20 +61,20 @@ impl Node {
         let in_face = downstreams.first().copied().unwrap_or(FaceId::NONE);
         self.downstreams = downstreams;
         if choice.copies().is_empty() && !choice.is_held() {
-            if let Some(reason) = choice.refusal() {
-                self.refuse(now, slot, reason, &packet);
-            } else if let Some((face, reason)) = choice.refusal_of_one() {
-                self.refuse_one(now, slot, face, reason, &packet);
+            if let Some(reason) = choice.rejection() {
+                self.reject(now, slot, reason, &packet);
+            } else if let Some((face, reason)) = choice.rejection_of_one() {
+                self.reject_one(now, slot, face, reason, &packet);
             }
         } else {
             let interest = self.restored(&packet, slot);
-            self.carry_out(now, slot, prefix, in_face, &interest, &choice);
+            self.apply_decision(now, slot, prefix, in_face, &interest, &choice);
         }
         self.choice = choice;
     }
 
-    /// The Interest in a NACK, as it was sent but for what it gathered on the way; its lifetime is that of the first who
-    /// waits, as NACKs carry none.
+    /// The Interest in a NACK, as it was sent but for what it gathered on the way; its lifetime is that of the first
+    /// who waits, as NACKs carry none.
     fn restored(&self, nack: &Packet, slot: u32) -> Packet {
         let lifetime_ms = self.pit.lifetime_ms(slot, 0);
         Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), lifetime_ms, ..*nack }

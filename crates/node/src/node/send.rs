@@ -3,14 +3,14 @@
 use super::Node;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
-use crate::strategies::ChoiceId;
+use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
-use ndnweir_core::units::{Bytes, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 
 /// Interests released in one call at most: more than a sane component holds.
 const MAX_RELEASES: usize = 1 << 20;
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Span> {
+    fn base_rtt(&self, prefix: PrefixId, face: FaceId) -> Option<Duration> {
         let known = self.base_rtts.get(prefix.index())?;
         known.iter().find(|(hop, _)| *hop == face).map(|(_, rtt)| *rtt)
     }
@@ -129,8 +129,8 @@ impl Node {
         }
     }
 
-    /// Sends what is pending for a prefix to a next hop that is new, as far as its strategy does so and someone else waits
-    /// for it. What the PIT does not keep of an Interest is as in a fresh one.
+    /// Sends what is pending for a prefix to a next hop that is new, as far as its strategy does so and someone else
+    /// waits for it. What the PIT does not keep of an Interest is as in a fresh one.
     pub(super) fn send_pending(&mut self, now: Time, prefix: PrefixId, face: FaceId) {
         for slot in self.pit.slots() {
             let name = self.pit.name(slot);
@@ -185,14 +185,14 @@ impl Node {
         let mark = if cause.kind == Kind::Nack { cause.mark } else { 0 };
         let nack = Packet { nonce: record.nonce, size: record.size(), ..cause.nack(reason) };
         self.send_nack(now, record.face, Packet { mark, lifetime_ms: 0, payload: 0, ..nack });
-        self.counters.refused += 1;
+        self.counters.rejected += 1;
     }
 
     /// Answers one downstream with a NACK; the entry stays for the others.
-    pub(super) fn refuse_one(&mut self, now: Time, slot: u32, face: FaceId, reason: NackReason, cause: &Packet) {
+    pub(super) fn reject_one(&mut self, now: Time, slot: u32, face: FaceId, reason: NackReason, cause: &Packet) {
         if self.pit.ins(slot) == 1 {
             if self.pit.downstream(slot, 0).0.face == face {
-                self.refuse(now, slot, reason, cause);
+                self.reject(now, slot, reason, cause);
             }
             return;
         }
@@ -205,7 +205,7 @@ impl Node {
     }
 
     /// Answers every downstream of an entry with a NACK and forgets the entry.
-    pub(super) fn refuse(&mut self, now: Time, slot: u32, reason: NackReason, cause: &Packet) {
+    pub(super) fn reject(&mut self, now: Time, slot: u32, reason: NackReason, cause: &Packet) {
         for i in 0..self.pit.ins(slot) {
             let (record, expiry) = self.pit.downstream(slot, i);
             if expiry < now {
@@ -214,8 +214,8 @@ impl Node {
                 self.nack_downstream(now, &record, reason, cause);
             }
         }
-        self.bury(slot);
-        self.forget(now, slot, Outcome::Superseded);
+        self.record_dead_nonces(slot);
+        self.remove_entry(now, slot, Outcome::Superseded);
     }
 
     /// The lifetime of an entry's last downstream has ended.
@@ -223,14 +223,14 @@ impl Node {
         self.counters.pit_expired += 1;
         self.counters.expired += self.pit.ins(slot) as u64;
         if let Some(prefix) = self.fib.prefix(self.pit.name(slot).flow) {
-            self.tell_timeout(now, slot, prefix);
+            self.notify_timeout(now, slot, prefix);
         }
-        self.bury(slot);
-        self.forget(now, slot, Outcome::Timeout);
+        self.record_dead_nonces(slot);
+        self.remove_entry(now, slot, Outcome::Timeout);
     }
 
     /// Tells a pending Interest's strategy that nothing came back.
-    pub(super) fn tell_timeout(&mut self, now: Time, slot: u32, prefix: PrefixId) {
+    pub(super) fn notify_timeout(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
         let event = TimeoutEvent { name, prefix, hops, sent };
         let governor = self.strategies.at(slot);
@@ -239,7 +239,7 @@ impl Node {
     }
 
     /// Remembers the nonces sent for an entry that ends without Data.
-    fn bury(&mut self, slot: u32) {
+    fn record_dead_nonces(&mut self, slot: u32) {
         let name = self.pit.name(slot);
         for record in self.pit.sent(slot) {
             self.dead.insert(name, record.nonce);
@@ -247,23 +247,23 @@ impl Node {
     }
 
     /// Forgets an entry; tells the shapers of all faces that still owe an answer what happened.
-    fn forget(&mut self, now: Time, slot: u32, outcome: Outcome) {
+    fn remove_entry(&mut self, now: Time, slot: u32, outcome: Outcome) {
         self.close(now, slot, FaceId::NONE, outcome);
         self.pit.remove(slot);
     }
 
-    /// An entry ends and will be removed; tells the shapers of all faces that still owe an answer, but for `answered`, what
-    /// happened.
+    /// An entry ends and will be removed; tells the shapers of all faces that still owe an answer, but for `answered`,
+    /// what happened.
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
-        self.out.settled(self.pit.name(slot));
+        self.out.settled(self.pit.name(slot), outcome == Outcome::Timeout);
         self.counters.pending -= self.pit.ins(slot) as u64;
         if self.shaping && self.strategies.shapes(slot) {
             let name = self.pit.name(slot);
             for i in 0..self.pit.sent(slot).len() {
                 let record = self.pit.sent(slot)[i];
                 if record.nacked.is_none() && record.face != answered {
-                    self.tell_shaper(now, &record, outcome, &Packet { name, ..Packet::default() });
+                    self.notify_shaper(now, &record, outcome, &Packet { name, ..Packet::default() });
                 }
             }
         }
@@ -280,7 +280,7 @@ impl Node {
     }
 
     /// Tells a face's shaper what became of an Interest that left by it.
-    pub(super) fn tell_shaper(&mut self, now: Time, record: &OutRecord, outcome: Outcome, packet: &Packet) {
+    pub(super) fn notify_shaper(&mut self, now: Time, record: &OutRecord, outcome: Outcome, packet: &Packet) {
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
         let rtt = (!record.resent()).then(|| now.since(record.sent));
         let answer = Answer { outcome, packet, prefix, sent: record.sent, rtt };
@@ -291,7 +291,7 @@ impl Node {
     }
 
     /// The Interest as the cause of a NACK, with what the shapers of its next hops stamp on it.
-    pub(super) fn stamped_by_hops(&self, slot: u32, prefix: PrefixId, interest: &Packet) -> Packet {
+    pub(super) fn with_next_hop_stamps(&self, slot: u32, prefix: PrefixId, interest: &Packet) -> Packet {
         let mut cause = *interest;
         if !self.strategies.shapes(slot) {
             return cause;
@@ -325,7 +325,7 @@ impl Node {
                         if let Some((downstream, flow)) = asked {
                             self.faces[downstream.index()].egress.charge(flow, bytes);
                         }
-                        self.let_go(now, face, packet, None);
+                        self.send_released(now, face, packet, None);
                         self.out.released(packet.tag);
                     }
                     None => {
@@ -342,15 +342,15 @@ impl Node {
             if !released.held {
                 released.packet.tag = self.out.tag_of_rebuilt(released.packet.tag);
             }
-            self.let_go(now, released.face, released.packet, Some(whose));
+            self.send_released(now, released.face, released.packet, Some(whose));
             self.out.released(released.packet.tag);
         }
         self.touched.clear();
     }
 
-    /// A held Interest may leave, unless nobody waits for it any more, or its name has gone over to another strategy than
-    /// the one that lets it go. Without one, a shaper does.
-    fn let_go(&mut self, now: Time, face: FaceId, packet: Packet, strategy: Option<ChoiceId>) {
+    /// A held Interest may leave, unless nobody waits for it any more, or its name has gone over to another strategy
+    /// than the one that lets it go. Without one, a shaper does.
+    fn send_released(&mut self, now: Time, face: FaceId, packet: Packet, strategy: Option<StrategyChoiceId>) {
         let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
         let Some((slot, prefix)) = found
             .filter(|_| face.index() < self.faces.len())
@@ -367,8 +367,8 @@ impl Node {
         if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, in_face, face, &packet)
             && self.pit.sent(slot).iter().all(|record| record.nacked.is_some())
         {
-            let cause = self.stamped_by_hops(slot, prefix, &packet);
-            self.refuse(now, slot, reason, &cause);
+            let cause = self.with_next_hop_stamps(slot, prefix, &packet);
+            self.reject(now, slot, reason, &cause);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a driver with real names and payloads asks of the tables, and the log of their uses.
 
 use super::Node;
+use crate::keyed::HashKey;
+use crate::shares::{FaceClass, ShareLimits};
 use crate::uses::Use;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
@@ -12,9 +14,22 @@ impl Node {
         self.out.log_uses();
     }
 
-    /// From now on no face may fill the PIT alone.
-    pub(crate) fn share_pit(&mut self) {
-        self.pit.share();
+    /// From now on no face may fill the PIT alone, and its limit counts downstreams instead of names.
+    pub(crate) fn share_pit(&mut self, limits: ShareLimits) {
+        self.pit.share(limits);
+    }
+
+    /// Says whose share of the PIT a face has.
+    pub(crate) fn share_face(&mut self, face: FaceId, class: FaceClass, group: u128) {
+        self.pit.share_face(face, class, group);
+    }
+
+    /// Hashes with this key from now on, before there are faces.
+    pub(crate) fn set_hash_key(&mut self, key: HashKey) {
+        self.pit.set_hash(key.numbers(1));
+        self.cs.set_hash(key.numbers(2));
+        self.dead.set_hash(key.numbers(3));
+        self.flow_hash = key.numbers(4);
     }
 
     /// What became of names and payloads since the last call, in order.
@@ -33,6 +48,11 @@ impl Node {
         self.pit.find(name).is_ok_and(sent)
     }
 
+    /// Whether an Interest for this name was sent by `face`, and is pending.
+    pub fn is_asked_of(&self, name: NameId, face: FaceId) -> bool {
+        self.pit.find(name).is_ok_and(|slot| self.pit.sent(slot).iter().any(|record| record.face == face))
+    }
+
     /// The tag of the Data that the content store would answer an Interest for this name with.
     pub fn stored(&self, now: Time, name: NameId, must_be_fresh: bool) -> Option<u32> {
         self.cs.serves().then(|| self.cs.peek(name, must_be_fresh, now)).flatten()
@@ -45,8 +65,8 @@ impl Node {
         }
     }
 
-    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers. What is too
-    /// much goes, the least recently used first.
+    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers. What is
+    /// too much goes, the least recently used first.
     pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
         self.cs.configure(packets, admits, serves);
         while self.cs.is_too_full() && self.evict() {}

@@ -7,7 +7,7 @@ fn interest(segment: u32, nonce: u32, lifetime_ms: u32) -> Packet {
 }
 
 fn ms(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 fn insert(pit: &mut Pit, packet: &Packet, face: u16, now: Time) -> u32 {
@@ -30,7 +30,7 @@ fn an_entry_lives_exactly_as_long_as_its_last_downstream_is_patient() {
     assert!(!pit.join(slot, &interest(0, 2, 200), FaceId(1), ms(50)));
     assert!(pit.join(slot, &interest(0, 3, 10), FaceId(1), ms(60)), "shortens its own patience");
     assert_eq!(pit.downstream(slot, 1).1, ms(70));
-    assert_eq!(pit.expire(ms(100) - Span::from_nanos(1)), None);
+    assert_eq!(pit.expire(ms(100) - Duration::from_nanos(1)), None);
     assert_eq!(pit.expire(ms(100)), Some(slot));
 }
 
@@ -82,7 +82,8 @@ fn a_million_pending_interests_take_less_than_a_hundred_bytes_each() {
     for i in 0..1 << 20 {
         insert(&mut pit, &interest(i, i, 2000), 0, ms(0));
     }
-    assert!(pit.is_full(FaceId(0)));
+    let another = pit.find(interest(1 << 20, 0, 1).name).unwrap_err();
+    assert_eq!(pit.rejection(another, FaceId(0), 40), Some(Rejection::Records));
     let each = pit.memory() as f64 / f64::from(1 << 20);
     assert!(each < 100.0, "{each}");
 }

@@ -33,12 +33,12 @@ impl<'a> View<'a> {
     /// The `i`-th downstream, with the end of its patience.
     #[inline(always)]
     pub(crate) fn downstream(self, i: usize) -> (InRecord, Time) {
-        self.lone().unwrap_or_else(|| self.pit.spills[self.entry.spill as usize].ins[i])
+        self.single_downstream().unwrap_or_else(|| self.pit.spills[self.entry.spill as usize].ins[i])
     }
 
     /// The only downstream there has been, which is the usual case.
     #[inline(always)]
-    pub(crate) fn lone(self) -> Option<(InRecord, Time)> {
+    pub(crate) fn single_downstream(self) -> Option<(InRecord, Time)> {
         (!self.entry.ins_spilled).then(|| (self.entry.first, self.pit.wheel.deadline(self.slot)))
     }
 

@@ -6,16 +6,16 @@ use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::{FaceConfig, Node, NodeConfig, Transmit};
 use serde_json::json;
 
 pub fn ms(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 pub fn us(us: u64) -> Time {
-    Time::ZERO + Span::from_micros(us)
+    Time::ZERO + Duration::from_micros(us)
 }
 
 pub fn name(segment: u32) -> NameId {

@@ -7,17 +7,17 @@ use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::fetcher::{Arrival, Fetcher, FetcherConfig};
 use ndnweir_node::server::{Server, ServerConfig};
 use std::collections::BTreeMap;
 
-pub fn ms(ms: u64) -> Span {
-    Span::from_millis(ms)
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }
 
 pub fn at(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(ms)
+    Time::ZERO + Duration::from_millis(ms)
 }
 
 pub fn consumer(name: &str, params: serde_json::Value) -> AnyConsumer {
@@ -50,20 +50,20 @@ pub fn takes(info: &Info, parameter: &str) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     pub rate: Rate,
-    pub delay: Span,
+    pub delay: Duration,
     pub limit: u64,
     /// Data that waited longer than this are marked, at most one per `spacing`.
-    pub mark_above: Option<Span>,
-    pub spacing: Span,
-    /// Chances in 1000 that an Interest is lost, refused for congestion, or its Data sent twice.
+    pub mark_above: Option<Duration>,
+    pub spacing: Duration,
+    /// Chances in 1000 that an Interest is lost, rejected for congestion, or its Data sent twice.
     pub lose: u64,
-    pub refuse: u64,
+    pub reject: u64,
     pub double: u64,
     /// Up to so much extra delay for each Data, so that they arrive out of order.
-    pub jitter: Span,
-    /// Chances in 1000 that a Data comes so much later, as one that a link repaired.
+    pub jitter: Duration,
+    /// Chances in 1000 that a Data comes so much later, as one that a link retransmitted.
     pub late: u64,
-    pub late_by: Span,
+    pub late_by: Duration,
 }
 
 impl Default for Link {
@@ -75,11 +75,11 @@ impl Default for Link {
             mark_above: None,
             spacing: ms(100),
             lose: 0,
-            refuse: 0,
+            reject: 0,
             double: 0,
-            jitter: Span::ZERO,
+            jitter: Duration::ZERO,
             late: 0,
-            late_by: Span::ZERO,
+            late_by: Duration::ZERO,
         }
     }
 }
@@ -139,7 +139,7 @@ impl World {
             self.sent.push((self.now, packet));
             if self.chance(self.link.lose) {
                 self.drops += 1;
-            } else if self.chance(self.link.refuse) {
+            } else if self.chance(self.link.reject) {
                 self.push(self.now, Event::Answer(packet.nack(NackReason::Congestion)));
             } else {
                 self.push(self.now + self.link.delay, Event::Interest(packet));
@@ -161,8 +161,8 @@ impl World {
             self.next_mark = self.now + self.link.spacing;
         }
         self.busy_until = self.busy_until.max(self.now) + transmission;
-        let jitter = Span::from_nanos(self.rng.below(self.link.jitter.nanos() + 1));
-        let late = if self.link.late > 0 && self.chance(self.link.late) { self.link.late_by } else { Span::ZERO };
+        let jitter = Duration::from_nanos(self.rng.below(self.link.jitter.nanos() + 1));
+        let late = if self.link.late > 0 && self.chance(self.link.late) { self.link.late_by } else { Duration::ZERO };
         self.push(self.busy_until + self.link.delay + jitter + late, Event::Answer(data));
         if self.chance(self.link.double) {
             self.push(self.busy_until + self.link.delay * 2, Event::Answer(data));

@@ -111,9 +111,43 @@ fn localhost_stays_on_this_node() {
     assert_eq!((bench.take(), bench.forwarder.counters().scope), (vec![], 2));
     bench.receive(0, &interest("/localhost/x", 3));
     assert_eq!(bench.take().len(), 1);
-    let refused = bench.forwarder.add_next_hop(bench.now, name("/localhost/y").as_view(), FaceId(2), 1);
-    assert_eq!(refused, Err(RouteError::Scope));
+    let rejected = bench.forwarder.add_next_hop(bench.now, name("/localhost/y").as_view(), FaceId(2), 1);
+    assert_eq!(rejected, Err(RouteError::Scope));
     bench.check_empty();
+}
+
+#[test]
+fn what_belongs_to_the_management_comes_from_there_only_and_is_never_cached() {
+    let mut bench = Bench::new(vec![local(), local(), local()]);
+    let (management, on_demand_peer) = (FaceId(0), FaceId(2));
+    bench.forwarder.reserve(name("/localhost/nfd"), management);
+    bench.route("/localhost/nfd", 0);
+    bench.route("/localhost", 2);
+    for prefix in ["/localhost/nfd", "/localhost/nfd/faces", "/localhost/nfd/x/y"] {
+        let rejected = bench.forwarder.add_next_hop(bench.now, name(prefix).as_view(), on_demand_peer, 0);
+        assert_eq!(rejected, Err(RouteError::Reserved), "{prefix}");
+    }
+    assert!(!bench.forwarder.remove_next_hop(bench.now, name("/localhost/nfd").as_view(), management));
+    for nonce in 1..=3 {
+        let asked = prefix_interest("/localhost/nfd/faces/list", nonce, true);
+        bench.receive(1, &asked);
+        assert_eq!(bench.take(), [(0, asked)], "to the management, not from the content store");
+        // Another application is quicker, but nobody.
+        bench.receive(2, &data("/localhost/nfd/faces/list/v=9/seg=0", b"forged", 60_000));
+        assert_eq!((bench.take(), bench.forwarder.counters().scope), (vec![], u64::from(nonce)));
+        let answer = data("/localhost/nfd/faces/list/v=1/seg=0", b"true", 60_000);
+        bench.receive(0, &answer);
+        // Behind a link header that asks not to cache it.
+        let sent = bench.take();
+        assert!(matches!(&sent[..], [(1, frame)] if frame.ends_with(&answer)), "{sent:?}");
+    }
+    assert_eq!(bench.forwarder.node().counters().cache, 0);
+    // What only begins alike is anybody's.
+    bench.receive(1, &interest("/localhost/nfdx", 9));
+    bench.receive(2, &data("/localhost/nfdx", b"", 0));
+    assert_eq!(bench.take().len(), 2);
+    bench.receive(0, &interest("/x", 10));
+    bench.take();
 }
 
 #[test]
@@ -171,7 +205,7 @@ fn each_downstream_gets_its_own_token_back_and_nacks_bring_its_own_nonce() {
     bench.take();
     let nack = LpHeader { nack: Some(NackReason::Congestion), ..LpHeader::default() };
     bench.receive(2, &nack.encode(Some(&interest("/a/y", 30))));
-    let refused: Vec<_> = bench
+    let rejected: Vec<_> = bench
         .take()
         .iter()
         .map(|(face, frame)| {
@@ -181,7 +215,7 @@ fn each_downstream_gets_its_own_token_back_and_nacks_bring_its_own_nonce() {
         })
         .collect();
     let congestion = Some(NackReason::Congestion);
-    assert_eq!(refused, [(0, congestion, 30, 3), (1, congestion, 40, 4)]);
+    assert_eq!(rejected, [(0, congestion, 30, 3), (1, congestion, 40, 4)]);
     bench.check_empty();
 }
 

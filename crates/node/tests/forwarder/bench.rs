@@ -3,17 +3,16 @@
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::forwarder::{FaceOptions, Frames, Reliability};
-use ndnweir_node::header::Trust;
-use ndnweir_node::{FaceConfig, Forwarder, ForwarderConfig};
+use ndnweir_node::header::FieldTrust;
+use ndnweir_node::{FaceClass, FaceConfig, Forwarder, ForwarderConfig};
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, LpPacketView, Name};
 use serde_json::json;
-use std::time::Duration;
 
 pub fn ms(ms: u64) -> Time {
-    Time::ZERO + Span::from_millis(1000 + ms)
+    Time::ZERO + Duration::from_millis(1000 + ms)
 }
 
 pub fn name(text: &str) -> Name {
@@ -25,20 +24,26 @@ pub fn local() -> FaceOptions {
     let node = FaceConfig::local();
     let (mark_kernel_queue, tell_incoming) = (false, false);
     let (reliability, mark_losses) = (Reliability::Off, 0.03);
-    let (trust, mtu) = (Trust::Neighbour, None);
-    FaceOptions { node, trust, mtu, reliability, mark_losses, mark_kernel_queue, tell_incoming, number: 1 }
+    let (trust, mtu) = (FieldTrust::Neighbour, None);
+    let (class, group, number) = (FaceClass::Local, 0, 1);
+    FaceOptions { node, class, group, trust, mtu, reliability, mark_losses, mark_kernel_queue, tell_incoming, number }
 }
 
 /// A neighbour over a link without a rate.
 pub fn remote() -> FaceOptions {
     let node = FaceConfig { local: false, ..FaceConfig::local() };
-    FaceOptions { node, mtu: Some(1400), ..local() }
+    FaceOptions { node, class: FaceClass::Configured, mtu: Some(1400), ..local() }
+}
+
+/// A peer that was made on demand, from this address.
+pub fn on_demand_peer(address: u128) -> FaceOptions {
+    FaceOptions { class: FaceClass::OnDemand, group: address, trust: FieldTrust::Untrusted, ..remote() }
 }
 
 /// A neighbour over a link with a rate.
 pub fn paced(mbps: f64, packets: u32) -> FaceOptions {
     let node = FaceConfig::link(Rate::from_mbps(mbps), Limit::Packets(packets));
-    FaceOptions { node, mtu: None, ..local() }
+    FaceOptions { node, class: FaceClass::Configured, mtu: None, ..local() }
 }
 
 pub struct Bench {
@@ -88,7 +93,7 @@ impl Bench {
 
     /// Lets the time pass, with all timeouts on the way.
     pub fn wait(&mut self, span_ms: u64) {
-        let end = self.now + Span::from_millis(span_ms);
+        let end = self.now + Duration::from_millis(span_ms);
         while self.forwarder.poll_timeout() <= end {
             self.now = self.now.max(self.forwarder.poll_timeout());
             self.forwarder.handle_timeout(self.now);
@@ -132,7 +137,7 @@ pub fn prefix_interest(text: &str, nonce: u32, fresh: bool) -> Vec<u8> {
 pub fn data(text: &str, content: &[u8], fresh_ms: u64) -> Vec<u8> {
     let name = name(text);
     let builder = DataBuilder::new(name.as_view()).content(content);
-    builder.freshness_period(Duration::from_millis(fresh_ms)).sign(&DigestSha256).unwrap()
+    builder.freshness_period(std::time::Duration::from_millis(fresh_ms)).sign(&DigestSha256).unwrap()
 }
 
 /// The full name of a Data.

@@ -4,7 +4,7 @@ use super::bench::*;
 use ndnweir_core::fields::Field;
 use ndnweir_core::ids::FaceId;
 use ndnweir_node::forwarder::FaceOptions;
-use ndnweir_node::header::Trust;
+use ndnweir_node::header::FieldTrust;
 use ndnweir_wire::{LpHeader, LpPacketView};
 use serde_json::json;
 
@@ -67,7 +67,7 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
     bench.take();
     for t in 0..20 {
         bench.receive(1, &data(&format!("/a/seg={t}"), &[0; 920], 0));
-        bench.now += ndnweir_core::units::Span::from_micros(500);
+        bench.now += ndnweir_core::units::Duration::from_micros(500);
     }
     let early = bench.take().len();
     // About 1000 bytes take 1 ms at 8 Mbit/s, and 10 ms have passed.
@@ -84,7 +84,7 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
 fn hops_are_measured_to_neighbours_that_measure_too_and_the_marks_of_others_pass() {
     let scheme = json!({ "meter": { "name": "hbhcm", "plain_ends": false } });
     let hop_rtt = Field::HopRtt.info().tlv_type;
-    for trust in [Trust::Neighbour, Trust::Stranger] {
+    for trust in [FieldTrust::Neighbour, FieldTrust::Untrusted] {
         let upstream = FaceOptions { trust, mtu: None, ..remote() };
         let mut bench = Bench::with(&scheme, |_| (), vec![FaceOptions { mtu: None, ..remote() }, upstream]);
         bench.route("/a", 1);
@@ -103,8 +103,8 @@ fn hops_are_measured_to_neighbours_that_measure_too_and_the_marks_of_others_pass
             marked.extend(header.congestion_mark.map(|_| t));
         }
         match trust {
-            Trust::Neighbour => assert!(marked.len() > 1, "58 ms of queueing delay are marked"),
-            Trust::Stranger => assert_eq!(marked, [10], "its field is not read, its mark is"),
+            FieldTrust::Neighbour => assert!(marked.len() > 1, "58 ms of queueing delay are marked"),
+            FieldTrust::Untrusted => assert_eq!(marked, [10], "its field is not read, its mark is"),
         }
     }
 }

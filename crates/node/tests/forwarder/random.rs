@@ -4,8 +4,8 @@
 use super::bench::*;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::registry::AnyStrategy;
-use ndnweir_core::scheme::Part;
-use ndnweir_core::units::Span;
+use ndnweir_core::scheme::ComponentChoice;
+use ndnweir_core::units::Duration;
 use ndnweir_node::forwarder::FaceOptions;
 use ndnweir_wire::lp::PitToken;
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, LpHeader, LpPacketView, NackReason, PacketView};
@@ -128,7 +128,7 @@ impl Run {
         let options = [local(), local(), FaceOptions { mtu: None, ..remote() }, slow];
         let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| {
             (config.memory, config.pit_limit, config.cache) = (bytes(MEMORY), 6, 4);
-            config.max_lifetime = Span::from_millis(2000);
+            config.max_lifetime = Duration::from_millis(2000);
             config.prefixes = 5;
         };
         let mut bench = Bench::with(scheme, change, options.to_vec());
@@ -151,14 +151,14 @@ impl Run {
         self.bench.receive(self.faces[face], frame);
     }
 
-    fn came(&mut self, face: usize, packet: &[u8], refused: bool) {
+    fn came(&mut self, face: usize, packet: &[u8], rejected: bool) {
         match PacketView::decode(packet) {
             Ok(PacketView::Interest(_)) => {
                 self.interests.extend([false, true].map(|arrived| essence(packet, arrived)));
                 if let Ok(view) = InterestView::decode_unchecked_digest(packet) {
                     self.rebuilt.insert(question(&view));
                 }
-                if !refused {
+                if !rejected {
                     self.wanted.push((self.faces[face], packet.to_vec()));
                 }
             }
@@ -232,7 +232,7 @@ impl Run {
             }
             Op::Choose { name, strategy, shaped } => {
                 let (now, prefix) = (self.bench.now, super::bench::name(PREFIXES[name]));
-                let mut strategy = Part::plain(AnyStrategy::ALL[strategy].name);
+                let mut strategy = ComponentChoice::plain(AnyStrategy::ALL[strategy].name);
                 if strategy.name == "b-icp" {
                     // So that it holds something.
                     strategy.params.insert("initial_window".into(), json!(1.0));
@@ -242,7 +242,7 @@ impl Run {
                 self.bench.collect();
             }
             Op::Unchoose { name } => {
-                self.bench.forwarder.unchoose(super::bench::name(PREFIXES[name]).as_view());
+                self.bench.forwarder.unset_strategy(super::bench::name(PREFIXES[name]).as_view());
             }
             Op::Cache { packets, admits, serves } => {
                 self.bench.forwarder.set_cache(packets, admits, serves);

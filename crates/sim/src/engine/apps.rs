@@ -9,7 +9,7 @@ use ndnweir_node::Fetcher;
 use ndnweir_node::requests::Requests;
 
 /// What asks.
-pub(super) enum Asker {
+pub(super) enum Application {
     /// Under congestion control.
     Fetch(Box<Fetcher>),
     /// Without.
@@ -18,7 +18,7 @@ pub(super) enum Asker {
 
 /// A consumer application.
 pub(super) struct App {
-    pub(super) asker: Asker,
+    pub(super) application: Application,
     pub(super) number: u32,
     pub(super) node: u32,
     pub(super) face: u16,
@@ -30,14 +30,14 @@ pub(super) struct App {
 }
 
 /// What the observer is to hear of a packet.
-pub(super) struct Reaction {
+pub(super) struct ReportedPacket {
     pub(super) delivery: Delivery,
     pub(super) completed: bool,
 }
 
 impl App {
-    pub(super) fn new(asker: Asker, number: u32, node: u32, face: u16, start: Time, stop: Time) -> App {
-        App { asker, number, node, face, source: 0, start, stop, paused: false }
+    pub(super) fn new(application: Application, number: u32, node: u32, face: u16, start: Time, stop: Time) -> App {
+        App { application, number, node, face, source: 0, start, stop, paused: false }
     }
 
     /// When it wants to act next.
@@ -45,9 +45,9 @@ impl App {
         if self.paused {
             return Time::NEVER;
         }
-        let own = match &self.asker {
-            Asker::Fetch(fetcher) => fetcher.poll_timeout(),
-            Asker::Requests(requests) => requests.poll_timeout(),
+        let own = match &self.application {
+            Application::Fetch(fetcher) => fetcher.poll_timeout(),
+            Application::Requests(requests) => requests.poll_timeout(),
         };
         own.min(self.start).min(self.stop)
     }
@@ -55,36 +55,36 @@ impl App {
     pub(super) fn handle_timeout(&mut self, now: Time) {
         if self.start <= now {
             self.start = Time::NEVER;
-            match &mut self.asker {
-                Asker::Fetch(fetcher) => fetcher.start(now),
-                Asker::Requests(requests) => requests.start(now),
+            match &mut self.application {
+                Application::Fetch(fetcher) => fetcher.start(now),
+                Application::Requests(requests) => requests.start(now),
             }
         }
         if self.stop <= now {
             self.stop = Time::NEVER;
             // A consumer whose start the seed moved beyond its end never starts.
             self.start = Time::NEVER;
-            match &mut self.asker {
-                Asker::Fetch(fetcher) => fetcher.stop(now),
-                Asker::Requests(requests) => requests.stop(now),
+            match &mut self.application {
+                Application::Fetch(fetcher) => fetcher.stop(now),
+                Application::Requests(requests) => requests.stop(now),
             }
         }
-        match &mut self.asker {
-            Asker::Fetch(fetcher) => fetcher.handle_timeout(now),
-            Asker::Requests(requests) => requests.handle_timeout(now),
+        match &mut self.application {
+            Application::Fetch(fetcher) => fetcher.handle_timeout(now),
+            Application::Requests(requests) => requests.handle_timeout(now),
         }
     }
 
     #[inline]
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        match &mut self.asker {
-            Asker::Fetch(fetcher) => fetcher.poll_transmit(now),
-            Asker::Requests(requests) => requests.poll_transmit(now),
+        match &mut self.application {
+            Application::Fetch(fetcher) => fetcher.poll_transmit(now),
+            Application::Requests(requests) => requests.poll_transmit(now),
         }
     }
 
     #[inline]
-    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Reaction> {
+    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<ReportedPacket> {
         let mut delivery = Delivery {
             at: now,
             consumer: ConsumerId(self.number),
@@ -98,8 +98,8 @@ impl App {
             in_order: true,
         };
         let completed;
-        match &mut self.asker {
-            Asker::Fetch(fetcher) => {
+        match &mut self.application {
+            Application::Fetch(fetcher) => {
                 let got = fetcher.handle(now, packet)?;
                 delivery.segment = got.segment;
                 delivery.delay = got.delay;
@@ -108,7 +108,7 @@ impl App {
                 delivery.in_order = got.in_order;
                 completed = got.completed;
             }
-            Asker::Requests(requests) => {
+            Application::Requests(requests) => {
                 let got = requests.handle(now, packet)?;
                 delivery.segment = got.segment;
                 delivery.delay = got.delay;
@@ -118,7 +118,7 @@ impl App {
                 completed = got.completed;
             }
         }
-        Some(Reaction { delivery, completed })
+        Some(ReportedPacket { delivery, completed })
     }
 
     pub(super) fn pause(&mut self, paused: bool) {
@@ -126,34 +126,34 @@ impl App {
     }
 
     pub(super) fn counters(&self) -> ConsumerCounters {
-        match &self.asker {
-            Asker::Fetch(fetcher) => fetcher.counters().into(),
-            Asker::Requests(requests) => requests.counters().into(),
+        match &self.application {
+            Application::Fetch(fetcher) => fetcher.counters().into(),
+            Application::Requests(requests) => requests.counters().into(),
         }
     }
 
     pub(super) fn account(&self) -> Account {
         let c = self.counters();
-        let refused = match &self.asker {
-            Asker::Fetch(_) => c.nacks,
+        let rejected = match &self.application {
+            Application::Fetch(_) => c.nacks,
             // A NACK does not end a request: it waits for its lifetime.
-            Asker::Requests(_) => 0,
+            Application::Requests(_) => 0,
         };
-        let given_up = match &self.asker {
-            Asker::Fetch(fetcher) => fetcher.counters().losses,
-            Asker::Requests(_) => 0,
+        let given_up = match &self.application {
+            Application::Fetch(fetcher) => fetcher.counters().losses,
+            Application::Requests(_) => 0,
         };
         Account {
             interests: c.interests,
             answered: c.segments,
-            refused,
+            rejected,
             timed_out: c.timeouts + given_up,
             pending: c.in_flight.into(),
         }
     }
 
     pub(super) fn drain_trace(&mut self, tell: impl FnMut(TraceEvent)) {
-        if let Asker::Fetch(fetcher) = &mut self.asker {
+        if let Application::Fetch(fetcher) = &mut self.application {
             fetcher.drain_trace().for_each(tell);
         }
     }

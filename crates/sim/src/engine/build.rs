@@ -1,18 +1,18 @@
 //! From a description to an engine that is ready to start.
 
-use super::apps::{App, Asker};
+use super::apps::{App, Application};
 use super::faults::Faults;
-use super::planner::Control;
+use super::planner::PlannerHost;
 use super::sampling::Sampler;
-use super::{Engine, Exit, Local, Net, Place, RunOptions, Source};
-use crate::network::{Direction, Network, NetworkError, NodeKind, Traffic};
+use super::{EgressLink, Engine, EngineNode, Local, Net, RunOptions, Source};
+use crate::network::{Direction, Network, NetworkError, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
 use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
-use crate::topology::{NONE, Topology, Wire};
+use crate::topology::{DirectedLink, NONE, Topology};
 use ndnweir_core::component::Env;
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
@@ -21,10 +21,10 @@ use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Span, Time};
-use ndnweir_link::{Port, Way};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_link::{Port, Propagation};
 use ndnweir_node::requests::Requests;
-use ndnweir_node::{ChoiceId, FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig};
+use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId};
 use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -37,9 +37,9 @@ fn error(message: impl Into<String>) -> NetworkError {
 }
 
 /// The direction of a link that a wire is.
-pub(super) fn direction(network: &Network, wire: u32) -> &Direction {
-    let link = &network.links[wire as usize / 2];
-    if wire.is_multiple_of(2) { &link.forth } else { &link.back }
+pub(super) fn direction(network: &Network, directed_link: u32) -> &Direction {
+    let link = &network.links[directed_link as usize / 2];
+    if directed_link.is_multiple_of(2) { &link.forth } else { &link.back }
 }
 
 /// The propagation delay of `node`'s next hops to where the prefix is served and back, by the first next hop of every
@@ -49,9 +49,9 @@ pub(super) fn base_rtts(
     topology: &Topology,
     fib: &[Vec<NextHop>],
     node: usize,
-) -> Vec<(FaceId, Span)> {
+) -> Vec<(FaceId, Duration)> {
     let walk = |first: &NextHop| {
-        let (mut at, mut hop, mut rtt) = (node, *first, Span::ZERO);
+        let (mut at, mut hop, mut rtt) = (node, *first, Duration::ZERO);
         for _ in 0..fib.len() {
             let out = topology.faces[at].iter().find(|&&out| topology.channels[out as usize].out_face == hop.face.0);
             let Some(&out) = out else { return Some((first.face, rtt)) };
@@ -59,7 +59,7 @@ pub(super) fn base_rtts(
             if !forth.direct {
                 return None;
             }
-            rtt = rtt + direction(network, forth.wire).delay + direction(network, back.wire).delay;
+            rtt = rtt + direction(network, forth.directed_link).delay + direction(network, back.directed_link).delay;
             at = forth.to as usize;
             hop = *fib[at].first()?;
         }
@@ -85,12 +85,12 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         check_reachable(&topology, &producers, consumers)?;
         let mut layout = scheme.layout();
         let places = places(network, &topology, scheme, seed, &layout, &options)?;
-        let wires = topology.wires.len();
+        let directed_links = topology.directed_links.len();
         let net = Net {
-            ways: ways(network, seed),
-            ports: (0..wires as u32).map(|wire| port(network, &topology, wire)).collect(),
+            propagations: propagations(network, seed),
+            ports: (0..directed_links as u32).map(|directed_link| port(network, &topology, directed_link)).collect(),
             schedule: Tournament::new(0),
-            wire_source: vec![0; wires],
+            directed_link_source: vec![0; directed_links],
             paths: Paths::default(),
             with_paths: options.paths,
             in_flight: 0,
@@ -109,7 +109,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             sources: Vec::new(),
             faults: Faults::new(network, producers),
             sampler: Sampler::new(network, scheme),
-            control: Control::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
+            control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
             observer,
             hash: options.hash.then(EventHash::new),
             trace: options.trace,
@@ -180,26 +180,27 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         loss: None,
                         pace: None,
                     };
-                    Asker::Fetch(Box::new(Fetcher::new(config, built)))
+                    Application::Fetch(Box::new(Fetcher::new(config, built)))
                 }
                 _ => {
                     let Some(config) = consumer.requests(flow, self.seed, number) else { continue };
-                    Asker::Requests(Box::new(Requests::new(&config)))
+                    Application::Requests(Box::new(Requests::new(&config)))
                 }
             };
             let mut phase = Rng::derive(self.seed, &[STREAM, number.into()]);
             let jitter = self.network.start_jitter.nanos().saturating_add(1);
-            let start = consumer.start + Span::from_nanos(phase.below(jitter));
+            let start = consumer.start + Duration::from_nanos(phase.below(jitter));
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
-            let governing = if scheme.choices.is_empty() { 0 } else { scheme.governing(self.network.flow_name(flow)) };
-            let choice = ChoiceId::of_scheme(governing);
+            let governing =
+                if scheme.choices.is_empty() { 0 } else { scheme.choice_for_name(self.network.flow_name(flow)) };
+            let choice = StrategyChoiceId::of_scheme(governing);
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
-                    node.govern(FlowId(number as u32), choice);
+                    node.assign_strategy(FlowId(number as u32), choice);
                 }
             }
         }
@@ -210,14 +211,14 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
     /// then at each place its links, its timeout and its applications, the planner, and sampling last.
     fn number_sources(&mut self) {
         let mut inward = vec![Vec::new(); self.places.len()];
-        for (wire, &Wire { to, .. }) in self.net.topology.wires.iter().enumerate() {
-            inward[to as usize].push(wire as u32);
+        for (directed_link, &DirectedLink { to, .. }) in self.net.topology.directed_links.iter().enumerate() {
+            inward[to as usize].push(directed_link as u32);
         }
         let mut sources = vec![Source::Changes];
         for (number, place) in self.places.iter_mut().enumerate() {
-            for &wire in &inward[number] {
-                self.net.wire_source[wire as usize] = sources.len() as u32;
-                sources.push(Source::Wire(wire));
+            for &directed_link in &inward[number] {
+                self.net.directed_link_source[directed_link as usize] = sources.len() as u32;
+                sources.push(Source::DirectedLink(directed_link));
             }
             place.source = sources.len() as u32;
             sources.push(Source::Node(number as u32));
@@ -244,12 +245,18 @@ fn places(
     seed: u64,
     layout: &FieldLayout,
     options: &RunOptions<'_>,
-) -> Result<Vec<Place>, NetworkError> {
+) -> Result<Vec<EngineNode>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
     for (number, kind) in network.nodes.iter().enumerate() {
-        let mut place =
-            Place { node: None, source: 0, due: Time::NEVER, locals: Vec::new(), exits: Vec::new(), up: true };
-        if let NodeKind::Ndn { cache } = *kind {
+        let mut place = EngineNode {
+            node: None,
+            source: 0,
+            due: Time::NEVER,
+            locals: Vec::new(),
+            egress_links: Vec::new(),
+            up: true,
+        };
+        if let Some(cache) = kind.cache() {
             let config = NodeConfig {
                 number: number as u32,
                 seed,
@@ -264,8 +271,15 @@ fn places(
             let mut node = Box::new(Node::new(config).map_err(error)?);
             for &channel in &topology.faces[number] {
                 node.add_face(face(network, topology, channel)).map_err(error)?;
-                let wire = topology.channels[channel as usize].wire;
-                place.exits.push(Exit { channel, wire, shared: topology.is_below_ndn(wire) });
+                let directed_link = topology.channels[channel as usize].directed_link;
+                place.egress_links.push(EgressLink {
+                    channel,
+                    directed_link,
+                    shared: topology.is_below_ndn(directed_link),
+                });
+            }
+            if topology.is_host(number as u32) {
+                node.carry_no_transit();
             }
             place.node = Some(node);
         }
@@ -275,34 +289,35 @@ fn places(
 }
 
 fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
-    let wire = topology.channels[channel as usize].wire;
-    let direction = direction(network, wire);
+    let directed_link = topology.channels[channel as usize].directed_link;
+    let direction = direction(network, directed_link);
     let mut config = FaceConfig::local();
     config.local = false;
     config.limit = direction.limit;
-    if !topology.is_below_ndn(wire) {
+    if !topology.is_below_ndn(directed_link) {
         config.rate = direction.rate;
         config.framing = direction.framing;
         config.marker =
             direction.marker.as_ref().map(|(name, params): &(String, Value)| (name.clone(), params.clone()));
     }
     if topology.channels[channel as usize].direct {
-        config.return_rate = self::direction(network, wire ^ 1).rate;
+        config.return_rate = self::direction(network, directed_link ^ 1).rate;
     }
     config
 }
 
-fn port(network: &Network, topology: &Topology, wire: u32) -> Option<Port> {
-    let Direction { rate, limit, framing, .. } = *direction(network, wire);
-    let is_used = topology.wires[wire as usize].channel != NONE || topology.is_below_ndn(wire);
-    (is_used && topology.is_below_ndn(wire)).then(|| Port::new(rate, limit, framing))
+fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Port> {
+    let Direction { rate, limit, framing, .. } = *direction(network, directed_link);
+    let is_used =
+        topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
+    (is_used && topology.is_below_ndn(directed_link)).then(|| Port::new(rate, limit, framing))
 }
 
-fn ways(network: &Network, seed: u64) -> Vec<Way> {
-    let wires = 0..2 * network.links.len() as u32;
-    let way = |wire: u32| {
-        let Direction { delay, impairment, .. } = *direction(network, wire);
-        Way::new(delay, impairment, seed, wire)
+fn propagations(network: &Network, seed: u64) -> Vec<Propagation> {
+    let directed_links = 0..2 * network.links.len() as u32;
+    let propagation = |directed_link: u32| {
+        let Direction { delay, impairment, .. } = *direction(network, directed_link);
+        Propagation::new(delay, impairment, seed, directed_link)
     };
-    wires.map(way).collect()
+    directed_links.map(propagation).collect()
 }

@@ -53,13 +53,13 @@ impl Faults {
     }
 
     /// Whether a directed link works.
-    pub(super) fn is_up(&self, wire: u32) -> bool {
-        self.link_up[wire as usize / 2]
+    pub(super) fn is_up(&self, directed_link: u32) -> bool {
+        self.link_up[directed_link as usize / 2]
     }
 
     /// The rate a directed link was given last; none if it has the one it started with.
-    pub(super) fn rate(&self, wire: u32) -> Option<Rate> {
-        self.rates[wire as usize]
+    pub(super) fn rate(&self, directed_link: u32) -> Option<Rate> {
+        self.rates[directed_link as usize]
     }
 
     fn due(&self) -> Time {
@@ -72,8 +72,8 @@ impl Faults {
         topology.bridge(&self.link_up);
         let working = self.working.get_or_insert_with(|| Working::all(topology));
         for (i, channel) in topology.channels.iter().enumerate() {
-            working.channels[i] =
-                self.link_up[channel.wire as usize / 2] && (channel.direct || reaches(topology, &self.link_up, i));
+            working.channels[i] = self.link_up[channel.directed_link as usize / 2]
+                && (channel.direct || reaches(topology, &self.link_up, i));
         }
         working
     }
@@ -82,17 +82,17 @@ impl Faults {
 /// Whether frames of a channel through switches arrive.
 fn reaches(topology: &Topology, up: &[bool], channel: usize) -> bool {
     let channel = topology.channels[channel];
-    let mut wire = channel.wire;
+    let mut directed_link = channel.directed_link;
     for _ in 0..=topology.faces.len() {
-        let Some(&at) = topology.wires.get(wire as usize) else { return false };
-        if !up[wire as usize / 2] {
+        let Some(&at) = topology.directed_links.get(directed_link as usize) else { return false };
+        if !up[directed_link as usize / 2] {
             return false;
         }
         if at.to == channel.to {
             return true;
         }
-        wire = topology.port(at.to, channel.to);
-        if wire == NONE {
+        directed_link = topology.port(at.to, channel.to);
+        if directed_link == NONE {
             return false;
         }
     }
@@ -138,50 +138,52 @@ impl<O: Observer> Engine<'_, '_, O> {
         match change {
             Change::LinkDown { link } => self.set_link(link, false),
             Change::LinkUp { link } => self.set_link(link, true),
-            Change::Rate { link, forth, rate } => self.set_rate(wire(link, forth), rate),
+            Change::Rate { link, forth, rate } => self.set_rate(directed_link(link, forth), rate),
             Change::Delay { link, forth, delay } => {
-                let wire = wire(link, forth);
-                self.net.ways[wire as usize].set_delay(self.now, delay);
-                self.reschedule(wire);
+                let directed_link = directed_link(link, forth);
+                self.net.propagations[directed_link as usize].set_delay(self.now, delay);
+                self.reschedule(directed_link);
             }
-            Change::Loss { link, forth, loss } => self.net.ways[wire(link, forth) as usize].set_loss(self.now, loss),
+            Change::Loss { link, forth, loss } => {
+                self.net.propagations[directed_link(link, forth) as usize].set_loss(self.now, loss)
+            }
             Change::Crash { node } => self.crash(node as u32),
             Change::Restart { node } => self.restart(node as u32),
         }
     }
 
-    fn react_later(&mut self) {
+    fn schedule_routing_reaction(&mut self) {
         if let Some(delay) = self.network.routing.reaction {
             self.faults.reactions.push_back(self.now + delay);
         }
     }
 
     /// The next arrival on a link may have changed.
-    fn reschedule(&mut self, wire: u32) {
-        let next = self.net.ways[wire as usize].next_arrival();
-        self.net.schedule.set(self.net.wire_source[wire as usize], next);
+    fn reschedule(&mut self, directed_link: u32) {
+        let next = self.net.propagations[directed_link as usize].next_arrival();
+        self.net.schedule.set(self.net.directed_link_source[directed_link as usize], next);
     }
 
-    /// The node at the other end of a wire learns how fast Data come to it now, on the faces that send the other way; who
-    /// is behind a switch knows no such rate.
-    fn tell_return_rate(&mut self, wire: u32, rate: Rate) {
-        let back = wire ^ 1;
+    /// The node at the other end of a wire learns how fast Data come to it now, on the faces that send the other way;
+    /// who is behind a switch knows no such rate.
+    fn announce_return_rate(&mut self, directed_link: u32, rate: Rate) {
+        let back = directed_link ^ 1;
         let topology = &self.net.topology;
-        let at = topology.wires[back as usize].from;
+        let at = topology.directed_links[back as usize].from;
         let Some(node) = &mut self.places[at as usize].node else { return };
         for &channel in &topology.faces[at as usize] {
             let channel = &topology.channels[channel as usize];
-            if channel.wire == back && channel.direct {
+            if channel.directed_link == back && channel.direct {
                 node.set_return_rate(FaceId(channel.out_face), Some(rate));
             }
         }
     }
 
     /// The faces whose packets start on a wire.
-    fn faces_on(&self, wire: u32) -> Vec<u16> {
-        let from = self.net.topology.wires[wire as usize].from;
+    fn faces_on(&self, directed_link: u32) -> Vec<u16> {
+        let from = self.net.topology.directed_links[directed_link as usize].from;
         let channels = self.net.topology.faces[from as usize].iter();
-        let on = channels.filter(|&&c| self.net.topology.channels[c as usize].wire == wire);
+        let on = channels.filter(|&&c| self.net.topology.channels[c as usize].directed_link == directed_link);
         on.map(|&c| self.net.topology.channels[c as usize].out_face).collect()
     }
 
@@ -189,50 +191,50 @@ impl<O: Observer> Engine<'_, '_, O> {
         if std::mem::replace(&mut self.faults.link_up[link], up) == up {
             return;
         }
-        for wire in [wire(link, true), wire(link, false)] {
-            let from = self.net.topology.wires[wire as usize].from;
+        for directed_link in [directed_link(link, true), directed_link(link, false)] {
+            let from = self.net.topology.directed_links[directed_link as usize].from;
             let mut unsent = 0;
-            if let Some(port) = &mut self.net.ports[wire as usize] {
+            if let Some(port) = &mut self.net.ports[directed_link as usize] {
                 unsent += port.set_up(self.now, up);
             }
-            for face in self.faces_on(wire) {
+            for face in self.faces_on(directed_link) {
                 if let Some(node) = &mut self.places[from as usize].node {
                     unsent += node.set_up(self.now, FaceId(face), up);
                 }
             }
             if !up {
-                let way = &mut self.net.ways[wire as usize];
-                self.net.in_flight -= way.under_way() as u64;
-                way.cut(unsent);
-                self.reschedule(wire);
+                let propagation = &mut self.net.propagations[directed_link as usize];
+                self.net.in_flight -= propagation.in_flight() as u64;
+                propagation.cut(unsent);
+                self.reschedule(directed_link);
             }
         }
-        for wire in [wire(link, true), wire(link, false)] {
-            self.pump(self.net.topology.wires[wire as usize].from);
+        for directed_link in [directed_link(link, true), directed_link(link, false)] {
+            self.pump(self.net.topology.directed_links[directed_link as usize].from);
         }
         self.control_link(link);
-        self.react_later();
+        self.schedule_routing_reaction();
     }
 
-    fn set_rate(&mut self, wire: u32, rate: Rate) {
-        let from = self.net.topology.wires[wire as usize].from;
+    fn set_rate(&mut self, directed_link: u32, rate: Rate) {
+        let from = self.net.topology.directed_links[directed_link as usize].from;
         let mut departures = std::mem::take(&mut self.departures);
         departures.clear();
-        if let Some(port) = &mut self.net.ports[wire as usize] {
+        if let Some(port) = &mut self.net.ports[directed_link as usize] {
             port.set_rate(self.now, rate, &mut departures);
         } else {
-            for face in self.faces_on(wire) {
+            for face in self.faces_on(directed_link) {
                 if let Some(node) = &mut self.places[from as usize].node {
                     node.set_rate(self.now, FaceId(face), Some(rate), &mut departures);
                 }
             }
         }
-        self.net.ways[wire as usize].reschedule(&departures);
+        self.net.propagations[directed_link as usize].reschedule(&departures);
         self.departures = departures;
-        self.reschedule(wire);
-        self.faults.rates[wire as usize] = Some(rate);
-        self.control_link(wire as usize / 2);
-        self.tell_return_rate(wire, rate);
+        self.reschedule(directed_link);
+        self.faults.rates[directed_link as usize] = Some(rate);
+        self.control_link(directed_link as usize / 2);
+        self.announce_return_rate(directed_link, rate);
         self.pump(from);
     }
 
@@ -254,18 +256,18 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
         let faces = self.net.topology.faces[number as usize].clone();
         for (face, channel) in faces.into_iter().enumerate() {
-            let wire = self.net.topology.channels[channel as usize].wire;
+            let directed_link = self.net.topology.channels[channel as usize].directed_link;
             // A shared interface keeps what was handed to it: it is not part of the node.
-            if self.net.ports[wire as usize].is_none() {
-                let way = &mut self.net.ways[wire as usize];
-                let before = way.under_way();
-                way.revoke(unsent.get(face).copied().unwrap_or(0));
-                self.net.in_flight -= (before - way.under_way()) as u64;
-                self.reschedule(wire);
+            if self.net.ports[directed_link as usize].is_none() {
+                let propagation = &mut self.net.propagations[directed_link as usize];
+                let before = propagation.in_flight();
+                propagation.revoke(unsent.get(face).copied().unwrap_or(0));
+                self.net.in_flight -= (before - propagation.in_flight()) as u64;
+                self.reschedule(directed_link);
             }
         }
         self.working().nodes[number as usize] = false;
-        self.react_later();
+        self.schedule_routing_reaction();
     }
 
     fn restart(&mut self, number: u32) {
@@ -283,7 +285,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
         self.working().nodes[number as usize] = true;
         self.control_announce(number, None);
-        self.react_later();
+        self.schedule_routing_reaction();
         self.pump(number);
     }
 
@@ -333,6 +335,6 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 }
 
-fn wire(link: usize, forth: bool) -> u32 {
+fn directed_link(link: usize, forth: bool) -> u32 {
     2 * link as u32 + u32::from(!forth)
 }

@@ -7,21 +7,21 @@ mod planner;
 mod sampling;
 
 use crate::network::{Network, NetworkError};
-use crate::observer::{LinkId, NodeId, Observer, PathId};
+use crate::observer::{DirectedLinkId, NodeId, Observer, PathId};
 use crate::outcome::{EventHash, Outcome};
 use crate::path::Paths;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
-use crate::topology::{NONE, Topology};
-use apps::{App, Reaction};
+use crate::topology::{Channel, NONE, Topology};
+use apps::{App, ReportedPacket};
 use faults::Faults;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
-use ndnweir_link::{Port, Way};
+use ndnweir_link::{Port, Propagation};
 use ndnweir_node::{Node, Server, Transmit};
-use planner::Control;
+use planner::PlannerHost;
 use sampling::Sampler;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,8 +29,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait PacketTap {
     /// A packet starts on a link. `now` never goes back; `start` is not before it, and may lie in the future, as the
     /// departure from a predictable queue is known when a packet joins it. A link that fails before `start` takes the
-    /// packet back without notice.
-    fn sent(&mut self, now: Time, start: Time, link: LinkId, packet: &Packet);
+    /// packet back without notice. `ends` are the NDN nodes that the packet goes between; with switches the link need
+    /// not end at them.
+    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
 }
 
 /// How to run.
@@ -83,7 +84,7 @@ enum Source {
     /// Scheduled changes and the reaction of routing.
     Changes,
     /// Arrivals on a directed link.
-    Wire(u32),
+    DirectedLink(u32),
     /// A node's timeout.
     Node(u32),
     /// An application.
@@ -105,15 +106,15 @@ enum Local {
 
 /// Where the packets of one face to a neighbour go.
 #[derive(Clone, Copy, Debug)]
-struct Exit {
+struct EgressLink {
     channel: u32,
-    wire: u32,
+    directed_link: u32,
     /// Whether a queue below NDN comes first.
     shared: bool,
 }
 
 /// A place of the topology.
-struct Place {
+struct EngineNode {
     /// None for a switch.
     node: Option<Box<Node>>,
     /// The source of its timeouts.
@@ -123,7 +124,7 @@ struct Place {
     /// What is behind the faces after those to neighbours.
     locals: Vec<Local>,
     /// The faces to neighbours, which come first.
-    exits: Vec<Exit>,
+    egress_links: Vec<EgressLink>,
     /// Whether it works.
     up: bool,
 }
@@ -131,12 +132,12 @@ struct Place {
 /// Everything beside nodes and applications, so that these can be borrowed while it changes.
 struct Net<'a> {
     topology: Topology,
-    ways: Vec<Way>,
+    propagations: Vec<Propagation>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
     ports: Vec<Option<Port>>,
     schedule: Tournament,
     /// By directed link: the source of its arrivals.
-    wire_source: Vec<u32>,
+    directed_link_source: Vec<u32>,
     paths: Paths,
     with_paths: bool,
     in_flight: u64,
@@ -149,13 +150,13 @@ struct Engine<'n, 'o, O> {
     seed: u64,
     now: Time,
     net: Net<'o>,
-    places: Vec<Place>,
+    places: Vec<EngineNode>,
     apps: Vec<App>,
     servers: Vec<Server>,
     sources: Vec<Source>,
     faults: Faults,
     sampler: Sampler,
-    control: Control,
+    control: PlannerHost,
     observer: &'n mut O,
     hash: Option<EventHash>,
     trace: bool,
@@ -167,51 +168,52 @@ struct Engine<'n, 'o, O> {
     unswitched: Vec<u64>,
     /// Applications of the node at hand that may have something to send.
     eager: Vec<u32>,
-    links: Vec<LinkId>,
+    links: Vec<DirectedLinkId>,
     departures: Vec<(Time, Time)>,
 }
 
 impl Net<'_> {
     /// Puts what a node sends on its link.
     #[inline]
-    fn transmit(&mut self, now: Time, exit: Exit, transmit: &mut Transmit) {
-        let Exit { channel, wire, shared } = exit;
+    fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
+        let EgressLink { channel, directed_link, shared } = egress_link;
         let packet = &mut transmit.packet;
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
         if shared {
-            self.offer(now, wire, channel, *packet);
+            self.offer(now, directed_link, channel, *packet);
         } else {
-            self.put(now, wire, channel, packet, transmit.start, transmit.end);
+            self.put(now, directed_link, channel, packet, transmit.start, transmit.end);
         }
     }
 
     /// Hands a packet to a queue below NDN.
     #[inline(never)]
-    fn offer(&mut self, now: Time, wire: u32, channel: u32, mut packet: Packet) {
-        let Some(port) = &mut self.ports[wire as usize] else { return };
+    fn offer(&mut self, now: Time, directed_link: u32, channel: u32, mut packet: Packet) {
+        let Some(port) = &mut self.ports[directed_link as usize] else { return };
         if let Some((start, end)) = port.offer(now, &packet) {
-            self.put(now, wire, channel, &mut packet, start, end);
+            self.put(now, directed_link, channel, &mut packet, start, end);
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, now: Time, wire: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
+    fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
         if let Some(tap) = &mut self.tap {
-            tap.sent(now, start, LinkId(wire), packet);
+            let Channel { from, to, .. } = self.topology.channels[channel as usize];
+            tap.sent(now, start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
         }
         if self.with_paths && packet.kind == Kind::Data {
-            packet.tag = self.paths.extend(packet.tag, wire);
+            packet.tag = self.paths.extend(packet.tag, directed_link);
         }
-        let way = &mut self.ways[wire as usize];
-        let length = way.under_way();
-        let is_first = way.send(packet, channel, end);
-        self.in_flight += (way.under_way() - length) as u64;
+        let propagation = &mut self.propagations[directed_link as usize];
+        let length = propagation.in_flight();
+        let is_first = propagation.send(packet, channel, end);
+        self.in_flight += (propagation.in_flight() - length) as u64;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         if is_first {
-            let first = way.next_arrival();
-            self.schedule.set(self.wire_source[wire as usize], first);
+            let first = propagation.next_arrival();
+            self.schedule.set(self.directed_link_source[directed_link as usize], first);
         }
     }
 }
@@ -239,7 +241,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 report = Time::from_nanos((at.nanos() / step + 1).saturating_mul(step));
             }
             match self.sources[source as usize] {
-                Source::Wire(wire) => self.arrival(wire, source),
+                Source::DirectedLink(directed_link) => self.arrival(directed_link, source),
                 Source::Node(node) => self.timeout(node),
                 Source::App(app) => self.app_timeout(app),
                 Source::Changes => self.change(source),
@@ -250,15 +252,15 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// The first packet on a link arrives. The node reads it where it lies, so that it is not moved.
-    fn arrival(&mut self, wire: u32, source: u32) {
+    fn arrival(&mut self, directed_link: u32, source: u32) {
         let Self { net, places, now, hash, .. } = self;
-        let to = net.topology.wires[wire as usize].to;
+        let to = net.topology.directed_links[directed_link as usize].to;
         let place = &mut places[to as usize];
-        let way = &mut net.ways[wire as usize];
+        let propagation = &mut net.propagations[directed_link as usize];
         let (mut handled, mut frame) = (false, None);
-        if let Some(arrived) = way.arrive() {
+        if let Some(arrived) = propagation.arrive() {
             if let Some(hash) = hash {
-                hash.arrival(*now, wire, &arrived.packet);
+                hash.arrival(*now, directed_link, &arrived.packet);
             }
             match &mut place.node {
                 Some(node) if place.up => {
@@ -270,13 +272,13 @@ impl<O: Observer> Engine<'_, '_, O> {
                 None => frame = Some((arrived.channel, arrived.packet)),
             }
         }
-        way.clear_first();
-        let next = way.next_arrival();
+        propagation.clear_first();
+        let next = propagation.next_arrival();
         net.in_flight -= 1;
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
         if handled {
-            self.move_on(to);
+            self.pump_inlined(to);
         } else if let Some((channel, packet)) = frame {
             self.switch(to, channel, packet);
         }
@@ -287,7 +289,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         let destination = self.net.topology.channels[channel as usize].to;
         match self.net.topology.port(switch, destination) {
             NONE => self.unswitched[switch as usize] += 1,
-            wire => self.net.offer(self.now, wire, channel, packet),
+            directed_link => self.net.offer(self.now, directed_link, channel, packet),
         }
     }
 
@@ -301,12 +303,12 @@ impl<O: Observer> Engine<'_, '_, O> {
     /// Moves packets between a node, its links and its applications until nothing moves.
     #[inline(never)]
     fn pump(&mut self, number: u32) {
-        self.move_on(number);
+        self.pump_inlined(number);
     }
 
     /// [`Engine::pump`], built into the usual caller.
     #[inline(always)]
-    fn move_on(&mut self, number: u32) {
+    fn pump_inlined(&mut self, number: u32) {
         let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
         let now = *now;
         let place = &mut places[number as usize];
@@ -314,11 +316,11 @@ impl<O: Observer> Engine<'_, '_, O> {
         loop {
             while let Some(transmit) = node.next_transmit() {
                 let face = transmit.face.index();
-                if let Some(&exit) = place.exits.get(face) {
-                    net.transmit(now, exit, transmit);
+                if let Some(&egress_link) = place.egress_links.get(face) {
+                    net.transmit(now, egress_link, transmit);
                     continue;
                 }
-                match place.locals[face - place.exits.len()] {
+                match place.locals[face - place.egress_links.len()] {
                     Local::Server(server) => {
                         if transmit.packet.kind == Kind::Interest {
                             let face = transmit.face;
@@ -383,16 +385,16 @@ impl<O: Observer> Engine<'_, '_, O> {
 
 /// Tells the observer what a packet meant to an application.
 fn report<O: Observer>(
-    reaction: Option<Reaction>,
+    reaction: Option<ReportedPacket>,
     now: Time,
     packet: &Packet,
     net: &mut Net<'_>,
     observer: &mut O,
-    links: &mut Vec<LinkId>,
+    links: &mut Vec<DirectedLinkId>,
 ) {
-    let Some(Reaction { mut delivery, completed }) = reaction else { return };
+    let Some(ReportedPacket { mut delivery, completed }) = reaction else { return };
     delivery.path = PathId(packet.tag);
-    if net.with_paths && net.paths.tell_once(packet.tag, links) {
+    if net.with_paths && net.paths.links_if_new(packet.tag, links) {
         observer.path(delivery.path, links);
     }
     observer.delivered(&delivery);

@@ -14,7 +14,7 @@ use ndnweir_core::planner::{Message, Order, Planner, RouterId};
 use ndnweir_core::registry::AnyPlanner;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Rate, Span, Time};
+use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::Node;
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ enum Turn {
 }
 
 /// The planners and what is on the way to and from them. As every message takes equally long, they arrive as sent.
-pub(super) struct Control {
+pub(super) struct PlannerHost {
     pub(super) source: u32,
     on: bool,
     settings: network::Control,
@@ -63,14 +63,14 @@ pub(super) struct Control {
     counters: ControlCounters,
 }
 
-impl Control {
+impl PlannerHost {
     pub(super) fn new(
         network: &Network,
         scheme: &Scheme,
         seed: u64,
         layout: &mut FieldLayout,
         trace: bool,
-    ) -> Result<Control, String> {
+    ) -> Result<PlannerHost, String> {
         let planner = scheme.planner(layout)?;
         let settings = network.control;
         let turn = |at: Option<Time>, turn| at.map(|at| (at, turn));
@@ -82,7 +82,7 @@ impl Control {
         let on = !planner.is_none();
         let mut turns: Vec<(Time, Turn)> = turns.into_iter().flatten().filter(|_| on).collect();
         turns.sort_by_key(|&(at, _)| at);
-        Ok(Control {
+        Ok(PlannerHost {
             source: 0,
             on,
             settings,
@@ -116,7 +116,7 @@ impl Control {
         let order = self.orders.front().map_or(Time::NEVER, |o| o.0);
         let turn = self.turns.first().map_or(Time::NEVER, |turn| turn.0);
         let wake = self.seats.iter().flat_map(|seat| &seat.planner).map(Planner::next_wake).min();
-        message.min(order).min(turn).min(wake.unwrap_or(Time::NEVER).max(now + Span::from_nanos(1)))
+        message.min(order).min(turn).min(wake.unwrap_or(Time::NEVER).max(now + Duration::from_nanos(1)))
     }
 
     /// Sends a message that may get lost.
@@ -131,7 +131,7 @@ impl Control {
     }
 
     /// Sends a message that is repeated until it arrives.
-    fn tell(&mut self, now: Time, seat: Option<usize>, message: Message) {
+    fn send_until_acknowledged(&mut self, now: Time, seat: Option<usize>, message: Message) {
         self.counters.messages += 1;
         self.messages.push_back((now + self.settings.delay, seat, message));
     }
@@ -150,8 +150,8 @@ impl Control {
     }
 
     /// Lets the planners hear what has arrived and act; their orders go on their way.
-    fn think(&mut self, now: Time) {
-        let Control { seats, trace, given, messages, .. } = self;
+    fn run_planners(&mut self, now: Time) {
+        let PlannerHost { seats, trace, given, messages, .. } = self;
         while messages.front().is_some_and(|&(at, _, _)| at <= now) {
             let Some((_, to, message)) = messages.pop_front() else { break };
             for (number, Seat { planner, rng }) in seats.iter_mut().enumerate() {
@@ -205,7 +205,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
         for i in 0..self.net.topology.faces[number as usize].len() {
             let message = self.link_message(self.net.topology.faces[number as usize][i]);
-            self.control.tell(self.now, seat, message);
+            self.control.send_until_acknowledged(self.now, seat, message);
         }
         let router = RouterId(number);
         for prefix in 0..self.faults.fib.len() {
@@ -215,10 +215,18 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             let prefix = PrefixId(prefix as u32);
             let in_force = self.in_force(number, prefix);
-            self.control.tell(self.now, seat, Message::Routes { router, prefix, hops: hops.clone() });
+            self.control.send_until_acknowledged(
+                self.now,
+                seat,
+                Message::Routes { router, prefix, hops: hops.clone() },
+            );
             if in_force != hops && self.now > Time::ZERO {
                 let election = self.control.elections[number as usize];
-                self.control.tell(self.now, seat, Message::Answer { router, prefix, election, hops: in_force });
+                self.control.send_until_acknowledged(
+                    self.now,
+                    seat,
+                    Message::Answer { router, prefix, election, hops: in_force },
+                );
             }
         }
         self.net.schedule.set(self.control.source, self.control.due(self.now));
@@ -231,13 +239,13 @@ impl<O: Observer> Engine<'_, '_, O> {
 
     fn link_message(&self, channel: u32) -> Message {
         let channel = self.net.topology.channels[channel as usize];
-        let rate = self.faults.rate(channel.wire).or_else(|| self.start_rate(channel.wire));
+        let rate = self.faults.rate(channel.directed_link).or_else(|| self.start_rate(channel.directed_link));
         Message::Link {
             router: RouterId(channel.from),
             face: FaceId(channel.out_face),
             neighbour: Some(RouterId(channel.to)),
             rate,
-            up: self.faults.is_up(channel.wire),
+            up: self.faults.is_up(channel.directed_link),
         }
     }
 
@@ -248,9 +256,9 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
         for channel in 0..self.net.topology.channels.len() {
             let at = self.net.topology.channels[channel];
-            if at.wire as usize / 2 == link && self.places[at.from as usize].up {
+            if at.directed_link as usize / 2 == link && self.places[at.from as usize].up {
                 let message = self.link_message(channel as u32);
-                self.control.tell(self.now, None, message);
+                self.control.send_until_acknowledged(self.now, None, message);
             }
         }
         self.net.schedule.set(self.control.source, self.control.due(self.now));
@@ -262,7 +270,11 @@ impl<O: Observer> Engine<'_, '_, O> {
             return;
         }
         let hops = self.faults.fib[prefix.index()][number as usize].clone();
-        self.control.tell(self.now, None, Message::Routes { router: RouterId(number), prefix, hops });
+        self.control.send_until_acknowledged(
+            self.now,
+            None,
+            Message::Routes { router: RouterId(number), prefix, hops },
+        );
         self.net.schedule.set(self.control.source, self.control.due(self.now));
     }
 
@@ -273,11 +285,11 @@ impl<O: Observer> Engine<'_, '_, O> {
             self.turn(turn);
         }
         loop {
-            self.control.think(self.now);
+            self.control.run_planners(self.now);
             let Some((_, order)) = self.control.orders.front().filter(|&&(at, _)| at <= self.now) else { break };
             let order = order.clone();
             self.control.orders.pop_front();
-            self.obey(&order);
+            self.apply_order(&order);
         }
         for event in self.control.trace.drain() {
             self.observer.scheme_event(event.at, NodeId(event.id as u32), event.key, event.id, event.value);
@@ -311,14 +323,14 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// An order reaches its node, which says what is in force afterwards.
-    fn obey(&mut self, order: &Order) {
+    fn apply_order(&mut self, order: &Order) {
         let number = order.router.0;
         let Some(place) = self.places.get_mut(number as usize).filter(|place| place.up) else { return };
         let (Some(node), highest) = (&mut place.node, &mut self.control.elections[number as usize]) else { return };
         let entitled = order.election >= *highest;
         *highest = order.election.max(*highest);
         let obeyed = entitled && node.apply_order(self.now, order);
-        self.control.counters.orders_refused += u64::from(!obeyed);
+        self.control.counters.orders_rejected += u64::from(!obeyed);
         let (router, prefix, election) = (order.router, order.prefix, self.control.elections[number as usize]);
         let hops = self.in_force(number, prefix);
         self.control.send(self.now, Message::Answer { router, prefix, election, hops });
@@ -326,7 +338,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 
     /// Transmission rate of a directed link at the start.
-    fn start_rate(&self, wire: u32) -> Option<Rate> {
-        super::build::direction(self.network, wire).rate
+    fn start_rate(&self, directed_link: u32) -> Option<Rate> {
+        super::build::direction(self.network, directed_link).rate
     }
 }

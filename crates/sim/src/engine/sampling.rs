@@ -1,35 +1,36 @@
 //! Snapshots while the run goes on, and the outcome at its end.
 
-use super::Engine;
+use super::{Engine, EngineNode};
 use crate::network::Network;
-use crate::observer::{DropCause, LinkCounters, LinkId, NodeId, Observer, Share, Snapshot};
+use crate::observer::{DirectedLinkId, DropCause, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
 use crate::schedule::Schedule;
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Span, Time};
-use ndnweir_node::{ChoiceId, NodeCounters};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_node::StrategyChoiceId;
 
 /// When to sample, and room for what is sampled.
 pub(super) struct Sampler {
     pub(super) source: u32,
-    every: Span,
+    every: Duration,
     next: Time,
     end: Time,
     last: Option<Time>,
     links: Vec<LinkCounters>,
     consumers: Vec<crate::observer::ConsumerCounters>,
+    nodes: Vec<NodeCounters>,
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
     /// By prefix, whose strategy says the shares of its name.
-    choices: Vec<ChoiceId>,
+    choices: Vec<StrategyChoiceId>,
 }
 
 impl Sampler {
     pub(super) fn new(network: &Network, scheme: &Scheme) -> Sampler {
         let name = |prefix| network.names.prefixes.get(prefix as usize).map_or("/", String::as_str);
-        let choice = |prefix| ChoiceId::of_scheme(scheme.governing(name(prefix)));
+        let choice = |prefix| StrategyChoiceId::of_scheme(scheme.choice_for_name(name(prefix)));
         Sampler {
             source: 0,
             every: network.sampling,
@@ -38,6 +39,7 @@ impl Sampler {
             last: None,
             links: Vec::new(),
             consumers: Vec::new(),
+            nodes: Vec::new(),
             shares: Vec::new(),
             node_shares: Vec::new(),
             choices: (0..network.prefixes).map(choice).collect(),
@@ -45,7 +47,13 @@ impl Sampler {
     }
 
     pub(super) fn due(&self) -> Time {
-        if self.every == Span::ZERO || self.next > self.end { Time::NEVER } else { self.next }
+        if self.every == Duration::ZERO || self.next > self.end { Time::NEVER } else { self.next }
+    }
+}
+
+impl EngineNode {
+    fn counters(&self) -> NodeCounters {
+        self.node.as_ref().map_or_else(NodeCounters::default, |node| node.counters())
     }
 }
 
@@ -65,16 +73,18 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.sampler.consumers.clear();
         self.sampler.consumers.extend(self.apps.iter().map(|app| app.counters()));
         self.read_shares();
-        let Sampler { links, consumers, shares, .. } = &self.sampler;
-        self.observer.sample(&Snapshot { at: self.now, links, consumers, shares });
+        self.sampler.nodes.clear();
+        self.sampler.nodes.extend(self.places.iter().map(EngineNode::counters));
+        let Sampler { links, consumers, nodes, shares, .. } = &self.sampler;
+        self.observer.sample(&Snapshot { at: self.now, links, consumers, nodes, shares });
     }
 
     fn read_links(&mut self) {
         let Self { net, places, sampler, now, .. } = self;
         sampler.links.clear();
-        for wire in 0..net.topology.wires.len() {
-            let ends = net.topology.wires[wire];
-            let mut counters = match (&mut net.ports[wire], ends.channel) {
+        for directed_link in 0..net.topology.directed_links.len() {
+            let ends = net.topology.directed_links[directed_link];
+            let mut counters = match (&mut net.ports[directed_link], ends.channel) {
                 (Some(port), _) => port.counters(*now),
                 (None, NONE) => LinkCounters::default(),
                 (None, channel) => {
@@ -83,7 +93,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                     node.as_mut().map_or_else(LinkCounters::default, |n| n.face_counters(*now, face))
                 }
             };
-            let totals = &net.ways[wire].totals;
+            let totals = &net.propagations[directed_link].totals;
             counters.drops[DropCause::Loss as usize] += totals.lost;
             counters.drops[DropCause::Down as usize] += totals.down;
             sampler.links.push(counters);
@@ -100,7 +110,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 node.shares(sampler.choices[prefix], PrefixId(prefix as u32), &mut sampler.node_shares);
                 for &(face, share) in &sampler.node_shares {
                     let Some(&channel) = net.topology.faces[number].get(face.index()) else { continue };
-                    let link = LinkId(net.topology.channels[channel as usize].wire);
+                    let link = DirectedLinkId(net.topology.channels[channel as usize].directed_link);
                     debug_assert!(hops.iter().any(|hop| hop.face == face));
                     sampler.shares.push(Share { node: NodeId(number as u32), prefix: prefix as u32, link, share });
                 }
@@ -116,22 +126,22 @@ impl<O: Observer> Engine<'_, '_, O> {
         {
             progress(1.0);
         }
-        let ways: Vec<_> = self.net.ways.iter().map(|way| way.totals).collect();
-        let nodes = self.places.iter().map(|p| p.node.as_ref().map_or_else(NodeCounters::default, |n| n.counters()));
+        let propagations: Vec<_> = self.net.propagations.iter().map(|propagation| propagation.totals).collect();
+        let nodes = self.places.iter().map(EngineNode::counters);
         Outcome {
             seed: self.seed,
             ended: self.now,
             finished: !self.stopped,
             hash: self.hash.map_or(0, EventHash::get),
-            packet_hops: ways.iter().map(|way| way.arrived).sum(),
+            packet_hops: propagations.iter().map(|propagation| propagation.arrived).sum(),
             events: self.events,
             peak_in_flight: self.net.peak_in_flight,
             in_flight: self.net.in_flight,
             accounts: self.apps.iter().map(|app| app.account()).collect(),
             consumers: self.sampler.consumers,
             links: self.sampler.links,
-            under_way: self.net.ways.iter().map(|way| way.under_way() as u64).collect(),
-            ways,
+            in_flight_by_link: self.net.propagations.iter().map(|propagation| propagation.in_flight() as u64).collect(),
+            propagations,
             nodes: nodes.collect(),
             dead: self.dead,
             unswitched: self.unswitched,

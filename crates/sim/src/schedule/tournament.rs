@@ -30,8 +30,8 @@ impl Match {
     }
 }
 
-/// A complete tree of matches, from the final down, level by level: the winners of matches `4 m + 1` to `4 m + 4` meet in
-/// match `m`, and all sources play in the lowest level.
+/// A complete tree of matches, from the final down, level by level: the winners of matches `4 m + 1` to `4 m + 4` meet
+/// in match `m`, and all sources play in the lowest level.
 #[derive(Clone, Debug)]
 pub struct Tournament {
     matches: Vec<Match>,

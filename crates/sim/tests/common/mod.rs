@@ -4,7 +4,7 @@
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
 use ndnweir_sim::network::Network;
-use ndnweir_sim::observer::{ConsumerId, Delivery, LinkId, NodeId, Observer, PathId, Snapshot};
+use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId, Snapshot};
 use ndnweir_sim::{Outcome, RunOptions, run};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -30,7 +30,7 @@ impl Observer for Digest {
     fn completed(&mut self, at: Time, consumer: ConsumerId) {
         self.add(&(at, consumer));
     }
-    fn path(&mut self, path: PathId, links: &[LinkId]) {
+    fn path(&mut self, path: PathId, links: &[DirectedLinkId]) {
         self.add(&(path, links));
     }
     fn sample(&mut self, snapshot: &Snapshot<'_>) {
@@ -43,7 +43,7 @@ impl Observer for Digest {
 pub struct Keep {
     pub deliveries: Vec<Delivery>,
     /// Ways that Data took, in the order in which they were first used.
-    pub paths: Vec<(PathId, Vec<LinkId>)>,
+    pub paths: Vec<(PathId, Vec<DirectedLinkId>)>,
     /// When a router moved traffic, and which.
     pub switches: Vec<(Time, u32)>,
 }
@@ -52,7 +52,7 @@ impl Observer for Keep {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
     }
-    fn path(&mut self, path: PathId, links: &[LinkId]) {
+    fn path(&mut self, path: PathId, links: &[DirectedLinkId]) {
         self.paths.push((path, links.to_vec()));
     }
     fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, _: u64, _: f64) {
@@ -74,13 +74,13 @@ impl Keep {
     }
 
     /// The links of the last Data until `at`.
-    pub fn way(&self, at: Time) -> &[LinkId] {
+    pub fn propagation(&self, at: Time) -> &[DirectedLinkId] {
         let last = self.last(at).path;
         &self.paths.iter().find(|(path, _)| *path == last).expect("its way was told").1
     }
 }
 
-/// Runs a network with seed 1, and checks the books.
+/// Runs a network with seed 1, and checks packet accounting.
 pub fn simulate(network: &Network, scheme: &Scheme, options: RunOptions) -> (Outcome, Keep) {
     let mut keep = Keep::default();
     let outcome = run(network, scheme, 1, &mut keep, options).unwrap();

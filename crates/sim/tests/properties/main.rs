@@ -28,7 +28,7 @@ proptest! {
         prop_assert!(outcome.finished);
         let check = outcome.check();
         prop_assert!(check.is_ok(), "{}", check.unwrap_err());
-        prop_assert_eq!(outcome.in_flight, outcome.under_way.iter().sum::<u64>());
+        prop_assert_eq!(outcome.in_flight, outcome.in_flight_by_link.iter().sum::<u64>());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyStrategy};
 use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Bytes, Rate, Span, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, producer};
 use ndnweir_sim::network::*;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn probability() -> impl Strategy<Value = f64> {
 }
 
 fn impairment() -> impl Strategy<Value = Impairment> {
-    let ms = |ms: u64| Span::from_millis(ms);
+    let ms = |ms: u64| Duration::from_millis(ms);
     (probability(), probability(), prop_oneof![Just(0u64), 1..20u64], any::<bool>(), probability(), 0..20u64).prop_map(
         move |(loss, duplicate, jitter, jitter_reorders, reorder, delay)| Impairment {
             loss,
@@ -54,7 +54,7 @@ fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
     ];
     let parts = (1u64..40, 0u64..20, limit, impairment(), 1u32..4, any::<bool>());
     (0..nodes, 0..nodes, parts).prop_map(move |(a, b, (rate, delay, limit, impairment, cost, impaired))| {
-        let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Span::from_millis(delay), limit);
+        let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Duration::from_millis(delay), limit);
         if impaired {
             direction.impairment = impairment;
         }
@@ -65,7 +65,7 @@ fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
-    let gap = (1u64..30).prop_map(Span::from_millis);
+    let gap = (1u64..30).prop_map(Duration::from_millis);
     let retry = prop_oneof![Just(Retry::Never), (1u32..4).prop_map(Retry::Lifetime)];
     prop_oneof![
         prop_oneof![Just(None), (1u64..300).prop_map(Some)]
@@ -79,7 +79,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
 }
 
 fn change(links: usize, nodes: usize) -> impl Strategy<Value = (Time, Change)> {
-    let at = (0u64..3000).prop_map(|ms| Time::ZERO + Span::from_millis(ms));
+    let at = (0u64..3000).prop_map(|ms| Time::ZERO + Duration::from_millis(ms));
     let kind = prop_oneof![
         (0..links).prop_map(|link| Change::LinkDown { link }),
         (0..links).prop_map(|link| Change::LinkUp { link }),
@@ -91,7 +91,7 @@ fn change(links: usize, nodes: usize) -> impl Strategy<Value = (Time, Change)> {
         (0..links, any::<bool>(), 0u64..30).prop_map(|(link, forth, ms)| Change::Delay {
             link,
             forth,
-            delay: Span::from_millis(ms)
+            delay: Duration::from_millis(ms)
         }),
         (0..links, any::<bool>(), 0.0..0.5f64).prop_map(|(link, forth, loss)| Change::Loss { link, forth, loss }),
         (0..nodes).prop_map(|node| Change::Crash { node }),
@@ -126,9 +126,9 @@ pub fn networks() -> impl Strategy<Value = Network> {
                 // A fetch from the node itself would take no time.
                 node: if matches!(traffic, Traffic::Fetch { .. }) { 0 } else { node },
                 object,
-                start: Time::ZERO + Span::from_millis(start),
-                stop: (start % 3 == 0).then(|| Time::ZERO + Span::from_millis(start + 1500)),
-                lifetime: Span::from_millis(400),
+                start: Time::ZERO + Duration::from_millis(start),
+                stop: (start % 3 == 0).then(|| Time::ZERO + Duration::from_millis(start + 1500)),
+                lifetime: Duration::from_millis(400),
                 ..consumer(0, prefix, traffic)
             });
             Network {
@@ -141,8 +141,8 @@ pub fn networks() -> impl Strategy<Value = Network> {
                 routing: Routing { routes, ..Routing::default() },
                 changes,
                 pit_limit,
-                start_jitter: Span::from_millis(10),
-                duration: Span::from_millis(3000),
+                start_jitter: Duration::from_millis(10),
+                duration: Duration::from_millis(3000),
                 ..Network::default()
             }
         })

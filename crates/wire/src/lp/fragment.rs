@@ -70,8 +70,8 @@ impl Fragmenter {
         Ok((0..cut.count()).map(part).collect())
     }
 
-    /// How a packet of `len` bytes is cut if `spare` bytes are kept free in every part, for fields that come later. Every
-    /// part has a Sequence, also a single one.
+    /// How a packet of `len` bytes is cut if `spare` bytes are kept free in every part, for fields that come later.
+    /// Every part has a Sequence, also a single one.
     ///
     /// # Errors
     /// [`FragmentError`].

@@ -24,8 +24,8 @@ pub struct ReassemblerConfig {
 }
 
 impl Default for ReassemblerConfig {
-    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (the practical packet limit), 500 ms (as NFD, which counts them from
-    /// the latest fragment instead of the first).
+    /// 256 packets, 1 MiB, [`MAX_FRAGMENTS`], 8800 bytes (the practical packet limit), 500 ms (as NFD, which counts
+    /// them from the latest fragment instead of the first).
     fn default() -> Self {
         Self {
             max_partials: 256,
@@ -91,7 +91,7 @@ pub struct Reassembled<'a> {
     /// Acks and TxSequence concern each LpPacket; read them before it is pushed.
     pub header: LpHeader,
     /// Whether any of its fragments was pushed as one sent again ([`Reassembler::push_again`]).
-    pub repaired: bool,
+    pub link_retransmitted: bool,
 }
 
 /// Sender on the link, and Sequence that fragment 0 has: the fragments of one packet share both.
@@ -103,7 +103,7 @@ struct Partial {
     deadline: Duration,
     header: Option<LpHeader>,
     congestion_mark: Option<u64>,
-    repaired: bool,
+    link_retransmitted: bool,
     parts: Vec<Option<Box<[u8]>>>,
     received: usize,
     bytes: usize,
@@ -113,8 +113,18 @@ struct Partial {
 impl Partial {
     fn new(arrival: u64, deadline: Duration, count: usize) -> Self {
         let parts = vec![None; count];
-        let (header, congestion_mark, repaired) = (None, None, false);
-        Self { arrival, deadline, header, congestion_mark, repaired, parts, received: 0, bytes: 0, header_bytes: 0 }
+        let (header, congestion_mark, link_retransmitted) = (None, None, false);
+        Self {
+            arrival,
+            deadline,
+            header,
+            congestion_mark,
+            link_retransmitted,
+            parts,
+            received: 0,
+            bytes: 0,
+            header_bytes: 0,
+        }
     }
 
     fn cost(&self) -> usize {
@@ -245,7 +255,7 @@ impl Reassembler {
         };
         if !packet.is_fragmented() {
             let header = packet.to_header();
-            return Ok(Some(Reassembled { packet: fragment.into(), header, repaired: again }));
+            return Ok(Some(Reassembled { packet: fragment.into(), header, link_retransmitted: again }));
         }
         let result = self.push_fragment(now, sender, packet, fragment, again);
         if result.is_err() {
@@ -296,7 +306,7 @@ impl Reassembler {
         partial.received += 1;
         partial.bytes += fragment.len();
         partial.congestion_mark = partial.congestion_mark.max(packet.congestion_mark);
-        partial.repaired |= again;
+        partial.link_retransmitted |= again;
         if index == 0 {
             partial.header = Some(packet.to_header());
             partial.header_bytes = header_bytes;
@@ -361,6 +371,6 @@ impl Reassembler {
         header.frag_index = None;
         header.frag_count = None;
         header.congestion_mark = partial.congestion_mark;
-        Some(Reassembled { packet: packet.into(), header, repaired: partial.repaired })
+        Some(Reassembled { packet: packet.into(), header, link_retransmitted: partial.link_retransmitted })
     }
 }

@@ -83,7 +83,7 @@ impl Verifier for HmacSha256 {
         if signature.len() != 32 {
             return Err(VerifyError::Malformed);
         }
-        // Compares in constant time, so that a forger learns nothing from how long a refusal takes.
+        // Compares in constant time, so that a forger learns nothing from how long a rejection takes.
         self.over(parts).verify_slice(signature).map_err(|_| VerifyError::Mismatch)
     }
 }

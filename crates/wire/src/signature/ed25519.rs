@@ -63,7 +63,7 @@ impl Signer for Ed25519Signer {
     }
 }
 
-/// Verifies with an Ed25519 public key. Keys and signatures that would verify for many messages are refused.
+/// Verifies with an Ed25519 public key. Keys and signatures that would verify for many messages are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ed25519Verifier {
     key: VerifyingKey,

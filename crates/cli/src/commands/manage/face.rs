@@ -112,7 +112,7 @@ fn show(face: &FaceStatus) -> String {
         ("marking threshold", or_dash(face.default_congestion_threshold.map(|bytes| format!("{bytes} B")))),
         ("flags", or_dash(Some(flags(face.flags).join(", ")).filter(|text| !text.is_empty()))),
         (
-            "repairs",
+            "reliability",
             format!(
                 "{} frames acknowledged, {} sent again, {} packets given up",
                 c.acknowledged_frames, c.retransmitted_frames, c.given_up_packets

@@ -7,7 +7,7 @@ pub mod status;
 pub mod strategy;
 mod table;
 
-use crate::commands::key::command_signer;
+use crate::commands::key::{command_signer, forwarder_key};
 use crate::failure::Failure;
 use crate::manage_args::RemoteArgs;
 use ndnweir_net::client::transport;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Failure {
         let remedy = match &error {
-            RemoteError::Refused(response) if response.code == 403 => {
+            RemoteError::Rejected(response) if response.code == 403 => {
                 "\nhelp: run this as the user that the forwarder runs as, or sign with a key that it trusts (--key)"
             }
             _ => "",
@@ -38,7 +38,13 @@ const LIST_AGE: Duration = Duration::from_millis(1100);
 /// Connects as the arguments say.
 fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
     let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
-    Ok(Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?)
+    let key = forwarder_key(&args.key)?;
+    let unverified = key.is_none();
+    let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.trusting(key);
+    if unverified {
+        eprintln!("unverified: nothing shows that the forwarder made these answers; --forwarder-key FILE checks it");
+    }
+    Ok(remote)
 }
 
 /// What a user calls a face.
@@ -88,8 +94,8 @@ impl FaceWord {
 fn create_face(forwarder: &mut Remote, parameters: &ControlParameters) -> Result<(bool, ControlParameters), Failure> {
     match forwarder.command("faces", "create", parameters) {
         Ok(face) => Ok((true, face)),
-        // That there is one already is what was asked for, too; a refusal without a face is one.
-        Err(RemoteError::Refused(ControlResponse { code: 409, body: Some(face), .. })) if face.face_id.is_some() => {
+        // That there is one already is what was asked for, too; a rejection without a face is one.
+        Err(RemoteError::Rejected(ControlResponse { code: 409, body: Some(face), .. })) if face.face_id.is_some() => {
             Ok((false, *face))
         }
         Err(error) => Err(error.into()),

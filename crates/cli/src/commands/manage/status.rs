@@ -19,10 +19,12 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
             "in": { "interests": s.in_interests, "data": s.in_data, "nacks": s.in_nacks },
             "out": { "interests": s.out_interests, "data": s.out_data, "nacks": s.out_nacks },
             "satisfied_interests": s.satisfied_interests, "unsatisfied_interests": s.unsatisfied_interests,
+            "rejected_interests": s.rejected_interests, "rejected_for_memory": s.rejected_for_memory,
+            "memory_drops": s.memory_drops, "unsolicited_data": s.unsolicited_data,
         }));
     }
     let (hours, minutes, seconds) = (uptime / 3600, uptime / 60 % 60, uptime % 60);
-    print(&pairs(&[
+    let mut lines = vec![
         ("version", s.version),
         ("uptime", format!("{hours} h {minutes:02} min {seconds:02} s")),
         ("FIB", format!("{} entries", s.fib_entries)),
@@ -32,5 +34,19 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
         ("out", format!("{} Interests, {} Data, {} Nacks", s.out_interests, s.out_data, s.out_nacks)),
         ("satisfied", format!("{} Interests", s.satisfied_interests)),
         ("unsatisfied", format!("{} Interests", s.unsatisfied_interests)),
-    ]))
+    ];
+    if s.rejected_interests > 0 {
+        let memory = s.rejected_for_memory;
+        lines.push((
+            "rejected",
+            format!("{} Interests for want of room, {memory} of them for memory", s.rejected_interests),
+        ));
+    }
+    if s.memory_drops > 0 {
+        lines.push(("dropped", format!("{} packets for want of memory", s.memory_drops)));
+    }
+    if s.unsolicited_data > 0 {
+        lines.push(("unsolicited", format!("{} Data that nobody had asked that face for", s.unsolicited_data)));
+    }
+    print(&pairs(&lines))
 }

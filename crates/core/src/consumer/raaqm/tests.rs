@@ -3,8 +3,8 @@ use super::*;
 use proptest::prelude::{any, prop, prop_assert, proptest};
 use serde_json::{Value, json};
 
-fn ms(ms: u64) -> Span {
-    Span::from_millis(ms)
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }
 
 fn preset(name: &str) -> Driver<Raaqm> {
@@ -66,8 +66,11 @@ fn rtts_that_do_not_vary_leave_the_least_probability() {
     for (preset, extra_us, expected) in [("downloader", 0, 1e-5), ("hicn", 999, 1e-5), ("qsccp", 99, 1e-4)] {
         let mut rtts = RttWindow::new(30);
         (0..29).for_each(|_| rtts.push(ms(20)));
-        rtts.push(Span::from_micros(20_000 + extra_us));
-        assert_eq!(preset_params(preset).probability(Span::from_micros(20_000 + extra_us), &rtts, ms(20)), expected);
+        rtts.push(Duration::from_micros(20_000 + extra_us));
+        assert_eq!(
+            preset_params(preset).probability(Duration::from_micros(20_000 + extra_us), &rtts, ms(20)),
+            expected
+        );
     }
 }
 
@@ -160,7 +163,7 @@ fn every_parameter_has_an_effect() {
         let mut windows = Vec::new();
         for i in 0..4000_u64 {
             let label = 1 + (i % 3) as u32;
-            fetch.data_of(label, Some(Span::from_micros(20_000 + i + 97 * (i % 61))), i % 11 == 0);
+            fetch.data_of(label, Some(Duration::from_micros(20_000 + i + 97 * (i % 61))), i % 11 == 0);
             if i % 1500 == 1499 {
                 fetch.congestion(Congestion::Timeout);
             }
@@ -199,7 +202,7 @@ fn every_parameter_has_an_effect() {
 }
 
 #[test]
-fn wrong_parameters_are_refused() {
+fn wrong_parameters_are_rejected() {
     use crate::component::parse_params;
     let error = |value: Value| parse_params::<Raaqm>(&value).unwrap_err();
     assert!(error(json!({ "preset": "omcc" })).contains("downloader"));
@@ -216,9 +219,9 @@ proptest! {
         let preset = ["downloader", "hicn", "ye", "qsccp"][preset];
         let mut fetch = driver::<Raaqm>(json!({ "preset": preset, "signal": "both" }));
         for (kind, marked, wait, label) in steps {
-            fetch.wait(Span::from_nanos(wait >> 14));
+            fetch.wait(Duration::from_nanos(wait >> 14));
             fetch.any(kind, marked);
-            fetch.data_of(label, Some(Span::from_nanos(wait)), marked);
+            fetch.data_of(label, Some(Duration::from_nanos(wait)), marked);
             prop_assert!(fetch.window() >= 1.0 && fetch.window() <= MAX_WINDOW);
             prop_assert!(fetch.consumer.routes.len() <= 64);
         }

@@ -67,7 +67,7 @@ impl Bench {
         self.consumer.window()
     }
 
-    fn sent(&mut self, us: u64) -> Option<Span> {
+    fn sent(&mut self, us: u64) -> Option<Duration> {
         let event = SentEvent { segment: 9, retransmission: false, flight: Flight::default() };
         self.consumer.on_sent(&event, &mut Ctx { now: at(us), rng: &mut self.rng, trace: &mut self.trace });
         self.consumer.pacing(&Flight::default())
@@ -224,13 +224,13 @@ fn a_paced_window_spreads_over_one_round_trip() {
     bench.data(back(1, 41_000, 81_616));
     assert_eq!(bench.sent(81_700), None, "the pair itself is never paced");
     bench.data(back(2, 41_000, 81_832));
-    assert_eq!(bench.sent(81_832), Some(Span::from_micros(216)));
-    assert_eq!(bench.sent(122_447), Some(Span::from_micros(216)));
+    assert_eq!(bench.sent(81_832), Some(Duration::from_micros(216)));
+    assert_eq!(bench.sent(122_447), Some(Duration::from_micros(216)));
     assert_eq!(bench.sent(122_448), None);
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn nonsense_is_rejected() {
     let check = |startup: Value| parse_params::<Aimd>(&json!({ "startup": startup })).unwrap_err();
     assert!(check(json!({ "cap": 0.0 })).contains("startup.cap"));
     assert!(check(json!({ "pairs": 0 })).contains("startup.pairs"));

@@ -55,7 +55,7 @@ impl Bench {
         let (mut rng, mut trace) = (Rng::derive(1, &[]), Trace::default());
         let mut ctx = Ctx { now: self.now, rng: &mut rng, trace: &mut trace };
         let mut packet = Packet { kind: Kind::Data, size, ..Packet::default() };
-        let (prefix, face, rtt) = (PrefixId(prefix), FaceId(face), Span::ZERO);
+        let (prefix, face, rtt) = (PrefixId(prefix), FaceId(face), Duration::ZERO);
         let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted: false, local: face.0 == 9 };
         self.meter.on_data_in(&mut event, &mut ctx);
     }

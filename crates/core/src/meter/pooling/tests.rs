@@ -3,7 +3,7 @@ use crate::ctx::{Rng, Trace};
 use crate::fields::{FieldLayout, Fields};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{Kind, Packet};
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 
 const ALL: [Field; 3] = [Field::ConsumerWindow, Field::FlowCount, Field::MarkDistance];
 
@@ -43,7 +43,7 @@ impl Bench {
     fn arrives(&mut self, mut packet: Packet, local: bool) -> Packet {
         let (mut rng, mut trace) = (Rng::derive(1, &[]), Trace::default());
         let mut ctx = Ctx { now: Time::ZERO, rng: &mut rng, trace: &mut trace };
-        let (prefix, face, rtt) = (PrefixId(0), FaceId(1), Span::ZERO);
+        let (prefix, face, rtt) = (PrefixId(0), FaceId(1), Duration::ZERO);
         let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted: false, local };
         self.meter.on_data_in(&mut event, &mut ctx);
         packet

@@ -3,7 +3,7 @@
 use super::topology::{DataLink, MAX_ROUTERS};
 use crate::ids::{FaceId, PrefixId};
 use crate::planner::RouterId;
-use crate::units::{Rate, Span, Time};
+use crate::units::{Duration, Rate, Time};
 use std::collections::BTreeMap;
 
 /// Interfaces, and rates, kept at most.
@@ -11,7 +11,7 @@ const MAX_ENTRIES: usize = 1 << 20;
 
 /// β and ε of one interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct State {
+pub(super) struct InterfaceState {
     /// Equation 1.
     pub(super) utilization: f64,
     /// Equation 2.
@@ -23,17 +23,17 @@ pub(super) struct State {
 /// What routers last measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cache {
-    states: BTreeMap<(RouterId, FaceId), State>,
+    states: BTreeMap<(RouterId, FaceId), InterfaceState>,
     rates: BTreeMap<(RouterId, PrefixId, FaceId), Rate>,
     /// By router: when it last reported an interface.
     heard: BTreeMap<RouterId, Time>,
     /// How long silence makes a router stale.
-    patience: Span,
+    patience: Duration,
 }
 
 impl Cache {
     /// An empty cache for which `patience` of silence makes a router stale.
-    pub(super) fn new(patience: Span) -> Cache {
+    pub(super) fn new(patience: Duration) -> Cache {
         Cache { patience, ..Cache::default() }
     }
 
@@ -45,7 +45,7 @@ impl Cache {
         if !sane || full || link.0.0 as usize >= MAX_ROUTERS || known.is_some_and(|known| known.measured > measured) {
             return;
         }
-        self.states.insert(link, State { utilization, occupancy, measured, heard: now });
+        self.states.insert(link, InterfaceState { utilization, occupancy, measured, heard: now });
         self.heard.insert(link.0, now);
     }
 
@@ -58,7 +58,7 @@ impl Cache {
     }
 
     /// The state of an interface; none if it is unknown or its router has been silent about it for too long.
-    pub(super) fn state(&self, link: DataLink, now: Time) -> Option<State> {
+    pub(super) fn state(&self, link: DataLink, now: Time) -> Option<InterfaceState> {
         self.states.get(&link).copied().filter(|state| now.since(state.heard) <= self.patience)
     }
 

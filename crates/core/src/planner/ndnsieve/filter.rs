@@ -2,11 +2,11 @@
 
 use super::cache::Cache;
 use super::topology::DataLink;
-use crate::planner::Tally;
+use crate::planner::PlannerCounters;
 use crate::units::Time;
 
 /// Whether a signal means mild congestion, by the occupancy in the cache; the tally says what became of the others.
-pub(super) fn is_mild(cache: &Cache, link: DataLink, severe: f64, now: Time, tally: &mut Tally) -> bool {
+pub(super) fn is_mild(cache: &Cache, link: DataLink, severe: f64, now: Time, tally: &mut PlannerCounters) -> bool {
     tally.signals += 1;
     tally.operations.filter += 1;
     match cache.state(link, now) {

@@ -1,7 +1,7 @@
 //! Which prefixes of a congested link are moved.
 
 use super::cache::Cache;
-use super::topology::{DataLink, Topology};
+use super::topology::{DataLink, RouterTable};
 use crate::ctx::Rng;
 use crate::ids::{FaceId, PrefixId};
 use crate::planner::RouterId;
@@ -20,14 +20,14 @@ pub enum Select {
 }
 
 /// The router and interface that send Interests over a link whose Data `link` carries.
-pub(super) fn downstream(topology: &Topology, link: DataLink) -> Option<(RouterId, FaceId)> {
+pub(super) fn downstream(topology: &RouterTable, link: DataLink) -> Option<(RouterId, FaceId)> {
     let interface = topology.interface(link.0, link.1)?;
     Some((interface.neighbour?, interface.peer?))
 }
 
-/// The prefixes whose Data a link carries: those the router behind it sends over it, and of which, as far as it measures
-/// rates, Data comes.
-pub(super) fn on_link(topology: &Topology, cache: &Cache, link: DataLink) -> Vec<PrefixId> {
+/// The prefixes whose Data a link carries: those the router behind it sends over it, and of which, as far as it
+/// measures rates, Data comes.
+pub(super) fn on_link(topology: &RouterTable, cache: &Cache, link: DataLink) -> Vec<PrefixId> {
     let Some((router, face)) = downstream(topology, link) else { return Vec::new() };
     let routes = topology.router(router).into_iter().flat_map(|router| &router.routes);
     let sent = routes.filter(|(_, route)| route.best() == Some(face)).map(|(&prefix, _)| prefix);

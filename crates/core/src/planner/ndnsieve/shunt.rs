@@ -2,7 +2,7 @@
 
 use super::cache::Cache;
 use super::select::downstream;
-use super::topology::{DataLink, Topology};
+use super::topology::{DataLink, RouterTable};
 use crate::ids::{FaceId, PrefixId};
 use crate::planner::RouterId;
 use crate::units::Time;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Whether `router` has a next hop that leads to a producer of `prefix` without coming back, over the congested link or
 /// past a silent router.
 fn has_alternative(
-    topology: &Topology,
+    topology: &RouterTable,
     cache: &Cache,
     congested: DataLink,
     router: RouterId,
@@ -28,11 +28,12 @@ fn has_alternative(
     })
 }
 
-/// The shunt router for a prefix around a congested link: of the routers whose Interests of the prefix cross it, that have
-/// an alternative (see [`has_alternative`]) and carry Data of the prefix, the one the fewest hops from it, and of
-/// several such the one with the lowest number. Silent routers are as good as absent. `looked` counts routers and links.
+/// The shunt router for a prefix around a congested link: of the routers whose Interests of the prefix cross it, that
+/// have an alternative (see [`has_alternative`]) and carry Data of the prefix, the one the fewest hops from it, and of
+/// several such the one with the lowest number. Silent routers are as good as absent. `looked` counts routers and
+/// links.
 pub(super) fn find_shunt(
-    topology: &Topology,
+    topology: &RouterTable,
     cache: &Cache,
     congested: DataLink,
     prefix: PrefixId,

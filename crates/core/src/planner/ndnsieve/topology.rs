@@ -32,7 +32,7 @@ pub(super) struct Interface {
 
 /// The next hops of one router for one prefix.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Route {
+pub(super) struct PrefixNextHops {
     /// As routing gave them.
     pub(super) routing: Vec<NextHop>,
     /// As the router last said they are.
@@ -41,11 +41,11 @@ pub(super) struct Route {
     pub(super) ordered: Option<Vec<NextHop>>,
     /// When that was ordered.
     pub(super) given: Time,
-    /// Best next hops that may be in force, as orders may be on their way, refused or lost.
+    /// Best next hops that may be in force, as orders may be on their way, rejected or lost.
     pub(super) possible: Vec<FaceId>,
 }
 
-impl Route {
+impl PrefixNextHops {
     /// As they are, or will be once the last order is carried out.
     pub(super) fn planned(&self) -> &[NextHop] {
         self.ordered.as_deref().unwrap_or(&self.in_force)
@@ -74,17 +74,17 @@ pub(super) struct Router {
     /// Interfaces that lead somewhere else.
     pub(super) faces: BTreeMap<FaceId, Interface>,
     /// By prefix.
-    pub(super) routes: BTreeMap<PrefixId, Route>,
+    pub(super) routes: BTreeMap<PrefixId, PrefixNextHops>,
 }
 
 /// All routers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Topology {
+pub(super) struct RouterTable {
     routers: Vec<Router>,
     routes: usize,
 }
 
-impl Topology {
+impl RouterTable {
     /// A router that was announced.
     pub(super) fn router(&self, id: RouterId) -> Option<&Router> {
         self.routers.get(id.0 as usize)
@@ -112,12 +112,12 @@ impl Topology {
     }
 
     /// The next hops of a router for a prefix.
-    pub(super) fn route(&self, router: RouterId, prefix: PrefixId) -> Option<&Route> {
+    pub(super) fn route(&self, router: RouterId, prefix: PrefixId) -> Option<&PrefixNextHops> {
         self.router(router)?.routes.get(&prefix)
     }
 
     /// The same, to change.
-    pub(super) fn route_mut(&mut self, router: RouterId, prefix: PrefixId) -> Option<&mut Route> {
+    pub(super) fn route_mut(&mut self, router: RouterId, prefix: PrefixId) -> Option<&mut PrefixNextHops> {
         self.routers.get_mut(router.0 as usize)?.routes.get_mut(&prefix)
     }
 
@@ -176,8 +176,8 @@ impl Topology {
         }
     }
 
-    /// The links by which Data comes to `router` if it sends Interests by `face` and every later router by its best next
-    /// hop; none if they reach no producer or come back. `looked` counts the links.
+    /// The links by which Data comes to `router` if it sends Interests by `face` and every later router by its best
+    /// next hop; none if they reach no producer or come back. `looked` counts the links.
     pub(super) fn path(
         &self,
         router: RouterId,
@@ -199,8 +199,8 @@ impl Topology {
         None
     }
 
-    /// Whether `router` may send Interests of a prefix by `face` without any chance that they come back, whichever of the
-    /// orders under way are carried out.
+    /// Whether `router` may send Interests of a prefix by `face` without any chance that they come back, whichever of
+    /// the orders in flight are carried out.
     pub(super) fn is_safe(&self, router: RouterId, face: FaceId, prefix: PrefixId) -> bool {
         let behind = |id: RouterId, face: FaceId| self.interface(id, face).and_then(|interface| interface.neighbour);
         let mut seen = vec![false; self.routers.len()];

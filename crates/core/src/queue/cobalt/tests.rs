@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// One departure per millisecond with the same waiting time; the milliseconds at which one did not just pass.
 fn picked(bench: &mut Bench<Cobalt>, from: u64, to: u64, sojourn_ms: u64) -> Vec<u64> {
-    let span = Span::from_millis(sojourn_ms);
+    let span = Duration::from_millis(sojourn_ms);
     (from..to).filter(|&t| bench.dequeue(ms(t), span, 10_000) != Verdict::Pass).collect()
 }
 
@@ -26,9 +26,9 @@ fn the_second_gap_is_already_the_shorter_one() {
     assert!((next_ms(&bench) - 512.099_787).abs() < 1e-3);
 }
 
-// The incident above ends at 500. The count falls when due: at 513 to 9, next = 512.10 + 33.33 = 545.43, and so on, with
-// next never more than a gap away from the last packet: at 699 it is 5 and due at 704.13. The next incident begins at 700
-// with next = 700 + 100/√5 = 744.72; 745: count 6.
+// The incident above ends at 500. The count falls when due: at 513 to 9, next = 512.10 + 33.33 = 545.43, and so on,
+// with next never more than a gap away from the last packet: at 699 it is 5 and due at 704.13. The next incident begins
+// at 700 with next = 700 + 100/√5 = 744.72; 745: count 6.
 #[test]
 fn the_count_falls_by_the_schedule_and_the_next_incident_goes_on_from_it() {
     let mut bench = Bench::new(&json!({}));
@@ -40,8 +40,8 @@ fn the_count_falls_by_the_schedule_and_the_next_incident_goes_on_from_it() {
     assert_eq!(picked(&mut bench, 700, 900, 6), [745, 786, 824, 859, 893]);
 }
 
-// As above up to 390 (count 7, next = 411.79). Departures at 600, 601 and 602 are over the target: at 600 the count is 8
-// and next = 447.14, in the past, so next = 600; at 601 the count is 9 and next = 633.33.
+// As above up to 390 (count 7, next = 411.79). Departures at 600, 601 and 602 are over the target: at 600 the count is
+// 8 and next = 447.14, in the past, so next = 600; at 601 the count is 9 and next = 633.33.
 #[test]
 fn after_a_pause_one_departure_catches_up_and_the_rest_of_the_schedule_is_let_go() {
     let mut bench = Bench::new(&json!({}));
@@ -62,8 +62,8 @@ fn a_wait_at_the_target_exactly_is_no_incident() {
 #[test]
 fn a_queue_that_was_never_seen_below_the_target_is_picked_from_at_once() {
     let mut bench = Bench::new(&json!({ "action": "drop" }));
-    assert_eq!(bench.dequeue(ms(1), Span::from_millis(6), 10_000), Verdict::Pass);
-    assert_eq!(bench.dequeue(ms(2), Span::from_millis(6), 10_000), Verdict::Drop);
+    assert_eq!(bench.dequeue(ms(1), Duration::from_millis(6), 10_000), Verdict::Pass);
+    assert_eq!(bench.dequeue(ms(2), Duration::from_millis(6), 10_000), Verdict::Drop);
     assert_eq!(picked(&mut bench, 3, 300, 6), [72, 130, 180, 225, 265]);
 }
 
@@ -96,10 +96,10 @@ fn an_overflow_raises_blue_at_most_once_per_target_and_starts_an_incident() {
 fn very_long_waits_raise_blue_and_empty_queues_lower_it() {
     let mut bench = Bench::<Cobalt>::new(&json!({}));
     for (t, blue) in [(10, 1.0), (12, 1.0), (15, 1.0), (16, 2.0), (22, 3.0)] {
-        bench.dequeue(ms(t), Span::from_millis(401), 10_000);
+        bench.dequeue(ms(t), Duration::from_millis(401), 10_000);
         assert_eq!(bench.marker.blue * 256.0, blue);
     }
-    bench.dequeue(ms(30), Span::from_millis(400), 10_000);
+    bench.dequeue(ms(30), Duration::from_millis(400), 10_000);
     assert_eq!(bench.marker.blue * 256.0, 3.0, "400 ms is not above 400 ms");
     // Last change at 22: 26 is too soon, 28 and 40 are not.
     for (t, blue) in [(26, 48.0), (28, 47.0), (40, 46.0)] {
@@ -112,7 +112,7 @@ fn very_long_waits_raise_blue_and_empty_queues_lower_it() {
 fn what_blue_picks_is_dropped_even_when_codel_marks() {
     let mut bench = Bench::<Cobalt>::new(&json!({ "increment": 0.25 }));
     bench.overflow(ms(10), 100_000);
-    let drops = (0..4000).filter(|_| bench.dequeue(ms(11), Span::ZERO, 10_000) == Verdict::Drop).count();
+    let drops = (0..4000).filter(|_| bench.dequeue(ms(11), Duration::ZERO, 10_000) == Verdict::Drop).count();
     // A quarter of 4000, give or take four standard deviations (27.4).
     assert!((890..=1110).contains(&drops), "{drops}");
 }

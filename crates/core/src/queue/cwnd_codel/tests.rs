@@ -19,7 +19,7 @@ fn marks(params: Value, windows: &[f64], to_ms: u64) -> Vec<u64> {
     let mut bench: Bench<CwndCodel> = Bench::new(&params);
     let mut times = Vec::new();
     for t in 1000..to_ms {
-        bench.dequeue(ms(t), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
         let flow = t as usize % windows.len();
         if bench.offer(ms(t), &packet(flow as u32, windows[flow]), 10_000) == Verdict::Mark(1) {
             times.push(t);
@@ -80,7 +80,7 @@ fn a_flow_silent_for_longer_than_the_activity_window_is_forgotten() {
         let mut bench: Bench<CwndCodel> = Bench::new(&json!({ "exponent": 1000.0 }));
         bench.offer(ms(1101 - silence), &packet(1, 50.0), 10_000);
         for t in 1000..1102 {
-            bench.dequeue(ms(t), Span::from_millis(6), 10_000);
+            bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
         }
         bench.offer(ms(1101), &packet(0, 10.0), 10_000)
     };
@@ -92,13 +92,13 @@ fn a_flow_silent_for_longer_than_the_activity_window_is_forgotten() {
 fn what_has_not_landed_when_the_queue_is_short_again_is_discarded() {
     let mut bench: Bench<CwndCodel> = Bench::new(&json!({ "exponent": 1000.0 }));
     for t in 1000..1102 {
-        bench.dequeue(ms(t), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
         bench.offer(ms(t), &packet(1 + u32::from(t == 1101), if t == 1101 { 5.0 } else { 50.0 }), 10_000);
     }
-    bench.dequeue(ms(1102), Span::from_millis(5), 10_000);
+    bench.dequeue(ms(1102), Duration::from_millis(5), 10_000);
     assert_eq!(bench.offer(ms(1102), &packet(1, 50.0), 10_000), Verdict::Pass);
     for t in 1103..1300 {
-        bench.dequeue(ms(t), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
         let verdict = bench.offer(ms(t), &packet(1, 50.0), 10_000);
         // Over from 1204 on, but not before the next mark of the last incident: 1101 + 110 = 1211.
         assert_eq!(verdict == Verdict::Mark(1), t == 1211, "{t}");
@@ -124,8 +124,8 @@ fn any_window_and_any_order_of_flows_is_survived() {
     let mut bench: Bench<CwndCodel> = Bench::new(&json!({ "law": "additive", "gain": 1000.0 }));
     let mut plain: Bench<CodelPcon> = Bench::new(&json!({}));
     for t in 1000..4000_u64 {
-        bench.dequeue(ms(t), Span::from_millis(6), 10_000);
-        plain.dequeue(ms(t), Span::from_millis(6), 10_000);
+        bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
+        plain.dequeue(ms(t), Duration::from_millis(6), 10_000);
         let window = [0.004, 1.0, 16e6, 0.0][(t % 4) as usize];
         let marked = bench.offer(ms(t), &packet((t * 7919 % 13) as u32, window), 10_000) == Verdict::Mark(1);
         let ordinary = plain.enqueue(ms(t), 10_000) == Verdict::Mark(1);
@@ -133,11 +133,29 @@ fn any_window_and_any_order_of_flows_is_survived() {
     }
 }
 
+// NameEntry 9 claims the largest window there is, and sends a packet each 400 ms; flow 0 fills the queue.
 #[test]
-fn nonsense_is_refused() {
+fn a_flow_that_claims_a_huge_window_and_sends_little_keeps_no_marks_from_others() {
+    let mut bench: Bench<CwndCodel> = Bench::new(&json!({}));
+    let mut times = Vec::new();
+    for t in 1000..2000 {
+        bench.dequeue(ms(t), Duration::from_millis(6), 10_000);
+        if t == 1000 || t % 400 == 50 {
+            bench.offer(ms(t), &packet(9, 16e6), 10_000);
+        } else if bench.offer(ms(t), &packet(0, 20.0), 10_000) == Verdict::Mark(1) {
+            times.push(t);
+        }
+    }
+    // Due at 1101 and landed 100 ms later, while the claim counts, and so on.
+    assert_eq!(times.first(), Some(&1201));
+    assert!(times.len() >= 5, "{times:?}");
+}
+
+#[test]
+fn nonsense_is_rejected() {
     let check = |params: Params| CwndCodel::check(&params).unwrap_err();
     assert!(check(Params { exponent: -1.0, ..Params::default() }).contains("exponent"));
     assert!(check(Params { gain: f64::NAN, ..Params::default() }).contains("gain"));
     assert!(check(Params { factor: 0.0, ..Params::default() }).contains("factor"));
-    assert!(check(Params { interval: Span::ZERO, ..Params::default() }).contains("interval"));
+    assert!(check(Params { interval: Duration::ZERO, ..Params::default() }).contains("interval"));
 }

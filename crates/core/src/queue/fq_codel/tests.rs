@@ -92,8 +92,8 @@ fn standing_queue(params: &Value) -> (Vec<u64>, Vec<u64>) {
 }
 
 // From the pseudocode of RFC 8290 and 8289, written down separately: the queue of flow 1 is over the target from 12 ms
-// on (a wait of 12 ms), so the first mark is at 112, the next due at 212, 282.71, 340.45, 390.45, 435.17, 475.99, 513.79,
-// 549.14, 582.48, 614.10, 644.25, 673.12.
+// on (a wait of 12 ms), so the first mark is at 112, the next due at 212, 282.71, 340.45, 390.45, 435.17, 475.99,
+// 513.79, 549.14, 582.48, 614.10, 644.25, 673.12.
 #[test]
 fn a_standing_queue_is_marked_as_codel_does_while_a_sparse_flow_passes_at_once() {
     let (marks, drops) = standing_queue(&json!({}));

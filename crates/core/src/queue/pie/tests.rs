@@ -5,7 +5,7 @@ use super::*;
 use serde_json::{Value, json};
 
 /// A bench whose last packet waited `wait` at 20 ms, after the first update at 15 ms.
-fn bench(wait: Span, params: &Value) -> Bench<Pie> {
+fn bench(wait: Duration, params: &Value) -> Bench<Pie> {
     let mut bench = Bench::new(params);
     bench.dequeue(ms(20), wait, 10_000);
     bench
@@ -22,7 +22,7 @@ fn probability(bench: &mut Bench<Pie>, k: u64) -> f64 {
 // then + 0.003125 a time (the table of §4.2).
 #[test]
 fn the_probability_grows_in_steps_that_are_scaled_to_it() {
-    let mut bench = bench(Span::from_millis(40), &json!({}));
+    let mut bench = bench(Duration::from_millis(40), &json!({}));
     let expected = [
         (1, 0.0),
         (2, 2.593_994_140_625e-5),
@@ -47,22 +47,22 @@ fn the_probability_grows_in_steps_that_are_scaled_to_it() {
 // 2 % of the rest. After update 219: 0.2213234; it is 0 after 117 more, and the burst allowance is back.
 #[test]
 fn without_delay_the_probability_decays_to_nothing_and_a_burst_is_allowed_again() {
-    let mut bench = bench(Span::from_millis(40), &json!({}));
+    let mut bench = bench(Duration::from_millis(40), &json!({}));
     probability(&mut bench, 199);
-    assert_eq!(bench.marker.allowance, Span::ZERO);
+    assert_eq!(bench.marker.allowance, Duration::ZERO);
     bench.idle(ms(199 * 15 + 1));
     assert!((probability(&mut bench, 219) - 0.221_323_403_739_015_7).abs() < 1e-12);
     assert!(probability(&mut bench, 335) > 0.0);
     assert_eq!(probability(&mut bench, 336), 0.0);
-    assert_eq!(bench.marker.allowance, Span::from_millis(150));
+    assert_eq!(bench.marker.allowance, Duration::from_millis(150));
 }
 
-// A delay that jumps from 0 to 100 ms: 0.125 · 0.085 + 1.25 · 0.1 = 0.135625. At a probability of 0.1 the step is cut to
-// 0.02; at 0.05 it is halved instead: 0.1178125.
+// A delay that jumps from 0 to 100 ms: 0.125 · 0.085 + 1.25 · 0.1 = 0.135625. At a probability of 0.1 the step is cut
+// to 0.02; at 0.05 it is halved instead: 0.1178125.
 #[test]
 fn above_ten_per_cent_the_probability_grows_by_two_at_most() {
     for (before, after) in [(0.1, 0.12), (0.05, 0.117_812_5)] {
-        let mut bench = bench(Span::from_millis(100), &json!({}));
+        let mut bench = bench(Duration::from_millis(100), &json!({}));
         bench.marker.probability = before;
         assert!((probability(&mut bench, 2) - after).abs() < 1e-12);
     }
@@ -72,7 +72,7 @@ fn above_ten_per_cent_the_probability_grows_by_two_at_most() {
 // probability of 1 (set here) allows.
 #[test]
 fn a_burst_is_let_through_for_150_ms() {
-    let mut bench = bench(Span::from_millis(40), &json!({}));
+    let mut bench = bench(Duration::from_millis(40), &json!({}));
     bench.enqueue(ms(30), 10_000);
     bench.marker.probability = 1.0;
     assert_eq!(bench.enqueue(ms(164), 10_000), Verdict::Pass);
@@ -84,7 +84,7 @@ fn a_burst_is_let_through_for_150_ms() {
 #[test]
 fn short_queues_are_left_alone() {
     let ready = |wait, probability| {
-        let mut bench = bench(Span::from_millis(wait), &json!({ "burst": "0ms" }));
+        let mut bench = bench(Duration::from_millis(wait), &json!({ "burst": "0ms" }));
         bench.enqueue(ms(30), 0);
         (bench.marker.probability, bench.marker.sum) = (probability, 9.0);
         bench
@@ -101,19 +101,19 @@ fn packets_are_marked_up_to_ten_per_cent_and_dropped_above_or_when_told() {
     for (probability, action, verdict) in
         [(0.1, "mark", Verdict::Mark(1)), (0.100_001, "mark", Verdict::Drop), (0.1, "drop", Verdict::Drop)]
     {
-        let mut bench = bench(Span::from_millis(40), &json!({ "burst": "0ms", "action": action }));
+        let mut bench = bench(Duration::from_millis(40), &json!({ "burst": "0ms", "action": action }));
         bench.enqueue(ms(30), 0);
         (bench.marker.probability, bench.marker.sum) = (probability, 9.0);
         assert_eq!(bench.enqueue(ms(31), 10_000), verdict);
     }
 }
 
-// At a probability of 0.05 the sum is 0.85 at the 17th packet after one that was picked and 8.5 at the 170th. Between them
-// chance decides: the mean distance is 16 + (1 − 0.95^154)/0.05 = 36.0, its standard deviation about 19.5; over
+// At a probability of 0.05 the sum is 0.85 at the 17th packet after one that was picked and 8.5 at the 170th. Between
+// them chance decides: the mean distance is 16 + (1 − 0.95^154)/0.05 = 36.0, its standard deviation about 19.5; over
 // 2000 distances four standard errors are 1.8.
 #[test]
 fn packets_picked_are_neither_too_close_nor_too_far_apart() {
-    let mut bench = bench(Span::from_millis(40), &json!({ "burst": "0ms" }));
+    let mut bench = bench(Duration::from_millis(40), &json!({ "burst": "0ms" }));
     bench.enqueue(ms(30), 0);
     let (mut distances, mut since) = (Vec::new(), 0);
     while distances.len() < 2000 {
@@ -132,7 +132,7 @@ fn packets_picked_are_neither_too_close_nor_too_far_apart() {
 
 #[test]
 fn an_overflow_starts_the_sum_again() {
-    let mut bench = bench(Span::from_millis(40), &json!({ "burst": "0ms" }));
+    let mut bench = bench(Duration::from_millis(40), &json!({ "burst": "0ms" }));
     bench.enqueue(ms(30), 0);
     (bench.marker.probability, bench.marker.sum) = (0.05, 9.0);
     bench.overflow(ms(31), 100_000);
@@ -141,7 +141,7 @@ fn an_overflow_starts_the_sum_again() {
 
 #[test]
 fn a_pause_of_years_costs_a_bounded_number_of_updates_and_keeps_the_rhythm() {
-    let mut bench = bench(Span::from_nanos(15_000_001), &json!({}));
+    let mut bench = bench(Duration::from_nanos(15_000_001), &json!({}));
     let year = 365 * 86_400_000;
     bench.enqueue(ms(100 * year), 0);
     assert!(bench.marker.next_update > ms(100 * year));

@@ -1,9 +1,9 @@
 //! Which Interests join the queue of `his`: all that fit, or fewer by PIE's or CoDel's rule.
 //!
-//! Constants of the author's code; the rule refuses the arriving Interest, so that it can be answered with a NACK.
+//! Constants of the author's code; the rule rejects the arriving Interest, so that it can be answered with a NACK.
 
 use crate::ctx::Rng;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,24 +20,24 @@ pub enum Mode {
 }
 
 /// How often PIE computes its probability.
-const UPDATE: Span = Span::from_millis(30);
+const UPDATE: Duration = Duration::from_millis(30);
 /// PIE lets bursts of this length pass.
 const BURST: f64 = 0.1;
 /// Departures PIE measures the rate over.
 const CYCLE: usize = 10;
 /// CoDel's interval.
-const INTERVAL: Span = Span::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// State of the rule.
 #[derive(Clone, Debug)]
 pub(super) enum Gate {
     Open,
     Pie { target: f64, p: f64, delay: f64, updated: Time, burst: f64, cycle: Option<(Time, usize)>, rate: f64 },
-    Codel { target: Span, above: Option<Time>, refusing: bool, next: Time, count: u64 },
+    Codel { target: Duration, above: Option<Time>, rejecting: bool, next: Time, count: u64 },
 }
 
 impl Gate {
-    pub(super) fn new(mode: Mode, target: Span) -> Gate {
+    pub(super) fn new(mode: Mode, target: Duration) -> Gate {
         match mode {
             Mode::DropTail => Gate::Open,
             Mode::Pie => Gate::Pie {
@@ -49,12 +49,12 @@ impl Gate {
                 cycle: None,
                 rate: 0.0,
             },
-            Mode::Codel => Gate::Codel { target, above: None, refusing: false, next: Time::ZERO, count: 0 },
+            Mode::Codel => Gate::Codel { target, above: None, rejecting: false, next: Time::ZERO, count: 0 },
         }
     }
 
-    /// Whether an Interest that finds `waiting` is refused.
-    pub(super) fn refuses(&mut self, waiting: usize, now: Time, rng: &mut Rng) -> bool {
+    /// Whether an Interest that finds `waiting` is rejected.
+    pub(super) fn rejects(&mut self, waiting: usize, now: Time, rng: &mut Rng) -> bool {
         match self {
             Gate::Open => false,
             Gate::Pie { target, p, delay, updated, burst, cycle, rate } => {
@@ -80,8 +80,8 @@ impl Gate {
                 let calm = *delay < *target / 2.0 && *p < 0.2;
                 *burst == 0.0 && !calm && rng.unit() < *p
             }
-            Gate::Codel { refusing, next, count, .. } => {
-                let due = *refusing && now >= *next;
+            Gate::Codel { rejecting, next, count, .. } => {
+                let due = *rejecting && now >= *next;
                 if due {
                     *count += 1;
                     *next += gap(*count);
@@ -92,7 +92,7 @@ impl Gate {
     }
 
     /// An Interest leaves after `sojourn`, with `waiting` behind it.
-    pub(super) fn leaves(&mut self, sojourn: Span, waiting: usize, now: Time) {
+    pub(super) fn leaves(&mut self, sojourn: Duration, waiting: usize, now: Time) {
         match self {
             Gate::Open => {}
             Gate::Pie { cycle, rate, .. } => {
@@ -107,14 +107,14 @@ impl Gate {
                     *cycle = None;
                 }
             }
-            Gate::Codel { target, above, refusing, next, count } => {
+            Gate::Codel { target, above, rejecting, next, count } => {
                 if sojourn < *target || waiting == 0 {
-                    (*above, *refusing) = (None, false);
+                    (*above, *rejecting) = (None, false);
                     return;
                 }
                 let since = *above.get_or_insert(now + INTERVAL);
-                if !*refusing && now >= since {
-                    *refusing = true;
+                if !*rejecting && now >= since {
+                    *rejecting = true;
                     let again = now.since(*next) < INTERVAL && *count > 0;
                     *count = if again { count.saturating_sub(2).max(1) } else { 1 };
                     *next = now;
@@ -124,7 +124,7 @@ impl Gate {
     }
 }
 
-fn gap(count: u64) -> Span {
+fn gap(count: u64) -> Duration {
     INTERVAL.scale(1.0 / libm::sqrt(count.max(1) as f64))
 }
 
@@ -133,38 +133,39 @@ mod tests {
     use super::*;
 
     fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
+        Time::ZERO + Duration::from_millis(t)
     }
 
     #[test]
-    fn codel_refuses_after_an_interval_above_target_at_shrinking_gaps() {
-        let (mut gate, mut rng) = (Gate::new(Mode::Codel, Span::from_millis(20)), Rng::derive(1, &[]));
-        let mut refused = Vec::new();
+    fn codel_rejects_after_an_interval_above_target_at_shrinking_gaps() {
+        let (mut gate, mut rng) = (Gate::new(Mode::Codel, Duration::from_millis(20)), Rng::derive(1, &[]));
+        let mut rejected = Vec::new();
         for t in 0..400 {
-            gate.leaves(Span::from_millis(30), 5, ms(t));
-            if gate.refuses(5, ms(t), &mut rng) {
-                refused.push(t);
+            gate.leaves(Duration::from_millis(30), 5, ms(t));
+            if gate.rejects(5, ms(t), &mut rng) {
+                rejected.push(t);
             }
         }
-        // First at 100; each refusal adds 100/√count to the schedule, counted from 2: 70.7, 57.7, 50, 44.7 …
-        assert_eq!(refused, [100, 171, 229, 279, 324, 364, 402].into_iter().filter(|t| *t < 400).collect::<Vec<_>>());
-        gate.leaves(Span::from_millis(1), 5, ms(400));
-        assert!(!gate.refuses(5, ms(500), &mut rng));
+        // First at 100; each rejection adds 100/√count to the schedule, counted from 2: 70.7, 57.7, 50, 44.7 …
+        assert_eq!(rejected, [100, 171, 229, 279, 324, 364, 402].into_iter().filter(|t| *t < 400).collect::<Vec<_>>());
+        gate.leaves(Duration::from_millis(1), 5, ms(400));
+        assert!(!gate.rejects(5, ms(500), &mut rng));
     }
 
     #[test]
-    fn pie_refuses_once_the_burst_allowance_is_gone_and_stops_when_the_queue_is_short() {
-        let (mut gate, mut rng) = (Gate::new(Mode::Pie, Span::from_millis(20)), Rng::derive(1, &[]));
-        let mut refused = [0u32; 100];
+    fn pie_rejects_once_the_burst_allowance_is_gone_and_stops_when_the_queue_is_short() {
+        let (mut gate, mut rng) = (Gate::new(Mode::Pie, Duration::from_millis(20)), Rng::derive(1, &[]));
+        let mut rejected = [0u32; 100];
         // 1000/s leave; 100 wait for the first 2 s (100 ms), then 2.
         for t in 0..10_000u64 {
             let waiting = if t < 2000 { 100 } else { 2 };
-            gate.leaves(Span::from_millis(waiting as u64), waiting, ms(t));
-            refused[(t / 100) as usize] += u32::from(gate.refuses(waiting, ms(t), &mut rng));
+            gate.leaves(Duration::from_millis(waiting as u64), waiting, ms(t));
+            rejected[(t / 100) as usize] += u32::from(gate.rejects(waiting, ms(t), &mut rng));
         }
-        assert_eq!(refused[0], 0);
-        assert!(refused[19] > 20, "{refused:?}");
-        // The integral takes 2.25e-3 off p per 30 ms, so p falls below 0.2 within 8 s, where a short queue is let alone.
-        assert_eq!(refused[99], 0, "{refused:?}");
+        assert_eq!(rejected[0], 0);
+        assert!(rejected[19] > 20, "{rejected:?}");
+        // The integral takes 2.25e-3 off p per 30 ms, so p falls below 0.2 within 8 s, where a short queue is let
+        // alone.
+        assert_eq!(rejected[99], 0, "{rejected:?}");
     }
 }

@@ -36,7 +36,7 @@ fn the_gap_follows_the_share_of_capacity_and_target() {
         assert_eq!(bench.admit(ms(100), 1), Admission::Hold);
         let wake = bench.shaper.next_wake().since(ms(100)).nanos();
         assert!(wake.abs_diff(gap) <= 1, "queue {queue}: {wake}");
-        assert_eq!(bench.release(ms(100) + Span::from_nanos(wake)).is_some(), queue < 40);
+        assert_eq!(bench.release(ms(100) + Duration::from_nanos(wake)).is_some(), queue < 40);
     }
 }
 
@@ -73,8 +73,8 @@ fn the_tolerance_rate_is_what_would_fill_the_fifo_in_a_round_trip_and_the_smalle
     assert_eq!(stamped(&bench, 1, 0), 1288);
     assert_eq!(stamped(&bench, 1, 5000), 1288);
     assert_eq!(stamped(&bench, 1, 40), 40);
-    let refused = (0..120).filter(|_| bench.admit(ms(100), 1) != Admission::Hold).count();
-    assert_eq!((refused, stamped(&bench, 1, 0)), (21, 50));
+    let rejected = (0..120).filter(|_| bench.admit(ms(100), 1) != Admission::Hold).count();
+    assert_eq!((rejected, stamped(&bench, 1, 0)), (21, 50));
     // A flow that never came by here is told nothing.
     assert_eq!((stamped(&bench, 9, 0), stamped(&bench, 9, 7)), (0, 7));
 }
@@ -113,10 +113,10 @@ fn each_flow_has_a_queue_of_its_own_and_leaves_in_order_at_its_own_rate() {
     bench.admit(ms(80), 2);
     bench.answer(ms(160), 2, ms(80), Outcome::Data);
     bench.backlog = 30;
-    let refused = |bench: &mut Bench<Hobhis2014>, flow, count: u32| {
+    let rejected = |bench: &mut Bench<Hobhis2014>, flow, count: u32| {
         (0..count).filter(|_| matches!(bench.admit(ms(200), flow), Admission::Reject(_))).count()
     };
-    assert_eq!((refused(&mut bench, 1, 300), refused(&mut bench, 2, 60)), (200, 0));
+    assert_eq!((rejected(&mut bench, 1, 300), rejected(&mut bench, 2, 60)), (200, 0));
     assert_eq!(bench.shaper.held(), 160);
     let mut left = [Vec::new(), Vec::new()];
     while bench.shaper.next_wake() <= ms(1200) {

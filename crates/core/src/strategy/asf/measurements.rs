@@ -4,7 +4,7 @@ use super::super::NextHop;
 use crate::consumer::Timer;
 use crate::ids::{FaceId, NameId};
 use crate::shared::rtt::RttEstimator;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// NFD's groups of faces in the order they are forwarded to.
@@ -16,7 +16,7 @@ pub(super) enum Rank {
 }
 
 /// Group, smoothed round-trip time of working faces, cost, face: the least is best.
-pub(super) type Ranked = (Rank, Span, u32, FaceId);
+pub(super) type Ranked = (Rank, Duration, u32, FaceId);
 
 /// A face, as one prefix uses it.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct FaceInfo {
 
 impl FaceInfo {
     /// Data for `name`.
-    pub(super) fn data(&mut self, name: NameId, rtt: Span, expires: Time) {
+    pub(super) fn data(&mut self, name: NameId, rtt: Duration, expires: Time) {
         // One sample per round trip: NFD does not tell the estimator how many are expected.
         self.rtt.sample(rtt, 1);
         self.status = Rank::Working;
@@ -65,7 +65,7 @@ pub(super) struct Namespace {
 
 impl Namespace {
     /// Carries out the timeouts and ends of lifetimes until `now`, and renews the prefix's own.
-    pub(super) fn settle(&mut self, now: Time, max_timeouts: u32, lifetime: Span) {
+    pub(super) fn settle(&mut self, now: Time, max_timeouts: u32, lifetime: Duration) {
         if self.expires.is_some_and(|expires| expires <= now) {
             *self = Namespace::default();
         }
@@ -105,7 +105,7 @@ impl Namespace {
     pub(super) fn rank(&self, hop: NextHop) -> Ranked {
         let info = self.faces.iter().find(|info| info.face == hop.face);
         let status = info.map_or(Rank::Unmeasured, |info| info.status);
-        let srtt = info.filter(|_| status == Rank::Working).map_or(Span::MAX, |info| info.rtt.srtt());
+        let srtt = info.filter(|_| status == Rank::Working).map_or(Duration::MAX, |info| info.rtt.srtt());
         (status, srtt, hop.cost, hop.face)
     }
 
@@ -130,7 +130,7 @@ pub(super) enum ToProbe {
 }
 
 /// As [`Ranked`], for probing.
-pub(super) type Probed = (ToProbe, Span, u32, FaceId);
+pub(super) type Probed = (ToProbe, Duration, u32, FaceId);
 
 /// An Interest sent to a face that was not the first to answer.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ pub(super) struct Late {
 
 impl Late {
     /// Remembers what else was sent for an answered name.
-    pub(super) fn keep(&mut self, name: NameId, records: impl Iterator<Item = LateRecord>, now: Time, late: Span) {
+    pub(super) fn keep(&mut self, name: NameId, records: impl Iterator<Item = LateRecord>, now: Time, late: Duration) {
         let records: Vec<LateRecord> = records.collect();
         if records.is_empty() {
             return;
@@ -183,7 +183,7 @@ impl Late {
     }
 
     /// Late Data gives the copies still out as much time again.
-    pub(super) fn renew(&mut self, name: NameId, now: Time, late: Span) {
+    pub(super) fn renew(&mut self, name: NameId, now: Time, late: Duration) {
         if let Some((until, _)) = self.names.get_mut(&name) {
             *until = now + late;
         }

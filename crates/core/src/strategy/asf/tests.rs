@@ -54,11 +54,11 @@ fn a_retransmitted_interest_still_gives_a_sample_from_its_last_transmission() {
     new(&mut bench, 0);
     bench.data_at(90, 1, &[OutRecord { sends: 2, ..sent(1, 50) }]);
     let namespace = bench.strategy.namespace(PrefixId(0), at(90)).unwrap();
-    assert_eq!(namespace.known_mut(FaceId(1)).unwrap().rtt.srtt(), Span::from_millis(40));
+    assert_eq!(namespace.known_mut(FaceId(1)).unwrap().rtt.srtt(), Duration::from_millis(40));
 }
 
-// The timeout is 1 s before the first sample, and one runs at a time: Interests at 0, 1000 and 2000 start one each, which
-// end at 1000, 2000 and 3000.
+// The timeout is 1 s before the first sample, and one runs at a time: Interests at 0, 1000 and 2000 start one each,
+// which end at 1000, 2000 and 3000.
 #[test]
 fn the_third_timeout_in_a_row_makes_a_face_timed_out() {
     let mut bench = quiet();
@@ -166,7 +166,7 @@ fn the_answer_to_a_probe_counts_until_50_ms_after_the_data_and_not_later() {
         let rank = bench.strategy.namespace(PrefixId(0), at(100)).unwrap().rank(NextHop { face: FaceId(2), cost: 5 });
         assert_eq!(rank.0 == Rank::Working, working, "{late}");
         if working {
-            assert_eq!(rank.1, Span::from_millis(70));
+            assert_eq!(rank.1, Duration::from_millis(70));
         }
     }
 }
@@ -202,9 +202,9 @@ fn retransmissions_take_the_best_unused_face_then_the_one_used_longest_ago_each_
 }
 
 #[test]
-fn without_a_next_hop_a_new_interest_is_refused_and_all_nacks_go_downstream() {
+fn without_a_next_hop_a_new_interest_is_rejected_and_all_nacks_go_downstream() {
     let mut bench: Bench<Asf> = Bench::new(&json!({}), &[(1, 1)]);
-    assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+    assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
     let choice = bench.nack(5, 1, 0, &[nacked(1, NackReason::Congestion)]);
-    assert_eq!(choice.refusal(), Some(NackReason::Congestion));
+    assert_eq!(choice.rejection(), Some(NackReason::Congestion));
 }

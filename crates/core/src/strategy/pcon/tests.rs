@@ -47,11 +47,11 @@ fn marked_nacks_count_once_per_110_ms_and_pass_on_at_once() {
     let mut bench = bench(json!({}), &[(1, 1), (2, 2)]);
     let sent = [nacked(1, NackReason::Congestion), sent(2, 0)];
     for (ms, mark, expected) in [(0, 1, 0.98), (109, 1, 0.98), (110, 0, 0.98), (110, 1, 0.9604)] {
-        assert_eq!(bench.nack(ms, 1, mark, &sent).refusal(), Some(NackReason::Congestion));
+        assert_eq!(bench.nack(ms, 1, mark, &sent).rejection(), Some(NackReason::Congestion));
         close(&bench.shares(), &[expected, 1.0 - expected]);
     }
     bench.note = PROBED;
-    assert_eq!(bench.nack(111, 1, 0, &sent).refusal(), None, "the probe may still answer");
+    assert_eq!(bench.nack(111, 1, 0, &sent).rejection(), None, "the probe may still answer");
 }
 
 // Two upstreams expired: twice 0.02 off the first one's face; then the rest of it when less than a step is left.
@@ -106,8 +106,8 @@ fn if_only_the_way_back_has_a_share_the_cheapest_other_hop_is_used() {
     let mut bench = bench(json!({}), &[(1, 1), (2, 5), (3, 4)]);
     assert_eq!(bench.interest(0, 1, Arrival::New, &[]), [3]);
     let mut alone: Bench<Pcon> = Bench::new(&json!({}), &[(1, 1)]);
-    assert_eq!(alone.choice(0, 1, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
-    assert_eq!(alone.choice(0, 1, Arrival::Retransmission, &[sent(1, 0)]).refusal(), None);
+    assert_eq!(alone.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
+    assert_eq!(alone.choice(0, 1, Arrival::Retransmission, &[sent(1, 0)]).rejection(), None);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_change_of_routes_keeps_what_it_can() {
     close(&bench.shares(), &[0.5, 0.5]);
     bench.route(&[]);
     assert!(bench.shares().is_empty());
-    assert_eq!(bench.choice(0, 0, Arrival::New, &[]).refusal(), Some(NackReason::NoRoute));
+    assert_eq!(bench.choice(0, 0, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
 }
 
 /// The slots of a strategy that needs all three header fields, in their order.

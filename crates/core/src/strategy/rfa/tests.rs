@@ -4,7 +4,7 @@ use crate::ctx::{Rng, Trace};
 use crate::fields::FieldLayout;
 use crate::ids::NameId;
 use crate::packet::Packet;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use proptest::prelude::{any, prop, prop_assert, proptest};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -36,13 +36,13 @@ impl Node {
         OutRecord { sent: self.now, nonce: 1, face: FaceId(face), nacked, sends: 1 }
     }
 
-    fn interest(&mut self, arrival: Arrival, sent: &[OutRecord]) -> Choice {
+    fn interest(&mut self, arrival: Arrival, sent: &[OutRecord]) -> ForwardingDecision {
         self.interest_from(0, arrival, sent)
     }
 
-    fn interest_from(&mut self, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> Choice {
+    fn interest_from(&mut self, in_face: u16, arrival: Arrival, sent: &[OutRecord]) -> ForwardingDecision {
         let packet = Packet { lifetime_ms: 2000, ..Packet::default() };
-        let (in_face, mut choice) = (FaceId(in_face), Choice::default());
+        let (in_face, mut choice) = (FaceId(in_face), ForwardingDecision::default());
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         let note = &mut 0;
         let event = &mut InterestArrival { packet: &packet, in_face, prefix: PREFIX, hops: &HOPS, arrival, sent, note };
@@ -64,8 +64,8 @@ impl Node {
         self.rfa.on_data(&event, &mut ctx);
     }
 
-    fn nack(&mut self, sent: &[OutRecord]) -> Choice {
-        let (packet, mut choice) = (Packet::default(), Choice::default());
+    fn nack(&mut self, sent: &[OutRecord]) -> ForwardingDecision {
+        let (packet, mut choice) = (Packet::default(), ForwardingDecision::default());
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         let (face, prefix, hops, note) = (sent[0].face, PREFIX, &HOPS, &mut 0);
         let event = &mut NackReturn { packet: &packet, face, prefix, hops, sent, downstreams: &[], note };
@@ -123,11 +123,11 @@ fn pending_interests_end_once_with_data_nack_or_timeout() {
     let (one, two) = (node.record(1, None), node.record(2, None));
     node.data(&[one, two]);
     assert_eq!(node.pending(), [2, 2], "the Data answers both records of its entry");
-    let refused = node.record(1, Some(NackReason::Congestion));
-    assert_eq!(node.nack(&[refused]).refusal(), Some(NackReason::Congestion));
-    assert_eq!(node.nack(&[refused, two]).refusal(), None, "the other upstream may still answer");
+    let rejected = node.record(1, Some(NackReason::Congestion));
+    assert_eq!(node.nack(&[rejected]).rejection(), Some(NackReason::Congestion));
+    assert_eq!(node.nack(&[rejected, two]).rejection(), None, "the other upstream may still answer");
     assert_eq!(node.pending(), [0, 2]);
-    node.timeout(&[refused, two]);
+    node.timeout(&[rejected, two]);
     node.timeout(&[two]);
     node.timeout(&[two]);
     assert_eq!(node.pending(), [0, 0]);
@@ -141,7 +141,7 @@ fn a_retransmission_is_held_while_one_is_pending_unless_told_to_forward() {
     for arrival in [Arrival::Retransmission, Arrival::Joining] {
         assert!(node.interest(arrival, &[record]).copies().is_empty());
     }
-    node.now += Span::from_millis(2001);
+    node.now += Duration::from_millis(2001);
     assert_eq!(node.interest(Arrival::Retransmission, &[record]).copies().len(), 1, "its lifetime is over");
 
     let mut eager = node_forwarding();
@@ -161,12 +161,12 @@ fn the_face_an_interest_came_from_is_no_next_hop_and_no_next_hop_is_a_nack() {
     let mut node = node(json!({}));
     (0..50).for_each(|_| assert_eq!(node.interest_from(1, Arrival::New, &[]).copies()[0].face, FaceId(2)));
     let packet = Packet::default();
-    let (mut choice, hops, note) = (Choice::default(), &HOPS[..1], &mut 0);
+    let (mut choice, hops, note) = (ForwardingDecision::default(), &HOPS[..1], &mut 0);
     let mut ctx = Ctx { now: node.now, rng: &mut node.rng, trace: &mut node.trace };
     let (in_face, prefix, arrival) = (FaceId(1), PREFIX, Arrival::New);
     let event = &mut InterestArrival { packet: &packet, in_face, prefix, hops, arrival, sent: &[], note };
     node.rfa.on_interest(event, &mut choice, &mut ctx);
-    assert_eq!(choice.refusal(), Some(NackReason::NoRoute));
+    assert_eq!(choice.rejection(), Some(NackReason::NoRoute));
 }
 
 #[test]
@@ -191,7 +191,8 @@ fn split(rtts: [u64; 2], services_us: [u64; 2], window: Option<usize>) -> ([f64;
     let total = 60_000;
     let mut send = |node: &mut Node, answers: &mut BinaryHeap<_>| {
         let path = usize::from(node.send()) - 1;
-        let at = (node.now + Span::from_millis(rtts[path])).max(free[path] + Span::from_micros(services_us[path]));
+        let at =
+            (node.now + Duration::from_millis(rtts[path])).max(free[path] + Duration::from_micros(services_us[path]));
         free[path] = at;
         answers.push(Reverse((at, path)));
         path
@@ -200,7 +201,7 @@ fn split(rtts: [u64; 2], services_us: [u64; 2], window: Option<usize>) -> ([f64;
         send(&mut node, &mut answers);
     }
     for sent in 0..total {
-        let until = if window.is_none() { Time::ZERO + Span::from_millis(sent) } else { Time::NEVER };
+        let until = if window.is_none() { Time::ZERO + Duration::from_millis(sent) } else { Time::NEVER };
         while let Some(&Reverse((at, path))) = answers.peek().filter(|answer| answer.0.0 <= until) {
             answers.pop();
             node.now = node.now.max(at);
@@ -295,7 +296,7 @@ proptest! {
     ) {
         let mut node = if is_greedy { greedy() } else { node(json!({})) };
         for (what, one, two, wait) in steps {
-            node.now += Span::from_nanos(wait >> 14);
+            node.now += Duration::from_nanos(wait >> 14);
             let nacked = (one > 128).then_some(NackReason::Congestion);
             let sent = [node.record(u16::from(one % 5), nacked), node.record(u16::from(two % 5), None)];
             match what % 6 {
@@ -309,7 +310,7 @@ proptest! {
             let shares = node.shares();
             prop_assert!(shares.is_empty() || (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         }
-        node.now += Span::from_millis(864_000_000);
+        node.now += Duration::from_millis(864_000_000);
         prop_assert!(node.interest(Arrival::New, &[]).copies().len() == 1);
     }
 }

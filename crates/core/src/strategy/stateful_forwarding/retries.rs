@@ -3,7 +3,7 @@
 use super::super::InterestArrival;
 use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::Packet;
-use crate::units::{Span, Time};
+use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Interests with a timer; further ones have none.
@@ -55,7 +55,7 @@ impl Retries {
         face: FaceId,
         next: &[FaceId],
         now: Time,
-        timeout: Span,
+        timeout: Duration,
     ) {
         let (packet, prefix, in_face) = (event.packet, event.prefix, event.in_face);
         let name = packet.name;
@@ -70,7 +70,7 @@ impl Retries {
             at: Some(face),
             since: now,
             deadline: now + timeout,
-            ends: now + Span::from_millis(u64::from(packet.lifetime_ms)),
+            ends: now + Duration::from_millis(u64::from(packet.lifetime_ms)),
             exhausted: false,
             chained: true,
             next: next.to_vec(),
@@ -82,7 +82,14 @@ impl Retries {
     }
 
     /// After a NACK it goes to `face`, or else to one of `next`.
-    pub(super) fn go_on(&mut self, name: NameId, face: FaceId, next: &[FaceId], now: Time, timeout: Span) {
+    pub(super) fn retry_after_nack(
+        &mut self,
+        name: NameId,
+        face: FaceId,
+        next: &[FaceId],
+        now: Time,
+        timeout: Duration,
+    ) {
         if let Some(entry) = self.pending.get_mut(&name) {
             (entry.next, entry.chained) = (next.to_vec(), true);
             self.set(name, face, now, timeout);
@@ -90,7 +97,7 @@ impl Retries {
     }
 
     /// It is at `face` now.
-    pub(super) fn set(&mut self, name: NameId, face: FaceId, now: Time, timeout: Span) {
+    pub(super) fn set(&mut self, name: NameId, face: FaceId, now: Time, timeout: Duration) {
         let Some(entry) = self.pending.get_mut(&name) else { return };
         self.deadlines.remove(&(entry.deadline, name));
         (entry.at, entry.since, entry.deadline, entry.exhausted) = (Some(face), now, now + timeout, false);
@@ -107,8 +114,8 @@ impl Retries {
         }
     }
 
-    /// The shaper of `face` rejected it. Which face the node tries instead, if it tries one; if all rejected, it is gone or
-    /// waits for what was sent before. A retry that is rejected tries the next face at the next wake.
+    /// The shaper of `face` rejected it. Which face the node tries instead, if it tries one; if all rejected, it is
+    /// gone or waits for what was sent before. A retry that is rejected tries the next face at the next wake.
     pub(super) fn rejected(&mut self, name: NameId, face: FaceId, now: Time) -> Option<FaceId> {
         let entry = self.pending.get_mut(&name).filter(|entry| entry.at == Some(face))?;
         if entry.chained {
@@ -134,7 +141,7 @@ impl Retries {
     }
 
     /// Whether `face` stayed silent for its timeout.
-    pub(super) fn in_vain(&self, name: NameId, face: FaceId) -> bool {
+    pub(super) fn has_timed_out(&self, name: NameId, face: FaceId) -> bool {
         self.pending.get(&name).is_some_and(|entry| entry.in_vain.contains(&face))
     }
 
@@ -161,7 +168,7 @@ impl Retries {
     }
 
     /// It is sent again, to `face`.
-    pub(super) fn again(&mut self, name: NameId, face: FaceId, now: Time, timeout: Span) -> Option<Packet> {
+    pub(super) fn again(&mut self, name: NameId, face: FaceId, now: Time, timeout: Duration) -> Option<Packet> {
         self.set(name, face, now, timeout);
         let entry = self.pending.get_mut(&name)?;
         entry.chained = false;

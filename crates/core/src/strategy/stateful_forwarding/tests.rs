@@ -15,7 +15,7 @@ fn new(bench: &mut Bench<StatefulForwarding>, ms: u64) -> Vec<u16> {
     bench.interest(ms, 0, Arrival::New, &[])
 }
 
-fn faces(choice: &Choice) -> (Vec<u16>, Vec<u16>) {
+fn faces(choice: &ForwardingDecision) -> (Vec<u16>, Vec<u16>) {
     (
         choice.copies().iter().map(|copy| copy.face.0).collect(),
         choice.alternatives().iter().map(|face| face.0).collect(),
@@ -69,17 +69,17 @@ fn a_face_that_routing_takes_away_and_gives_back_is_yellow() {
 fn a_nack_sends_the_interest_to_the_next_face_when_no_other_may_still_answer() {
     let mut bench = bench();
     let waiting = bench.nack_for(5, 1, Congestion, &[nacked(1, Congestion), sent(2, 0)]);
-    assert_eq!((faces(&waiting).0, waiting.refusal()), (vec![], None));
+    assert_eq!((faces(&waiting).0, waiting.rejection()), (vec![], None));
     let retried = bench.nack_for(5, 1, Congestion, &[nacked(1, Congestion)]);
     assert_eq!(faces(&retried), (vec![2], vec![3]));
 }
 
 #[test]
-fn when_every_face_refused_the_least_severe_reason_goes_downstream() {
+fn when_every_face_rejected_the_least_severe_reason_goes_downstream() {
     let records = [nacked(1, NoRoute), nacked(2, Congestion), nacked(3, NoRoute)];
-    assert_eq!(bench().nack_for(5, 3, NoRoute, &records).refusal(), Some(Congestion));
+    assert_eq!(bench().nack_for(5, 3, NoRoute, &records).rejection(), Some(Congestion));
     let records = records.map(|record| OutRecord { nacked: Some(NoRoute), ..record });
-    assert_eq!(bench().nack_for(5, 3, NoRoute, &records).refusal(), Some(NoRoute));
+    assert_eq!(bench().nack_for(5, 3, NoRoute, &records).rejection(), Some(NoRoute));
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn a_neighbour_that_gives_up_no_longer_waits_itself() {
     let mut bench = bench();
     bench.downstreams = vec![FaceId(0), FaceId(1)];
     let choice = bench.nack_for(5, 1, Congestion, &[nacked(1, Congestion), sent(2, 0), sent(3, 0)]);
-    assert_eq!(choice.refusal_of_one(), Some((FaceId(1), Congestion)));
+    assert_eq!(choice.rejection_of_one(), Some((FaceId(1), Congestion)));
     let choice = bench.nack_for(5, 1, Duplicate, &[nacked(1, Duplicate), sent(2, 0), sent(3, 0)]);
-    assert_eq!(choice.refusal_of_one(), None);
+    assert_eq!(choice.rejection_of_one(), None);
 }
 
 // The timeout of a face without samples is 1 s.
@@ -127,21 +127,21 @@ fn data_ends_the_timer_and_a_green_face_that_stays_silent_turns_yellow_and_waits
     assert_eq!(bench.release(300), [2]);
     bench.data_at(360, 2, &[sent(1, 100), sent(2, 300)]);
     assert_eq!(new(&mut bench, 400), [2], "1 is Yellow now");
-    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Span::from_millis(400));
+    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Duration::from_millis(400));
 }
 
 #[test]
-fn interests_under_way_together_double_the_timeout_once() {
+fn interests_in_flight_together_double_the_timeout_once() {
     let mut bench = bench();
     for ms in [0, 10, 20] {
         new(&mut bench, ms);
     }
     assert_eq!(bench.release(1000), [2]);
     assert_eq!(bench.release(1020), [2, 2]);
-    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Span::from_millis(2000));
+    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Duration::from_millis(2000));
     new(&mut bench, 1030);
     assert_eq!(bench.release(3030).len(), 4);
-    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Span::from_millis(4000));
+    assert_eq!(bench.strategy.timeout(PrefixId(0), FaceId(1)), Duration::from_millis(4000));
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn a_late_nack_of_a_face_that_was_given_up_changes_nothing() {
     new(&mut bench, 0);
     assert_eq!(bench.release(1000), [2]);
     let late = bench.nack_for(1100, 1, Congestion, &[nacked(1, Congestion), sent(2, 1000)]);
-    assert_eq!((faces(&late).0, late.refusal()), (vec![], None));
-    // The second refuses too: the third is left, although the first never answered in time.
+    assert_eq!((faces(&late).0, late.rejection()), (vec![], None));
+    // The second rejects too: the third is left, although the first never answered in time.
     let retried = bench.nack_for(1200, 2, Congestion, &[sent(1, 0), nacked(2, Congestion)]);
     assert_eq!(faces(&retried).0, [3]);
 }
@@ -173,7 +173,7 @@ fn when_the_shaper_of_the_first_face_rejects_the_timer_is_that_of_the_face_that_
     assert_eq!(bench.release(1000), [1], "2 was silent; 1 had not been sent to");
     new(&mut bench, 2000);
     (1..=3).for_each(|face| bench.reject(2000, face));
-    assert_eq!(bench.strategy.retries.len(), 1, "all rejected: the node refuses it");
+    assert_eq!(bench.strategy.retries.len(), 1, "all rejected: the node rejects it");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_tenth_of_the_interests_is_copied_with_a_new_nonce_to_any_other_face() {
 }
 
 #[test]
-fn without_an_eligible_hop_an_interest_is_refused() {
+fn without_an_eligible_hop_an_interest_is_rejected() {
     let mut bench: Bench<StatefulForwarding> = Bench::new(&json!({}), &[(1, 1)]);
-    assert_eq!(bench.choice(0, 1, Arrival::New, &[]).refusal(), Some(NoRoute));
+    assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NoRoute));
 }

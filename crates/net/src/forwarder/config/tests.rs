@@ -109,11 +109,13 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     let usual = Config::default();
     assert_eq!((config.cache, config.pit, config.memory), (usual.cache, usual.pit, usual.memory));
     assert_eq!((config.udp.len(), config.faces.len(), config.metrics), (2, 0, None));
+    assert_eq!(config.scheme, usual.scheme, "the service has the default scheme");
     let key = tempfile::NamedTempFile::new().unwrap();
     let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
     std::fs::write(key.path(), pem).unwrap();
-    let all =
-        example.replace("scheme = \"plain\"\n", "").replace("/etc/ndnweir/operator.pub", key.path().to_str().unwrap());
+    let all = example
+        .replace("scheme = \"measured\"\n", "")
+        .replace("/etc/ndnweir/operator.pub", key.path().to_str().unwrap());
     let uncommented = |line: &str| match line.strip_prefix('#') {
         Some(setting) if !setting.starts_with(' ') => setting.to_owned(),
         _ => line.to_owned(),
@@ -124,6 +126,10 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     assert_eq!((config.faces.len(), config.routes.len(), config.tcp.len()), (1, 1, 1));
     assert_eq!((config.authority.trust_anchors.len(), config.mtu), (1, usual.mtu));
     assert_eq!((config.max_peers, config.idle, config.fragments), (usual.max_peers, usual.idle, usual.fragments));
+    assert_eq!(config.allow_local, [Allowed::Group("ndn".into())]);
+    let shares = (Some(config.max_peers / 8), Some(config.max_peers / 4));
+    let limits = Limits { per_address: None, per_user: None, ..config.limits };
+    assert_eq!(((config.limits.per_address, config.limits.per_user), limits), (shares, usual.limits));
 }
 
 #[test]
@@ -135,7 +141,7 @@ fn wrong_kinds_are_told_in_plain_words() {
 }
 
 #[test]
-fn a_forwarder_that_listens_nowhere_is_refused() {
+fn a_forwarder_that_listens_nowhere_is_rejected() {
     let error = Config::default().complete().unwrap_err().to_string();
     assert!(error.contains("--unix PATH"), "{error}");
 }
@@ -148,3 +154,37 @@ fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
     let meter = usual.part(Family::Meter);
     assert_eq!((meter.name.as_str(), &meter.params["plain_ends"]), ("hbhcm", &Value::Bool(false)));
 }
+
+#[test]
+fn there_may_be_as_many_routes_as_prefixes() {
+    let routes = |text: &str| Config::read("fwd.toml", text).unwrap().authority.max_routes;
+    assert_eq!((routes(""), routes("prefixes = 1000000")), (65_536, 1_000_000));
+}
+
+#[test]
+fn a_key_for_answers_is_read_and_a_warning_given_where_all_can_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("key.pem");
+    let text = format!("answer-key = {:?}", key.display().to_string());
+    std::fs::write(&key, "no key").unwrap();
+    let error = Config::read("fwd.toml", &text).unwrap_err().to_string();
+    assert!(error.starts_with("fwd.toml:1: ") && error.contains("BEGIN PRIVATE KEY"), "{error}");
+    std::fs::write(&key, KEY).unwrap();
+    for (mode, warned) in [(0o600, false), (0o640, false), (0o644, true)] {
+        std::fs::set_permissions(&key, PermissionsExt::from_mode(mode)).unwrap();
+        let config = Config::read("fwd.toml", &text).unwrap();
+        assert_eq!(
+            config.warnings.iter().any(|w| w.contains("chmod 600") && w.contains("key.pem")),
+            warned,
+            "{mode:o}"
+        );
+        assert_ne!(config.authority.signer.0.signature_type(), ndnweir_wire::signature::SignatureType::DIGEST_SHA256);
+    }
+}
+
+/// An Ed25519 key made for this test with OpenSSL.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+";

@@ -102,7 +102,7 @@ fn commands_set_list_and_unset_the_strategy_of_a_prefix() {
 }
 
 #[test]
-fn what_is_no_strategy_or_cannot_be_so_is_refused_and_changes_nothing() {
+fn what_is_no_strategy_or_cannot_be_so_is_rejected_and_changes_nothing() {
     let mut rig = Rig::new(json!({}));
     assert_eq!(rig.set("/a", "nonsense"), Err(404));
     assert_eq!(rig.set("/a", "asf/max-timeouts~none"), Err(409));
@@ -134,7 +134,7 @@ fn a_configuration_that_is_read_again_changes_what_it_says_and_leaves_what_comma
 }
 
 #[test]
-fn a_configuration_with_another_shaper_is_refused_until_the_next_start() {
+fn a_configuration_with_another_shaper_is_rejected_until_the_next_start() {
     let mut rig = Rig::new(json!({ "shaper": "his" }));
     let (exempt, _dir) = config(json!({ "shaper": "his", "prefixes": { "/a": { "shaper": "none" } } }));
     rig.daemon.reload(exempt).unwrap();

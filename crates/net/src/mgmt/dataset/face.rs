@@ -165,12 +165,12 @@ impl Item for FaceStatus {
                 (types::FLAGS, self.flags),
             ];
             put_numbers(out, counters);
-            let repairs = [
+            let link_retransmissions = [
                 (types::N_ACKNOWLEDGED_FRAMES, c.acknowledged_frames),
                 (types::N_RETRANSMITTED_FRAMES, c.retransmitted_frames),
                 (types::N_GIVEN_UP_PACKETS, c.given_up_packets),
             ];
-            for (typ, count) in repairs.into_iter().filter(|(_, count)| *count > 0) {
+            for (typ, count) in link_retransmissions.into_iter().filter(|(_, count)| *count > 0) {
                 tlv::write_nni_element(out, typ, count);
             }
         });

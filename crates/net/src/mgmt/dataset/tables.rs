@@ -45,6 +45,14 @@ pub struct ForwarderStatus {
     pub satisfied_interests: u64,
     /// Interests that were not answered.
     pub unsatisfied_interests: u64,
+    /// Interests rejected because the PIT or the share of their face was full. Ours, as the next three; 0 is not sent.
+    pub rejected_interests: u64,
+    /// Of those, the ones rejected for the bytes that pending Interests hold.
+    pub rejected_for_memory: u64,
+    /// Packets dropped because there was no room for their bytes or names.
+    pub memory_drops: u64,
+    /// Data that nobody waited for, or not from the face that they came by.
+    pub unsolicited_data: u64,
 }
 
 impl ForwarderStatus {
@@ -71,6 +79,15 @@ impl ForwarderStatus {
             (types::N_UNSATISFIED_INTERESTS, self.unsatisfied_interests),
         ];
         put_numbers(&mut out, numbers);
+        let ours = [
+            (types::N_REFUSED_INTERESTS, self.rejected_interests),
+            (types::N_REFUSED_FOR_MEMORY, self.rejected_for_memory),
+            (types::N_MEMORY_DROPS, self.memory_drops),
+            (types::N_UNSOLICITED_DATA, self.unsolicited_data),
+        ];
+        for (typ, count) in ours.into_iter().filter(|(_, count)| *count > 0) {
+            tlv::write_nni_element(&mut out, typ, count);
+        }
         out
     }
 
@@ -110,6 +127,10 @@ impl ForwarderStatus {
                 types::N_OUT_NACKS => &mut status.out_nacks,
                 types::N_SATISFIED_INTERESTS => &mut status.satisfied_interests,
                 types::N_UNSATISFIED_INTERESTS => &mut status.unsatisfied_interests,
+                types::N_REFUSED_INTERESTS => &mut status.rejected_interests,
+                types::N_REFUSED_FOR_MEMORY => &mut status.rejected_for_memory,
+                types::N_MEMORY_DROPS => &mut status.memory_drops,
+                types::N_UNSOLICITED_DATA => &mut status.unsolicited_data,
                 _ => continue,
             };
             *counter = e.nni()?;

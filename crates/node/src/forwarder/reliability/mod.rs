@@ -1,24 +1,24 @@
-//! NDNLPv2 link reliability of one face: every frame has a TxSequence, the neighbour acknowledges it, and what it does not
-//! acknowledge is sent again. No I/O: frames and the time go in, frames and the next wake-up come out.
+//! NDNLPv2 link reliability of one face: every frame has a TxSequence, the neighbour acknowledges it, and what it does
+//! not acknowledge is sent again. No I/O: frames and the time go in, frames and the next wake-up come out.
 //!
-//! Source: the NDNLPv2 protocol page ("Link-layer Reliability") and NFD's `LpReliability`, whose numbers are the defaults of
-//! [`Params`]. A frame counts as lost when three with greater TxSequence were acknowledged or its timeout has passed, is
-//! sent again three times at most, and then all of its packet is given up. Acks ride on frames that have room, and leave by
-//! themselves (an idle packet) after 5 ms.
+//! Source: the NDNLPv2 protocol page ("ReliableLink-layer Reliability") and NFD's `LpReliability`, whose numbers are
+//! the defaults of [`Params`]. A frame counts as lost when three with greater TxSequence were acknowledged or its
+//! timeout has passed, is sent again three times at most, and then all of its packet is given up. Acks ride on frames
+//! that have room, and leave by themselves (an idle packet) after 5 ms.
 //!
 //! Ours, beside:
 //! - **Who takes part is found out.** A face that may ask puts a TxSequence on one frame a second; a neighbour that
-//!   acknowledges it has the protocol, and from then on every packet is protected. One that does not gets no frame twice.
-//!   Whoever sends TxSequences is acknowledged, and then asked likewise. One that falls silent (no ack for any of four
-//!   timeouts in a row, each twice as long) is treated as one that never had it.
+//!   acknowledges it has the protocol, and from then on every packet is protected. One that does not gets no frame
+//!   twice. Whoever sends TxSequences is acknowledged, and then asked likewise. One that falls silent (no ack for any
+//!   of four timeouts in a row, each twice as long) is treated as one that never had it.
 //! - A timeout sends eight frames again at most, until an ack comes: a silent link is tried, not filled.
-//! - Every transmission has its own TxSequence, so that each ack gives a sample of the round trip (NFD: only those of frames
-//!   sent once).
-//! - Acks that would fill a frame leave at once. For 4096 frames after one that came in vain every ack is sent twice, in
-//!   different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack was.
-//! - On a face with a rate, repairs and idle packets leave before what waits and take its time.
-//! - Where more frames are lost than noise explains ([`Params::mark_above`]), a repaired Data is marked: a queue that
-//!   overflows is not hidden from consumers.
+//! - Every transmission has its own TxSequence, so that each ack gives a sample of the round trip (NFD: only those of
+//!   frames sent once).
+//! - Acks that would fill a frame leave at once. For 4096 frames after one that came in vain every ack is sent twice,
+//!   in different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack was.
+//! - On a face with a rate, link retransmissions and idle packets leave before what waits and take its time.
+//! - Where more frames are lost than noise explains ([`Params::mark_above`]), a link-retransmitted Data is marked: a
+//!   queue that overflows is not hidden from consumers.
 
 mod received;
 mod sent;
@@ -27,7 +27,7 @@ mod tests;
 
 use super::emit::Frames;
 use ndnweir_core::ids::NameId;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
 pub use received::Arrived;
@@ -45,7 +45,7 @@ const IDLE_HEAD: usize = 4;
 /// Interests sent again that are remembered until their Data comes.
 const MAX_LATE: usize = 64;
 
-/// Whether a face repairs losses.
+/// Whether a face retransmits losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reliability {
     /// TxSequences of the neighbour are ignored.
@@ -65,12 +65,12 @@ pub struct Params {
     /// A frame counts as lost when so many of greater TxSequence were acknowledged; NFD: 3.
     pub overtaken: u8,
     /// How long an ack waits for a frame to ride on; NFD: 5 ms.
-    pub idle_ack: Span,
+    pub idle_ack: Duration,
     /// The least timeout; ndn-cxx's `RttEstimator`, which NFD uses: 200 ms.
-    pub least_timeout: Span,
+    pub least_timeout: Duration,
     /// How often a neighbour of which nothing is known is asked; ours.
-    pub ask_every: Span,
-    /// Share of frames lost, averaged over 512, above which a repaired Data is marked; 1 marks none. Ours.
+    pub ask_every: Duration,
+    /// Share of frames lost, averaged over 512, above which a link-retransmitted Data is marked; 1 marks none. Ours.
     pub mark_above: f64,
 }
 
@@ -79,9 +79,9 @@ impl Default for Params {
         Params {
             retransmissions: 3,
             overtaken: 3,
-            idle_ack: Span::from_millis(5),
-            least_timeout: Span::from_millis(200),
-            ask_every: Span::from_millis(1000),
+            idle_ack: Duration::from_millis(5),
+            least_timeout: Duration::from_millis(200),
+            ask_every: Duration::from_millis(1000),
             mark_above: 0.03,
         }
     }
@@ -100,6 +100,8 @@ pub struct Counts {
     pub duplicates: u64,
     /// Data marked because too many frames are lost.
     pub marks: u64,
+    /// Acks for nothing that is in flight: they came late, or are made up.
+    pub strays: u64,
 }
 
 /// What a frame is about, for who needs to know that it was sent again.
@@ -113,18 +115,18 @@ pub enum About {
     Nack,
 }
 
-/// A frame of the link's own, see [`Link::poll`].
+/// A frame of the link's own, see [`ReliableLink::poll`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
     /// A frame was sent again.
-    Repair,
+    LinkRetransmission,
     /// Acks alone.
     Idle,
 }
 
 /// One end of a link.
 #[derive(Debug)]
-pub struct Link {
+pub struct ReliableLink {
     params: Params,
     setting: Reliability,
     /// Whether the neighbour acknowledges.
@@ -143,11 +145,11 @@ pub struct Link {
     counts: Counts,
 }
 
-impl Link {
+impl ReliableLink {
     /// A link to a neighbour of which nothing is known. TxSequences begin with `first`, best a random number: acks that
     /// were never deserved are then hard to forge for whoever does not see the frames.
-    pub fn new(params: Params, setting: Reliability, first: u64) -> Link {
-        Link {
+    pub fn new(params: Params, setting: Reliability, first: u64) -> ReliableLink {
+        ReliableLink {
             params,
             setting,
             acknowledged: false,
@@ -176,6 +178,11 @@ impl Link {
         self.acknowledged
     }
 
+    /// Whether the neighbour has sent TxSequences.
+    pub fn is_requested(&self) -> bool {
+        self.requested
+    }
+
     /// What happened so far.
     pub fn counts(&self) -> Counts {
         let (sent, duplicates) = (self.sent.counts(), self.received.duplicates());
@@ -190,7 +197,9 @@ impl Link {
     /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is of no further use.
     pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> Arrived {
         for ack in view.acks() {
-            self.acknowledged |= self.sent.acknowledge(now, ack);
+            let expected = self.sent.acknowledge(now, ack);
+            self.acknowledged |= expected;
+            self.counts.strays += u64::from(!expected);
         }
         match view.tx_sequence.filter(|_| view.fragment.is_some()) {
             Some(number) => {
@@ -249,11 +258,11 @@ impl Link {
     /// Appends the next frame that the link itself has to send; call until none.
     pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<Own> {
         if self.sent.expire(now) == Expired::Silent {
-            self.forget(now);
+            self.abandon_all(now);
         }
         let lossy = self.sent.loss() > self.params.mark_above;
         if self.free_from <= now
-            && let Some((mut header, part, about)) = self.sent.repair(now)
+            && let Some((mut header, part, about)) = self.sent.next_retransmission(now)
         {
             if about == About::Data && lossy {
                 header.congestion_mark = header.congestion_mark.max(Some(1));
@@ -266,7 +275,7 @@ impl Link {
                 }
                 self.late.push_back(name);
             }
-            return Some(Own::Repair);
+            return Some(Own::LinkRetransmission);
         }
         if self.received.due(mtu) <= now {
             self.received.encode(LpHeader::default(), None, mtu, frames);
@@ -281,10 +290,10 @@ impl Link {
         found.is_some_and(|at| self.late.remove(at).is_some())
     }
 
-    /// When [`Link::poll`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`ReliableLink::poll`] is wanted; [`Time::NEVER`] if not at all.
     pub fn poll_timeout(&self, mtu: usize) -> Time {
-        let repair = if self.sent.has_repairs() { self.free_from } else { Time::NEVER };
-        repair.min(self.sent.due()).min(self.received.due(mtu))
+        let link_retransmission = if self.sent.has_link_retransmissions() { self.free_from } else { Time::NEVER };
+        link_retransmission.min(self.sent.due()).min(self.received.due(mtu))
     }
 
     /// The frame just polled occupies the wire until then.
@@ -293,10 +302,10 @@ impl Link {
     }
 
     /// Gives everything up: the neighbour does not acknowledge (any more), or frames must become smaller.
-    pub fn forget(&mut self, now: Time) {
+    pub fn abandon_all(&mut self, now: Time) {
         let fresh = Sent::new(self.params, self.sent.next());
         let mut former = std::mem::replace(&mut self.sent, fresh);
-        former.give_all_up();
+        former.abandon_all();
         self.counts = self.counts.plus(former.counts());
         self.acknowledged = false;
         self.requested = false;
@@ -314,6 +323,7 @@ impl Counts {
             given_up: self.given_up + other.given_up,
             duplicates: self.duplicates + other.duplicates,
             marks: self.marks + other.marks,
+            strays: self.strays + other.strays,
         }
     }
 }

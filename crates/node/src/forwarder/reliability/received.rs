@@ -1,7 +1,7 @@
 //! What has arrived and is to be acknowledged.
 
 use super::{FIELD, Frames, GROWTH, IDLE_HEAD};
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::types::FRAGMENT;
 use ndnweir_wire::tlv;
@@ -20,7 +20,7 @@ pub struct Arrived {
     /// It came before.
     pub duplicate: bool,
     /// It was sent again, so that it comes later than it might.
-    pub repaired: bool,
+    pub link_retransmitted: bool,
 }
 
 /// The frame of the greatest Sequence so far.
@@ -62,7 +62,7 @@ impl Received {
     }
 
     /// A frame with a TxSequence has arrived.
-    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Span) -> Arrived {
+    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Duration) -> Arrived {
         if self.acks.len() == MAX_ACKS {
             self.acks.pop_front();
         }
@@ -70,10 +70,10 @@ impl Received {
         self.due.get_or_insert(now + idle_ack);
         // Without a Sequence there is nothing to tell a repetition by; such frames are not sent again.
         let Some(sequence) = sequence else { return Arrived::default() };
-        let duplicate = self.note(sequence);
+        let duplicate = self.record(sequence);
         self.duplicates += u64::from(duplicate);
         self.repeating = if duplicate { REPEATS_FOR } else { self.repeating.saturating_sub(1) };
-        let (mut repaired, mut newest) = (false, true);
+        let (mut link_retransmitted, mut newest) = (false, true);
         if let Some(greatest) = &mut self.greatest {
             let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
             newest = frames > 0;
@@ -83,18 +83,18 @@ impl Received {
             } else if transmissions > frames + greatest.again {
                 // A frame that is sent for the first time is as far ahead in both numbers, but for those sent again in
                 // between, which are ahead in TxSequence only.
-                repaired = true;
+                link_retransmitted = true;
                 greatest.again += 1;
             }
         }
         if newest {
             self.greatest = Some(Greatest { sequence, number, again: 0 });
         }
-        Arrived { duplicate, repaired }
+        Arrived { duplicate, link_retransmitted }
     }
 
     /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
-    fn note(&mut self, sequence: u64) -> bool {
+    fn record(&mut self, sequence: u64) -> bool {
         if self.seen.is_empty() {
             self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
         }

@@ -3,7 +3,7 @@
 use super::{About, Counts, Params};
 use ndnweir_core::consumer::{Estimator, Timer};
 use ndnweir_core::shared::rtt::RttEstimator;
-use ndnweir_core::units::{Span, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::Cut;
 use std::collections::VecDeque;
@@ -33,7 +33,7 @@ pub(super) enum Expired {
 
 /// One part of a packet.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct SentFragment {
     packet: u32,
     index: u16,
     /// How often it was sent again.
@@ -43,27 +43,27 @@ struct Part {
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     at: Time,
-    part: Part,
+    part: SentFragment,
     /// Acks for greater TxSequences.
     overtaken: u8,
 }
 
 /// Where a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum FragmentState {
     Acknowledged,
     UnderWay(u64),
-    ToRepair,
+    ToRetransmit,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct UnacknowledgedPacket {
     header: LpHeader,
     packet: Box<[u8]>,
     cut: Cut,
     about: About,
     /// Of each part.
-    places: Box<[Place]>,
+    places: Box<[FragmentState]>,
     missing: usize,
 }
 
@@ -74,9 +74,9 @@ pub(super) struct Sent {
     base: u64,
     /// By TxSequence; those that are acknowledged or lost are none. The first never is.
     ring: VecDeque<Option<Transmission>>,
-    packets: Vec<Option<Kept>>,
+    packets: Vec<Option<UnacknowledgedPacket>>,
     free: Vec<u32>,
-    repairs: VecDeque<Part>,
+    link_retransmissions: VecDeque<SentFragment>,
     bytes: usize,
     rtt: RttEstimator,
     /// Timeouts since the last ack.
@@ -90,9 +90,9 @@ impl Sent {
         let timer = Timer {
             estimator: Estimator::Ndnsim,
             min: params.least_timeout,
-            max: Span::from_millis(60_000),
-            initial: Span::from_millis(1000),
-            scan: Span::ZERO,
+            max: Duration::from_millis(60_000),
+            initial: Duration::from_millis(1000),
+            scan: Duration::ZERO,
             backoff_cap: 64,
             deviations: 4.0,
         };
@@ -102,7 +102,7 @@ impl Sent {
             ring: VecDeque::new(),
             packets: Vec::new(),
             free: Vec::new(),
-            repairs: VecDeque::new(),
+            link_retransmissions: VecDeque::new(),
             bytes: 0,
             rtt: RttEstimator::new(timer),
             silent: 0,
@@ -129,8 +129,8 @@ impl Sent {
         self.base.wrapping_add(self.ring.len() as u64)
     }
 
-    pub(super) fn has_repairs(&self) -> bool {
-        !self.repairs.is_empty() && self.ring.len() < 2 * MAX_FRAMES
+    pub(super) fn has_link_retransmissions(&self) -> bool {
+        !self.link_retransmissions.is_empty() && self.ring.len() < 2 * MAX_FRAMES
     }
 
     /// Whether a packet of `len` bytes may be kept; `spare` bytes are left to all links together.
@@ -140,10 +140,10 @@ impl Sent {
 
     /// Keeps a packet of which all parts are about to be sent.
     pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: About) -> u32 {
-        let places = vec![Place::ToRepair; cut.count()].into_boxed_slice();
+        let places = vec![FragmentState::ToRetransmit; cut.count()].into_boxed_slice();
         let missing = cut.count();
         self.bytes += packet.len() + OVERHEAD;
-        let kept = Kept { header: header.clone(), packet: packet.into(), cut, about, places, missing };
+        let kept = UnacknowledgedPacket { header: header.clone(), packet: packet.into(), cut, about, places, missing };
         match self.free.pop() {
             Some(key) => {
                 self.packets[key as usize] = Some(kept);
@@ -158,14 +158,14 @@ impl Sent {
 
     /// A part of a packet that is kept leaves for the first time: its header and bytes.
     pub(super) fn transmit(&mut self, now: Time, key: u32, index: usize) -> Option<(LpHeader, &[u8])> {
-        self.number(now, Part { packet: key, index: index as u16, again: 0 })
+        self.number(now, SentFragment { packet: key, index: index as u16, again: 0 })
     }
 
     /// Gives a transmission the next TxSequence.
-    fn number(&mut self, now: Time, part: Part) -> Option<(LpHeader, &[u8])> {
+    fn number(&mut self, now: Time, part: SentFragment) -> Option<(LpHeader, &[u8])> {
         let number = self.next();
         let kept = self.packets.get_mut(part.packet as usize)?.as_mut()?;
-        *kept.places.get_mut(usize::from(part.index))? = Place::UnderWay(number);
+        *kept.places.get_mut(usize::from(part.index))? = FragmentState::UnderWay(number);
         self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
         let index = usize::from(part.index);
         let header = LpHeader { tx_sequence: Some(number), ..kept.cut.header(index, &kept.header) };
@@ -175,12 +175,12 @@ impl Sent {
     /// The TxSequence of a packet that is not kept, to see whether it is acknowledged.
     pub(super) fn ask(&mut self, now: Time) -> u64 {
         let number = self.next();
-        let part = Part { packet: NONE, index: 0, again: 0 };
+        let part = SentFragment { packet: NONE, index: 0, again: 0 };
         self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
         number
     }
 
-    /// An ack has come. Whether it is for something under way.
+    /// An ack has come. Whether it is for something in flight.
     pub(super) fn acknowledge(&mut self, now: Time, number: u64) -> bool {
         let ahead = number.wrapping_sub(self.base);
         let Some(at) = usize::try_from(ahead).ok().filter(|at| *at < self.ring.len()) else { return false };
@@ -194,17 +194,17 @@ impl Sent {
             let Some(overtaken) = self.ring[earlier].as_mut() else { continue };
             overtaken.overtaken += 1;
             if overtaken.overtaken >= self.params.overtaken {
-                self.lose(earlier);
+                self.declare_lost(earlier);
             }
         }
         self.trim();
         true
     }
 
-    fn settle(&mut self, part: Part) {
+    fn settle(&mut self, part: SentFragment) {
         let Some(slot) = self.packets.get_mut(part.packet as usize) else { return };
         let Some(kept) = slot.as_mut() else { return };
-        kept.places[usize::from(part.index)] = Place::Acknowledged;
+        kept.places[usize::from(part.index)] = FragmentState::Acknowledged;
         kept.missing -= 1;
         if kept.missing == 0 {
             self.bytes -= kept.packet.len() + OVERHEAD;
@@ -214,14 +214,14 @@ impl Sent {
     }
 
     /// The transmission at this place in the ring is lost.
-    fn lose(&mut self, at: usize) {
+    fn declare_lost(&mut self, at: usize) {
         let Some(Transmission { part, .. }) = self.ring[at].take() else { return };
         self.loss += WEIGHT * (1.0 - self.loss);
         if part.again >= self.params.retransmissions {
             self.give_up(part.packet);
         } else if let Some(kept) = self.packets.get_mut(part.packet as usize).and_then(Option::as_mut) {
-            kept.places[usize::from(part.index)] = Place::ToRepair;
-            self.repairs.push_back(Part { again: part.again + 1, ..part });
+            kept.places[usize::from(part.index)] = FragmentState::ToRetransmit;
+            self.link_retransmissions.push_back(SentFragment { again: part.again + 1, ..part });
         }
     }
 
@@ -231,18 +231,18 @@ impl Sent {
         self.bytes -= kept.packet.len() + OVERHEAD;
         self.free.push(key);
         for place in &kept.places {
-            if let Place::UnderWay(number) = place
+            if let FragmentState::UnderWay(number) = place
                 && let Some(transmission) = self.ring.get_mut(number.wrapping_sub(self.base) as usize)
             {
                 *transmission = None;
             }
         }
-        if kept.places.contains(&Place::ToRepair) {
-            self.repairs.retain(|part| part.packet != key);
+        if kept.places.contains(&FragmentState::ToRetransmit) {
+            self.link_retransmissions.retain(|part| part.packet != key);
         }
     }
 
-    pub(super) fn give_all_up(&mut self) {
+    pub(super) fn abandon_all(&mut self) {
         for key in 0..self.packets.len() {
             self.give_up(key as u32);
         }
@@ -256,11 +256,11 @@ impl Sent {
     }
 
     /// The next part to be sent again leaves: its header and bytes.
-    pub(super) fn repair(&mut self, now: Time) -> Option<(LpHeader, &[u8], About)> {
-        if !self.has_repairs() {
+    pub(super) fn next_retransmission(&mut self, now: Time) -> Option<(LpHeader, &[u8], About)> {
+        if !self.has_link_retransmissions() {
             return None;
         }
-        let part = self.repairs.pop_front()?;
+        let part = self.link_retransmissions.pop_front()?;
         let about = self.packets.get(part.packet as usize)?.as_ref()?.about;
         self.counts.retransmitted += 1;
         let (header, bytes) = self.number(now, part)?;
@@ -288,7 +288,7 @@ impl Sent {
             match self.ring[at] {
                 Some(transmission) if transmission.at + timeout > now || lost == BURST => break,
                 Some(_) => {
-                    self.lose(at);
+                    self.declare_lost(at);
                     lost += 1;
                 }
                 None => {}

@@ -94,11 +94,11 @@ fn a_prefix_is_switched_at_most_once_per_period() {
     bench.signal(1, 0);
     assert_eq!(best(&bench, 0), 1);
     (bench.graph.states[1][0], bench.graph.states[2][0]) = ((0.0, 0.0), (0.9, 0.0));
-    bench.now += Span::from_millis(499);
+    bench.now += Duration::from_millis(499);
     bench.report();
     bench.signal(2, 0);
     assert_eq!((best(&bench, 0), bench.planner.tally().held), (1, 1));
-    bench.now += Span::from_millis(1);
+    bench.now += Duration::from_millis(1);
     bench.signal(2, 0);
     assert_eq!(best(&bench, 0), 0);
 }
@@ -109,7 +109,7 @@ fn a_refresh_switches_without_a_signal_unless_told_not_to() {
         let mut bench = bench(&json!({ "refresh_switches": refresh_switches }), 1, (0.9, 0.0), (0.0, 0.0));
         bench.signal(1, 0);
         (bench.graph.states[1][0], bench.graph.states[2][0]) = ((0.0, 0.0), (0.9, 0.0));
-        bench.now += Span::from_millis(600);
+        bench.now += Duration::from_millis(600);
         bench.report();
         bench.wake();
         assert_eq!(best(&bench, 0), expected);
@@ -150,12 +150,12 @@ fn a_share_of_the_fib_entries_is_selected_but_at_least_one() {
 #[test]
 fn routers_silent_for_three_periods_are_ignored() {
     let mut late = bench(&json!({}), 1, (0.9, 0.0), (0.0, 0.0));
-    late.now += Span::from_millis(1500);
+    late.now += Duration::from_millis(1500);
     late.signal(1, 0);
     assert_eq!(late.planner.tally().acted, 1, "after exactly three periods");
     let mut late = bench(&json!({}), 1, (0.9, 0.0), (0.0, 0.0));
     late.graph.silent[2] = true;
-    late.now += Span::from_millis(1501);
+    late.now += Duration::from_millis(1501);
     late.report();
     late.signal(1, 0);
     assert_eq!(late.planner.tally().without_shunt, 1, "the other way leads past a router that is silent");
@@ -166,13 +166,13 @@ fn a_failed_link_gives_everything_back_to_routing_and_holds_switches_for_a_secon
     let mut bench = bench(&json!({}), 1, (0.9, 0.0), (0.0, 0.0));
     bench.signal(1, 0);
     assert_eq!(best(&bench, 0), 1);
-    bench.now += Span::from_millis(600);
+    bench.now += Duration::from_millis(600);
     bench.link(4, 0, false);
     assert_eq!(best(&bench, 0), 0);
     bench.report();
     bench.signal(1, 0);
     assert_eq!((best(&bench, 0), bench.planner.tally().held), (0, 1));
-    bench.now += Span::from_millis(1000);
+    bench.now += Duration::from_millis(1000);
     bench.report();
     bench.signal(1, 0);
     assert_eq!(best(&bench, 0), 1);
@@ -183,7 +183,7 @@ fn orders_are_repeated_every_period_until_they_are_answered() {
     let mut bench = bench(&json!({}), 1, (0.9, 0.0), (0.0, 0.0));
     bench.obedient = false;
     bench.signal(1, 0);
-    bench.now += Span::from_millis(500);
+    bench.now += Duration::from_millis(500);
     bench.wake();
     let repeated = bench.orders.clone();
     assert_eq!(repeated.len(), 2);
@@ -191,7 +191,7 @@ fn orders_are_repeated_every_period_until_they_are_answered() {
     bench.apply(&repeated[1]);
     bench.report();
     bench.orders.clear();
-    bench.now += Span::from_millis(500);
+    bench.now += Duration::from_millis(500);
     bench.wake();
     assert!(bench.orders.iter().all(|order| order.hops != repeated[0].hops), "{:?}", bench.orders);
 }

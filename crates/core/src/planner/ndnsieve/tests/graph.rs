@@ -78,8 +78,8 @@ impl Graph {
         }
     }
 
-    /// Where the cheapest next hops lead from `router`, its own first being `face`: the (router, face) pairs Interests leave
-    /// by. None if they never arrive.
+    /// Where the cheapest next hops lead from `router`, its own first being `face`: the (router, face) pairs Interests
+    /// leave by. None if they never arrive.
     pub(super) fn way(&self, router: usize, face: u16, prefix: usize) -> Option<Vec<(usize, u16)>> {
         let (mut at, mut out, mut way) = (router, face, Vec::new());
         for _ in 0..=self.routers() {

@@ -52,7 +52,7 @@ fn no_order_forms_a_loop_on_1000_random_graphs_whatever_is_measured() {
         let mut dice = Rng::derive(seed, &[1]);
         bench.assert_no_loop();
         for _ in 0..12 {
-            bench.now += Span::from_millis(100);
+            bench.now += Duration::from_millis(100);
             for states in &mut bench.graph.states {
                 states.iter_mut().for_each(|state| *state = (dice.unit() * 1.3, dice.unit()));
             }
@@ -78,9 +78,9 @@ fn no_loop_forms_when_orders_are_lost_or_late() {
         let mut bench = Bench::new(&serde_json::json!({ "switch_gap": "0ns" }), graph(seed));
         bench.obedient = false;
         let mut dice = Rng::derive(seed, &[2]);
-        let mut under_way: Vec<Order> = Vec::new();
+        let mut in_flight: Vec<Order> = Vec::new();
         for step in 0..60 {
-            bench.now += Span::from_millis(50);
+            bench.now += Duration::from_millis(50);
             for states in &mut bench.graph.states {
                 states.iter_mut().for_each(|state| *state = (dice.unit() * 1.3, dice.unit()));
             }
@@ -93,12 +93,12 @@ fn no_loop_forms_when_orders_are_lost_or_late() {
                 _ => bench.signal(r, face),
             }
             bench.wake();
-            under_way.extend(bench.orders.drain(..).filter(|_| dice.unit() < 0.7));
+            in_flight.extend(bench.orders.drain(..).filter(|_| dice.unit() < 0.7));
             // Orders to one router arrive as given, those to several in any order.
-            while !under_way.is_empty() && dice.unit() < 0.6 {
-                let any = under_way[dice.below(under_way.len() as u64) as usize].router;
-                let first = under_way.iter().position(|order| order.router == any).unwrap();
-                let order = under_way.remove(first);
+            while !in_flight.is_empty() && dice.unit() < 0.6 {
+                let any = in_flight[dice.below(in_flight.len() as u64) as usize].router;
+                let first = in_flight.iter().position(|order| order.router == any).unwrap();
+                let order = in_flight.remove(first);
                 bench.apply(&order);
                 bench.assert_no_loop();
             }

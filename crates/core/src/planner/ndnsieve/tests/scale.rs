@@ -29,13 +29,13 @@ fn everything_signals(n: usize) -> (Bench, u64) {
 fn operations_on_100_to_1000_routers_stay_within_equations_7_and_8() {
     for n in [100, 300, 1000] {
         let (bench, interfaces) = everything_signals(n);
-        let Tally { operations, signals, sieved, unknown, switches, .. } = bench.planner.tally();
+        let PlannerCounters { operations, signals, sieved, unknown, switches, .. } = bench.planner.tally();
         // Equation 7: one operation per signal, at most Σ n_l. Equation 8: N_mc calculations for the mild ones.
         assert_eq!((operations.filter, signals), (interfaces, interfaces));
         assert_eq!(operations.calculate, interfaces - sieved - unknown);
         assert!(switches > 0);
-        // O_switch: one next hop of a shunt router each, so at most its interfaces; O_FSN: at most every router, link and
-        // way once per prefix that is looked at.
+        // O_switch: one next hop of a shunt router each, so at most its interfaces; O_FSN: at most every router, link
+        // and way once per prefix that is looked at.
         let widest = bench.graph.links.iter().map(Vec::len).max().unwrap_or(0) as u64;
         assert!(operations.switch <= operations.calculate * widest, "{operations:?}");
         assert!(operations.search <= operations.calculate * (n as u64 + 2 * interfaces), "{operations:?}");

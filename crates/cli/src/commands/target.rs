@@ -1,0 +1,81 @@
+//! Where results go: nothing is replaced that another command wrote, unless --force says so.
+
+use crate::failure::Failure;
+use ndnweir_lab::results;
+use std::path::{Path, PathBuf};
+
+/// Numbers tried for a folder that the user did not name.
+const MOST: u32 = 9_999;
+
+/// A folder for results.
+pub struct Target {
+    /// Where.
+    pub folder: PathBuf,
+    /// What there is to say about it.
+    pub note: Option<String>,
+    /// Whether older results are there.
+    replaces: bool,
+    force: bool,
+}
+
+/// Chooses the folder for the results of `command`, before the work: `named` by the user, or `default`.
+///
+/// A folder that the same command wrote is written again. One of another command is rejected where the user named it
+/// and passed by where the user did not: then `-2`, `-3` and so on are added. Without a command, as for results that
+/// never come out the same, every folder with results is another's.
+pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, force: bool) -> Result<Target, Failure> {
+    let first = named.map_or_else(|| default.clone(), Path::to_path_buf);
+    let target = |folder: PathBuf, note, replaces| Ok(Target { folder, note, replaces, force });
+    let again = |folder: &Path| {
+        (force || command.is_some_and(|command| results::command(folder).as_deref() == Some(command)))
+            .then(|| format!("{}: replaces earlier results", folder.display()))
+    };
+    if !holds_results(&first)? {
+        return target(first, None, false);
+    }
+    if let Some(note) = again(&first) {
+        return target(first, Some(note), true);
+    }
+    let whose = results::command(&first).map_or_else(|| "an earlier run".into(), |command| format!("`{command}`"));
+    if named.is_some() {
+        let place = first.display();
+        return Err(Failure::Input(format!(
+            "{place}: holds the results of {whose}; name another folder, or replace them with --force"
+        )));
+    }
+    for folder in (2..=MOST).map(|n| numbered(&first, n)) {
+        let there = holds_results(&folder)?;
+        if there && again(&folder).is_none() {
+            continue;
+        }
+        let note = format!("{} holds the results of {whose}: writing {}", first.display(), folder.display());
+        return target(folder, Some(note), there);
+    }
+    Err(Failure::Input(format!("{} and {MOST} more hold results; name a folder with --out", first.display())))
+}
+
+impl Target {
+    /// Where the results of an interrupted run go: not over complete ones.
+    pub fn interrupted(self) -> Result<PathBuf, Failure> {
+        if !self.replaces || self.force {
+            return Ok(self.folder);
+        }
+        for folder in (2..=MOST).map(|n| numbered(&self.folder, n)) {
+            if !holds_results(&folder)? {
+                return Ok(folder);
+            }
+        }
+        Ok(self.folder)
+    }
+}
+
+/// Whether there are results in a folder that results can be written to.
+fn holds_results(folder: &Path) -> Result<bool, Failure> {
+    Ok(results::may_write(folder).map_err(Failure::input)? && folder.join("summary.json").is_file())
+}
+
+fn numbered(folder: &Path, number: u32) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(format!("-{number}"));
+    name.into()
+}

@@ -1,0 +1,138 @@
+//! What `emulate` and `link` accept.
+
+use clap::Args;
+use ndnweir_core::units::{Bytes, Duration, Rate};
+use ndnweir_net::emulator::UDP_FRAMING;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What real processes were seen to add to the empty path of the dumbbell: 0.17 to 0.5 ms over six links.
+pub const NOISE: &str = "100us";
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir emulate dumbbell --scheme pcon --set run.duration=20s
+  ndnweir emulate two-paths --scheme pcon,bic --seeds 3 --json
+  ndnweir emulate my-scenario.toml --out results/mine-emulated
+
+Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
+this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
+sizes that the real packets have, and with a little random delay as real processes have.")]
+pub struct EmulateArgs {
+    /// A scenario's name (see `ndnweir list`), or a scenario or topology file
+    pub scenario: String,
+    /// Schemes to run, separated by commas, or "all"; the default is the scenario's own list
+    #[arg(long, short, value_delimiter = ',', value_name = "NAME")]
+    pub scheme: Vec<String>,
+    /// How many seeds to run, one after the other
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub seeds: u32,
+    /// The first seed
+    #[arg(long, default_value_t = 1, value_name = "SEED")]
+    pub seed: u64,
+    /// Random delay of packets on each link of the simulation, at most this: real processes are never exact
+    #[arg(long, default_value = NOISE, value_name = "TIME")]
+    pub noise: Duration,
+    /// Change the scenario, e.g. run.duration=20s; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Folder for the report, summary and series [default: results/SCENARIO-emulated, with a number if that is taken]
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write into a folder that holds other results
+    #[arg(long)]
+    pub force: bool,
+    /// Print one JSON document on standard output instead of the tables: that of summary.json
+    #[arg(long)]
+    pub json: bool,
+    /// Show all columns of tables, however narrow the terminal
+    #[arg(long)]
+    pub wide: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir link --rate 100Mbps --delay 10ms --queue 1BDP --ports 7001,7002
+      what one process sends to 127.0.0.1:7001 reaches the other, which sends to 7002, and the other way round
+  ndnweir link --rate 20Mbps --delay 20ms --loss 0.01 --ports 7001,7002 --a 127.0.0.1:6363 --b 127.0.0.1:6364
+  ndnweir link --rate 10Mbps --delay 10ms --queue '100 packets' --duration 60s --json")]
+pub struct LinkArgs {
+    /// Rate of each direction, e.g. 100Mbps; without it only delay and loss apply
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<Rate>,
+    /// One-way delay, e.g. 10ms
+    #[arg(long, default_value = "0ms", value_name = "TIME")]
+    pub delay: Duration,
+    /// What may wait at each end, e.g. '100 packets', 250kB or 1BDP (rate times twice the delay)
+    #[arg(long, default_value = "100 packets", value_name = "SIZE")]
+    pub queue: Queue,
+    /// Probability that a datagram is lost, 0 to 1
+    #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = probability)]
+    pub loss: f64,
+    /// Extra delay of each datagram, uniform up to this; the order is kept
+    #[arg(long, default_value = "0ms", value_name = "TIME")]
+    pub jitter: Duration,
+    /// Bytes counted for each datagram beside its own: IP and UDP headers
+    #[arg(long, default_value_t = UDP_FRAMING, value_name = "SIZE")]
+    pub framing: Bytes,
+    /// The UDP ports of the two ends on 127.0.0.1; 0 is any free port
+    #[arg(long, default_value = "0,0", value_name = "A,B", value_parser = ports)]
+    pub ports: (u16, u16),
+    /// Address of the process at the first end; without it the first that sends something there
+    #[arg(long, value_name = "ADDR")]
+    pub a: Option<SocketAddr>,
+    /// Address of the process at the second end
+    #[arg(long, value_name = "ADDR")]
+    pub b: Option<SocketAddr>,
+    /// Seed of the random losses and delays
+    #[arg(long, default_value_t = 1, value_name = "SEED")]
+    pub seed: u64,
+    /// Stop after this time instead of at Ctrl-C
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Duration>,
+    /// Print one JSON document on standard output when the link ends
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A queue's limit as the command line gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    Packets(u32),
+    Bytes(Bytes),
+    Bdp(f64),
+}
+
+impl FromStr for Queue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Queue, String> {
+        let remedy = || format!("{text:?} is no queue size: write '100 packets', 250kB or 1BDP");
+        let text = text.trim();
+        if let Some(number) = text.strip_suffix("packets").or(text.strip_suffix("packet")) {
+            return number.trim().parse().ok().filter(|n| *n > 0).map(Queue::Packets).ok_or_else(remedy);
+        }
+        if let Some(number) = text.strip_suffix("BDP") {
+            let factor: Option<f64> = number.trim().parse().ok();
+            return factor.filter(|f| *f > 0.0 && f.is_finite()).map(Queue::Bdp).ok_or_else(remedy);
+        }
+        text.parse().ok().filter(|b| *b > Bytes::ZERO).map(Queue::Bytes).ok_or_else(remedy)
+    }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value.filter(|p| (0.0..=1.0).contains(p)).ok_or_else(|| "write a probability from 0 to 1, such as 0.01".into())
+}
+
+fn ports(text: &str) -> Result<(u16, u16), String> {
+    let parse = |port: &str| port.trim().parse::<u16>().ok();
+    let pair = text.split_once(',').and_then(|(a, b)| Some((parse(a)?, parse(b)?)));
+    pair.ok_or_else(|| "write two ports, such as 7001,7002".into())
+}

@@ -1,0 +1,76 @@
+//! Losses on a link between two forwarders, which repair them.
+
+use crate::process::{Fwd, Running, wait_for};
+use serde_json::Value;
+
+/// Starts `ndnweir link` between two forwarders: the link, and the places at which either finds the other.
+fn lossy(near: &Fwd, far: &Fwd, loss: &str) -> (Running, [String; 2]) {
+    let ends = format!("--a {} --b {}", near.udp(), far.udp());
+    let line = format!("link --rate 50Mbps --delay 5ms --queue 2BDP --loss {loss} {ends}");
+    let link = Running::start(&mut near.command(&line));
+    let ports = || -> Vec<String> {
+        let said = link.said();
+        let whole = said.lines().next().filter(|_| said.contains('\n')).unwrap_or_default();
+        let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+        whole.split("127.0.0.1:").skip(1).map(|rest| format!("udp4://127.0.0.1:{}", digits(rest))).collect()
+    };
+    wait_for("the link", || ports().len() >= 2);
+    let ports = ports();
+    (link, [ports[0].clone(), ports[1].clone()])
+}
+
+/// What `face show --json` says about a forwarder's face to a place.
+fn face(fwd: &Fwd, uri: &str) -> Value {
+    serde_json::from_str(&fwd.tool(&["face", "show", uri, "--json"])).unwrap()
+}
+
+fn transfer(reliability: &str) -> (Value, Value) {
+    let (near, far) = (Fwd::start("--udp 127.0.0.1:0 --cs 0"), Fwd::start("--udp 127.0.0.1:0 --cs 0"));
+    let (_link, [to_far, to_near]) = lossy(&near, &far, "0.01");
+    for (fwd, uri) in [(&near, &to_far), (&far, &to_near)] {
+        let said = fwd.tool(&["face", "create", uri, reliability]);
+        assert!(said.starts_with("Created face"), "{said}");
+    }
+    near.tool(&["route", "add", "/t", &to_far]);
+    let bytes: Vec<u8> = (0..2_000_000_u32).map(|i| (i % 251) as u8).collect();
+    std::fs::write(far.folder().join("in"), &bytes).unwrap();
+    let _put = Running::start(&mut far.command("put in /t"));
+    wait_for("the producer", || far.tool(&["route", "list"]).contains("/t "));
+    let get = Running::start(&mut near.command("get /t -o out --timeout 50s")).end();
+    assert_eq!(get.code, Some(0), "{}", get.stderr);
+    assert!(std::fs::read(near.folder().join("out")).unwrap() == bytes);
+    (face(&near, &to_far), face(&far, &to_near))
+}
+
+#[test]
+fn lost_frames_are_sent_again_and_counted_where_both_ends_want_it() {
+    let (near, far) = transfer("--reliability");
+    for face in [&near, &far] {
+        assert!(face["flags"].as_array().unwrap().contains(&"reliability".into()), "{face}");
+    }
+    // 250 Data of six frames each, of which one in a hundred is lost.
+    let link_retransmissions = &far["reliability"];
+    assert!(link_retransmissions["retransmitted_frames"].as_u64().unwrap() >= 3, "{far}");
+    assert!(link_retransmissions["acknowledged_frames"].as_u64().unwrap() >= 1000, "{far}");
+    assert_eq!(link_retransmissions["given_up_packets"], 0, "{far}");
+}
+
+#[test]
+fn nothing_is_acknowledged_where_it_is_switched_off() {
+    let (near, far) = transfer("--reliability=false");
+    for face in [&near, &far] {
+        assert!(!face["flags"].as_array().unwrap().contains(&"reliability".into()), "{face}");
+        let link_retransmissions = &face["reliability"];
+        assert_eq!(
+            (&link_retransmissions["acknowledged_frames"], &link_retransmissions["retransmitted_frames"]),
+            (&0.into(), &0.into())
+        );
+    }
+}
+
+#[test]
+fn a_stream_has_no_link_reliability() {
+    let (fwd, far) = (Fwd::start(""), Fwd::start("--tcp 127.0.0.1:0"));
+    let said = fwd.tool(&["face", "create", &format!("tcp4://{}", far.tcp()), "--reliability"]);
+    assert!(said.contains("409") && said.contains("streams lose nothing"), "{said}");
+}

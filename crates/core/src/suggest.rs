@@ -1,0 +1,75 @@
+//! What somebody probably meant who wrote a name that does not exist.
+
+/// Longest word worth comparing, in characters.
+const LONGEST: usize = 256;
+
+/// The name nearest to `wrong`, if one is near enough to be meant: insertions, deletions, replacements and swaps of
+/// neighbours count one each; case and `_` for `-` count nothing.
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wrong.chars().count() > LONGEST / 4 {
+        return None;
+    }
+    let fold = |s: &str| s.to_lowercase().replace('_', "-");
+    let wrong = fold(wrong);
+    names
+        .into_iter()
+        .filter(|name| name.len() <= LONGEST)
+        .map(|name| (strsim::osa_distance(&wrong, &fold(name)), name))
+        .filter(|(distance, name)| *distance <= allowed(name.chars().count().min(wrong.chars().count())))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// How many slips are believable in a word of this length: none in single letters, one in short words.
+fn allowed(length: usize) -> usize {
+    if length < 2 { 0 } else { (length / 3).max(1) }
+}
+
+/// `there is no WHAT called "WRONG" (did you mean "NAME"?); there are: …`, with the question where a name is near.
+pub fn unknown(what: &str, wrong: &str, names: &[&str]) -> String {
+    let meant = nearest(wrong, names.iter().copied()).map(|name| format!(" (did you mean {name:?}?)"));
+    format!("there is no {what} called {wrong:?}{}; there are: {}", meant.unwrap_or_default(), names.join(", "))
+}
+
+/// The message of a deserializer, such as ``unknown field `beat`, expected one of `beta`, `floor` ``, with what was
+/// probably meant.
+pub fn with_meant(message: &str) -> String {
+    let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| message.split_once(start));
+    let Some((wrong, known)) = unknown.and_then(|(_, rest)| rest.split_once("`, expected ")) else {
+        return message.into();
+    };
+    let quoted = known.split('`').skip(1).step_by(2);
+    match nearest(wrong, quoted) {
+        Some(name) => message.replacen("`, expected ", &format!("` (did you mean `{name}`?), expected "), 1),
+        None => message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_finds_the_name_that_was_meant() {
+        assert_eq!(nearest("dealy", ["delay", "rate"]), Some("delay"));
+        assert_eq!(nearest("warm_up", ["warm-up", "duration"]), Some("warm-up"));
+        assert_eq!(nearest("colour", ["delay", "rate"]), None);
+        assert_eq!(nearest("", ["a", "bc"]), None);
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_answered_with_what_was_meant_and_what_there_is() {
+        let text = unknown("scheme", "pocn", &["bic", "pcon"]);
+        assert_eq!(text, "there is no scheme called \"pocn\" (did you mean \"pcon\"?); there are: bic, pcon");
+        assert_eq!(unknown("scheme", "x", &["bic"]), "there is no scheme called \"x\"; there are: bic");
+    }
+
+    #[test]
+    fn a_slip_in_a_parameter_is_answered_with_the_parameter_that_was_meant() {
+        let text = with_meant("unknown field `beat`, expected one of `floor`, `beta`");
+        assert_eq!(text, "unknown field `beat` (did you mean `beta`?), expected one of `floor`, `beta`");
+        for other in ["unknown field `x`, expected one of `floor`, `beta`", "invalid type: map", "unknown field `x"] {
+            assert_eq!(with_meant(other), other);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A scenario with real processes: a forwarder per node, a producer per object, a process per consumer, joined by
+//! emulated links; and the same metrics as from the simulator.
+//!
+//! The queue of a link is the forwarder's own, as in the simulator, unless a switch has it; the emulated link adds
+//! transmission times, delay, losses and failures. All processes record what they see with times of one clock, and the
+//! records are then replayed into the same collector that observes simulations.
+//!
+//! [`Emulation`] starts and watches the processes; [`roles`] is what each of them does. It knows scenarios, processes
+//! and links. It never knows statistics, which are the lab's, or reports.
+
+mod plan;
+mod processes;
+mod replay;
+pub mod roles;
+mod suitable;
+
+pub use suitable::{check, check_scheme, comparable, noisy};
+
+use crate::roles::record::SampleTimes;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_lab::experiment::describe;
+use ndnweir_lab::metrics::Collector;
+use ndnweir_lab::results::Run;
+use ndnweir_net::clock::{Clock, monotonic};
+use ndnweir_net::emulator::{self, Emulator, End, Running};
+use ndnweir_scenario::{Change, LinkDirection, Scenario};
+use ndnweir_sim::topology::Topology;
+use plan::Plan;
+use processes::{Child, Fleet};
+use replay::{LinkSamples, ReplayOutcome};
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where and how to emulate.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    /// What to emulate; it passes [`check`].
+    pub scenario: Scenario,
+    /// The program that plays the roles of [`crate::roles`], and the arguments that make it do so.
+    pub program: (PathBuf, Vec<String>),
+    /// An empty folder for sockets and records. Its path is short, as a socket's path is at most 107 bytes.
+    pub folder: PathBuf,
+}
+
+/// A finished emulation.
+#[derive(Clone, Debug)]
+pub struct Emulated {
+    /// The metrics.
+    pub run: Run,
+    /// Datagrams between processes.
+    pub datagrams: u64,
+    /// Of these, how many this machine lost, and no link did; none if that cannot be told since a node was killed.
+    pub lost: Option<u64>,
+}
+
+/// Why an emulation gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A process did not do its part.
+    #[error("{who}: {what}")]
+    Process {
+        /// Which.
+        who: String,
+        /// What it said, or did not.
+        what: String,
+    },
+    /// The scenario cannot be emulated.
+    #[error("{0}")]
+    Scenario(String),
+    /// An Interest or packet got lost unnoticed: a bug.
+    #[error("packet accounting failed: {0}; please report this")]
+    Accounting(String),
+    /// Processes were not up when the scenario was to begin.
+    #[error("{0} processes were not up after {1}; this machine is too slow for them")]
+    Slow(usize, Duration),
+    /// The system rejected something.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// How often is looked whether something is due.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(5);
+/// For forwarders and producers to come up, and for each process on top of it.
+const LEAD: Duration = Duration::from_millis(1000);
+const LEAD_EACH: Duration = Duration::from_millis(60);
+/// How much longer they get each time they were not up in time, and how often that may happen.
+const LEADS: [u64; 4] = [1, 4, 16, 64];
+/// Packets on their way at the end may take so long to arrive.
+const DRAIN: Duration = Duration::from_millis(3000);
+/// Nothing is on its way when nothing has moved for so long.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// What is watched during a run.
+struct EmulationMonitor<'a> {
+    plan: &'a Plan<'a>,
+    links: &'a Running,
+    clock: Clock,
+    stop: &'a AtomicBool,
+}
+
+impl Emulation {
+    /// Runs the scenario under a scheme, in real time; none if `stop` was set before its end.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn run(
+        &self,
+        scheme: &Scheme,
+        seed: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<Emulated>, Error> {
+        let mut result = Ok(None);
+        for times in LEADS {
+            result = self.attempt(scheme, seed, times, stop, progress);
+            if !matches!(result, Err(Error::Slow(..))) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        result
+    }
+
+    /// The same, with `times` the usual time for processes to come up.
+    fn attempt(
+        &self,
+        scheme: &Scheme,
+        seed: u64,
+        times: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<Emulated>, Error> {
+        let network = ndnweir_lab::experiment::network(&self.scenario);
+        let topology = Topology::new(&network).map_err(|e| Error::Scenario(e.to_string()))?;
+        let origin = monotonic();
+        let clock = Clock::since(origin);
+        let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
+        let zero = clock.now() + (LEAD + LEAD_EACH * count as u64) * times;
+        let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
+        let plan = Plan { scenario: &self.scenario, network: &network, topology: &topology, scheme, seed, zero };
+        let mut fleet = Fleet::new(&self.program, origin, self.names(&plan));
+        for node in plan.forwarders() {
+            fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder)?)?;
+        }
+        for (place, ready) in fleet.wait()? {
+            let Some(udp) = ready.udp else { continue };
+            for (joint, end) in plan.ends_of(place) {
+                links.set_process(joint, end, udp);
+            }
+        }
+        let running = links.start(&self.events(zero, clock))?;
+        for (number, task) in plan.producers(&self.folder) {
+            fleet.start(Child::Producer(number), task)?;
+        }
+        fleet.wait()?;
+        for number in 0..self.scenario.consumers.len() {
+            fleet.start(Child::Consumer(number), plan.consumer(number, &self.folder))?;
+        }
+        fleet.wait()?;
+        if clock.now() > zero {
+            return Err(Error::Slow(count, zero.since(Time::ZERO)));
+        }
+        let watch = EmulationMonitor { plan: &plan, links: &running, clock, stop };
+        let mut samples = LinkSamples::default();
+        if !self.watch(&watch, &mut fleet, &mut samples, progress)? {
+            return Ok(None);
+        }
+        fleet.finish(|who| matches!(who, Child::Consumer(_)))?;
+        let drained = drain(&running, clock);
+        fleet.finish(|_| true)?;
+        let mut collector = Collector::new(describe(&self.scenario).setup(&[]));
+        let found = replay::replay(&plan, &self.folder, &samples, &mut collector)?;
+        found.check(&running.sample()).map_err(Error::Accounting)?;
+        let (datagrams, lost) = self.lost(&plan, &running, &found);
+        running.stop()?;
+        let run = collector.finish(&scheme.name, seed);
+        Ok(Some(Emulated { run, datagrams, lost: lost.filter(|_| drained) }))
+    }
+
+    /// What processes are called when they fail.
+    fn names(&self, plan: &Plan<'_>) -> Box<dyn Fn(Child) -> String> {
+        let nodes: Vec<String> = self.scenario.nodes.iter().map(|node| node.name.clone()).collect();
+        let consumers: Vec<String> = self.scenario.consumers.iter().map(|consumer| consumer.name.clone()).collect();
+        let objects: Vec<String> = plan.objects().into_iter().map(|(_, object)| object.to_owned()).collect();
+        let name = |names: &[String], i: usize| names.get(i).cloned().unwrap_or_default();
+        Box::new(move |who| match who {
+            Child::Node(i) => format!("forwarder of node {}", name(&nodes, i)),
+            Child::Producer(i) => format!("producer of {}", name(&objects, i)),
+            Child::Consumer(i) => format!("consumer {}", name(&consumers, i)),
+        })
+    }
+
+    /// Waits for the end, does what befalls nodes on the way, and samples the links; whether the end came.
+    fn watch(
+        &self,
+        watch: &EmulationMonitor<'_>,
+        fleet: &mut Fleet,
+        samples: &mut LinkSamples,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<bool, Error> {
+        let EmulationMonitor { plan, links, clock, stop } = watch;
+        let (zero, run) = (plan.zero, &self.scenario.run);
+        let mut events = self.scenario.events.iter().peekable();
+        let mut lives = vec![0; self.scenario.nodes.len()];
+        let mut grid = SampleTimes::new(zero, run.sample, zero);
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            while let Some(event) = events.next_if(|event| zero + event.at <= clock.now()) {
+                match event.change {
+                    Change::NodeCrash(node) => fleet.kill(Child::Node(node)),
+                    Change::NodeRestart(node) => {
+                        lives[node] += 1;
+                        fleet.start(Child::Node(node), plan.forwarder_again(node, links, &self.folder, lives[node]))?;
+                    }
+                    _ => {}
+                }
+            }
+            fleet.check_running()?;
+            let now = clock.now();
+            if let Some(at) = grid.reached(now) {
+                samples.push((at, links.sample()));
+            }
+            // Coming up is part of the work.
+            progress(now.since(Time::ZERO).secs() / (zero + run.duration).since(Time::ZERO).secs());
+            if zero + run.duration <= now {
+                return Ok(true);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Datagrams between processes and links, and how many of them did not arrive there.
+    fn lost(&self, plan: &Plan<'_>, links: &Running, found: &ReplayOutcome) -> (u64, Option<u64>) {
+        let killed = self.scenario.events.iter().any(|event| matches!(event.change, Change::NodeCrash(_)));
+        let (mut datagrams, mut lost) = (0, 0);
+        for node in plan.forwarders() {
+            for (face, (joint, end)) in plan.ends_of(node).enumerate() {
+                let (there, passed) = (links.end_counters(joint, end), found.passed(node, face));
+                datagrams += passed.sent + there.delivered;
+                lost += passed.sent.saturating_sub(there.received);
+                lost += (there.delivered + there.undeliverable).saturating_sub(passed.arrived);
+            }
+        }
+        (datagrams, (!killed).then_some(lost))
+    }
+
+    /// What befalls links.
+    fn events(&self, zero: Time, clock: Clock) -> Vec<emulator::EmulatedEvent> {
+        let lead = zero.since(clock.now());
+        let mut events = Vec::new();
+        for event in &self.scenario.events {
+            let mut add = |link, change| events.push(emulator::EmulatedEvent { at: lead + event.at, link, change });
+            match event.change {
+                Change::LinkDown(link) => add(link, emulator::EmulatedChange::Down),
+                Change::LinkUp(link) => add(link, emulator::EmulatedChange::Up),
+                Change::Rate(link, direction, rate) => {
+                    ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Rate(*end, rate)));
+                }
+                Change::Delay(link, direction, delay) => {
+                    ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Delay(*end, delay)));
+                }
+                Change::Loss(link, direction, loss) => {
+                    ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Loss(*end, loss)));
+                }
+                Change::NodeCrash(_) | Change::NodeRestart(_) => {}
+            }
+        }
+        events
+    }
+}
+
+/// Waits until nothing is on its way any more; whether that came.
+fn drain(links: &Running, clock: Clock) -> bool {
+    let deadline = clock.now() + DRAIN;
+    let (mut moved, mut before) = (clock.now(), None);
+    while clock.now() < deadline {
+        let sample = links.sample();
+        let sent: u64 = sample.iter().map(|direction| direction.queue.offered_packets).sum();
+        let in_flight: u64 = sample.iter().map(|direction| direction.in_flight).sum();
+        if in_flight > 0 || before != Some(sent) {
+            (moved, before) = (clock.now(), Some(sent));
+        }
+        if clock.now().since(moved) >= QUIET {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    false
+}
+
+fn ends(direction: LinkDirection) -> &'static [End] {
+    match direction {
+        LinkDirection::Forward => &[End::A],
+        LinkDirection::Backward => &[End::B],
+        LinkDirection::Both => &[End::A, End::B],
+    }
+}

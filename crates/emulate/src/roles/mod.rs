@@ -1,0 +1,107 @@
+//! The processes of an emulated scenario: a forwarder per node, a producer per object and place, and a process per
+//! consumer, which fetches or asks at its own pace.
+//!
+//! Whoever starts them writes a [`Task`] as one line of JSON to their standard input and keeps that open: when it
+//! closes, they end. They answer with one [`Ready`] line on standard output and record what they see, with times of one
+//! clock that all processes of the machine share, as lines of JSON in a file.
+
+mod consumer;
+mod forwarder;
+mod producer;
+pub mod record;
+mod requester;
+
+pub use consumer::ConsumerTask;
+pub use forwarder::{FaceTask, ForwarderTask, RateTask, RouteTask};
+pub use producer::ProducerTask;
+pub use requester::RequesterTask;
+
+use ndnweir_core::scheme::Scheme;
+use ndnweir_net::client::Stop;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{self, BufRead, Read, Write};
+use std::net::SocketAddr;
+
+/// What a process is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The instant of [`ndnweir_net::clock::monotonic`] from which all processes count.
+    pub origin: u64,
+    /// Its part.
+    pub role: Role,
+}
+
+/// The parts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each is its task")]
+pub enum Role {
+    Forwarder(ForwarderTask),
+    Producer(ProducerTask),
+    Consumer(ConsumerTask),
+    Requester(RequesterTask),
+}
+
+/// Said once a process can do its part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ready {
+    /// Where a forwarder receives UDP.
+    pub udp: Option<SocketAddr>,
+}
+
+/// Why a process could not do its part.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct RoleError(String);
+
+impl RoleError {
+    fn new(error: impl std::fmt::Display) -> RoleError {
+        RoleError(error.to_string())
+    }
+}
+
+/// Reads the task from standard input and does it.
+///
+/// # Errors
+/// [`RoleError`] if the task cannot be read, or the part cannot be played.
+pub fn run() -> Result<(), RoleError> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(RoleError::new)?;
+    let task: Task = serde_json::from_str(&line).map_err(RoleError::new)?;
+    match task.role {
+        Role::Forwarder(forwarder) => forwarder::run(&forwarder, task.origin),
+        Role::Producer(producer) => producer::run(&producer),
+        Role::Consumer(consumer) => consumer::run(&consumer, task.origin),
+        Role::Requester(requester) => requester::run(&requester, task.origin),
+    }
+}
+
+/// Says that the process can do its part.
+fn ready(udp: Option<SocketAddr>) -> Result<(), RoleError> {
+    let line = serde_json::to_string(&Ready { udp }).map_err(RoleError::new)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RoleError::new)
+}
+
+/// Calls `stop` when whoever started the process closes its standard input.
+fn when_abandoned(stop: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(move || {
+        let mut waste = [0; 256];
+        while io::stdin().lock().read(&mut waste).is_ok_and(|read| read > 0) {}
+        stop();
+    });
+}
+
+fn stop_when_abandoned(stop: Stop) {
+    when_abandoned(move || {
+        stop.stop();
+    });
+}
+
+/// A scheme as it travels to a process.
+///
+/// # Errors
+/// If no such composition exists.
+fn scheme(composition: &Value) -> Result<Scheme, RoleError> {
+    serde_json::from_value(composition.clone()).map_err(RoleError::new)
+}

@@ -1,0 +1,79 @@
+//! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free ways.
+
+use super::describe;
+use super::network::{network, sources};
+use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
+use ndnweir_scenario::{Scenario, Traffic};
+use ndnweir_sim::network::Routes as Fibs;
+use ndnweir_sim::routing::{Working, next_hops};
+use ndnweir_sim::topology::Topology;
+
+/// The optimum of a scenario, or why it has none.
+pub fn optimum(scenario: &Scenario) -> Optimum {
+    if scenario.nodes.iter().any(|node| node.cache > 0) {
+        return Optimum::undefined("nodes cache Data");
+    }
+    if !scenario.events.is_empty() {
+        return Optimum::undefined("the network changes during the run");
+    }
+    if scenario.consumers.iter().any(|c| c.traffic != Traffic::Fetch) {
+        return Optimum::undefined("not every consumer is a long-lived fetch");
+    }
+    match routed(scenario) {
+        Ok(routed) => {
+            let mut optimum = routed.solve();
+            if optimum.undefined.is_none() {
+                optimum.physical = Physical::of(physical(scenario).solve());
+            }
+            optimum
+        }
+        Err(reason) => Optimum::undefined(reason),
+    }
+}
+
+/// Long-lived consumers served by any producer of their prefix, over any loop-free ways.
+pub fn physical(scenario: &Scenario) -> Problem {
+    let producers = (scenario.consumers.iter().zip(sources(scenario)))
+        .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
+        .collect();
+    Problem::new(&describe(scenario), &producers)
+}
+
+/// The same over the next hops that the FIBs hold while everything works. Where routing gives none and strategies find
+/// routes themselves, every neighbour is a next hop.
+///
+/// # Errors
+/// Why the topology cannot be had.
+pub fn routed(scenario: &Scenario) -> Result<Problem, String> {
+    let mut problem = physical(scenario);
+    let network = network(scenario);
+    let topology = Topology::new(&network).map_err(|e| e.to_string())?;
+    let wires = |channel: usize| topology.route(channel as u32).into_iter().map(|w| w as usize).collect();
+    problem.hops = (0..topology.channels.len())
+        .map(|c| Hop {
+            from: topology.channels[c].from as usize,
+            to: topology.channels[c].to as usize,
+            data: wires(c),
+            interests: wires(c ^ 1),
+        })
+        .collect();
+    if scenario.routing.mode == Fibs::None {
+        return Ok(problem);
+    }
+    let working = Working::all(&topology);
+    let long_lived = network.consumers.iter().zip(&scenario.consumers).filter(|(_, c)| c.traffic == Traffic::Fetch);
+    let prefixes: Vec<u32> = long_lived.map(|(c, _)| c.prefix).collect();
+    for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
+        let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
+        let hops = next_hops(&topology, &working, &serving.collect::<Vec<_>>(), network.routing.routes);
+        // Interests go out over a next hop; Data come back the other way.
+        let leads = |c: &usize| {
+            let interest = &topology.channels[c ^ 1];
+            hops[interest.from as usize].iter().any(|hop| hop.face.0 == interest.out_face)
+        };
+        if let AllowedLinks::Any { usable, .. } = &mut flow.routes {
+            *usable = Some((0..topology.channels.len()).filter(leads).collect());
+        }
+    }
+    Ok(problem)
+}

@@ -1,0 +1,60 @@
+//! What changes during a run, in words for results.
+
+use crate::results::EventInfo;
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_scenario::{Change, LinkDirection, Scenario};
+
+/// Every event of a scenario and what becomes of its planner, in the order of time.
+pub(super) fn describe(scenario: &Scenario) -> Vec<EventInfo> {
+    let mut list: Vec<(Duration, EventInfo)> = Vec::new();
+    for event in &scenario.events {
+        list.push((event.at, network_event(scenario, event.at, &event.change)));
+    }
+    let control = &scenario.control;
+    let planner = [
+        (control.fails, "planner-fails", "the planner fails"),
+        (control.stand_by, "planner-stand-by", "a stand-by planner takes over"),
+        (control.returns, "planner-returns", "the first planner works again"),
+    ];
+    for (at, what, text) in planner {
+        if let Some(at) = at.map(|at| at.since(Time::ZERO)) {
+            list.push((at, info(at, what, "planner", text.into())));
+        }
+    }
+    list.sort_by_key(|(at, _)| *at);
+    list.into_iter().map(|(_, info)| info).collect()
+}
+
+fn info(at: Duration, what: &str, target: &str, text: String) -> EventInfo {
+    EventInfo { at_s: at.secs(), what: what.into(), target: target.into(), text }
+}
+
+fn network_event(scenario: &Scenario, at: Duration, change: &Change) -> EventInfo {
+    let link = |i: usize| scenario.links.get(i).map_or("?", |link| link.name.as_str());
+    let node = |i: usize| scenario.nodes.get(i).map_or("?", |node| node.name.as_str());
+    let on_link = |what: &str, i: usize, text: String| info(at, what, link(i), format!("link {} {text}", link(i)));
+    let on_node = |what: &str, i: usize, text: &str| info(at, what, node(i), format!("node {} {text}", node(i)));
+    let towards = |i: usize, direction: LinkDirection| {
+        let ends = scenario.links.get(i).map(|link| (node(link.a), node(link.b)));
+        match (ends, direction) {
+            (Some((a, b)), LinkDirection::Forward) => format!(" from {a} to {b}"),
+            (Some((a, b)), LinkDirection::Backward) => format!(" from {b} to {a}"),
+            _ => String::new(),
+        }
+    };
+    match *change {
+        Change::LinkDown(i) => on_link("link-down", i, "fails".into()),
+        Change::LinkUp(i) => on_link("link-up", i, "works again".into()),
+        Change::Rate(i, direction, rate) => {
+            on_link("link-rate", i, format!("has a rate of {rate}{}", towards(i, direction)))
+        }
+        Change::Delay(i, direction, delay) => {
+            on_link("link-delay", i, format!("has a delay of {delay}{}", towards(i, direction)))
+        }
+        Change::Loss(i, direction, loss) => {
+            on_link("link-loss", i, format!("loses {} %{}", 100.0 * loss, towards(i, direction)))
+        }
+        Change::NodeCrash(i) => on_node("node-crash", i, "crashes and loses its state"),
+        Change::NodeRestart(i) => on_node("node-restart", i, "starts again, empty"),
+    }
+}

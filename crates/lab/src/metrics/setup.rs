@@ -1,0 +1,91 @@
+//! What the collector must know about a scenario.
+
+use crate::results::ScenarioInfo;
+use ndnweir_core::units::{Duration, Rate, Time};
+
+/// One direction of a link, at the position of its `DirectedLinkId`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSetup {
+    /// Its name in results, e.g. `R1>R2`.
+    pub name: String,
+    /// Index of the sending node in [`Setup::nodes`].
+    pub from: u32,
+    /// Index of the receiving node.
+    pub to: u32,
+    /// Nominal rate, the base of utilisation.
+    pub rate: Rate,
+}
+
+/// A consumer, at the position of its `ConsumerId`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsumerSetup {
+    /// Its name in results.
+    pub name: String,
+    /// When it starts to ask.
+    pub start: Time,
+    /// When it stops; none means at the end of the run or of its object.
+    pub stop: Option<Time>,
+    /// Whether it always has more to ask for: only such flows count for fairness and the optimum.
+    pub long_lived: bool,
+}
+
+/// What the collector must know about the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Node names by `NodeId`.
+    pub nodes: Vec<String>,
+    /// Directed links by `DirectedLinkId`.
+    pub links: Vec<LinkSetup>,
+    /// Consumers by `ConsumerId`.
+    pub consumers: Vec<ConsumerSetup>,
+    /// Prefix names by number.
+    pub prefixes: Vec<String>,
+    /// Start of the measurement window: the end of the warm-up.
+    pub from: Time,
+    /// End of the measurement window and of the series.
+    pub to: Time,
+    /// Width of the bins of every series; a multiple of the sampling interval. Widened so that a run has at most 20 000
+    /// bins.
+    pub bin: Duration,
+    /// Keys of scheme events to keep.
+    pub events: Vec<String>,
+}
+
+fn time(s: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(s)
+}
+
+impl ScenarioInfo {
+    /// What the collector needs, keeping the scheme events with the given keys.
+    pub fn setup(&self, events: &[&str]) -> Setup {
+        let node = |name: &str| self.nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32;
+        Setup {
+            nodes: self.nodes.iter().map(|n| n.name.clone()).collect(),
+            links: self
+                .links
+                .iter()
+                .map(|l| LinkSetup {
+                    name: l.name.clone(),
+                    from: node(&l.from),
+                    to: node(&l.to),
+                    rate: Rate::from_mbps(l.rate_mbps),
+                })
+                .collect(),
+            consumers: self
+                .consumers
+                .iter()
+                .map(|c| ConsumerSetup {
+                    name: c.name.clone(),
+                    start: time(c.start_s),
+                    stop: c.stop_s.map(time),
+                    long_lived: c.long_lived,
+                })
+                .collect(),
+            prefixes: self.prefixes.clone(),
+            from: time(self.warmup_s),
+            to: time(self.duration_s),
+            bin: Duration::from_secs_f64(self.bin_s),
+            events: events.iter().map(|k| (*k).to_owned()).collect(),
+        }
+    }
+}

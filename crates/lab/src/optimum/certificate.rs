@@ -1,0 +1,218 @@
+//! The proof that an allocation is max-min fair, and a check of it that shares nothing with the solver.
+//!
+//! Whatever the rates y of an allocation are: at prices w of the links, where d is what a payload bit of a flow costs
+//! on its cheapest way, Σ d·y ≤ Σ capacity·w, for what is carried pays at least its price. So if all flows that have no
+//! more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level at
+//! which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has less,
+//! or the same.
+
+use super::{AllowedLinks, Hop, Problem};
+use std::collections::VecDeque;
+
+/// Rates that differ by less than this fraction count as equal, a tenth of what may be gained.
+const EQUAL: f64 = 1e-3;
+
+/// A link may carry too much by this fraction, a hundredth of what may be gained.
+const FULL: f64 = 1e-4;
+
+/// Flows that can gain nothing at one level of rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Positions of the flows.
+    pub flows: Vec<usize>,
+    /// Links that have a price, none of it negative.
+    pub prices: Vec<(usize, f64)>,
+}
+
+/// The rates of flows, how they are carried, and the proof.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allocation {
+    /// Payload of each flow, in 10⁶ bit/s.
+    pub rates: Vec<f64>,
+    /// By flow: paths, as hops from a producer to the consumer, with what each carries.
+    pub paths: Vec<Vec<(Vec<usize>, f64)>>,
+    /// Where flows stopped, in the order of rates.
+    pub levels: Vec<Level>,
+    /// Steps of the simplex.
+    pub steps: usize,
+    /// Searches for the cheapest path of a flow.
+    pub searches: usize,
+}
+
+/// A hop as the check sees it.
+struct Edge {
+    from: usize,
+    to: usize,
+    charges: Vec<(usize, f64)>,
+}
+
+struct Network<'a> {
+    problem: &'a Problem,
+    edges: Vec<Edge>,
+    out_of: Vec<Vec<usize>>,
+}
+
+impl Network<'_> {
+    fn new(problem: &Problem) -> Network<'_> {
+        let data = problem.sizes.data_wire_bytes as f64 / problem.sizes.payload_bytes as f64;
+        let interest = problem.sizes.interest_wire_bytes as f64 / problem.sizes.payload_bytes as f64;
+        let edge = |hop: &Hop| Edge {
+            from: hop.from,
+            to: hop.to,
+            charges: (hop.data.iter().map(|l| (*l, data)))
+                .chain(hop.interests.iter().map(|l| (*l, interest)).filter(|c| c.1 > 0.0))
+                .collect(),
+        };
+        let edges: Vec<Edge> = problem.all_hops().iter().map(edge).collect();
+        let mut out_of = vec![Vec::new(); problem.nodes];
+        for (e, edge) in edges.iter().enumerate() {
+            let works = edge.charges.iter().all(|(l, _)| problem.links[*l].rate.bps() > 0);
+            if works && edge.from < problem.nodes && edge.to < problem.nodes {
+                out_of[edge.from].push(e);
+            }
+        }
+        Network { problem, edges, out_of }
+    }
+
+    fn price(&self, edge: usize, prices: &[f64]) -> f64 {
+        self.edges[edge].charges.iter().map(|(l, weight)| weight * prices[*l]).sum()
+    }
+
+    /// The price of a flow's cheapest way (Bellman and Ford, from the producers on); infinite if there is none.
+    fn cheapest(&self, flow: usize, costs: &[f64], prices: &[f64]) -> f64 {
+        let flow = &self.problem.flows[flow];
+        let (producers, usable) = match &flow.routes {
+            AllowedLinks::Paths(paths) => {
+                let price = |path: &Vec<usize>| path.iter().map(|e| self.price(*e, prices)).sum::<f64>();
+                return paths.iter().map(price).fold(f64::INFINITY, f64::min);
+            }
+            AllowedLinks::Any { producers, usable } => (producers, usable),
+        };
+        let mut usable_edges = vec![usable.is_none(); self.edges.len()];
+        usable.iter().flatten().for_each(|e| usable_edges[*e] = true);
+        let mut hosts = vec![false; self.problem.nodes];
+        self.problem.hosts.iter().for_each(|n| hosts[*n] = true);
+        let mut best = vec![f64::INFINITY; self.problem.nodes];
+        let mut queued = vec![false; self.problem.nodes];
+        let mut queue = VecDeque::new();
+        for &producer in producers.iter().filter(|p| **p < self.problem.nodes) {
+            best[producer] = 0.0;
+            queued[producer] = true;
+            queue.push_back(producer);
+        }
+        while let Some(node) = queue.pop_front() {
+            queued[node] = false;
+            for &edge in self.out_of[node].iter().filter(|e| usable_edges[**e]) {
+                let (to, through) = (self.edges[edge].to, best[node] + costs[edge]);
+                let may = !hosts[to] || to == flow.consumer;
+                if may && through < best[to] {
+                    best[to] = through;
+                    if to != flow.consumer && !queued[to] {
+                        queued[to] = true;
+                        queue.push_back(to);
+                    }
+                }
+            }
+        }
+        best.get(flow.consumer).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether a flow may take a path: hop by hop from a producer to the consumer, no node twice, over what it may use.
+    fn may_take(&self, flow: usize, path: &[usize]) -> bool {
+        let flow = &self.problem.flows[flow];
+        let (producers, usable) = match &flow.routes {
+            AllowedLinks::Paths(paths) => return paths.iter().any(|p| p == path),
+            AllowedLinks::Any { producers, usable } => (producers, usable),
+        };
+        let Some(first) = path.first() else { return false };
+        let mut nodes = vec![self.edges[*first].from];
+        for edge in path {
+            let Edge { from, to, .. } = self.edges[*edge];
+            let allowed = usable.as_ref().is_none_or(|u| u.contains(edge));
+            let host = self.problem.hosts.contains(&to) && to != flow.consumer;
+            if !allowed || host || nodes.last() != Some(&from) || nodes.contains(&to) {
+                return false;
+            }
+            nodes.push(to);
+        }
+        producers.contains(&nodes[0]) && nodes.last() == Some(&flow.consumer)
+    }
+}
+
+impl Allocation {
+    /// The largest fraction that any flow could gain without lowering one that has no more than it. Levels are checked
+    /// one in `every`.
+    ///
+    /// # Errors
+    /// What is wrong: a path that a flow may not take, a link that carries more than it can, a flow without proof.
+    pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, String> {
+        let network = Network::new(problem);
+        self.check_carried(&network)?;
+        let mut proved = vec![false; problem.flows.len()];
+        let mut most = 0.0f64;
+        for (i, level) in self.levels.iter().enumerate() {
+            if i % every.max(1) == 0 {
+                most = most.max(self.gain(&network, level)?);
+            }
+            level.flows.iter().for_each(|f| proved[*f] = true);
+        }
+        let free = vec![0.0; network.edges.len()];
+        let unpriced = vec![0.0; problem.links.len()];
+        for flow in (0..proved.len()).filter(|f| !proved[*f]) {
+            if network.cheapest(flow, &free, &unpriced).is_finite() {
+                return Err(format!("nothing limits {}", problem.flows[flow].name));
+            }
+        }
+        Ok(most)
+    }
+
+    fn check_carried(&self, network: &Network) -> Result<(), String> {
+        let mut loads = vec![0.0; network.problem.links.len()];
+        for (flow, paths) in self.paths.iter().enumerate() {
+            let name = &network.problem.flows[flow].name;
+            let mut sum = 0.0;
+            for (path, carried) in paths {
+                if !network.may_take(flow, path) || *carried < 0.0 {
+                    return Err(format!("{name} may not take {path:?} with {carried}"));
+                }
+                sum += carried;
+                for (link, weight) in path.iter().flat_map(|e| &network.edges[*e].charges) {
+                    loads[*link] += weight * carried;
+                }
+            }
+            if (sum - self.rates[flow]).abs() > 1e-7 * self.rates[flow] {
+                return Err(format!("{name} has {} but {sum} is carried", self.rates[flow]));
+            }
+        }
+        for (link, load) in network.problem.links.iter().zip(loads) {
+            if load > link.rate.mbps() * (1.0 + FULL) {
+                return Err(format!("{} carries {load} of {}", link.name, link.rate.mbps()));
+            }
+        }
+        Ok(())
+    }
+
+    /// How much a flow of a level could gain, at most.
+    fn gain(&self, network: &Network, level: &Level) -> Result<f64, String> {
+        let mut prices = vec![0.0; network.problem.links.len()];
+        for (link, price) in &level.prices {
+            if !(price.is_finite() && *price >= 0.0) {
+                return Err(format!("a price of {price}"));
+            }
+            prices[*link] = *price;
+        }
+        let worth: f64 = network.problem.links.iter().zip(&prices).map(|(l, p)| l.rate.mbps() * p).sum();
+        let costs: Vec<f64> = (0..network.edges.len()).map(|e| network.price(e, &prices)).collect();
+        let rate = |flow: &usize| self.rates[*flow];
+        let highest = level.flows.iter().map(rate).fold(0.0, f64::max);
+        let lowest = level.flows.iter().map(rate).fold(highest, f64::min);
+        if lowest < highest {
+            return Err("flows of a level with different rates".to_owned());
+        }
+        let cheapest = |flow: usize| network.cheapest(flow, &costs, &prices);
+        let kept = (0..self.rates.len()).filter(|f| self.rates[*f] > 0.0 && self.rates[*f] <= highest * (1.0 + EQUAL));
+        let paid: f64 = kept.map(|f| cheapest(f) * self.rates[f]).sum();
+        let gain = |flow: &usize| (worth - paid) / (cheapest(*flow) * self.rates[*flow]);
+        Ok(level.flows.iter().map(gain).fold(0.0, f64::max))
+    }
+}

@@ -1,0 +1,88 @@
+//! How long finite fetches take when rates are max-min fair at every instant: the ideal that slowdowns are measured by.
+//!
+//! A fluid: whenever a fetch begins or ends, the rates of all that are active are worked out anew. To the time in which
+//! the fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and
+//! the transmission of one Data on each link but the narrowest, where the fluid has it.
+
+use super::{AllowedLinks, FlowDemand, Problem, water_filling};
+
+/// A fetch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// When it begins, in s.
+    pub start_s: f64,
+    /// Payload; none goes on for ever and only takes its share.
+    pub payload_bytes: Option<u64>,
+    /// What is added to the fluid's time, in s (see [`Problem::latency`]).
+    pub latency_s: f64,
+}
+
+/// Less payload than this part of a byte is none.
+const NOTHING: f64 = 1e-6;
+
+impl Problem {
+    /// What a fetch over a path takes beside the time of its Data on the narrowest link, in s: its first Interest up,
+    /// and one Data down, without transmission on the narrowest link. `propagation_s` is by link.
+    pub fn latency(&self, path: &[usize], propagation_s: &[f64]) -> f64 {
+        let hops = self.all_hops();
+        let sum = |links: &mut dyn Iterator<Item = &usize>, bytes: u64| {
+            let one = |l: &usize| (bytes as f64 * 8e-6 / self.links[*l].rate.mbps(), propagation_s[*l]);
+            links.map(one).fold((0.0, 0.0, 0.0f64), |a, t| (a.0 + t.0, a.1 + t.1, a.2.max(t.0)))
+        };
+        let up = sum(&mut path.iter().flat_map(|h| &hops[*h].interests), self.sizes.interest_wire_bytes);
+        let down = sum(&mut path.iter().flat_map(|h| &hops[*h].data), self.sizes.data_wire_bytes);
+        up.0 + up.1 + down.0 + down.1 - down.2
+    }
+
+    /// From its start to its last Data, in s, for each flow's fetch; none for one that never ends.
+    ///
+    /// Flows that come and go are those of the problem, one fetch each, in the same order.
+    ///
+    /// # Errors
+    /// Why there are no rates (see [`Problem::allocate`]).
+    pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, String> {
+        let mut left: Vec<f64> =
+            transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
+        let mut done = vec![None; transfers.len()];
+        let mut now = transfers.iter().map(|t| t.start_s).fold(f64::INFINITY, f64::min);
+        let ended = |left: &[f64], i: usize| left[i] <= NOTHING;
+        loop {
+            let active: Vec<usize> =
+                (0..transfers.len()).filter(|i| transfers[*i].start_s <= now && !ended(&left, *i)).collect();
+            let rates = self.rates_of(&active)?;
+            // Bytes per second.
+            let speed = |k: usize| rates[k] * 1e6 / 8.0;
+            let begins = transfers.iter().map(|t| t.start_s).filter(|s| *s > now).fold(f64::INFINITY, f64::min);
+            let ends = active.iter().enumerate().map(|(k, i)| now + left[*i] / speed(k)).filter(|t| !t.is_nan());
+            let next = ends.fold(begins, f64::min);
+            if next.is_infinite() {
+                return Ok(done);
+            }
+            for (k, &i) in active.iter().enumerate() {
+                left[i] -= speed(k) * (next - now);
+                // The rest may be a rounding error of a long time.
+                if left[i] <= NOTHING + 1e-9 * speed(k) * next {
+                    left[i] = 0.0;
+                    done[i] = Some(next - transfers[i].start_s + transfers[i].latency_s);
+                }
+            }
+            now = next;
+        }
+    }
+
+    /// Max-min fair rates of some of the flows.
+    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, String> {
+        if active.is_empty() {
+            return Ok(Vec::new());
+        }
+        let flows: Vec<FlowDemand> = active.iter().map(|i| self.flows[*i].clone()).collect();
+        let some = Problem { flows, ..self.clone() };
+        match some.reject() {
+            Some(reason) => Err(reason),
+            None if some.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(p) if p.len() == 1)) => {
+                Ok(water_filling(&some))
+            }
+            None => some.allocate().map(|found| found.rates),
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Max-min fair rates of many flows over many paths: the level of all rates rises as far as it goes, flows that cannot
+//! follow keep theirs, the others go on.
+//!
+//! One simplex runs through all levels. Its rows are the full links alone: the rate of a flow is met by its *key* path,
+//! which gives to its other paths (generalised upper bounds, Dantzig and Van Slyke 1967), and links that are not full
+//! need no row. When nothing raises the level any more, the prices of full links prove it; flows that pay them are at
+//! their rate, the level leaves the basis with one of the links, and enters again for the flows that are left, so that
+//! nothing starts anew. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
+//!
+//! Capacities are lowered by different fractions of up to [`LESS`]: links that would fill at the same moment would
+//! stall the simplex. So would a link that leaves the basis with the level and stays full: it gets [`MORE`]. The prices
+//! of a level prove its rate with the true capacities as well (see [`super::certificate`]), which is the one that is
+//! reported; the paths then exceed capacities by as little.
+
+mod inverse;
+mod pivot;
+
+use super::certificate::{Allocation, Level};
+use super::paths::{Path, Paths};
+use super::{AllowedLinks, Problem};
+use inverse::Inverse;
+
+/// Largest fraction by which a capacity is lowered; half of it is the smallest.
+const LESS: f64 = 2e-8;
+/// The fraction by which the capacity of a link that leaves the basis with the level grows again.
+const MORE: f64 = 2e-10;
+/// A path is cheaper if it is by this fraction of the flow's price.
+const CHEAPER: f64 = 1e-8;
+/// Flows that pay less than this part of the highest price wait for a level at which they pay more.
+const PAYS: f64 = 1e-2;
+/// New paths that are enough to go on with.
+const BATCH: usize = 48;
+/// Steps after which values are worked out anew.
+const REFRESH: usize = 100;
+/// Steps without a gain after which cheaper paths are chosen at random, which ends any circle.
+const STALLED: usize = 1000;
+/// Far more steps for each flow and link than any network needs.
+const MAX_STEPS: usize = 50;
+/// The part of a flow's price that a new path may cost more for leading over links with room.
+const TOLL: f64 = 0.3;
+/// How many of the steepest rises are tried.
+const TRIED: usize = 6;
+/// The part of the last prices in the mean that guides searches.
+const SWING: f64 = 0.3;
+
+/// A path that is known.
+struct Column {
+    flow: usize,
+    path: Path,
+    /// Wire bits on each link for a payload bit, in the order of links.
+    charges: Vec<(usize, f64)>,
+    place: Location,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Location {
+    /// Carries nothing.
+    Out,
+    /// Carries what the flow's others do not.
+    Key,
+    /// The basic variable at this position.
+    Basic(usize),
+}
+
+/// A basic variable.
+#[derive(Clone, Copy, PartialEq)]
+enum Member {
+    /// What a path carries.
+    Path(usize),
+    /// The level of the open flows.
+    Level,
+}
+
+/// What begins to change.
+#[derive(Clone, Copy, PartialEq)]
+enum Entering {
+    Path(usize),
+    Level,
+    /// The room on a full link.
+    Room(usize),
+}
+
+/// An error of prices at which the inverse is worked out anew, when so many steps have passed.
+const WRONG: f64 = 1e-11;
+const INVERT: usize = 20;
+
+/// No row.
+const NONE: usize = usize::MAX;
+
+struct Filling<'a> {
+    problem: &'a Problem,
+    paths: Paths<'a>,
+    capacity: Vec<f64>,
+    columns: Vec<Column>,
+    /// Columns of each flow; the key; the basic ones beside it.
+    of_flow: Vec<Vec<usize>>,
+    key: Vec<usize>,
+    others: Vec<Vec<usize>>,
+    key_value: Vec<f64>,
+    members: Vec<Member>,
+    value: Vec<f64>,
+    /// Full links by row, and rows by link.
+    rows: Vec<usize>,
+    row_of: Vec<usize>,
+    inverse: Inverse,
+    /// Room on links without a row.
+    room: Vec<f64>,
+    open: Vec<bool>,
+    rate: Vec<f64>,
+    /// The same with the true capacities.
+    exact: Vec<f64>,
+    level: f64,
+    level_at: Option<usize>,
+    /// What the key paths of open flows put on each link when the level rises by one.
+    lift: Vec<f64>,
+    /// A mean of the prices of this level.
+    center: Vec<f64>,
+    random: u64,
+    steps: usize,
+    /// The step after which the inverse was worked out.
+    inverted: usize,
+    stalled: usize,
+    searches: usize,
+    next: usize,
+}
+
+/// The max-min fair allocation.
+pub(super) fn fill(problem: &Problem) -> Result<Allocation, String> {
+    let mut filling = Filling::new(problem);
+    let levels = filling.run()?;
+    Ok(filling.allocation(levels))
+}
+
+impl<'a> Filling<'a> {
+    fn new(problem: &'a Problem) -> Filling<'a> {
+        let paths = Paths::new(problem);
+        let (flows, links) = (problem.flows.len(), problem.links.len());
+        // Fractions as far apart as can be: multiples of the golden ratio.
+        let less = |l: usize| LESS * (0.5 + 0.5 * ((l + 1) as f64 * 0.618_033_988_749_895).fract());
+        let capacity: Vec<f64> =
+            problem.links.iter().enumerate().map(|(l, link)| link.rate.mbps() * (1.0 - less(l))).collect();
+        let mut filling = Filling {
+            problem,
+            room: capacity.clone(),
+            capacity,
+            columns: Vec::new(),
+            of_flow: vec![Vec::new(); flows],
+            key: vec![NONE; flows],
+            others: vec![Vec::new(); flows],
+            key_value: vec![0.0; flows],
+            members: Vec::new(),
+            value: Vec::new(),
+            rows: Vec::new(),
+            row_of: vec![NONE; links],
+            inverse: Inverse::default(),
+            open: vec![false; flows],
+            rate: vec![0.0; flows],
+            exact: vec![0.0; flows],
+            level: 0.0,
+            level_at: None,
+            lift: vec![0.0; links],
+            center: Vec::new(),
+            random: 1,
+            steps: 0,
+            inverted: 0,
+            stalled: 0,
+            searches: 0,
+            next: 0,
+            paths,
+        };
+        // Wide links first, so that the first paths are good ones.
+        let widest = filling.capacity.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let narrow: Vec<f64> = filling.capacity.iter().map(|c| widest / c.max(widest * 1e-9)).collect();
+        let costs = filling.paths.costs(&narrow);
+        for flow in 0..flows {
+            let first = filling.paths.cheapest(flow, &costs);
+            let known: Vec<Path> = match &problem.flows[flow].routes {
+                AllowedLinks::Any { .. } => first.into_iter().collect(),
+                AllowedLinks::Paths(_) => filling.paths.of(flow).to_vec(),
+            };
+            for path in known {
+                filling.add(flow, path);
+            }
+            if let Some(&key) = filling.of_flow[flow].first() {
+                filling.key[flow] = key;
+                filling.columns[key].place = Location::Key;
+                filling.open[flow] = true;
+                filling.lift_by(key, 1.0);
+            }
+        }
+        filling
+    }
+
+    /// Makes a path known. Whether it was new.
+    fn add(&mut self, flow: usize, path: Path) -> bool {
+        if self.of_flow[flow].iter().any(|c| self.columns[*c].path == path) {
+            return false;
+        }
+        self.of_flow[flow].push(self.columns.len());
+        let charges = self.paths.charges(&path);
+        self.columns.push(Column { flow, path, charges, place: Location::Out });
+        true
+    }
+
+    fn lift_by(&mut self, column: usize, factor: f64) {
+        for (link, weight) in &self.columns[column].charges {
+            self.lift[*link] += factor * weight;
+        }
+    }
+
+    fn run(&mut self) -> Result<Vec<Level>, String> {
+        let mut levels = Vec::new();
+        while self.open.contains(&true) {
+            self.enter(Entering::Level)?;
+            let (links, flows) = self.raise()?;
+            levels.push(self.freeze(&links, &flows)?);
+        }
+        Ok(levels)
+    }
+
+    /// Raises the level as far as it goes; the prices of links and flows that prove it.
+    fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), String> {
+        loop {
+            let at = self.level_at.ok_or("the level has no limit")?;
+            let gains = self.inverse.row(at);
+            let mut links = vec![0.0; self.capacity.len()];
+            for (row, gain) in gains.iter().enumerate() {
+                links[self.rows[row]] = *gain;
+            }
+            let most = gains.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+            let mut falling: Vec<(f64, Entering)> = (0..gains.len())
+                .filter(|r| gains[*r] < -1e-10 * most)
+                .map(|r| (-gains[r], Entering::Room(self.rows[r])))
+                .collect();
+            let flows: Vec<f64> =
+                self.key.iter().map(|k| if *k == NONE { 0.0 } else { self.price(*k, &links) }).collect();
+            if self.inverted + INVERT < self.steps && self.error(&links, &flows) > WRONG {
+                self.invert();
+                continue;
+            }
+            let full = falling.is_empty();
+            let mut cheaper = self.cheaper(&links, &flows);
+            if full && cheaper.is_empty() {
+                links.iter_mut().for_each(|p| *p = p.max(0.0));
+                match self.search(&links, &flows) {
+                    true => continue,
+                    false => return Ok((links, flows)),
+                }
+            }
+            let entering = if self.stalled > STALLED {
+                falling.append(&mut cheaper);
+                falling[self.draw(falling.len())].1
+            } else {
+                self.best_of(falling, cheaper)?
+            };
+            self.enter(entering)?;
+        }
+    }
+
+    /// Of the steepest rises the one that leads highest.
+    fn best_of(&self, mut rooms: Vec<(f64, Entering)>, mut paths: Vec<(f64, Entering)>) -> Result<Entering, String> {
+        for list in [&mut rooms, &mut paths] {
+            list.sort_by(|a, b| b.0.total_cmp(&a.0));
+            list.truncate(TRIED);
+        }
+        let gain = |(rise, entering): &(f64, Entering)| Some((rise * self.reach(*entering)?, *entering));
+        let best = rooms.iter().chain(&paths).filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|b| b.1).ok_or_else(|| "the level has no limit".to_owned())
+    }
+
+    fn price(&self, column: usize, links: &[f64]) -> f64 {
+        self.columns[column].charges.iter().map(|(l, weight)| weight * links[*l]).sum()
+    }
+
+    /// By how much prices of basic paths differ from their flows', against the highest.
+    fn error(&self, links: &[f64], flows: &[f64]) -> f64 {
+        let highest = flows.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let paths = self.members.iter().filter_map(|m| match m {
+            Member::Path(column) => Some((self.price(*column, links) - flows[self.columns[*column].flow]).abs()),
+            Member::Level => None,
+        });
+        paths.fold(0.0, f64::max) / highest
+    }
+
+    /// A number below `n`.
+    fn draw(&mut self, n: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.random >> 33) as usize) % n
+    }
+
+    /// The known paths that are cheaper than their flow's price, and by how much.
+    fn cheaper(&self, links: &[f64], flows: &[f64]) -> Vec<(f64, Entering)> {
+        let highest = flows.iter().copied().fold(0.0, f64::max);
+        let mut all = Vec::new();
+        for (flow, own) in flows.iter().enumerate().filter(|(_, p)| **p > 1e-9 * highest) {
+            for &column in self.of_flow[flow].iter().filter(|c| self.columns[**c].place == Location::Out) {
+                let less = own - self.price(column, links);
+                if less > CHEAPER * own + 1e-10 * highest {
+                    all.push((less, Entering::Path(column)));
+                }
+            }
+        }
+        all
+    }
+
+    /// Looks for paths that are cheaper than their flow's price. Whether there are any.
+    fn search(&mut self, links: &[f64], flows: &[f64]) -> bool {
+        let highest = flows.iter().copied().fold(0.0, f64::max);
+        let n = flows.len();
+        let costs = self.paths.costs(links);
+        // Prices swing from search to search; their mean is a better guide than the last ones.
+        if self.center.is_empty() {
+            self.center = links.to_vec();
+        }
+        self.center.iter_mut().zip(links).for_each(|(c, l)| *c += SWING * (l - *c));
+        let smooth = self.paths.costs(&self.center);
+        // First among paths over links with room, then, for the proof, among all.
+        let most = self.room.iter().zip(&self.capacity).map(|(r, c)| c / r.max(1e-3 * c).max(1e-300));
+        let narrow: Vec<f64> = most.map(|n| n.min(1e3)).collect();
+        let tolls = self.paths.costs(&narrow);
+        let typical = tolls.iter().sum::<f64>() / tolls.len().max(1) as f64;
+        for (guide, tolled) in [(&smooth, true), (&costs, true), (&costs, false)] {
+            let mut added = 0;
+            for i in 0..n {
+                let flow = (self.next + i) % n;
+                let own = flows[flow];
+                if own <= 1e-9 * highest || !matches!(self.problem.flows[flow].routes, AllowedLinks::Any { .. }) {
+                    continue;
+                }
+                let toll = if tolled { TOLL * own / typical } else { 0.0 };
+                let with_toll: Vec<f64> = guide.iter().zip(&tolls).map(|(c, t)| c + toll * t).collect();
+                self.searches += 1;
+                let Some(path) = self.paths.cheapest(flow, &with_toll) else { continue };
+                let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
+                if own - price > CHEAPER * own + 1e-10 * highest && self.add(flow, path) {
+                    added += 1;
+                    if added == BATCH {
+                        self.next = (flow + 1) % n;
+                        break;
+                    }
+                }
+            }
+            if added > 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Ends a level: flows that pay are at their rate.
+    fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, String> {
+        let at = self.level_at.take().ok_or("the level has no limit")?;
+        // Never below those before, not even by a rounding error.
+        let before = self.rate.iter().copied().fold(0.0, f64::max);
+        self.level = self.value[at].max(before);
+        let gains = self.inverse.row(at);
+        let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or("no link is full")?;
+        self.center.clear();
+        let link = self.rows[row];
+        let room = self.capacity[link] * MORE * (0.5 + 0.001 * self.draw(1000) as f64);
+        self.capacity[link] = (self.capacity[link] + room).min(self.problem.links[link].rate.mbps());
+        self.remove(at, row, room);
+        // What the prices prove is the level with the true capacities, too.
+        let worth: f64 = self.problem.links.iter().zip(links).map(|(l, p)| l.rate.mbps() * p).sum();
+        let paid: f64 = self.exact.iter().zip(prices).map(|(x, p)| x * p).sum();
+        let rising: f64 = prices.iter().zip(&self.open).filter(|(_, open)| **open).map(|(p, _)| p).sum();
+        let exact = (worth - paid) / rising;
+        let open: Vec<usize> = (0..self.open.len()).filter(|f| self.open[*f]).collect();
+        let highest = open.iter().map(|f| prices[*f]).fold(0.0, f64::max);
+        let stuck: Vec<usize> = open.into_iter().filter(|f| prices[*f] > PAYS * highest).collect();
+        if stuck.is_empty() {
+            return Err("no flow is limited".to_owned());
+        }
+        for &flow in &stuck {
+            self.open[flow] = false;
+            self.rate[flow] = self.level;
+            self.exact[flow] = exact;
+            self.lift_by(self.key[flow], -1.0);
+        }
+        let prices = links.iter().copied().enumerate().filter(|(_, p)| *p > 0.0).collect();
+        Ok(Level { flows: stuck, prices })
+    }
+
+    fn allocation(&mut self, levels: Vec<Level>) -> Allocation {
+        self.rate.clone_from(&self.exact);
+        self.capacity = self.problem.links.iter().map(|l| l.rate.mbps()).collect();
+        self.refresh();
+        let mut paths = vec![Vec::new(); self.key.len()];
+        for column in &self.columns {
+            let carried = match column.place {
+                Location::Out => continue,
+                Location::Key => self.key_value[column.flow],
+                Location::Basic(at) => self.value[at],
+            };
+            if carried > 1e-9 * self.rate[column.flow] {
+                paths[column.flow].push((column.path.clone(), carried));
+            }
+        }
+        // Paths that carried nothing, but for the difference of capacities, are left out.
+        for (carried, rate) in paths.iter_mut().zip(&self.rate) {
+            let sum: f64 = carried.iter().map(|p: &(Path, f64)| p.1).sum();
+            carried.iter_mut().for_each(|p| p.1 *= rate / sum);
+        }
+        let (rates, steps, searches) = (self.rate.clone(), self.steps, self.searches);
+        Allocation { rates, paths, levels, steps, searches }
+    }
+}

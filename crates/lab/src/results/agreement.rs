@@ -1,0 +1,324 @@
+//! How far emulations agree with simulations.
+
+use super::{Run, significant};
+use crate::text_table::{Column, Look, Row, TextTable, Tone, wrapped};
+use serde::{Deserialize, Serialize};
+
+/// From so many runs of each kind on, a difference of medians is no matter of a single seed.
+pub const ENOUGH: usize = 5;
+
+/// Digits of what is stored.
+const DIGITS: usize = 9;
+
+/// What an emulated run is called beside the simulated one.
+pub fn emulated_name(scheme: &str) -> String {
+    format!("{scheme}{EMULATED}")
+}
+
+const EMULATED: &str = " emulated";
+
+/// The simulated and emulated runs of one scheme.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The scheme.
+    pub scheme: String,
+    /// Whether every quantity with a limit keeps to it.
+    pub within: bool,
+    /// Utilisation of the busiest link direction, 0 to 1.
+    pub utilization: Compared,
+    /// Mean delay of all segments.
+    pub delay_ms: Compared,
+    /// Jain index of the consumers' goodput.
+    pub jain: Compared,
+    /// Payload of all consumers.
+    pub goodput_mbps: Compared,
+}
+
+/// The same quantity twice.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// As simulated; none where it was not measured.
+    pub simulated: Option<Spread>,
+    /// As emulated.
+    pub emulated: Option<Spread>,
+    /// Emulated minus simulated median; over the simulated one where the limit is relative.
+    pub difference: Option<f64>,
+    /// How large the difference may be; none where nothing is asked.
+    pub limit: Option<f64>,
+    /// Whether it keeps to that; none without limit or measurement.
+    pub within: Option<bool>,
+}
+
+/// A quantity over the seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The middle value, or the mean of the two.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+    /// How many.
+    pub n: usize,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Option<Spread> {
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let n = values.len();
+        let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        // As it is stored, so that results read back are the same.
+        let [median, least, most] = [median, least, most].map(|value| significant(value, DIGITS));
+        Some(Spread { median, least, most, n })
+    }
+}
+
+/// How a difference is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measure {
+    /// In the quantity's own unit.
+    Absolute,
+    /// Over the simulated value.
+    Relative,
+}
+
+/// A quantity, how its difference is measured, and how large that may be.
+struct Quantity {
+    title: &'static str,
+    measure: Measure,
+    limit: Option<f64>,
+    scale: f64,
+    of: fn(&Run) -> Option<f64>,
+}
+
+/// In the order of [`Agreement`]'s fields.
+const QUANTITIES: [Quantity; 4] = [
+    Quantity {
+        title: "utilisation, %",
+        measure: Measure::Relative,
+        limit: Some(0.03),
+        scale: 100.0,
+        of: |run| run.bottleneck_utilization,
+    },
+    Quantity {
+        title: "mean delay, ms",
+        measure: Measure::Relative,
+        limit: Some(0.15),
+        scale: 1.0,
+        of: |run| run.delay_ms.as_ref().map(|delay| delay.mean),
+    },
+    Quantity { title: "Jain index", measure: Measure::Absolute, limit: Some(0.03), scale: 1.0, of: |run| run.jain },
+    Quantity {
+        title: "goodput, Mbit/s",
+        measure: Measure::Relative,
+        limit: None,
+        scale: 1.0,
+        of: |run| Some(run.goodput_mbps),
+    },
+];
+
+impl Quantity {
+    fn compare(&self, simulated: &[&Run], emulated: &[&Run]) -> Compared {
+        let spread = |runs: &[&Run]| Spread::of(runs.iter().filter_map(|run| (self.of)(run)).collect());
+        let (simulated, emulated) = (spread(simulated), spread(emulated));
+        let difference = simulated.zip(emulated).and_then(|(s, e)| match self.measure {
+            Measure::Absolute => Some(e.median - s.median),
+            Measure::Relative => Some((e.median - s.median) / Some(s.median).filter(|median| *median != 0.0)?),
+        });
+        let difference = difference.map(|difference| significant(difference, DIGITS));
+        let within = self.limit.zip(difference).map(|(limit, difference)| difference.abs() <= limit);
+        Compared { simulated, emulated, difference, limit: self.limit, within }
+    }
+
+    fn difference(&self, difference: f64) -> String {
+        match self.measure {
+            Measure::Absolute => format!("{difference:+.3}"),
+            // Adding zero takes the sign off a zero.
+            Measure::Relative => format!("{:+.1} %", (difference * 1000.0).round() / 10.0 + 0.0),
+        }
+    }
+
+    fn limit(&self, limit: f64) -> String {
+        match self.measure {
+            Measure::Absolute => format!("{limit}"),
+            Measure::Relative => format!("{:.0} %", limit * 100.0),
+        }
+    }
+}
+
+/// Simulated runs, each scheme's followed by its emulated ones.
+pub fn side_by_side(simulated: Vec<Run>, emulated: Vec<Run>) -> Vec<Run> {
+    let mut schemes: Vec<String> = Vec::new();
+    for run in &simulated {
+        if !schemes.contains(&run.scheme) {
+            schemes.push(run.scheme.clone());
+        }
+    }
+    let place = |run: &Run| schemes.iter().position(|scheme| *scheme == run.scheme).unwrap_or(schemes.len());
+    let simulated = simulated.into_iter().map(|run| ((place(&run), false), run));
+    let emulated =
+        emulated.into_iter().map(|run| ((place(&run), true), Run { scheme: emulated_name(&run.scheme), ..run }));
+    let mut runs: Vec<((usize, bool), Run)> = simulated.chain(emulated).collect();
+    runs.sort_by_key(|(place, _)| *place);
+    runs.into_iter().map(|(_, run)| run).collect()
+}
+
+/// Sets runs against each other: those of every scheme of which there are simulated and emulated ones (see
+/// [`emulated_name`]), in the order of the emulated ones.
+pub fn agreement(runs: &[Run]) -> Vec<Agreement> {
+    let mut schemes: Vec<&str> = Vec::new();
+    for run in runs {
+        let Some(scheme) = run.scheme.strip_suffix(EMULATED) else { continue };
+        if !schemes.contains(&scheme) && runs.iter().any(|run| run.scheme == scheme) {
+            schemes.push(scheme);
+        }
+    }
+    let one = |scheme: &str| {
+        let of = |name: &str| runs.iter().filter(|run| run.scheme == name).collect::<Vec<&Run>>();
+        let (simulated, emulated) = (of(scheme), of(&emulated_name(scheme)));
+        let [utilization, delay_ms, jain, goodput_mbps] =
+            QUANTITIES.each_ref().map(|quantity| quantity.compare(&simulated, &emulated));
+        let within = [utilization, delay_ms, jain].iter().all(|compared| compared.within != Some(false));
+        Agreement { scheme: scheme.to_owned(), within, utilization, delay_ms, jain, goodput_mbps }
+    };
+    schemes.into_iter().map(one).collect()
+}
+
+impl Agreement {
+    fn quantities(&self) -> [&Compared; 4] {
+        [&self.utilization, &self.delay_ms, &self.jain, &self.goodput_mbps]
+    }
+
+    /// How many seeds both kinds have at least.
+    fn seeds(&self) -> usize {
+        let n = |spread: Option<Spread>| spread.map_or(0, |spread| spread.n);
+        n(self.goodput_mbps.simulated).min(n(self.goodput_mbps.emulated))
+    }
+}
+
+/// Headings of [`cells`].
+pub const HEADINGS: [&str; 7] = ["scheme", "", "simulated", "emulated", "difference", "limit", "verdict"];
+
+/// A line for each scheme and quantity: medians with least and most in brackets, the difference and what it may be.
+pub fn cells(rows: &[Agreement]) -> Vec<[String; 7]> {
+    let mut lines = Vec::new();
+    for row in rows {
+        for (i, (quantity, compared)) in QUANTITIES.iter().zip(row.quantities()).enumerate() {
+            let digits = if quantity.scale == 1.0 && quantity.measure == Measure::Absolute { 3 } else { 2 };
+            let spread = |spread: Option<Spread>| match spread {
+                None => "–".to_owned(),
+                Some(Spread { median, least, most, n }) => {
+                    let [median, least, most] =
+                        [median, least, most].map(|value| format!("{:.digits$}", value * quantity.scale));
+                    if n == 1 { median } else { format!("{median} ({least}–{most})") }
+                }
+            };
+            let verdict = match compared.within {
+                None => "",
+                Some(true) => "within",
+                Some(false) => "NOT within",
+            };
+            let scheme = if i == 0 { row.scheme.clone() } else { String::new() };
+            lines.push([
+                scheme,
+                quantity.title.to_owned(),
+                spread(compared.simulated),
+                spread(compared.emulated),
+                compared.difference.map_or("–".to_owned(), |difference| quantity.difference(difference)),
+                compared.limit.map_or(String::new(), |limit| quantity.limit(limit)),
+                verdict.to_owned(),
+            ]);
+        }
+    }
+    lines
+}
+
+/// What the numbers are, in a sentence or two.
+pub fn legend(rows: &[Agreement]) -> String {
+    let seeds = rows.iter().map(Agreement::seeds).min().unwrap_or(0);
+    let few = match seeds < ENOUGH {
+        true => format!(" With fewer than {ENOUGH} seeds a difference may be chance."),
+        false => String::new(),
+    };
+    match seeds {
+        1 => format!("One seed; differences over the simulated value, of the Jain index as they are.{few}"),
+        n => format!(
+            "Medians over {n} seeds (least–most); differences over the simulated value, of the Jain index as they are.{few}"
+        ),
+    }
+}
+
+/// The lines as text for a terminal.
+pub fn table(rows: &[Agreement], look: Look) -> String {
+    let last = HEADINGS.len() - 1;
+    let column = |(i, heading): (usize, &&str)| {
+        let is_word = i < 2 || i == last;
+        let weight = if is_word { Column::ALWAYS } else { 10 * (last - i) as u8 };
+        Column { heading: (*heading).into(), right: !is_word, weight }
+    };
+    let mut text = TextTable { columns: HEADINGS.iter().enumerate().map(column).collect(), rows: Vec::new() };
+    for line in cells(rows) {
+        let tone = |i: usize, cell: &str| if i == last && cell.starts_with("NOT") { Tone::Bad } else { Tone::Plain };
+        let cells = line.into_iter().enumerate().map(|(i, cell)| (tone(i, &cell), cell)).map(|(t, c)| (c, t));
+        text.rows.push(Row { cells: cells.collect(), below: String::new() });
+    }
+    let legend = wrapped(&legend(rows), look.width).join("\n");
+    text.render(look) + &legend + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(scheme: &str, utilization: f64, jain: f64) -> Run {
+        Run {
+            scheme: scheme.into(),
+            bottleneck_utilization: Some(utilization),
+            jain: Some(jain),
+            goodput_mbps: 8.0 * utilization,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn medians_over_seeds_are_set_against_each_other_by_scheme() {
+        let simulated = [0.5, 0.8, 0.6].map(|u| run("a", u, 1.0));
+        let emulated = [0.61, 0.2, 0.63, 0.9].map(|u| run("a emulated", u, 0.96));
+        let others = [run("b", 0.9, 0.9), run("c emulated", 0.9, 0.9)];
+        let runs: Vec<Run> = simulated.into_iter().chain(emulated).chain(others).collect();
+        let rows = agreement(&runs);
+        assert_eq!(rows.len(), 1, "b was not emulated, c not simulated");
+        let Agreement { utilization, jain, delay_ms, within, .. } = &rows[0];
+        assert_eq!(utilization.simulated, Some(Spread { median: 0.6, least: 0.5, most: 0.8, n: 3 }));
+        assert_eq!(utilization.emulated.map(|spread| (spread.median, spread.n)), Some((0.62, 4)));
+        assert_eq!(utilization.within, Some(false), "0.02 of 0.6 is 3.3 %");
+        assert_eq!(jain.within, Some(false));
+        assert_eq!((delay_ms.difference, delay_ms.within, *within), (None, None, false));
+        let text = table(&rows, Look::default());
+        for wanted in ["60.00 (50.00–80.00)", "62.00 (20.00–90.00)", "+3.3 %", "NOT within", "-0.040", "fewer than 5"]
+        {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+    }
+
+    #[test]
+    fn emulated_runs_follow_the_simulated_ones_of_their_scheme() {
+        let seed = |scheme, seed| Run { seed, ..run(scheme, 0.5, 1.0) };
+        let simulated = vec![seed("b", 1), seed("b", 2), seed("a", 1), seed("a", 2)];
+        let runs = side_by_side(simulated, vec![seed("b", 1), seed("b", 2), seed("a", 1)]);
+        let told: Vec<(&str, u64)> = runs.iter().map(|run| (run.scheme.as_str(), run.seed)).collect();
+        let wanted = [("b", 1), ("b", 2), ("b emulated", 1), ("b emulated", 2), ("a", 1), ("a", 2), ("a emulated", 1)];
+        assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn what_keeps_to_every_limit_is_within() {
+        let runs: Vec<Run> = (0..5).flat_map(|_| [run("a", 0.9, 0.99), run("a emulated", 0.874, 0.965)]).collect();
+        let rows = agreement(&runs);
+        assert!(rows[0].within && rows[0].jain.within == Some(true), "{rows:?}");
+        let text = table(&rows, Look::default());
+        assert!(!text.contains("fewer") && !text.contains("NOT"), "{text}");
+        assert!(text.contains("Medians over 5 seeds"), "{text}");
+    }
+}

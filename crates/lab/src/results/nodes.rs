@@ -1,0 +1,48 @@
+//! What a node's tables did in one run.
+
+use serde::{Deserialize, Serialize};
+
+/// Content store and PIT of one node in one run, over the measurement window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeRun {
+    /// Its name.
+    pub name: String,
+    /// Interests that arrived, from applications on the node too.
+    pub interests: u64,
+    /// Interests that the content store answered.
+    pub cs_hits: u64,
+    /// Interests that it could not answer; like hits only counted by nodes with a content store.
+    pub cs_misses: u64,
+    /// Hits over hits and misses; none without either.
+    pub cs_hit_ratio: Option<f64>,
+    /// Packets in the content store, mean over the samples.
+    pub cs_packets: f64,
+    /// Names in the PIT, mean over the samples.
+    pub pit_entries: f64,
+    /// Most names in the PIT at a sample.
+    pub pit_max_entries: u64,
+    /// Interests that joined a pending one from another face.
+    pub pit_aggregated: u64,
+    /// Pending Interests answered with Data.
+    pub pit_answered: u64,
+    /// Pending Interests answered with a NACK.
+    pub pit_rejected: u64,
+    /// Pending Interests whose lifetime ended.
+    pub pit_expired: u64,
+}
+
+impl NodeRun {
+    /// Its counts, under their names in results.
+    pub fn counts(&self) -> [(&'static str, u64); 8] {
+        [
+            ("interests", self.interests),
+            ("cs_hits", self.cs_hits),
+            ("cs_misses", self.cs_misses),
+            ("pit_max_entries", self.pit_max_entries),
+            ("pit_aggregated", self.pit_aggregated),
+            ("pit_answered", self.pit_answered),
+            ("pit_rejected", self.pit_rejected),
+            ("pit_expired", self.pit_expired),
+        ]
+    }
+}

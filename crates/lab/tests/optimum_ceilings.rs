@@ -1,0 +1,186 @@
+//! The routed and the physical optimum, what flows attain of it, and ideal completion times.
+
+use ndnweir_core::units::Rate;
+use ndnweir_lab::experiment::{optimum, physical, routed};
+use ndnweir_lab::optimum::{
+    AllowedLinks, ConsumerOptimum, DirectedLink, FlowDemand, Optimum, Problem, Sizes, Transfer,
+};
+use ndnweir_scenario::{Scenario, Source, load};
+use std::path::Path;
+
+fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
+    Ok(())
+}
+
+fn with(name: &str, set: &[&str]) -> Scenario {
+    load(name, set, &any).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn written(text: &str) -> Scenario {
+    let source = Source::from_text("written", text, Path::new(".")).unwrap_or_else(|problems| panic!("{problems}"));
+    source.validate(&any).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn assert_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found} is not {expected}");
+}
+
+#[test]
+fn routing_over_loop_free_next_hops_leaves_a_part_of_what_the_links_allow() {
+    for (name, part) in [("abilene", 0.65), ("geant", 0.795)] {
+        let scenario = with(name, &["routing.mode=all"]);
+        let optimum = optimum(&scenario);
+        let ratio = optimum.total_mbps.unwrap() / optimum.physical.unwrap().total_mbps;
+        assert!((ratio - part).abs() < 0.015, "{name}: {ratio}");
+        for problem in [physical(&scenario), routed(&scenario).unwrap()] {
+            let found = problem.allocate().unwrap();
+            assert!(found.check(&problem, 1).unwrap() < 1e-4);
+        }
+    }
+}
+
+#[test]
+fn more_next_hops_never_lower_the_smallest_rate() {
+    let least = |rates: &[ConsumerOptimum]| rates.iter().map(|c| c.goodput_mbps).fold(f64::MAX, f64::min);
+    for name in ["abilene", "geant"] {
+        let of = |mode: &str| optimum(&with(name, &[mode]));
+        let (one, all) = (of("routing.mode=shortest"), of("routing.mode=all"));
+        let physical = least(&all.physical.unwrap().consumers);
+        let (one, all) = (least(&one.consumers), least(&all.consumers));
+        assert!(one <= all && all <= physical && one < physical, "{name}: {one} {all} {physical}");
+    }
+}
+
+const SQUARE: &str = r#"
+name = "square"
+[link-defaults]
+rate = "10Mbps"
+delay = "5ms"
+[[node]]
+name = "C"
+[[node]]
+name = "A"
+[[node]]
+name = "B"
+[[node]]
+name = "P"
+[[link]]
+ends = ["C", "A"]
+[[link]]
+ends = ["A", "P"]
+[[link]]
+ends = ["C", "B"]
+[[link]]
+ends = ["B", "P"]
+cost = 3
+[[producer]]
+name = "P"
+node = "P"
+prefix = "/p"
+[[consumer]]
+name = "C1"
+node = "C"
+prefix = "/p"
+"#;
+
+#[test]
+fn by_hand_a_square_has_one_routed_way_and_two_physical_ones() {
+    let scenario = written(SQUARE);
+    let found = optimum(&scenario);
+    // 1024 of 1066 bytes on the wire are content; Interests go the other way.
+    let one = 10.0 * 1024.0 / 1066.0;
+    assert_near(found.total_mbps.unwrap(), one);
+    assert_near(found.physical.unwrap().total_mbps, 2.0 * one);
+    let both = optimum(&written(&format!("{SQUARE}\n[routing]\nmode = \"k-shortest\"\nk = 2\n")));
+    assert_near(both.total_mbps.unwrap(), 2.0 * one);
+    let learning = optimum(&written(&format!("{SQUARE}\n[routing]\nmode = \"none\"\n")));
+    assert_near(learning.total_mbps.unwrap(), 2.0 * one);
+}
+
+#[test]
+fn what_flows_attain_is_measured_flow_by_flow() {
+    // The parking lot: every flow's fair rate is half of a bottleneck; starving the long one raises the total beyond
+    // it.
+    let fair = optimum(&with("parking-lot", &[]));
+    let half = fair.goodput("C0").unwrap();
+    for consumer in &fair.consumers {
+        assert_near(consumer.goodput_mbps, half);
+    }
+    let names = ["C0", "C1", "C2", "C3"];
+    let starved = [0.2 * half, 1.8 * half, 1.8 * half, 1.8 * half];
+    assert!(starved.iter().sum::<f64>() > fair.total_mbps.unwrap());
+    let attained = fair.attained(names.into_iter().zip(starved)).unwrap();
+    assert_near(attained.mean, (0.2 + 3.0) / 4.0);
+    assert_near(attained.worst, 0.2);
+    let all = fair.attained(names.into_iter().zip([half; 4])).unwrap();
+    assert_near(all.mean, 1.0);
+    assert_eq!(Optimum::undefined("caches").attained(names.into_iter().zip(starved)), None);
+}
+
+/// A chain of nodes with links of these rates, both ways, and flows over hops from..to (Data goes down, towards 0).
+fn chain(rates: &[f64], flows: &[(usize, usize)], sizes: Sizes) -> Problem {
+    let mut links = Vec::new();
+    for (i, rate) in rates.iter().enumerate() {
+        for (from, to) in [(i, i + 1), (i + 1, i)] {
+            let reverse = Some(links.len() ^ 1);
+            links.push(DirectedLink { name: format!("{from}>{to}"), from, to, rate: Rate::from_mbps(*rate), reverse });
+        }
+    }
+    let flow = |(consumer, producer): &(usize, usize)| FlowDemand {
+        name: format!("{consumer}-{producer}"),
+        consumer: *consumer,
+        routes: AllowedLinks::Any { producers: vec![*producer], usable: None },
+    };
+    let flows = flows.iter().map(flow).collect();
+    Problem { nodes: rates.len() + 1, hosts: Vec::new(), links, hops: Vec::new(), flows, sizes }
+}
+
+const PLAIN: Sizes = Sizes { payload_bytes: 1000, data_wire_bytes: 1000, interest_wire_bytes: 0 };
+
+fn transfer(start_s: f64, megabits: Option<f64>) -> Transfer {
+    Transfer { start_s, payload_bytes: megabits.map(|m| (m * 1e6 / 8.0) as u64), latency_s: 0.0 }
+}
+
+#[test]
+fn by_hand_fetches_that_overlap_share_and_the_last_one_speeds_up() {
+    // 10 Mbit/s: A has 30 Mbit from 0 s, B 10 Mbit from 1 s. A alone until 1 s (20 left); both at 5 until 3 s, when B
+    // ends (A has 10 left); A alone again until 4 s.
+    let problem = chain(&[10.0], &[(0, 1), (0, 1)], PLAIN);
+    let times = problem.completion_times(&[transfer(0.0, Some(30.0)), transfer(1.0, Some(10.0))]).unwrap();
+    assert_near(times[0].unwrap(), 4.0);
+    assert_near(times[1].unwrap(), 2.0);
+}
+
+#[test]
+fn by_hand_a_fetch_beside_one_without_end_has_half() {
+    let problem = chain(&[10.0], &[(0, 1), (0, 1)], PLAIN);
+    let times = problem.completion_times(&[transfer(0.0, None), transfer(5.0, Some(10.0))]).unwrap();
+    assert_eq!(times[0], None);
+    assert_near(times[1].unwrap(), 2.0);
+}
+
+#[test]
+fn by_hand_a_short_fetch_frees_a_link_that_others_take_over() {
+    // Links of 6 and 10: the long flow over both, X on the first, Y on the second. 3, 3 and 7 until X has its 6 (2 s);
+    // then the long flow and Y share the second link, 5 and 5: the long flow's 16 take 2 + 10/5 = 4 s, and Y has had 14
+    // + 10. Y has 30: alone with 10 for the rest of 6, so 4.6 s.
+    let problem = chain(&[6.0, 10.0], &[(0, 2), (0, 1), (1, 2)], PLAIN);
+    let transfers = [transfer(0.0, Some(16.0)), transfer(0.0, Some(6.0)), transfer(0.0, Some(30.0))];
+    let times = problem.completion_times(&transfers).unwrap();
+    for (found, expected) in times.iter().zip([4.0, 2.0, 4.6]) {
+        assert_near(found.unwrap(), expected);
+    }
+}
+
+#[test]
+fn by_hand_a_lonely_fetch_takes_request_propagation_and_transmission() {
+    // Ten Data of 1000 bytes on the wire over 8 and 4 Mbit/s, 10 ms each way each: Interests of 100 bytes take 0.1 and
+    // 0.2 ms and 20 ms, the first Data 1 and 2 ms and 20 ms, the other nine 2 ms each.
+    let sizes = Sizes { payload_bytes: 900, data_wire_bytes: 1000, interest_wire_bytes: 100 };
+    let problem = chain(&[8.0, 4.0], &[(0, 2)], sizes);
+    let latency = problem.latency(&[3, 1], &[0.01; 4]);
+    assert_near(latency, 0.0003 + 0.02 + 0.02 + 0.001);
+    let fetch = Transfer { start_s: 3.0, payload_bytes: Some(9000), latency_s: latency };
+    let times = problem.completion_times(&[fetch]).unwrap();
+    assert_near(times[0].unwrap(), 0.0403 + 0.003 + 9.0 * 0.002);
+}

@@ -1,0 +1,131 @@
+//! Series of content stores, PITs, packets and hop counts, and the list of every Data.
+
+use ndnweir_lab::deliveries;
+use ndnweir_lab::experiment::{Experiment, Silent, choose, scheme_check};
+use ndnweir_lab::results::{Run, SeriesKind};
+use ndnweir_scenario as scenario;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Two consumers ask for one object, the second a second later; only R caches, and holds the whole object.
+const SCENARIO: &str = r#"
+[run]
+duration = "3s"
+sample = "100ms"
+start-jitter = "0ms"
+
+[[node]]
+names = ["C1", "C2", "P"]
+
+[[node]]
+name = "R"
+cache = 1000
+
+[link-defaults]
+rate = "10Mbps"
+delay = "5ms"
+
+[[link]]
+ends = ["C1", "R"]
+
+[[link]]
+ends = ["C2", "R"]
+
+[[link]]
+ends = ["R", "P"]
+
+[[producer]]
+name = "S"
+node = "P"
+prefix = "/p"
+
+[[consumer]]
+name = "first"
+node = "C1"
+prefix = "/p/x"
+kind = "object"
+packets = 200
+
+[[consumer]]
+name = "second"
+node = "C2"
+prefix = "/p/x"
+kind = "object"
+packets = 200
+start = "1s"
+"#;
+
+fn experiment() -> Experiment {
+    let scenario = scenario::Source::from_text("caching", SCENARIO, Path::new(".")).unwrap();
+    let scenario = scenario.validate(&scheme_check).unwrap();
+    let schemes = choose(&scenario, &["aimd".into()]).unwrap();
+    Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() }
+}
+
+fn run() -> Run {
+    experiment().run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0)
+}
+
+fn sum(run: &Run, kind: SeriesKind, key: &str, metric: &str) -> f64 {
+    run.series.get(kind, &[key], metric).unwrap().iter().filter(|v| v.is_finite()).sum()
+}
+
+#[test]
+fn a_node_has_series_of_hits_misses_and_what_its_tables_hold() {
+    let run = run();
+    assert_eq!(sum(&run, SeriesKind::Nodes, "R", "cs_hits"), 200.0, "the second consumer's Interests");
+    assert_eq!(sum(&run, SeriesKind::Nodes, "R", "cs_misses"), 200.0, "the first consumer's");
+    assert_eq!(sum(&run, SeriesKind::Nodes, "R", "pit_answered"), 200.0);
+    assert_eq!(sum(&run, SeriesKind::Nodes, "P", "interests"), 200.0);
+    let hits = run.series.get(SeriesKind::Nodes, &["R"], "cs_hits").unwrap();
+    assert!(hits[..10].iter().all(|n| *n == 0.0), "nothing is asked for twice in the first second");
+    let stored = run.series.get(SeriesKind::Nodes, &["R"], "cs_packets").unwrap();
+    assert!(stored[0] < 50.0 && stored[29] == 200.0, "{stored:?}");
+    let pending = run.series.get(SeriesKind::Nodes, &["R"], "pit_entries").unwrap();
+    assert!(pending[1] > 0.0 && pending[29] == 0.0, "{pending:?}");
+    assert!(run.series.get(SeriesKind::Nodes, &["S"], "cs_hits").is_none(), "an application is no node");
+    let router = run.nodes.iter().find(|n| n.name == "R").unwrap();
+    assert_eq!((router.cs_hits, router.cs_misses, router.cs_hit_ratio), (200, 200, Some(0.5)));
+    assert!(router.pit_max_entries > 0 && router.pit_entries < router.pit_max_entries as f64);
+    let client = run.nodes.iter().find(|n| n.name == "C1").unwrap();
+    assert_eq!((client.cs_hits, client.cs_misses, client.cs_hit_ratio), (0, 0, None), "C1 has no content store");
+}
+
+#[test]
+fn links_have_series_of_packets_and_consumers_of_hop_counts() {
+    let run = run();
+    let count = |link: &str, metric: &str| sum(&run, SeriesKind::Packets, link, metric);
+    assert_eq!([count("C1>R", "interests"), count("R>P", "interests"), count("P>R", "data")], [200.0; 3]);
+    assert_eq!((count("C2>R", "interests"), count("R>C2", "data")), (200.0, 200.0));
+    assert_eq!((count("P>R", "interests"), count("R>P", "drops"), count("R>P", "nacks")), (0.0, 0.0, 0.0));
+    let hops = |consumer: &str, metric: &str| {
+        let values = run.series.get(SeriesKind::Hops, &[consumer], metric).unwrap();
+        values.iter().copied().filter(|v| v.is_finite()).fold(f64::NAN, f64::max)
+    };
+    assert_eq!([hops("first", "hops"), hops("first", "hops_max")], [2.0; 2]);
+    assert_eq!([hops("second", "hops"), hops("second", "hops_max")], [1.0; 2], "from R's content store");
+}
+
+#[test]
+fn the_list_of_deliveries_has_delay_hops_and_path_of_every_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deliveries.csv");
+    deliveries::write(&experiment(), &path, &AtomicBool::new(false)).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(deliveries::HEADER));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let of = |consumer: &str| rows.iter().filter(|row| row[1] == consumer).collect::<Vec<_>>();
+    let (first, second) = (of("first"), of("second"));
+    assert_eq!((rows.len(), first.len(), second.len()), (400, 200, 200));
+    let mean = |rows: &[&Vec<&str>]| rows.iter().map(|r| r[4].parse::<f64>().unwrap()).sum::<f64>() / 200.0;
+    assert!(first.iter().all(|r| (r[2], r[7], r[9]) == ("C1", "2", "P>R>C1")));
+    assert!(second.iter().all(|r| (r[2], r[7], r[9]) == ("C2", "1", "R>C2")));
+    // The mean is that of the summary, and the first Data takes two ways of 5 ms over each link and its sending.
+    let run = run();
+    assert!((mean(&first) - run.consumers[0].delay_ms.as_ref().unwrap().mean).abs() < 1e-3);
+    let alone: f64 = first[0][4].parse().unwrap();
+    assert!((20.0..25.0).contains(&alone), "{alone}");
+    assert!(rows.windows(2).all(|w| w[0][0].parse::<f64>().unwrap() <= w[1][0].parse::<f64>().unwrap()));
+    assert!(rows.iter().all(|r| r[6] != "0" || r[5] == r[4]), "asked once: round trip and delay are the same");
+}

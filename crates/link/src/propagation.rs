@@ -1,0 +1,407 @@
+//! One direction of a link: what is on its way, and what may happen to it there.
+
+use crate::impairment::Impairment;
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A packet that a sender has put on the link, perhaps with its transmission still in the future.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    /// When its last bit arrives.
+    pub arrival: Time,
+    /// The packet.
+    pub packet: Packet,
+    /// Which neighbourhood it serves; tells switches where it goes.
+    pub channel: u32,
+    /// Its number among the packets sent on the link; a copy has the number of the original.
+    pub number: u32,
+    /// Extra delay of this packet, in nanoseconds.
+    lag: u32,
+    /// Whether it is lost, which is noticed where it would have arrived.
+    lost: bool,
+    /// Whether it is the second of two.
+    copy: bool,
+}
+
+/// What a link does with the packets sent on it, counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Put on it by the sender.
+    pub sent: u64,
+    /// Of these, taken back because the link or node failed before they had left.
+    pub revoked: u64,
+    /// Extra arrivals.
+    pub copies: u64,
+    /// Arrived, copies included.
+    pub arrived: u64,
+    /// Lost by the loss model, copies included.
+    pub lost: u64,
+    /// Lost on the way when the link failed.
+    pub down: u64,
+}
+
+/// The way from one egress to the next node.
+#[derive(Debug)]
+pub struct Propagation {
+    /// Packets in flight, in order of arrival.
+    ring: VecDeque<InFlight>,
+    /// When the first of them arrives.
+    next: Time,
+    /// When the second does. It is read one arrival before it is needed, as with many packets in flight it has to come
+    /// from far memory.
+    following: Time,
+    delay: Duration,
+    impairment: Impairment,
+    perfect: bool,
+    seed: u64,
+    directed_link: u32,
+    next_number: u32,
+    /// The latest arrival so far: without reordering nothing arrives earlier.
+    last_arrival: Time,
+    /// Counts.
+    pub totals: LinkTotals,
+}
+
+/// Labels of the random streams of links (see [`Rng::derive`]).
+const STREAM: u64 = 0x6c69_6e6b;
+
+impl Propagation {
+    /// An empty one.
+    pub fn new(delay: Duration, impairment: Impairment, seed: u64, directed_link: u32) -> Propagation {
+        Propagation {
+            ring: VecDeque::new(),
+            next: Time::NEVER,
+            following: Time::NEVER,
+            delay,
+            impairment,
+            perfect: impairment.is_none(),
+            seed,
+            directed_link,
+            next_number: 0,
+            last_arrival: Time::ZERO,
+            totals: LinkTotals::default(),
+        }
+    }
+
+    /// When the next packet arrives.
+    #[inline]
+    pub fn next_arrival(&self) -> Time {
+        self.next
+    }
+
+    /// Reads the first two arrivals, after any change of the ring but at its ends.
+    fn look(&mut self) {
+        let arrival = |place: usize| self.ring.get(place).map_or(Time::NEVER, |entry| entry.arrival);
+        (self.next, self.following) = (arrival(0), arrival(1));
+    }
+
+    /// Packets in flight, waiting in the sender's queue included if their departure is already known.
+    pub fn in_flight(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
+    #[inline]
+    pub fn send(&mut self, packet: &Packet, channel: u32, end: Time) -> bool {
+        self.totals.sent += 1;
+        let number = self.next_number;
+        self.next_number = number.wrapping_add(1);
+        let arrival = end + self.delay;
+        // Built in each branch, so that the usual one writes it in its place in the ring.
+        let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
+        if self.perfect && arrival >= self.last_arrival {
+            self.last_arrival = arrival;
+            self.ring.push_back(entry());
+            if self.next == Time::NEVER {
+                self.next = arrival;
+                return true;
+            }
+            if self.following == Time::NEVER {
+                self.following = arrival;
+            }
+            false
+        } else {
+            self.send_impaired(entry());
+            true
+        }
+    }
+
+    /// A draw for one packet and one purpose: every packet has its own, so that switching one impairment on, or
+    /// changing it on the way, leaves all other draws alone.
+    fn draw(&self, number: u32, purpose: u64) -> Rng {
+        Rng::derive(self.seed, &[STREAM, self.directed_link.into(), purpose, number.into()])
+    }
+
+    fn is_lost(&self, number: u32) -> bool {
+        self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss
+    }
+
+    #[inline(never)]
+    fn send_impaired(&mut self, mut entry: InFlight) {
+        let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
+        entry.lost = self.is_lost(entry.number);
+        if jitter > Duration::ZERO {
+            entry.lag = self.draw(entry.number, 2).below(jitter.nanos().saturating_add(1)) as u32;
+        }
+        if reorder > 0.0 && self.draw(entry.number, 3).unit() < reorder {
+            entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
+        }
+        entry.arrival += Duration::from_nanos(entry.lag.into());
+        self.insert(entry);
+        if duplicate > 0.0 && self.draw(entry.number, 1).unit() < duplicate {
+            self.totals.copies += 1;
+            self.insert(InFlight { copy: true, ..entry });
+        }
+    }
+
+    fn insert(&mut self, mut entry: InFlight) {
+        if self.impairment.reorders() {
+            let place = self.ring.partition_point(|other| other.arrival <= entry.arrival);
+            self.ring.insert(place, entry);
+        } else {
+            entry.arrival = entry.arrival.max(self.last_arrival);
+            self.ring.push_back(entry);
+        }
+        self.last_arrival = self.last_arrival.max(entry.arrival);
+        self.look();
+    }
+
+    /// The packet that arrives next, lost or not.
+    pub fn first(&self) -> Option<&InFlight> {
+        self.ring.front()
+    }
+
+    /// The packet that arrives now, if it was not lost. It stays in its place until [`Way::clear_first`].
+    #[inline]
+    pub fn arrive(&mut self) -> Option<&mut InFlight> {
+        let first = self.ring.front_mut()?;
+        if first.lost {
+            self.totals.lost += 1;
+            return None;
+        }
+        self.totals.arrived += 1;
+        Some(first)
+    }
+
+    /// Takes the packet out that has arrived.
+    #[inline]
+    pub fn clear_first(&mut self) {
+        self.ring.pop_front();
+        self.next = self.following;
+        self.following = self.ring.get(1).map_or(Time::NEVER, |second| second.arrival);
+    }
+
+    /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
+    pub fn reschedule(&mut self, departures: &[(Time, Time)]) {
+        let first = self.next_number.wrapping_sub(departures.len() as u32);
+        let delay = self.delay;
+        for entry in &mut self.ring {
+            let place = entry.number.wrapping_sub(first) as usize;
+            if let Some(&(_, end)) = departures.get(place) {
+                entry.arrival = end + delay + Duration::from_nanos(entry.lag.into());
+            }
+        }
+        self.compact();
+    }
+
+    /// Changes the propagation delay for packets that have not left completely at `now`.
+    pub fn set_delay(&mut self, now: Time, delay: Duration) {
+        let old = self.delay;
+        self.delay = delay;
+        for entry in &mut self.ring {
+            let lag = Duration::from_nanos(entry.lag.into());
+            let end = entry.arrival - lag - old;
+            if end > now {
+                entry.arrival = end + delay + lag;
+            }
+        }
+        self.compact();
+    }
+
+    /// Changes the loss probability for packets that have not left completely at `now`.
+    pub fn set_loss(&mut self, now: Time, loss: f64) {
+        self.impairment.loss = loss;
+        self.perfect = self.impairment.is_none();
+        for i in 0..self.ring.len() {
+            let InFlight { arrival, lag, number, .. } = self.ring[i];
+            if arrival - Duration::from_nanos(lag.into()) - self.delay > now {
+                self.ring[i].lost = self.is_lost(number);
+            }
+        }
+    }
+
+    /// The number of the first of the latest `unsent` packets. It is free again: a queue that hands packets over only
+    /// when they start has not numbered those that wait.
+    fn take_back(&mut self, unsent: usize) -> u32 {
+        self.next_number = self.next_number.wrapping_sub(unsent as u32);
+        self.next_number
+    }
+
+    /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
+    pub fn cut(&mut self, unsent: usize) {
+        let first = self.take_back(unsent);
+        for entry in self.ring.drain(..) {
+            let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
+            match (revoked, entry.copy, entry.lost) {
+                (true, true, _) => self.totals.copies -= 1,
+                (true, false, _) => self.totals.revoked += 1,
+                (false, _, true) => self.totals.lost += 1,
+                (false, _, false) => self.totals.down += 1,
+            }
+        }
+        self.last_arrival = Time::ZERO;
+        self.look();
+    }
+
+    /// The sender fails: the latest `unsent` packets never left; those on the way go on.
+    pub fn revoke(&mut self, unsent: usize) {
+        let first = self.take_back(unsent);
+        let totals = &mut self.totals;
+        self.ring.retain(|entry| {
+            let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
+            match (revoked, entry.copy) {
+                (true, true) => totals.copies -= 1,
+                (true, false) => totals.revoked += 1,
+                (false, _) => {}
+            }
+            !revoked
+        });
+        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.look();
+    }
+
+    /// Restores the order of arrival after instants were rewritten.
+    fn compact(&mut self) {
+        if self.impairment.reorders() {
+            self.ring.make_contiguous().sort_by_key(|entry| entry.arrival);
+        } else {
+            let mut latest = Time::ZERO;
+            for entry in &mut self.ring {
+                entry.arrival = entry.arrival.max(latest);
+                latest = entry.arrival;
+            }
+        }
+        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.look();
+    }
+
+    /// Whether every packet sent is accounted for.
+    pub fn balances(&self) -> bool {
+        let t = &self.totals;
+        t.sent + t.copies == t.revoked + t.arrived + t.lost + t.down + self.ring.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Duration::from_millis(n)
+    }
+
+    fn propagation(impairment: Impairment) -> Propagation {
+        Propagation::new(Duration::from_millis(10), impairment, 1, 0)
+    }
+
+    fn numbered(n: u32) -> Packet {
+        Packet { nonce: n, ..Packet::default() }
+    }
+
+    fn drain(propagation: &mut Propagation) -> Vec<(Time, u32)> {
+        let mut out = Vec::new();
+        while propagation.next_arrival() < Time::NEVER {
+            let at = propagation.next_arrival();
+            out.extend(propagation.arrive().map(|entry| (at, entry.packet.nonce)));
+            propagation.clear_first();
+        }
+        out
+    }
+
+    #[test]
+    fn an_entry_is_as_large_as_designed() {
+        assert!(size_of::<InFlight>() <= 88, "{}", size_of::<InFlight>());
+    }
+
+    #[test]
+    fn a_perfect_link_delivers_everything_after_its_delay() {
+        let mut propagation = propagation(Impairment::default());
+        for i in 0..3 {
+            propagation.send(&numbered(i), 0, ms(i.into()));
+        }
+        assert_eq!(drain(&mut propagation), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
+        assert!(propagation.balances());
+    }
+
+    #[test]
+    fn losses_do_not_depend_on_the_other_impairments() {
+        let lossy = Impairment { loss: 0.3, ..Impairment::default() };
+        let worse = Impairment { jitter: Duration::from_millis(5), duplicate: 0.2, ..lossy };
+        let survivors = |impairment| {
+            let mut propagation = propagation(impairment);
+            for i in 0..100 {
+                propagation.send(&numbered(i), 0, ms(i.into()));
+            }
+            let mut got: Vec<_> = drain(&mut propagation).into_iter().map(|(_, n)| n).collect();
+            assert!(propagation.balances());
+            got.dedup();
+            got
+        };
+        let plain = survivors(lossy);
+        assert_eq!(plain, survivors(worse));
+        assert!((50..90).contains(&plain.len()), "{}", plain.len());
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_unless_told_otherwise() {
+        let jitter = Impairment { jitter: Duration::from_millis(30), ..Impairment::default() };
+        let order = |impairment| {
+            let mut propagation = propagation(impairment);
+            for i in 0..50 {
+                propagation.send(&numbered(i), 0, ms(i.into()));
+            }
+            let got = drain(&mut propagation);
+            assert!(got.is_sorted_by_key(|&(at, _)| at));
+            got.into_iter().map(|(_, n)| n).collect::<Vec<_>>()
+        };
+        assert!(order(jitter).is_sorted());
+        assert!(!order(Impairment { jitter_reorders: true, ..jitter }).is_sorted());
+    }
+
+    #[test]
+    fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
+        let mut propagation = propagation(Impairment::default());
+        for i in 0..5 {
+            propagation.send(&numbered(i), 0, ms(i.into()));
+        }
+        propagation.cut(2);
+        assert_eq!((propagation.totals.revoked, propagation.totals.down, propagation.in_flight()), (2, 3, 0));
+        assert!(propagation.balances());
+    }
+
+    #[test]
+    fn new_departures_move_only_the_packets_they_name() {
+        let mut propagation = propagation(Impairment::default());
+        for i in 0..4 {
+            propagation.send(&numbered(i), 0, ms(i.into()));
+        }
+        propagation.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
+        assert_eq!(
+            drain(&mut propagation).iter().map(|&(at, _)| at).collect::<Vec<_>>(),
+            [ms(10), ms(11), ms(15), ms(18)]
+        );
+    }
+
+    #[test]
+    fn a_new_delay_holds_for_packets_that_have_not_left() {
+        let mut propagation = propagation(Impairment::default());
+        for i in 0..4 {
+            propagation.send(&numbered(i), 0, ms(i.into()));
+        }
+        propagation.set_delay(ms(1), Duration::from_millis(2));
+        let at: Vec<_> = drain(&mut propagation).iter().map(|&(at, _)| at).collect();
+        assert_eq!(at, [ms(10), ms(11), ms(11), ms(11)], "a link does not reorder");
+    }
+}

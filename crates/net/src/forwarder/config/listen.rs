@@ -1,0 +1,99 @@
+//! Where the forwarder listens, and bounds on what those may take who come there.
+
+use super::{Config, ConfigError, ConfigReader, MIN_MTU, address};
+use ndnweir_core::units::{Bytes, Duration, Rate};
+use serde::Deserialize;
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// The bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Faces that are on demand from one address (IPv6: /64) at most; an eighth of all if not said.
+    pub per_address: Option<usize>,
+    /// Those of one user of this machine who is not the forwarder's owner; a quarter of all if not said.
+    pub per_user: Option<usize>,
+    /// Bytes of packets that wait for the readers of all streams at most.
+    pub backlog: Bytes,
+    /// After how long a stream is closed whose peer reads nothing though something waits for it.
+    pub stuck: Duration,
+    /// Data to one address of which it is not known whether it is forged.
+    pub unproven_rate: Rate,
+    /// As much may go there at once.
+    pub unproven_burst: Bytes,
+    /// Data to all such addresses together.
+    pub unproven_total: Rate,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            per_address: None,
+            per_user: None,
+            backlog: Bytes::new(16 << 20),
+            stuck: Duration::from_millis(30_000),
+            unproven_rate: Rate::from_bps(1_000_000),
+            unproven_burst: Bytes::new(128 << 10),
+            unproven_total: Rate::from_bps(32_000_000),
+        }
+    }
+}
+
+/// The table `[listen]`.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Listen {
+    unix: Option<PathBuf>,
+    #[serde(default)]
+    udp: Vec<Spanned<String>>,
+    #[serde(default)]
+    tcp: Vec<Spanned<String>>,
+    mtu: Option<Spanned<usize>>,
+    reliability: Option<bool>,
+    max_peers: Option<Spanned<usize>>,
+    idle: Option<Duration>,
+    max_lifetime: Option<Duration>,
+    #[serde(default)]
+    allow_local: Vec<Spanned<String>>,
+    per_address: Option<Spanned<usize>>,
+    per_user: Option<Spanned<usize>>,
+    backlog: Option<Spanned<Bytes>>,
+    stuck: Option<Spanned<Duration>>,
+    unproven_rate: Option<Spanned<Rate>>,
+    unproven_burst: Option<Spanned<Bytes>>,
+    unproven_total: Option<Spanned<Rate>>,
+}
+
+impl Listen {
+    /// Takes over what it says.
+    pub(super) fn read(self, reader: &ConfigReader<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        config.unix = self.unix;
+        config.udp = self.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
+        config.tcp = self.tcp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;
+        config.mtu = reader.within(self.mtu, "mtu", (MIN_MTU, 65_507), config.mtu)?;
+        config.reliability = self.reliability.unwrap_or(config.reliability);
+        config.max_peers = reader.within(self.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
+        config.idle = self.idle.unwrap_or(config.idle);
+        config.max_lifetime_on_demand = self.max_lifetime.unwrap_or(config.max_lifetime_on_demand);
+        let allowed = self.allow_local.iter().map(|text| reader.parse(text, str::parse));
+        config.allow_local = allowed.collect::<Result<_, _>>()?;
+        let usual = Limits::default();
+        let count = |value: Option<Spanned<usize>>, what: &str| {
+            value.map(|value| reader.within(Some(value), what, (1, 60_000), 1)).transpose()
+        };
+        // A second's worth of one address is the least that a packet of full size fits in.
+        let rates = (Rate::from_bps(80_000), Rate::from_bps(1_000_000_000_000));
+        let bytes = (Bytes::new(10_000), Bytes::new(1 << 40));
+        let stuck = (Duration::from_millis(1000), Duration::from_millis(86_400_000));
+        config.limits = Limits {
+            per_address: count(self.per_address, "per-address")?,
+            per_user: count(self.per_user, "per-user")?,
+            backlog: reader.within(self.backlog, "backlog", (Bytes::new(1 << 20), bytes.1), usual.backlog)?,
+            stuck: reader.within(self.stuck, "stuck", stuck, usual.stuck)?,
+            unproven_rate: reader.within(self.unproven_rate, "unproven-rate", rates, usual.unproven_rate)?,
+            unproven_burst: reader.within(self.unproven_burst, "unproven-burst", bytes, usual.unproven_burst)?,
+            unproven_total: reader.within(self.unproven_total, "unproven-total", rates, usual.unproven_total)?,
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Losses found before their timeout: RACK-TLP (RFC 8985), from acknowledgements carried over to Interests and Data.
+//!
+//! * **Overtaken** (RFC 8985 §6.2): a segment is lost when an Interest sent after its latest one was answered and a
+//!   round trip and the reordering window have passed since its own. That holds for Interests sent again as well, and a
+//!   timer finds those that no further Data would.
+//! * **Reordering** (§6.2 step 4): the window grows by one step for each round trip in which a segment given up arrived
+//!   after all, and falls back to one step after 16 rounds of losses without that.
+//! * **Probe** (§7): where nothing sent later can be answered, one Interest is sent again after two round trips of
+//!   silence. Its answer shows that the first was lost, and overtakes all others.
+//!
+//! Ours, for want of what TCP has: a Data does not tell which Interest it answers, so one that comes sooner after an
+//! Interest sent again than 7/8 of the least round trip, or half the smoothed one, is taken for an answer to the
+//! earlier; an eighth is left since a cache before the place of the loss answers sooner than the producer. The round
+//! trip is the larger of the smoothed and the latest (RFC 9002 §6.1.2), and the window a part of the smoothed one,
+//! since some Data come from caches and the least round trip may be of another path. The probe is for the segment
+//! waited for longest. A link that retransmits its losses takes a round trip of its own, which may be nearly the whole:
+//! the window may grow to two round trips, not one, and the first Data that says it was link-retransmitted widens it at
+//! once.
+
+use ndnweir_core::units::{Duration, Time};
+
+/// When a segment is given up before its timeout.
+///
+/// Only for paths that keep the order by and large: over several paths a late answer is no loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossDetection {
+    /// A step of the reordering window, in smoothed round-trip times (RFC 8985 §6.2: 1/4).
+    pub step: f64,
+    /// A step is at least this (RFC 9002 §6.1.2: 1 ms).
+    pub granularity: Duration,
+    /// The most that the window grows to, in smoothed round-trip times, but at least 16 × `granularity` (RFC 8985: 1).
+    pub most: f64,
+}
+
+impl Default for LossDetection {
+    fn default() -> LossDetection {
+        LossDetection { step: 0.25, granularity: Duration::from_millis(1), most: 2.0 }
+    }
+}
+
+/// Rounds of losses without a disproved one after which the window is one step again (RFC 8985 §6.2 step 4).
+const PERSISTENCE: u32 = 16;
+/// The least part of a round trip after which an Interest sent again is answered. Ours.
+const REPEAT: f64 = 0.875;
+/// The least reordering window where a link retransmits its losses, in smoothed round-trip times. Ours: a repair begins
+/// when three later frames were acknowledged, which takes little more than the link's round trip, and then takes half
+/// of one.
+const REPAIR: f64 = 1.5;
+/// Bounds the window on short paths, in units of the granularity. Ours.
+const MOST_STEPS: u32 = 16;
+
+/// The latest Interest, in the order of sending, that is known to be answered.
+#[derive(Clone, Copy, Debug)]
+struct LatestAnswered {
+    sent: Time,
+    order: u64,
+    rtt: Duration,
+}
+
+/// What is known of a path's losses and reordering.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    config: LossDetection,
+    answered: Option<LatestAnswered>,
+    /// Of Interests that were the only ones for their segments.
+    least_rtt: Option<Duration>,
+    steps: u32,
+    /// Rounds of losses until the window falls back.
+    persistence: u32,
+    /// Rounds end when the Interest of this order is answered.
+    reordering_round: u64,
+    loss_round: u64,
+    /// When something was last sent or answered.
+    stirred: Time,
+    /// A probe is out and nothing else happened since.
+    probed: bool,
+}
+
+impl Recovery {
+    pub(crate) fn new(config: LossDetection) -> Recovery {
+        Recovery {
+            config,
+            answered: None,
+            least_rtt: None,
+            steps: 1,
+            persistence: PERSISTENCE,
+            reordering_round: 0,
+            loss_round: 0,
+            stirred: Time::ZERO,
+            probed: false,
+        }
+    }
+
+    /// Something was sent (but no probe) or arrived, or the fetch begins.
+    pub(crate) fn on_activity(&mut self, now: Time) {
+        self.stirred = now;
+        self.probed = false;
+    }
+
+    /// A probe was sent.
+    pub(crate) fn probe(&mut self, now: Time) {
+        self.stirred = now;
+        self.probed = true;
+    }
+
+    /// Whether Data that comes `elapsed` after the latest of several Interests is too early to be its answer.
+    pub(crate) fn too_soon(&self, elapsed: Duration, srtt: Duration) -> bool {
+        elapsed < self.least_rtt.unwrap_or(Duration::ZERO).scale(REPEAT).max(srtt / 2)
+    }
+
+    /// The Interest of place `order`, sent `rtt` ago, was answered; `once`: the only one for its segment.
+    pub(crate) fn on_answer(&mut self, sent: Time, order: u64, rtt: Duration, once: bool) {
+        if once {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        if self.answered.is_none_or(|latest| order > latest.order) {
+            self.answered = Some(LatestAnswered { sent, order, rtt });
+        }
+    }
+
+    /// A segment was given up; the next Interest has place `next`.
+    pub(crate) fn on_loss(&mut self, next: u64) {
+        if !self.over(self.loss_round) {
+            return;
+        }
+        self.loss_round = next;
+        self.persistence = self.persistence.saturating_sub(1);
+        if self.persistence == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A segment that was given up arrived after all; the next Interest has place `next`.
+    pub(crate) fn on_spurious_loss(&mut self, next: u64) {
+        self.persistence = PERSISTENCE;
+        if self.over(self.reordering_round) {
+            self.reordering_round = next;
+            self.steps = self.steps.saturating_add(1).min(MOST_STEPS);
+        }
+    }
+
+    /// A Data arrived that a link on the way has link-retransmitted, so others may come as late.
+    pub(crate) fn on_link_retransmission(&mut self) {
+        self.persistence = PERSISTENCE;
+        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MOST_STEPS);
+    }
+
+    fn over(&self, round: u64) -> bool {
+        self.answered.is_some_and(|latest| latest.order >= round)
+    }
+
+    /// By how much one segment may be later than another.
+    pub(crate) fn window(&self, srtt: Duration) -> Duration {
+        let step = srtt.scale(self.config.step).max(self.config.granularity);
+        let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MOST_STEPS));
+        (step * u64::from(self.steps)).min(most)
+    }
+
+    /// When an Interest sent at `sent` in place `order` counts as lost; none if it was not overtaken.
+    pub(crate) fn lost_at(&self, sent: Time, order: u64, srtt: Duration) -> Option<Time> {
+        let latest = self.answered.filter(|latest| order < latest.order && sent <= latest.sent)?;
+        (srtt > Duration::ZERO).then(|| sent + latest.rtt.max(srtt) + self.window(srtt))
+    }
+
+    /// When a probe is due while nothing that is out was overtaken.
+    pub(crate) fn probe_at(&self, srtt: Duration) -> Time {
+        if self.probed || srtt == Duration::ZERO {
+            return Time::NEVER;
+        }
+        self.stirred + srtt + srtt.max(self.window(srtt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn at(time: u64) -> Time {
+        Time::ZERO + ms(time)
+    }
+
+    /// Answers come 100 ms after Interests; orders are sending times in ms.
+    fn answered(recovery: &mut Recovery, order: u64) {
+        recovery.on_answer(at(order), order, ms(100), true);
+    }
+
+    #[test]
+    fn the_window_grows_once_per_round_trip_up_to_twice_a_round_trip() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        assert_eq!(recovery.window(ms(100)), ms(25));
+        answered(&mut recovery, 0);
+        recovery.on_spurious_loss(10);
+        recovery.on_spurious_loss(11);
+        assert_eq!(recovery.window(ms(100)), ms(50));
+        answered(&mut recovery, 9);
+        recovery.on_spurious_loss(20);
+        assert_eq!(recovery.window(ms(100)), ms(50));
+        for round in 1..=7 {
+            answered(&mut recovery, round * 100);
+            recovery.on_spurious_loss(round * 100 + 1);
+        }
+        // 1 + 1 + 7 steps of 25 ms.
+        assert_eq!(recovery.window(ms(100)), ms(200));
+    }
+
+    #[test]
+    fn the_first_link_retransmitted_data_makes_the_window_one_and_a_half_round_trips() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        answered(&mut recovery, 0);
+        recovery.on_link_retransmission();
+        assert_eq!(recovery.window(ms(100)), ms(150));
+        recovery.on_link_retransmission();
+        assert_eq!(recovery.window(ms(100)), ms(150));
+        recovery.on_spurious_loss(1);
+        assert_eq!(recovery.window(ms(100)), ms(175));
+        recovery.on_link_retransmission();
+        assert_eq!(recovery.window(ms(100)), ms(175));
+    }
+
+    #[test]
+    fn on_a_short_path_a_step_is_a_millisecond_and_the_window_at_most_16() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        assert_eq!(recovery.window(Duration::from_micros(200)), ms(1));
+        for round in 0..40 {
+            answered(&mut recovery, round * 100);
+            recovery.on_spurious_loss(round * 100 + 1);
+        }
+        assert_eq!(recovery.window(Duration::from_micros(200)), ms(16));
+    }
+
+    #[test]
+    fn sixteen_rounds_of_losses_without_a_disproof_bring_the_first_window_back() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        answered(&mut recovery, 0);
+        recovery.on_spurious_loss(1);
+        for round in 1..=16 {
+            assert_eq!(recovery.window(ms(100)), ms(50), "round {round}");
+            answered(&mut recovery, round * 100);
+            recovery.on_loss(round * 100 + 50);
+            // Of the same round.
+            recovery.on_loss(round * 100 + 50);
+        }
+        assert_eq!(recovery.window(ms(100)), ms(25));
+    }
+
+    #[test]
+    fn only_an_interest_sent_earlier_was_overtaken_and_the_larger_round_trip_counts() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), None);
+        answered(&mut recovery, 10);
+        assert_eq!(recovery.lost_at(at(10), 10, ms(100)), None);
+        // 5 + 100 + 25; with a smoothed round trip of 120 ms 5 + 120 + 30, of 80 ms 5 + 100 + 20.
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)));
+        assert_eq!(recovery.lost_at(at(5), 5, ms(120)), Some(at(155)));
+        assert_eq!(recovery.lost_at(at(5), 5, ms(80)), Some(at(125)));
+    }
+
+    #[test]
+    fn an_answer_sooner_than_most_of_a_round_trip_or_half_the_smoothed_one_is_to_an_earlier_interest() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        recovery.on_answer(at(0), 0, ms(32), true);
+        assert!(recovery.too_soon(ms(27), ms(40)) && !recovery.too_soon(ms(28), ms(40)));
+        assert!(recovery.too_soon(ms(49), ms(100)) && !recovery.too_soon(ms(50), ms(100)));
+    }
+
+    #[test]
+    fn a_probe_follows_two_silent_round_trips_once() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        recovery.on_activity(at(10));
+        assert_eq!((recovery.probe_at(Duration::ZERO), recovery.probe_at(ms(100))), (Time::NEVER, at(210)));
+        recovery.probe(at(210));
+        assert_eq!(recovery.probe_at(ms(100)), Time::NEVER);
+        recovery.on_activity(at(300));
+        assert_eq!(recovery.probe_at(ms(100)), at(500));
+    }
+}

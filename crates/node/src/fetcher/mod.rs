@@ -1,0 +1,473 @@
+//! The consumer side: an application on a local face that fetches the segments of one object.
+//!
+//! A pipeline of Interests with a window gate, optional pacing, retransmission timer and retransmissions, driven by a
+//! [`Consumer`] of `ndnweir-core`. On Data: highest segment, round-trip sample, window, in flight − 1, send.
+//!
+//! Two ways to count what is in flight, after the consumer's [`Estimator`]:
+//! * `ndnsim`: one more per Interest, one less per timeout and one less per Data, even if that segment had timed out
+//!   before. So late Data let more Interests out than the window allows, as in ndnSIM's ConsumerWindow.
+//! * `ndn-cxx`: exactly the Interests outstanding, as ndn-tools counts.
+//!
+//! Congestion NACKs: see [`Consumer::retransmits_on_nack`]. A rejected segment stays in flight and is asked for again
+//! only after half a round trip, doubled for each rejection in a row (NoRoute: after an RTO, doubled likewise). That is
+//! ours; it keeps the fetch from spinning on a face that rejects at once, since no more than a window of Interests can
+//! be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still on its way.
+
+mod loss;
+mod segments;
+mod signals;
+
+pub use loss::LossDetection;
+
+use crate::server::millis;
+use loss::Recovery;
+use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, SentEvent, Timer};
+use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
+use ndnweir_core::ids::{FlowId, NameId};
+use ndnweir_core::packet::{Kind, Packet, flags};
+use ndnweir_core::registry::AnyConsumer;
+use ndnweir_core::shared::pacer::Pacer;
+use ndnweir_core::shared::rtt::RttEstimator;
+use ndnweir_core::units::{Bytes, Duration, Time};
+use segments::{Segments, State};
+
+/// What a [`Fetcher`] fetches, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FetcherConfig {
+    /// The object's flow.
+    pub flow: FlowId,
+    /// The application's number in the run, for its random streams.
+    pub number: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Segments to fetch; none fetches on until Data says it is the last, or segment numbers end at 2³² − 1.
+    pub total: Option<u64>,
+    /// Bytes of an Interest on the wire, link framing excluded.
+    pub interest_size: u32,
+    /// InterestLifetime; whole milliseconds count. `ndn-cxx` timers time out no later than this.
+    pub lifetime: Duration,
+    /// Whether the consumer's records are kept for [`Fetcher::drain_trace`].
+    pub trace: bool,
+    /// The most segments from the lowest missing to the highest requested; bounds memory.
+    pub max_window: usize,
+    /// Detection of losses before their timeout; none is the rule of every consumer in the literature.
+    pub loss: Option<LossDetection>,
+    /// Spreads the window of a consumer without a pace of its own over the round trip, so many times as fast (RFC 9002
+    /// §7.7: 1.25); none sends whatever the window allows at once, as every window law in the literature.
+    pub pace: Option<f64>,
+}
+
+/// A fetch that wakes late makes up for at most this: timers of real machines are no finer. Ours.
+const PACING_SLACK: Duration = Duration::from_millis(1);
+
+/// So many Data in a row may be said to be link-retransmitted; of links that lose a third of all frames one run in 40
+/// million is longer. Ours.
+const MOST_LINK_RETRANSMITTED: u32 = 16;
+
+impl Default for FetcherConfig {
+    /// ndnSIM 2.8's Consumer: 30 B Interests with a lifetime of 2 s.
+    fn default() -> FetcherConfig {
+        FetcherConfig {
+            flow: FlowId(0),
+            number: 0,
+            seed: 1,
+            total: None,
+            interest_size: 30,
+            lifetime: Duration::from_millis(2000),
+            trace: false,
+            max_window: 1 << 17,
+            loss: None,
+            pace: None,
+        }
+    }
+}
+
+/// A segment that arrived for the first time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Its number within the object.
+    pub segment: u64,
+    /// Content bytes.
+    pub payload: Bytes,
+    /// From the first Interest for it to this Data.
+    pub delay: Duration,
+    /// The same; none when the segment was requested more than once.
+    pub rtt: Option<Duration>,
+    /// CongestionMark; 0 is none.
+    pub mark: u8,
+    /// Interests sent for it beyond the first.
+    pub retransmissions: u32,
+    /// Whether every earlier segment had arrived before.
+    pub in_order: bool,
+    /// Whether the object is complete with it.
+    pub completed: bool,
+}
+
+/// Running totals and state of one fetch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FetcherCounters {
+    /// Interests sent, retransmissions included.
+    pub interests: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
+    /// Segments received for the first time.
+    pub segments: u64,
+    /// Content bits of these.
+    pub payload_bits: u64,
+    /// Data that arrived again.
+    pub duplicates: u64,
+    /// Packets that answer nothing this fetch asked for, or came while it was stopped.
+    pub unexpected: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Losses found before their timeout, see [`LossDetection`].
+    pub losses: u64,
+    /// Of these, those that a late answer disproved.
+    pub false_losses: u64,
+    /// NACKs received.
+    pub nacks: u64,
+    /// Marked Data received.
+    pub marks: u64,
+    /// Times the window was cut.
+    pub decreases: u64,
+    /// Times an Interest had to wait since [`FetcherConfig::max_window`] was reached.
+    pub table_full: u64,
+    /// The congestion window now, in segments.
+    pub window: f64,
+    /// Interests outstanding now.
+    pub in_flight: u32,
+    /// Smoothed round-trip time now; zero before the first sample.
+    pub srtt: Duration,
+    /// Interests per second that the consumer paces to now; none if it does not pace.
+    pub rate: Option<f64>,
+}
+
+/// Fetches one object.
+pub struct Fetcher {
+    config: FetcherConfig,
+    consumer: AnyConsumer,
+    timer: Timer,
+    segments: Segments,
+    rtt: RttEstimator,
+    counters: FetcherCounters,
+    /// As the source of the consumer's timer counts, see the head of this file.
+    in_flight: u32,
+    /// When the timer last looked, or was known to find nothing.
+    scanned: Option<Time>,
+    /// No outstanding segment's own deadline is earlier.
+    next_deadline: Time,
+    /// No held segment is released earlier.
+    next_release: Time,
+    /// ndn-cxx: losses of segments up to here were backed off for.
+    backoff_point: Option<u64>,
+    /// Finds losses before their timeout, if that is wanted.
+    recovery: Option<Recovery>,
+    highest: Option<u64>,
+    end: u64,
+    pacer: Pacer,
+    nonces: Rng,
+    rng: Rng,
+    trace: Trace,
+    active: bool,
+    clock: Time,
+    woken: Option<Time>,
+    /// Data in a row that are said to be link-retransmitted.
+    link_retransmitted: u32,
+}
+
+/// Label of a fetcher's random streams, so that they differ from those of nodes.
+const STREAMS: u64 = 0xfe7c;
+
+impl Fetcher {
+    /// A fetch that has not started.
+    pub fn new(config: FetcherConfig, consumer: AnyConsumer) -> Fetcher {
+        let timer = consumer.timer();
+        let stream = |purpose| Rng::derive(config.seed, &[STREAMS, u64::from(config.number), purpose]);
+        let last = u64::from(NameId::WHOLE);
+        Fetcher {
+            segments: Segments::new(config.max_window),
+            rtt: RttEstimator::new(timer),
+            end: config.total.map_or(last, |total| total.min(last)),
+            nonces: stream(0),
+            rng: stream(1),
+            trace: Trace::new(config.trace),
+            counters: FetcherCounters::default(),
+            in_flight: 0,
+            scanned: None,
+            next_deadline: Time::NEVER,
+            next_release: Time::NEVER,
+            backoff_point: None,
+            recovery: config.loss.map(Recovery::new),
+            highest: None,
+            pacer: Pacer::new(),
+            active: false,
+            clock: Time::ZERO,
+            woken: None,
+            link_retransmitted: 0,
+            timer,
+            consumer,
+            config,
+        }
+    }
+
+    /// Begins, or goes on after [`Fetcher::stop`]. Poll for transmissions afterwards.
+    pub fn start(&mut self, now: Time) {
+        self.active = true;
+        self.clock = now;
+        self.on_activity(now);
+    }
+
+    /// Sends nothing more and ignores what arrives.
+    pub fn stop(&mut self, now: Time) {
+        self.active = false;
+        self.clock = now;
+    }
+
+    /// The object has no more than `total` segments: what is beyond is given up. Data that says it is the last does
+    /// the same.
+    pub fn limit(&mut self, total: u64) {
+        self.end = self.end.min(total);
+        let dropped = self.segments.truncate(self.end);
+        self.in_flight = self.in_flight.saturating_sub(dropped);
+    }
+
+    /// Whether all segments have arrived.
+    pub fn is_complete(&self) -> bool {
+        self.segments.base() >= self.end
+    }
+
+    /// A packet arrived for this application. Poll for transmissions afterwards.
+    pub fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
+        self.clock = now;
+        if !self.active || packet.name.flow != self.config.flow || packet.name.segment == NameId::WHOLE {
+            self.counters.unexpected += 1;
+            return None;
+        }
+        // A scan due at this very instant comes first: in the source its event is the older one.
+        self.scan_if_due(now, true);
+        match packet.kind {
+            Kind::Data => self.on_data(now, packet),
+            Kind::Nack => {
+                self.on_nack(now, packet);
+                None
+            }
+            Kind::Interest => {
+                self.counters.unexpected += 1;
+                None
+            }
+        }
+    }
+
+    fn on_data(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
+        let segment = u64::from(packet.name.segment);
+        if segment >= self.segments.next() {
+            self.counters.unexpected += 1;
+            return None;
+        }
+        let Some(slot) = self.segments.get(segment).filter(|slot| slot.state != State::Received).copied() else {
+            self.counters.duplicates += 1;
+            return None;
+        };
+        self.counters.segments += 1;
+        self.counters.payload_bits += u64::from(packet.payload) * 8;
+        self.counters.marks += u64::from(packet.mark > 0);
+        self.highest = self.highest.max(Some(segment));
+
+        let elapsed = now.since(slot.sent);
+        // What a link had to repair answers the first Interest, and its round trip says nothing of the path.
+        let link_retransmitted = self.believes_link_retransmitted(packet.has(flags::LINK_RETRANSMITTED));
+        let once = slot.retransmissions == 0 && !link_retransmitted;
+        self.check_spurious_retransmission(now, segment, &slot, elapsed, link_retransmitted);
+        let counted = self.timer.estimator == Estimator::Ndnsim || slot.state != State::Waiting;
+        let in_flight_after = self.in_flight.saturating_sub(u32::from(counted));
+        if once && self.gives_sample(slot.state) {
+            self.rtt.sample(elapsed, in_flight_after);
+        }
+        let event = DataEvent {
+            segment,
+            sent: slot.sent,
+            rtt: once.then_some(elapsed),
+            mark: packet.mark,
+            size: packet.bytes(),
+            fields: &packet.fields,
+            flight: self.flight(),
+        };
+        self.consumer.on_data(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        self.in_flight = in_flight_after;
+
+        let in_order = segment == self.segments.base();
+        self.segments.set_state(segment, State::Received);
+        if packet.has(flags::FINAL) {
+            self.limit(segment + 1);
+        }
+        self.detect_losses(now);
+        Some(Arrival {
+            segment,
+            payload: Bytes::new(u64::from(packet.payload)),
+            delay: now.since(slot.first_sent),
+            rtt: once.then_some(elapsed),
+            mark: packet.mark,
+            retransmissions: slot.retransmissions,
+            in_order,
+            completed: self.is_complete(),
+        })
+    }
+
+    /// Whether a Data is taken for a link-retransmitted one that is said to be. Where nothing else comes there would
+    /// never be a round trip again, and timeouts that have backed off would stay.
+    fn believes_link_retransmitted(&mut self, said: bool) -> bool {
+        self.link_retransmitted = if said { self.link_retransmitted.saturating_add(1) } else { 0 };
+        said && self.link_retransmitted <= MOST_LINK_RETRANSMITTED
+    }
+
+    /// Karn's rule beyond the count of Interests: ndnSIM also distrusts a segment that timed out but was not yet asked
+    /// for again, ndn-tools does not; a rejected Interest measures no path.
+    fn gives_sample(&self, state: State) -> bool {
+        match state {
+            State::Outstanding => true,
+            State::Waiting => self.timer.estimator == Estimator::NdnCxx,
+            _ => false,
+        }
+    }
+
+    /// The next Interest that may be sent now.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        self.clock = now;
+        let (segment, retransmission) = match self.next_probe(now) {
+            Some(segment) => (segment, true),
+            None => self.next_request(now)?,
+        };
+        let deadline = now + self.own_timeout();
+        self.next_deadline = self.next_deadline.min(deadline);
+        let (order, nonce) = (self.counters.interests, self.nonces.bits());
+        if let Some(slot) = self.segments.get_mut(segment) {
+            slot.sent = now;
+            slot.order = order;
+            slot.nonce = nonce;
+            slot.deadline = deadline;
+        }
+        self.counters.interests += 1;
+        self.counters.retransmissions += u64::from(retransmission);
+
+        let mut packet = Packet {
+            name: NameId { flow: self.config.flow, segment: segment as u32 },
+            nonce,
+            size: self.config.interest_size,
+            lifetime_ms: millis(self.config.lifetime),
+            kind: Kind::Interest,
+            hop_limit: Packet::HOP_LIMIT,
+            ..Packet::default()
+        };
+        self.consumer.stamp(segment, &mut packet.fields);
+        let event = SentEvent { segment, retransmission, flight: self.flight() };
+        self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        self.update_pacing(now, &event.flight);
+        Some(packet)
+    }
+
+    /// The next segment to ask for, if the window and the pace let it, and whether it was asked for before.
+    fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
+        if !self.can_send() || !self.pacer.ready(now) {
+            return None;
+        }
+        let request = match self.segments.request_waiting() {
+            Some(segment) => (segment, true),
+            None if self.segments.has_room() => (self.segments.request_new(now), false),
+            None => {
+                self.counters.table_full += 1;
+                return None;
+            }
+        };
+        self.on_activity(now);
+        self.in_flight = self.in_flight.saturating_add(1);
+        Some(request)
+    }
+
+    fn update_pacing(&mut self, now: Time, flight: &Flight) {
+        let own = self.consumer.pacing(flight);
+        let gain = self.config.pace.filter(|_| own.is_none() && flight.highest_received.is_some());
+        match gain.and_then(|gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain)) {
+            Some(gap) => self.pacer.sent_late(now, gap, PACING_SLACK),
+            None => self.pacer.sent(now, own),
+        }
+    }
+
+    /// Whether there is something to ask for and the window has room for it.
+    fn can_send(&self) -> bool {
+        let wanted = self.segments.waiting() > 0 || self.segments.next() < self.end;
+        self.active && wanted && self.consumer.may_send(&self.flight())
+    }
+
+    /// When [`Fetcher::handle_timeout`] wants to be called; may be early, never late.
+    pub fn poll_timeout(&self) -> Time {
+        if !self.active || self.is_complete() {
+            return Time::NEVER;
+        }
+        let mut at = self.scan_due().min(self.next_release).min(self.recovery_due());
+        if self.pacer.due() > self.clock && self.can_send() {
+            at = at.min(self.pacer.due());
+        }
+        at.min(self.wake_due())
+    }
+
+    /// A wake-up that the consumer asks for again at the instant it was woken comes one nanosecond later.
+    fn wake_due(&self) -> Time {
+        let wake = self.consumer.next_wake();
+        match self.woken {
+            Some(woken) if wake <= woken => woken + Duration::from_nanos(1),
+            _ => wake,
+        }
+    }
+
+    /// Time has come for what [`Fetcher::poll_timeout`] named. Poll for transmissions afterwards.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.clock = now;
+        if !self.active || self.is_complete() {
+            return;
+        }
+        if self.wake_due() <= now {
+            self.woken = Some(now);
+            self.consumer.on_wake(&mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        }
+        self.release_held(now);
+        self.detect_losses(now);
+        self.scan_if_due(now, false);
+    }
+
+    /// Tells the consumer of a failed Interest.
+    fn report(&mut self, now: Time, event: ndnweir_core::consumer::CongestionEvent<'_>) {
+        self.consumer.on_congestion(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+    }
+
+    /// Where the fetch stands, as the consumer sees it.
+    pub fn flight(&self) -> Flight {
+        Flight {
+            in_flight: self.in_flight,
+            next_segment: self.segments.next(),
+            highest_received: self.highest,
+            srtt: self.rtt.srtt(),
+        }
+    }
+
+    /// Totals and state now.
+    pub fn counters(&self) -> FetcherCounters {
+        FetcherCounters {
+            decreases: self.consumer.decreases(),
+            window: self.consumer.window(),
+            in_flight: self.segments.outstanding(),
+            srtt: self.rtt.srtt(),
+            rate: self.consumer.pacing(&self.flight()).map(|gap| 1.0 / gap.secs().max(1e-9)),
+            ..self.counters
+        }
+    }
+
+    /// The consumer, to read its state.
+    pub fn consumer(&self) -> &AnyConsumer {
+        &self.consumer
+    }
+
+    /// What the consumer recorded since the last call.
+    pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceEvent> + '_ {
+        self.trace.drain()
+    }
+}

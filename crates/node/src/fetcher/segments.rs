@@ -1,0 +1,388 @@
+//! The segments a fetch is concerned with: a ring from the lowest one missing to the highest one requested.
+
+use ndnweir_core::units::Time;
+
+/// Where a requested segment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum State {
+    /// Its place in the ring is unused.
+    #[default]
+    Free,
+    /// An Interest for it is out.
+    Outstanding,
+    /// It was rejected and may not be asked for again yet.
+    Held,
+    /// It failed; the next Interest is for the lowest of these.
+    Waiting,
+    /// It has arrived.
+    Received,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    /// When the first Interest for it was sent.
+    pub first_sent: Time,
+    /// When the latest was sent.
+    pub sent: Time,
+    /// Outstanding: when it times out, where that is fixed at sending. Held: when it may be asked for again.
+    pub deadline: Time,
+    /// The latest Interest's place in the order of sending.
+    pub order: u64,
+    /// Interests beyond the first.
+    pub retransmissions: u32,
+    /// The latest Interest's nonce.
+    pub nonce: u32,
+    prev: u32,
+    next: u32,
+    /// NACKs since the last Interest that was not rejected, saturating.
+    pub nacks: u8,
+    /// Whether the latest failure was a loss found before the timeout.
+    pub lost: bool,
+    /// Whether the latest Interest was sent though the one before had not failed.
+    pub probed: bool,
+    /// Where it stands.
+    pub state: State,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A list threaded through the ring's slots, linked by segment numbers, which outlast a move to a larger ring.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+/// The ring. It doubles when it must, up to a bound, and never shrinks: after warm-up nothing is allocated.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    slots: Vec<Slot>,
+    /// One bit per slot that is [`State::Waiting`].
+    waiting: Vec<u64>,
+    waiting_count: u32,
+    /// No segment below is waiting.
+    waiting_from: u64,
+    base: u64,
+    next: u64,
+    limit: u64,
+    outstanding: List,
+    outstanding_count: u32,
+    held: List,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+const SMALLEST: usize = 64;
+
+impl Segments {
+    /// An empty ring that may span up to `limit` segments.
+    pub(crate) fn new(limit: usize) -> Segments {
+        Segments {
+            slots: vec![Slot::default(); SMALLEST],
+            waiting: vec![0; SMALLEST / 64],
+            waiting_count: 0,
+            waiting_from: 0,
+            base: 0,
+            next: 0,
+            limit: (limit as u64).clamp(1, 1 << 31),
+            outstanding: EMPTY,
+            outstanding_count: 0,
+            held: EMPTY,
+        }
+    }
+
+    /// The lowest segment that has not arrived.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The lowest segment never requested.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether one more new segment fits.
+    pub(crate) fn has_room(&self) -> bool {
+        self.next - self.base < self.limit
+    }
+
+    /// How many segments wait to be asked for again.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.waiting_count
+    }
+
+    /// How many segments have an Interest out.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding_count
+    }
+
+    /// A requested segment that has not left the ring.
+    pub(crate) fn get(&self, segment: u64) -> Option<&Slot> {
+        (self.base..self.next).contains(&segment).then(|| &self.slots[self.index(segment)])
+    }
+
+    pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut Slot> {
+        let index = self.index(segment);
+        (self.base..self.next).contains(&segment).then(|| &mut self.slots[index])
+    }
+
+    /// The Interest sent longest ago of those outstanding.
+    pub(crate) fn oldest_outstanding(&self) -> Option<u64> {
+        link(self.outstanding.first)
+    }
+
+    /// The segment rejected longest ago of those held.
+    pub(crate) fn oldest_held(&self) -> Option<u64> {
+        link(self.held.first)
+    }
+
+    /// The segment after `segment` in its list.
+    pub(crate) fn following(&self, segment: u64) -> Option<u64> {
+        link(self.slots[self.index(segment)].next)
+    }
+
+    /// Begins a new segment as outstanding; call it only if there is room.
+    pub(crate) fn request_new(&mut self, now: Time) -> u64 {
+        let segment = self.next;
+        if (self.next - self.base) as usize >= self.slots.len() {
+            self.grow();
+        }
+        self.next += 1;
+        let index = self.index(segment);
+        self.slots[index] = Slot { first_sent: now, prev: NONE, next: NONE, ..Slot::default() };
+        self.set_state(segment, State::Outstanding);
+        segment
+    }
+
+    /// The lowest waiting segment becomes outstanding.
+    pub(crate) fn request_waiting(&mut self) -> Option<u64> {
+        let segment = self.lowest_waiting()?;
+        self.repeat(segment);
+        Some(segment)
+    }
+
+    /// An outstanding segment is asked for again.
+    pub(crate) fn request_again(&mut self, segment: u64) {
+        self.repeat(segment);
+        let index = self.index(segment);
+        self.slots[index].probed = true;
+        self.slots[index].lost = false;
+    }
+
+    fn repeat(&mut self, segment: u64) {
+        self.set_state(segment, State::Outstanding);
+        let index = self.index(segment);
+        self.slots[index].retransmissions = self.slots[index].retransmissions.saturating_add(1);
+    }
+
+    /// Moves a segment to another state, and with it from list to list.
+    pub(crate) fn set_state(&mut self, segment: u64, state: State) {
+        let index = self.index(segment);
+        match self.slots[index].state {
+            State::Outstanding => {
+                self.outstanding = self.unlink(self.outstanding, segment);
+                self.outstanding_count -= 1;
+            }
+            State::Held => self.held = self.unlink(self.held, segment),
+            State::Waiting => {
+                self.waiting[index / 64] &= !(1 << (index % 64));
+                self.waiting_count -= 1;
+            }
+            State::Free | State::Received => {}
+        }
+        self.slots[index].state = state;
+        match state {
+            State::Outstanding => {
+                self.outstanding = self.append(self.outstanding, segment);
+                self.outstanding_count += 1;
+            }
+            State::Held => self.held = self.append(self.held, segment),
+            State::Waiting => {
+                self.waiting[index / 64] |= 1 << (index % 64);
+                self.waiting_count += 1;
+                self.waiting_from = self.waiting_from.min(segment);
+            }
+            State::Free | State::Received => {}
+        }
+        while self.base < self.next {
+            let index = self.index(self.base);
+            if self.slots[index].state != State::Received {
+                break;
+            }
+            self.slots[index].state = State::Free;
+            self.base += 1;
+        }
+    }
+
+    /// Forgets all segments from `end` on; returns how many of them had an Interest out or were held.
+    pub(crate) fn truncate(&mut self, end: u64) -> u32 {
+        let mut dropped = 0;
+        while self.next > end.max(self.base) {
+            let segment = self.next - 1;
+            let state = self.slots[self.index(segment)].state;
+            dropped += u32::from(matches!(state, State::Outstanding | State::Held));
+            self.set_state(segment, State::Free);
+            self.next -= 1;
+        }
+        dropped
+    }
+
+    fn lowest_waiting(&mut self) -> Option<u64> {
+        if self.waiting_count == 0 {
+            return None;
+        }
+        let mut segment = self.waiting_from.max(self.base);
+        while segment < self.next {
+            let index = self.index(segment);
+            let ahead = self.waiting[index / 64] >> (index % 64);
+            if ahead != 0 {
+                let found = segment + u64::from(ahead.trailing_zeros());
+                self.waiting_from = found;
+                return Some(found);
+            }
+            segment += 64 - (index as u64 % 64);
+        }
+        None
+    }
+
+    fn index(&self, segment: u64) -> usize {
+        segment as usize & (self.slots.len() - 1)
+    }
+
+    fn grow(&mut self) {
+        let larger = self.slots.len() * 2;
+        let mut slots = vec![Slot::default(); larger];
+        self.waiting = vec![0; larger / 64];
+        for segment in self.base..self.next {
+            let index = segment as usize & (larger - 1);
+            slots[index] = self.slots[self.index(segment)];
+            if slots[index].state == State::Waiting {
+                self.waiting[index / 64] |= 1 << (index % 64);
+            }
+        }
+        self.slots = slots;
+    }
+
+    fn append(&mut self, list: List, segment: u64) -> List {
+        let (index, own) = (self.index(segment), segment as u32);
+        self.slots[index].prev = list.last;
+        self.slots[index].next = NONE;
+        match link(list.last) {
+            Some(last) => {
+                let last = self.index(last);
+                self.slots[last].next = own;
+                List { last: own, ..list }
+            }
+            None => List { first: own, last: own },
+        }
+    }
+
+    fn unlink(&mut self, mut list: List, segment: u64) -> List {
+        let Slot { prev, next, .. } = self.slots[self.index(segment)];
+        match link(prev) {
+            Some(before) => {
+                let before = self.index(before);
+                self.slots[before].next = next;
+            }
+            None => list.first = next,
+        }
+        match link(next) {
+            Some(after) => {
+                let after = self.index(after);
+                self.slots[after].prev = prev;
+            }
+            None => list.last = prev,
+        }
+        list
+    }
+}
+
+fn link(segment: u32) -> Option<u64> {
+    (segment != NONE).then_some(u64::from(segment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outstanding(segments: &Segments) -> Vec<u64> {
+        std::iter::successors(segments.oldest_outstanding(), |&s| segments.following(s)).collect()
+    }
+
+    fn with(count: u64, limit: usize) -> Segments {
+        let mut segments = Segments::new(limit);
+        for _ in 0..count {
+            segments.request_new(Time::ZERO);
+        }
+        segments
+    }
+
+    #[test]
+    fn the_base_follows_the_lowest_missing_segment() {
+        let mut segments = with(5, 100);
+        for segment in [1, 2, 4] {
+            segments.set_state(segment, State::Received);
+        }
+        assert_eq!(segments.base(), 0);
+        segments.set_state(0, State::Received);
+        assert_eq!((segments.base(), outstanding(&segments)), (3, vec![3]));
+    }
+
+    #[test]
+    fn waiting_segments_are_served_from_the_lowest() {
+        let mut segments = with(300, 1000);
+        for segment in [250, 7, 100, 8] {
+            segments.set_state(segment, State::Waiting);
+        }
+        assert_eq!(segments.waiting(), 4);
+        let served: Vec<_> = std::iter::from_fn(|| segments.request_waiting()).collect();
+        assert_eq!(served, [7, 8, 100, 250]);
+        segments.set_state(3, State::Waiting);
+        assert_eq!(segments.request_waiting(), Some(3));
+        assert_eq!(outstanding(&segments).last(), Some(&3));
+    }
+
+    #[test]
+    fn the_ring_grows_to_its_bound_and_keeps_lists_and_waiting_segments() {
+        let mut segments = with(60, 200);
+        segments.set_state(5, State::Waiting);
+        segments.set_state(6, State::Held);
+        while segments.has_room() {
+            segments.request_new(Time::ZERO);
+        }
+        assert_eq!((segments.next(), segments.slots.len()), (200, 256));
+        assert_eq!(outstanding(&segments).len(), 198);
+        assert_eq!(segments.oldest_held(), Some(6));
+        assert_eq!(segments.request_waiting(), Some(5));
+    }
+
+    #[test]
+    fn truncating_forgets_the_tail() {
+        let mut segments = with(10, 100);
+        segments.set_state(8, State::Held);
+        segments.set_state(9, State::Waiting);
+        segments.set_state(7, State::Received);
+        assert_eq!(segments.truncate(6), 2);
+        assert_eq!((segments.next(), outstanding(&segments).len(), segments.waiting()), (6, 6, 0));
+        assert_eq!(segments.get(7).map(|s| s.state), None);
+    }
+
+    #[test]
+    fn a_long_fetch_stays_in_a_small_ring() {
+        let mut segments = Segments::new(1 << 20);
+        for round in 0..10_000u64 {
+            for _ in 0..10 {
+                segments.request_new(Time::ZERO);
+            }
+            for segment in (round * 10..round * 10 + 10).rev() {
+                segments.set_state(segment, State::Received);
+            }
+        }
+        assert_eq!((segments.base(), segments.slots.len()), (100_000, SMALLEST));
+    }
+
+    #[test]
+    fn a_segment_takes_at_most_a_cache_line() {
+        assert!(size_of::<Slot>() <= 64, "{}", size_of::<Slot>());
+    }
+}

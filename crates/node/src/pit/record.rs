@@ -1,0 +1,55 @@
+//! A downstream of a pending Interest.
+
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::Time;
+
+/// The bit of [`InRecord::size_and_flags`] that says the Interest was retransmitted.
+const RENEWED: u16 = 1 << 15;
+/// The bit that says that the Interest (the last one) was marked.
+const MARKED: u16 = 1 << 14;
+
+/// A downstream that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InRecord {
+    /// When its Interest arrived (the last one).
+    pub(crate) asked: Time,
+    /// The nonce of that Interest.
+    pub(crate) nonce: u32,
+    /// Where from.
+    pub(crate) face: FaceId,
+    size_and_flags: u16,
+}
+
+impl InRecord {
+    /// The Interest's bytes on the wire (up to 16 KiB; a packet has at most 8800).
+    pub(crate) fn size(&self) -> u32 {
+        u32::from(self.size_and_flags & !(RENEWED | MARKED))
+    }
+
+    /// Whether it asked more than once.
+    pub(crate) fn was_retransmitted(&self) -> bool {
+        self.size_and_flags & RENEWED != 0
+    }
+
+    /// It asks again.
+    pub(super) fn renew(&mut self) {
+        self.size_and_flags |= RENEWED;
+    }
+
+    /// Whether its Interest (the last one) was marked.
+    pub(crate) fn marked(&self) -> bool {
+        self.size_and_flags & MARKED != 0
+    }
+
+    /// As much of a size as a record keeps.
+    pub(super) fn counted(size: u32) -> u32 {
+        size.min(u32::from(MARKED - 1))
+    }
+
+    pub(super) fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
+        let size = InRecord::counted(packet.size) as u16;
+        let marked = if packet.mark > 0 { MARKED } else { 0 };
+        InRecord { asked: now, nonce: packet.nonce, face, size_and_flags: size | marked }
+    }
+}

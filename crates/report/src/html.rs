@@ -1,0 +1,191 @@
+//! The page: one file without references to anything outside it.
+
+use super::style::{SCRIPT, colour, page_css};
+use super::svg::{Figure, escape};
+use super::tables;
+use ndnweir_lab::results::agreement as compared;
+use ndnweir_lab::results::{Aggregate, Comparison};
+use std::fmt::Write;
+
+/// Number of consumers or links above which a table is folded away.
+const FOLD: usize = 12;
+
+/// The whole page.
+pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> String {
+    let scenario = &comparison.scenario;
+    let name = if scenario.name.is_empty() { "unnamed scenario" } else { &scenario.name };
+    let mut body = String::new();
+    let _ = write!(body, "<header><h1>{}</h1>", escape(name));
+    if !scenario.description.is_empty() {
+        let _ = write!(body, "<p class=\"lead\">{}</p>", escape(&scenario.description));
+    }
+    body.push_str(&facts(comparison, all));
+    body.push_str(&warnings(comparison));
+    body.push_str("</header><main>");
+    body.push_str(&chips(all.iter().map(|a| a.scheme.as_str())));
+    body.push_str(&agreement(comparison, all));
+    let events = folded("Events", scenario.events.len(), &tables::events(comparison));
+    body.push_str(&events.replacen(
+        "<h3>Events</h3>",
+        "<h2 id=\"events\">Events</h2><p>Marked in the figures over time.</p>",
+        1,
+    ));
+    for figure in figures.iter().filter(|f| !f.id.starts_with("topology")) {
+        let _ = write!(body, "<h2 id=\"{}\">{}</h2>", escape(&figure.id), escape(&figure.title));
+        body.push_str(&with_caption(figure));
+    }
+    body.push_str(&topologies(figures, all));
+    body.push_str("<h2 id=\"tables\">Tables</h2>");
+    body.push_str(&tables::overview(comparison, all));
+    body.push_str(&folded("Consumers", scenario.consumers.len() * all.len(), &tables::consumers(comparison, all)));
+    body.push_str(&folded("Links", scenario.links.len(), &tables::links(comparison, all)));
+    body.push_str(&tables::drop_causes(all));
+    body.push_str(&repeat(comparison));
+    body.push_str("</main>");
+    document(&format!("{name} · ndnweir"), &body, &comparison.repeat.version)
+}
+
+/// A complete document around a body.
+pub fn document(title: &str, body: &str, version: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{}</style></head>\n<body>{body}\n<footer>Written by ndnweir {}. Metrics are defined in docs/metrics.md; \
+         the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any ways (physical), \
+         computed by linear programs, without losses, queues or start-up.</footer>\n\
+         <script>{SCRIPT}</script></body></html>\n",
+        escape(title),
+        page_css(),
+        escape(version)
+    )
+}
+
+/// A figure with its caption above, where readers look for what they see.
+pub fn with_caption(figure: &Figure) -> String {
+    format!("<figure><figcaption>{}</figcaption>{}</figure>\n", escape(&figure.caption), figure.inline())
+}
+
+/// The schemes with their colours; the script makes them switches.
+pub fn chips<'a>(schemes: impl Iterator<Item = &'a str>) -> String {
+    let mut out = "<div class=\"chips\">".to_owned();
+    for (k, scheme) in schemes.enumerate() {
+        let name = escape(scheme);
+        let _ = write!(out, "<span class=\"chip {}\" data-s=\"{k}\"><i></i><span>{name}</span></span>", colour(k));
+    }
+    out.push_str("<small></small></div>");
+    out
+}
+
+fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
+    let s = &comparison.scenario;
+    let seeds = all.iter().map(|a| a.seeds).max().unwrap_or(0);
+    let plural = |n: usize, what: &str| {
+        if n == 1 { format!("<b>1</b> {what}") } else { format!("<b>{n}</b> {what}s") }
+    };
+    let mut list = vec![
+        plural(all.len(), "scheme"),
+        plural(seeds, "seed"),
+        plural(s.consumers.len(), "consumer"),
+        plural(s.nodes.len(), "node"),
+        plural(s.links.len().div_ceil(2), "link"),
+        format!("measured from <b>{} s</b> to <b>{} s</b>", s.warmup_s, s.duration_s),
+    ];
+    if let Some(total) = comparison.optimum.total_mbps {
+        let most = comparison.optimum.max_total_mbps.filter(|m| *m > total * 1.001);
+        let most = most.map(|m| format!(" (at most {m:.2} unfairly)")).unwrap_or_default();
+        let physical = comparison.optimum.physical.as_ref().map(|p| format!(", {:.2} over any ways", p.total_mbps));
+        list.push(format!("optimum <b>{total:.2} Mbit/s</b>{most}{}", physical.unwrap_or_default()));
+    }
+    let items: String = list.iter().map(|f| format!("<li>{f}</li>")).collect();
+    format!("<ul class=\"facts\">{items}</ul>")
+}
+
+fn warnings(comparison: &Comparison) -> String {
+    let mut list = Vec::new();
+    if comparison.partial || comparison.runs.iter().any(|r| r.partial) {
+        list.push("<b>Partial.</b> The work was interrupted: values cover the runs and the time there are.".to_owned());
+    }
+    for zero in ndnweir_lab::results::zero_spread(comparison) {
+        list.push(format!(
+            "<b>No spread.</b> {} seeds of {} gave identical results, so the seed did not reach the run; its spread means nothing.",
+            zero.seeds,
+            escape(&zero.scheme)
+        ));
+    }
+    if let Some(reason) = &comparison.optimum.undefined {
+        list.push(format!("<b>No optimum.</b> {}.", escape(reason)));
+    }
+    list.extend(comparison.repeat.notes.iter().chain(&comparison.scenario.notes).map(|n| escape(n)));
+    list.iter().map(|w| format!("<div class=\"warn\">{w}</div>")).collect()
+}
+
+/// How emulated runs agree with simulated ones, if there are both.
+fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
+    let rows = compared::agreement(&comparison.runs);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cell = |(i, text): (usize, &String)| match (i, text.as_str()) {
+        (0, scheme) if !scheme.is_empty() => {
+            let k = all.iter().position(|a| a.scheme == scheme).unwrap_or(0);
+            tables::scheme_cell(k, scheme)
+        }
+        (6, verdict) if verdict.starts_with("NOT") => format!("<td><strong>{}</strong></td>", escape(verdict)),
+        _ => escape(text),
+    };
+    let lines = compared::cells(&rows);
+    let cells: Vec<Vec<String>> = lines.iter().map(|line| line.iter().enumerate().map(cell).collect()).collect();
+    format!(
+        "<h2 id=\"agreement\">Simulation and emulation</h2><p>{}</p>{}",
+        escape(&compared::legend(&rows)),
+        tables::html(&compared::HEADINGS, &cells, 2)
+    )
+}
+
+fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
+    let mut list = figures.iter().filter(|f| f.id.starts_with("topology"));
+    let Some(first) = list.next() else {
+        return String::new();
+    };
+    let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
+    for (figure, a) in list.zip(all.iter().skip(1)) {
+        let _ =
+            write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
+    }
+    out
+}
+
+fn folded(title: &str, rows: usize, table: &str) -> String {
+    if table.is_empty() {
+        return String::new();
+    }
+    if rows <= FOLD {
+        return format!("<h3>{title}</h3>{table}");
+    }
+    format!("<h3>{title}</h3><details><summary>{rows} rows</summary>{table}</details>")
+}
+
+fn repeat(comparison: &Comparison) -> String {
+    let r = &comparison.repeat;
+    let mut out = "<h2 id=\"repeat\">How to repeat</h2>".to_owned();
+    if r.command.is_empty() {
+        out.push_str("<p>The command line was not recorded.</p>");
+    } else {
+        let _ = write!(out, "<pre>{}</pre>", escape(&r.command));
+    }
+    let mut seeds: Vec<u64> = comparison.runs.iter().map(|run| run.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let _ = write!(
+        out,
+        "<p>Seeds: {}. Version: {}. {} LinkHeaderFields this page: <code>summary.json</code>, \
+         <code>series/*.csv</code>, <code>figures/*.svg</code>.</p>",
+        escape(&seeds.join(", ")),
+        escape(if r.version.is_empty() { "unknown" } else { &r.version }),
+        match compared::agreement(&comparison.runs).is_empty() {
+            true => "The same seed gives the same bytes on every machine.",
+            false => "Simulated runs with the same seed are the same on every machine; emulated ones come out alike.",
+        }
+    );
+    out
+}

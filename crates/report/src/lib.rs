@@ -1,0 +1,72 @@
+//! Reports: figures, tables and one self-contained page; and the [`pages`] about schemes.
+//!
+//! It knows results and how they look. It never knows how they came about: simulated and emulated runs are the same
+//! here.
+//!
+//! Figures are written as SVG by hand: with a dozen primitives the result is smaller and cleaner than a plotting
+//! library's, follows light and dark ground, and names every line on hover without a script.
+
+pub(crate) mod axis;
+pub(crate) mod bars;
+mod compare;
+mod fetch;
+mod figures;
+pub(crate) mod html;
+mod layout;
+pub(crate) mod lines;
+pub mod pages;
+pub mod papers;
+pub(crate) mod style;
+pub(crate) mod svg;
+pub(crate) mod tables;
+mod topology;
+
+pub use compare::compare;
+pub use fetch::fetches;
+pub use svg::Figure;
+
+use ndnweir_lab::results::{Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder};
+use std::path::Path;
+
+/// All figures of a comparison.
+pub fn figures(comparison: &Comparison) -> Vec<Figure> {
+    figures::figures(comparison, &aggregate(comparison))
+}
+
+/// `report.html`.
+pub fn page(comparison: &Comparison) -> String {
+    let all = aggregate(comparison);
+    html::page(comparison, &all, &figures::figures(comparison, &all))
+}
+
+/// `report.html` and `figures/*.svg`.
+fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
+    let all = aggregate(comparison);
+    let figures = figures::figures(comparison, &all);
+    let mut files = vec![("report.html".to_owned(), html::page(comparison, &all, &figures).into_bytes())];
+    files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));
+    files
+}
+
+/// Writes a result folder: `report.html`, `summary.json`, `series/`, `figures/`.
+///
+/// # Errors
+/// See [`write_folder`]; what could be written is there. Results that could not be read back are an error too, after
+/// all of them were written.
+pub fn write(comparison: &Comparison, dir: &Path, keep: Keep) -> Result<(), Error> {
+    let mut all = files(comparison, keep);
+    // Drawn from what is stored, so that drawing again gives the same bytes.
+    let stored = from_files(&all);
+    all.extend(drawn(stored.as_ref().unwrap_or(comparison)));
+    write_folder(dir, &all)?;
+    stored.map(drop)
+}
+
+/// Draws the report of a result folder again from its stored data.
+///
+/// # Errors
+/// [`Error`] naming the damaged or unreadable file; the folder is then as it was.
+pub fn redraw(dir: &Path) -> Result<(), Error> {
+    let comparison = read(dir)?;
+    replace_files(dir, &drawn(&comparison))
+}

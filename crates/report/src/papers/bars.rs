@@ -1,0 +1,217 @@
+//! Groups of bars with spread, every run as a dot, and the published number as a diamond.
+
+use crate::axis::{Axis, short};
+use crate::style::colour;
+use crate::svg::{Anchor, Canvas, Figure, shorten, text_width};
+use ndnweir_lab::papers::Results;
+use ndnweir_lab::papers::expr::Expr;
+use ndnweir_lab::papers::model::{Paper, PaperFigure as Spec, PaperPanel, StatementKind};
+use ndnweir_lab::results::Summary;
+
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 210.0;
+const HEAD: f64 = 46.0;
+/// Room in a row, in bars.
+const FULL: f64 = 32.0;
+
+/// A bar: scheme (by colour), mean and spread, every run, the published number.
+struct Bar {
+    scheme: usize,
+    name: String,
+    summary: Summary,
+    values: Vec<f64>,
+    published: Option<f64>,
+}
+
+/// Bars that stand together.
+struct Group {
+    label: String,
+    bars: Vec<Bar>,
+}
+
+/// Draws a figure of bars; none if nothing was measured.
+pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> {
+    let panels: Vec<(&PaperPanel, Vec<Group>)> =
+        spec.panels.iter().map(|p| (p, groups(paper, p, results, schemes))).collect();
+    if panels.iter().all(|p| p.1.iter().all(|g| g.bars.is_empty())) {
+        return None;
+    }
+    let mut canvas = Canvas::default();
+    canvas.text("mute", (0.0, 11.0), Anchor::Start, &spec.y);
+    let rows = rows(&panels);
+    for (row, list) in rows.iter().enumerate() {
+        // A lone panel with few bars is as wide as its neighbours above, not as the page.
+        let bars = list.iter().map(|p| weight(&p.1)).sum::<f64>().max(FULL * 0.8);
+        let mut x = 0.0;
+        for (panel, groups) in list {
+            let width = WIDTH * weight(groups) / bars;
+            let top = 18.0 + row as f64 * (HEIGHT + HEAD + 34.0);
+            panel_of(&mut canvas, spec, panel, groups, (x, top), width);
+            x += width;
+        }
+    }
+    let mut bottom = 18.0 + rows.len() as f64 * (HEIGHT + HEAD + 34.0);
+    bottom = legend(&mut canvas, &panels, schemes, bottom);
+    let published = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).any(|b| b.published.is_some());
+    let diamonds = if published { " ◆ published." } else { "" };
+    let caption =
+        format!("{} Bars: mean over runs; whiskers: ± one standard deviation; circles: runs.{diamonds}", spec.caption);
+    Some(Figure {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        caption: caption.trim_start().to_owned(),
+        width: WIDTH,
+        height: bottom + 6.0,
+        body: canvas.0,
+    })
+}
+
+/// Room a panel needs: its bars, a gap after each group, its axis.
+fn weight(groups: &[Group]) -> f64 {
+    groups.iter().map(|g| g.bars.len() as f64 + 0.8).sum::<f64>() + 2.0
+}
+
+/// Panels in rows that are not too full to read, or of one panel.
+fn rows<'a, 'b>(panels: &'a [(&'b PaperPanel, Vec<Group>)]) -> Vec<Vec<&'a (&'b PaperPanel, Vec<Group>)>> {
+    let mut rows: Vec<Vec<&(&PaperPanel, Vec<Group>)>> = Vec::new();
+    for panel in panels {
+        let fits = rows.last().is_some_and(|r| r.iter().map(|p| weight(&p.1)).sum::<f64>() + weight(&panel.1) <= FULL);
+        match rows.last_mut() {
+            Some(row) if fits => row.push(panel),
+            _ => rows.push(vec![panel]),
+        }
+    }
+    rows
+}
+
+fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]) -> Vec<Group> {
+    let experiment = &paper.experiments[panel.experiment];
+    let bar = |scheme: &String, expr: &Expr, case: Option<usize>| {
+        let (summary, values) = results.runs.summary(paper, panel.experiment, case, scheme, expr)?;
+        Some(Bar {
+            scheme: schemes.iter().position(|s| s == scheme).unwrap_or(0),
+            name: scheme.clone(),
+            summary,
+            values,
+            published: published(paper, panel.experiment, case, scheme, expr),
+        })
+    };
+    let each_case = panel.case.is_none() && panel.items.len() == 1 && panel.items[0].0.is_empty();
+    if each_case && experiment.cases.len() > 1 {
+        let group = |(i, case): (usize, &ndnweir_lab::papers::model::Case)| Group {
+            label: case.name.clone(),
+            bars: panel.schemes.iter().filter_map(|s| bar(s, &panel.items[0].1, Some(i))).collect(),
+        };
+        return experiment.cases.iter().enumerate().map(group).collect();
+    }
+    let group = |(label, expr): &(String, Expr)| Group {
+        label: label.clone(),
+        bars: panel.schemes.iter().filter_map(|s| bar(s, expr, panel.case)).collect(),
+    };
+    panel.items.iter().map(group).collect()
+}
+
+/// The published number of an entry that measures the same of the same runs.
+fn published(paper: &Paper, experiment: usize, case: Option<usize>, scheme: &str, expr: &Expr) -> Option<f64> {
+    paper.entries.iter().find_map(|e| match &e.kind {
+        StatementKind::Number { metric, published, .. } if metric == expr => {
+            (e.experiment == experiment && e.case == case && e.scheme == scheme).then_some(*published)
+        }
+        _ => None,
+    })
+}
+
+fn panel_of(canvas: &mut Canvas, spec: &Spec, panel: &PaperPanel, groups: &[Group], at: (f64, f64), width: f64) {
+    let bars = || groups.iter().flat_map(|g| &g.bars);
+    let most = bars()
+        .flat_map(|b| b.values.iter().copied().chain(b.published).chain([b.summary.mean + b.summary.sd.unwrap_or(0.0)]))
+        .chain(panel.marks.iter().map(|m| m.0))
+        .fold(0.0, f64::max);
+    let y = match panel.y_range.or(spec.y_range) {
+        Some((low, high)) => Axis::new(low, high, 5, true),
+        None => Axis::new(0.0, most * 1.1, 5, true),
+    };
+    let numbers = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 8.0;
+    let (left, right) = (at.0 + numbers, at.0 + width - 14.0);
+    let (top, bottom) = (at.1 + HEAD - 10.0, at.1 + HEAD - 10.0 + HEIGHT);
+    let place = |v: f64| y.place(v.clamp(y.low, y.high), bottom, top);
+    let room = ((right - left) / 6.6) as usize;
+    canvas.text("name", (left, at.1 + 14.0), Anchor::Start, &shorten(&panel.title, room));
+    for tick in &y.ticks {
+        canvas.line(if *tick == y.low { "base" } else { "grid" }, (left, place(*tick)), (right, place(*tick)));
+        canvas.text("", (left - 6.0, place(*tick) + 4.0), Anchor::End, &y.label(*tick));
+    }
+    let slot = (right - left) / groups.iter().map(|g| g.bars.len() as f64 + 0.8).sum::<f64>().max(1.0);
+    let mut x = left + 0.4 * slot;
+    for group in groups {
+        let begin = x;
+        for bar in &group.bars {
+            one(canvas, bar, x + slot / 2.0, slot, &place, y.low);
+            x += slot;
+        }
+        let letters = ((x - begin + 0.7 * slot) / 6.0) as usize;
+        canvas.text("", ((begin + x) / 2.0, bottom + 16.0), Anchor::Middle, &shorten(&group.label, letters.max(3)));
+        x += 0.8 * slot;
+    }
+    for (value, label) in &panel.marks {
+        canvas.line("opt", (left, place(*value)), (right, place(*value)));
+        canvas.text("small optt halo", (right, place(*value) - 5.0), Anchor::End, label);
+    }
+}
+
+fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) -> f64, low: f64) {
+    let half = (slot * 0.42).min(26.0);
+    let Summary { mean, sd, n } = bar.summary;
+    let (from, to) = (place(low), place(mean));
+    canvas.open(&format!("{} k{}", colour(bar.scheme), bar.scheme));
+    let spread = sd.map(|sd| format!(" ± {}", short(sd))).unwrap_or_default();
+    let said = bar.published.map(|p| format!(", published {p}")).unwrap_or_default();
+    let title = format!("{}: {}{spread} ({n} runs){said}", bar.name, short(mean));
+    canvas.rect("bar", (x - half, to.min(from)), (2.0 * half, (from - to).abs()), &title);
+    // Runs side by side in their order, so that equal values do not hide each other.
+    let step = half / bar.values.len().max(1) as f64;
+    for (i, value) in bar.values.iter().enumerate().filter(|_| bar.values.len() > 1) {
+        let at = x + (2.0 * i as f64 + 1.0 - bar.values.len() as f64) * step * 0.8;
+        canvas.disc("mean", (at, place(*value)), 1.5, "");
+    }
+    canvas.close();
+    let mut above = to;
+    if let Some(sd) = sd.filter(|sd| *sd > 0.0) {
+        let (a, b) = (place(mean - sd), place(mean + sd));
+        canvas.line("err", (x, a), (x, b));
+        for end in [a, b] {
+            canvas.line("err", (x - 3.0, end), (x + 3.0, end));
+        }
+        above = above.min(b);
+    }
+    above = bar.values.iter().map(|v| place(*v)).fold(above, f64::min);
+    if let Some(published) = bar.published {
+        let y = place(published);
+        canvas.line("opt", (x - half - 2.0, y), (x + half + 2.0, y));
+        canvas.text("optt halo", (x, y + 4.0), Anchor::Middle, "◆");
+        above = above.min(y - 4.0);
+    }
+    if slot > 20.0 {
+        canvas.text("small halo", (x, above - 6.0), Anchor::Middle, &short(mean));
+    }
+}
+
+/// The schemes that are drawn, with their colours; gives the height used.
+fn legend(canvas: &mut Canvas, panels: &[(&PaperPanel, Vec<Group>)], schemes: &[&str], top: f64) -> f64 {
+    let mut shown: Vec<usize> = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).map(|b| b.scheme).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    let (mut x, mut y) = (0.0, top);
+    for k in shown {
+        let width = text_width(schemes[k], 11.5) + 30.0;
+        if x + width > WIDTH {
+            (x, y) = (0.0, y + 18.0);
+        }
+        canvas.open(&format!("{} k{k}", colour(k)));
+        canvas.disc("dot", (x + 5.0, y - 4.0), 4.5, "");
+        canvas.text("", (x + 14.0, y), Anchor::Start, schemes[k]);
+        canvas.close();
+        x += width;
+    }
+    y
+}

@@ -1,0 +1,53 @@
+//! Series over time, of each scheme's first run.
+
+use crate::lines::{Grid, Line, Panel};
+use crate::svg::Figure;
+use ndnweir_lab::metrics::rebin;
+use ndnweir_lab::papers::Results;
+use ndnweir_lab::papers::eval::{between, series};
+use ndnweir_lab::papers::expr::Expr;
+use ndnweir_lab::papers::model::{PaperFigure as Spec, PaperPanel as PanelSpec};
+
+/// Draws a figure of series; none if nothing was measured.
+pub fn draw(spec: &Spec, results: &Results, schemes: &[&str], to: f64, bin: f64) -> Option<Figure> {
+    let mut grid = Grid {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        caption: format!("{} One run of each scheme, seed 1; means over {bin} s.", spec.caption)
+            .trim_start()
+            .to_owned(),
+        y_label: spec.y.clone(),
+        bin_s: bin,
+        panels: Vec::new(),
+        y_range: spec.y_range,
+        reference_from_s: 0.0,
+        events: Vec::new(),
+    };
+    for panel in &spec.panels {
+        grid.panels.push(drawn(panel, results, schemes, to, bin));
+    }
+    grid.draw()
+}
+
+fn drawn(spec: &PanelSpec, results: &Results, schemes: &[&str], to: f64, bin: f64) -> Panel {
+    let mut panel = Panel { title: spec.title.clone(), references: spec.marks.clone(), ..Panel::default() };
+    for scheme in &spec.schemes {
+        let Some(first) = results.runs.of(spec.experiment, spec.case.or(Some(0)), scheme).next() else { continue };
+        let colour = schemes.iter().position(|s| s == scheme).unwrap_or(0);
+        for (i, (label, expr)) in spec.items.iter().enumerate() {
+            let Expr::Name(name) = expr else { continue };
+            let Some(values) = series(&first.run, name) else { continue };
+            let width = first.run.series.bin_s;
+            let by = ((bin / width).round() as usize).max(1);
+            let values = rebin(between(values, width, 0.0, to), by);
+            let label = match (spec.schemes.len(), spec.items.len(), label.as_str()) {
+                (_, 1, "") => scheme.clone(),
+                (1, ..) => label.clone(),
+                (_, 1, _) => scheme.clone(),
+                _ => format!("{scheme} {label}"),
+            };
+            panel.lines.push(Line { label, scheme: colour, style: i, values });
+        }
+    }
+    panel
+}

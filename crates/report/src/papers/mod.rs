@@ -1,0 +1,215 @@
+//! A paper's report: its figures from our runs, the verdicts, and what is to be said about them.
+
+mod bars;
+mod boxes;
+mod lines;
+mod references;
+
+use crate::html::{chips, document, with_caption};
+use crate::svg::{Figure, escape};
+use ndnweir_lab::papers::Results;
+use ndnweir_lab::papers::model::{Drawing, Paper};
+use ndnweir_lab::papers::text;
+use ndnweir_lab::papers::verdict::{Judged, PaperVerdict};
+use ndnweir_lab::results::{Error, write_folder};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Colours of the verdicts, readable on white and on dark ground.
+const STYLE: &str = "<style>.v0{color:#00805d;font-weight:600}.v1{color:#9a6a00;font-weight:600}.v2{color:#c14f00;font-weight:600}\
+@media (prefers-color-scheme:dark){.v0{color:#2cc39a}.v1{color:#f0b429}.v2{color:#f0803c}}\
+tr.note td{white-space:normal;color:var(--mute);font-weight:400;padding-top:0;border-bottom:1px solid var(--line)}tr.noted td{border-bottom:0}\
+td.w{white-space:normal;min-width:17ch;text-align:left}.md table{min-width:0}.md td,.md th{text-align:left;white-space:normal}.md li{max-width:76ch}</style>";
+
+/// Schemes of the paper in order of first appearance: positions are colours.
+fn schemes(paper: &Paper) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for scheme in paper.experiments.iter().flat_map(|e| &e.schemes) {
+        if !names.contains(&scheme.name.as_str()) {
+            names.push(&scheme.name);
+        }
+    }
+    names
+}
+
+fn figures(paper: &Paper, results: &Results) -> Vec<Figure> {
+    let schemes = schemes(paper);
+    let draw = |figure: &ndnweir_lab::papers::model::PaperFigure| match figure.kind {
+        Drawing::Lines { to, bin } => lines::draw(figure, results, &schemes, to, bin),
+        Drawing::Bars => bars::draw(paper, figure, results, &schemes),
+        Drawing::Boxes => boxes::draw(figure, results, &schemes),
+    };
+    paper.figures.iter().filter_map(draw).collect()
+}
+
+/// `report.html`.
+pub fn page(paper: &Paper, results: &Results, judged: &[Judged], command: &str, version: &str) -> String {
+    assemble(paper, results, judged, &figures(paper, results), command, version)
+}
+
+fn assemble(
+    paper: &Paper,
+    results: &Results,
+    judged: &[Judged],
+    figures: &[Figure],
+    command: &str,
+    version: &str,
+) -> String {
+    let mut body = STYLE.to_owned();
+    let _ = write!(body, "<header><h1>{}</h1><p class=\"lead\">{}</p>", escape(&paper.title), escape(&paper.citation));
+    let seeds = results.runs.0.iter().flatten().map(|m| m.run.seed).max().unwrap_or(0);
+    let runs: usize = results.runs.0.iter().map(Vec::len).sum();
+    let _ = write!(
+        body,
+        "<ul class=\"facts\"><li><b>{}</b> published figures and statements</li><li>{}</li><li><b>{runs}</b> runs, seeds 1 to {seeds}</li></ul>",
+        judged.len(),
+        escape(&text::tally(judged))
+    );
+    if results.partial {
+        body.push_str(
+            "<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>",
+        );
+    }
+    let stand_ins: BTreeSet<&str> = (paper.experiments.iter().flat_map(|e| &e.schemes))
+        .filter(|s| s.is_stand_in())
+        .map(|s| s.name.as_str())
+        .collect();
+    if !stand_ins.is_empty() {
+        let _ = write!(
+            body,
+            "<div class=\"warn\"><b>Stand-ins</b> (the original law is not public): {}.</div>",
+            escape(&stand_ins.into_iter().collect::<Vec<_>>().join(", "))
+        );
+    }
+    body.push_str("</header><main>");
+    body.push_str(&chips(schemes(paper).into_iter()));
+    for (figure, spec) in figures.iter().filter_map(|f| Some((f, paper.figures.iter().find(|s| s.id == f.id)?))) {
+        let heading = format!("{}: {}", spec.source, figure.title);
+        let _ = write!(body, "<h2 id=\"{}\">{}</h2>", escape(&figure.id), escape(&heading));
+        body.push_str(&with_caption(figure));
+    }
+    body.push_str("<h2 id=\"verdicts\">Published and measured</h2>");
+    body.push_str(
+        "<p>Measured: mean ± standard deviation over runs (their number). <span class=\"v0\">reproduced</span>: the published number lies within \
+         the tolerance, or within two standard errors, of the mean; a trend shows in four of five runs. <span class=\"v1\">ordering holds</span>: the stated \
+         order is met beyond two standard errors. <span class=\"v2\">not reproduced</span>: neither. For orderings the measured value is the smallest margin. \
+         Tolerances were fixed before the first run.</p>",
+    );
+    body.push_str(&verdicts(judged));
+    body.push_str(&references::tables(paper, results));
+    let _ = write!(body, "<div class=\"md\">{}</div>", markdown(&paper.page));
+    body.push_str("<h2 id=\"experiments\">Experiments</h2><ul>");
+    for e in &paper.experiments {
+        let cases: Vec<&str> = e.cases.iter().map(|c| c.name.as_str()).filter(|n| !n.is_empty()).collect();
+        let cases = if cases.is_empty() { String::new() } else { format!(" Variants: {}.", cases.join("; ")) };
+        let names: Vec<&str> = e.schemes.iter().map(|s| s.name.as_str()).collect();
+        let _ = write!(
+            body,
+            "<li><b>{}</b>: {}{} Schemes: {}.</li>",
+            escape(&e.id),
+            escape(&e.about),
+            escape(&cases),
+            escape(&names.join(", "))
+        );
+    }
+    let _ = write!(
+        body,
+        "</ul><h2 id=\"repeat\">How to repeat</h2><pre>{}</pre><p>The same seeds give the same numbers on every machine. Published numbers, \
+         experiments and tolerances: <code>papers/{name}/published.toml</code>. Beside this page: <code>summary.json</code>, \
+         <code>figures/*.svg</code>.</p></main>",
+        escape(command),
+        name = escape(&paper.name)
+    );
+    document(&format!("{} · ndnweir", paper.name), &body, version)
+}
+
+fn verdicts(judged: &[Judged]) -> String {
+    let mut out = "<div class=\"scroll\"><table><thead><tr>".to_owned();
+    for (i, heading) in text::HEADINGS.iter().enumerate() {
+        let class = if (4..7).contains(&i) { "" } else { " class=\"t\"" };
+        let _ = write!(out, "<th{class}>{heading}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    let mut last = "";
+    for j in judged {
+        let mut cells = text::cells(j);
+        if j.source == last {
+            cells[0].clear();
+        }
+        last = &j.source;
+        let noted = if j.note.is_empty() { "" } else { " class=\"noted\"" };
+        let _ = write!(out, "<tr{noted} id=\"{}\">", escape(&j.id));
+        for (i, cell) in cells.iter().enumerate() {
+            let class = match i {
+                1 | 2 => " class=\"w\"".to_owned(),
+                0 | 3 => " class=\"t\"".to_owned(),
+                7 => format!(" class=\"t v{}\"", verdict_class(j.verdict)),
+                _ => String::new(),
+            };
+            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
+        }
+        out.push_str("</tr>");
+        if !j.note.is_empty() {
+            let _ =
+                write!(out, "<tr class=\"note\"><td></td><td class=\"t\" colspan=\"7\">{}</td></tr>", escape(&j.note));
+        }
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+fn verdict_class(verdict: PaperVerdict) -> u8 {
+    match verdict {
+        PaperVerdict::Reproduced => 0,
+        PaperVerdict::OrderingHolds => 1,
+        PaperVerdict::NotReproduced => 2,
+    }
+}
+
+/// Markdown as HTML; tags in it are shown, not obeyed.
+fn markdown(text: &str) -> String {
+    use pulldown_cmark::{Event, Options, Parser, html};
+    let parser = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
+        Event::Html(tag) | Event::InlineHtml(tag) => Event::Text(tag),
+        event => event,
+    });
+    let mut out = String::new();
+    html::push_html(&mut out, parser);
+    // The page has one title, that of the paper.
+    out.replace("<h1>", "<h2>").replace("</h1>", "</h2>")
+}
+
+/// Writes a folder: `report.html`, `summary.json` with the verdicts, `figures/*.svg`; whole or not at all.
+///
+/// # Errors
+/// See [`write_folder`].
+pub fn write(
+    paper: &Paper,
+    results: &Results,
+    judged: &[Judged],
+    command: &str,
+    version: &str,
+    dir: &Path,
+) -> Result<(), Error> {
+    let figures = figures(paper, results);
+    let page = assemble(paper, results, judged, &figures, command, version);
+    let mut files = vec![
+        ("report.html".to_owned(), page.into_bytes()),
+        ("summary.json".to_owned(), format!("{:#}\n", text::json(paper, judged, command, version)).into_bytes()),
+    ];
+    files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));
+    write_folder(dir, &files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::markdown;
+
+    #[test]
+    fn tags_in_a_page_are_shown_and_not_obeyed() {
+        let html = markdown("# A\n\n<script>x</script> and `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n");
+        assert!(html.contains("<h2>A</h2>") && html.contains("<table>"), "{html}");
+        assert!(!html.contains("<script>"), "{html}");
+    }
+}

@@ -1,0 +1,180 @@
+//! What is wrong with an input file, where, and what to do about it.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) use ndnweir_core::suggest::nearest;
+use serde::Serialize;
+
+/// A place in an input: a file with line and column, or an override given on the command line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Location {
+    /// The file as the user named it, or `--set KEY=VALUE`.
+    #[serde(serialize_with = "as_text")]
+    pub source: Arc<str>,
+    /// Line, counted from 1; 0 where lines mean nothing (an override, an unreadable file).
+    pub line: usize,
+    /// Column in characters, counted from 1; 0 where columns mean nothing.
+    pub column: usize,
+}
+
+fn as_text<S: serde::Serializer>(text: &Arc<str>, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(text)
+}
+
+impl Location {
+    /// The whole of `source`, no particular line.
+    pub fn whole(source: &str) -> Location {
+        Location { source: source.into(), line: 0, column: 0 }
+    }
+    /// A line and column of `source`.
+    pub fn at(source: &Arc<str>, line: usize, column: usize) -> Location {
+        Location { source: source.clone(), line, column }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => write!(f, "{}", self.source),
+            (line, 0) => write!(f, "{}:{line}", self.source),
+            (line, column) => write!(f, "{}:{line}:{column}", self.source),
+        }
+    }
+}
+
+/// One finding: an error, or a note about something read differently than written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// Where.
+    pub place: Location,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it; empty when there is nothing to do.
+    pub help: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "\n  help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything found wrong with one input, in the order of its lines; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems {
+    /// The findings.
+    pub list: Vec<Diagnostic>,
+}
+
+/// More findings than this are counted, not printed.
+const PRINTED: usize = 20;
+
+impl Problems {
+    /// One finding.
+    pub fn one(place: Location, message: impl Into<String>, help: impl Into<String>) -> Problems {
+        Problems { list: vec![Diagnostic { place, message: message.into(), help: help.into() }] }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, finding) in self.list.iter().take(PRINTED).enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{finding}")?;
+        }
+        match self.list.len().saturating_sub(PRINTED) {
+            0 => Ok(()),
+            more => write!(f, "\n... and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Collects findings while reading goes on, so that one run shows all of them.
+#[derive(Debug, Default)]
+pub struct Findings {
+    errors: RefCell<Vec<Diagnostic>>,
+    notes: RefCell<Vec<Diagnostic>>,
+}
+
+impl Findings {
+    /// Adds an error: where, what is wrong, what to do.
+    pub fn error(&self, place: &Location, message: impl Into<String>, help: impl Into<String>) {
+        self.errors.borrow_mut().push(Diagnostic { place: place.clone(), message: message.into(), help: help.into() });
+    }
+    pub(crate) fn add_notes(&self, more: Vec<Diagnostic>) {
+        self.notes.borrow_mut().extend(more);
+    }
+    /// Adds errors that were found elsewhere.
+    pub fn add(&self, problems: Problems) {
+        self.errors.borrow_mut().extend(problems.list);
+    }
+    pub(crate) fn notes(&self) -> Vec<Diagnostic> {
+        self.notes.borrow().clone()
+    }
+    /// Fails with all errors so far, sorted by place, if there are any.
+    ///
+    /// # Errors
+    /// These.
+    pub fn check(&self) -> Result<(), Problems> {
+        let mut list = self.errors.borrow().clone();
+        if list.is_empty() {
+            return Ok(());
+        }
+        // Told once, even where another finding about the same place came between.
+        let mut told = std::collections::BTreeSet::new();
+        list.retain(|finding| told.insert((finding.place.clone(), finding.message.clone(), finding.help.clone())));
+        list.sort_by(|a, b| a.place.cmp(&b.place));
+        Err(Problems { list })
+    }
+}
+
+/// "did you mean" for `wrong`, or the list of what exists.
+pub fn suggest<'a>(wrong: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 12;
+    let names: Vec<&str> = names.into_iter().collect();
+    if let Some(name) = nearest(wrong, names.iter().copied()) {
+        return format!("did you mean \"{name}\"?");
+    }
+    if names.is_empty() {
+        return format!("there are no {what}");
+    }
+    let mut shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        shown.push_str(&format!(", ... ({} in all)", names.len()));
+    }
+    format!("{what}: {shown}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_that_was_made_twice_is_told_once() {
+        let found = Findings::default();
+        let (first, second) = (Location::whole("a"), Location::whole("b"));
+        for (place, message) in [(&first, "x"), (&second, "z"), (&first, "y"), (&first, "x")] {
+            found.error(place, message, "");
+        }
+        let list = found.check().unwrap_err().list;
+        let messages: Vec<&str> = list.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages, ["x", "y", "z"]);
+    }
+
+    #[test]
+    fn a_finding_prints_file_line_column_message_and_remedy() {
+        let place = Location::at(&"x.toml".into(), 12, 8);
+        let text = Problems::one(place, "rate is zero", "write a rate above zero").to_string();
+        assert_eq!(text, "x.toml:12:8: rate is zero\n  help: write a rate above zero");
+    }
+}

@@ -1,0 +1,332 @@
+//! The validated scenario: what the simulator, the emulator and the reports read.
+//!
+//! Every index is in range, every quantity in its bounds, every consumer's prefix reachable: nothing here needs
+//! checking again. Types without names and places are the simulator's own.
+
+pub use ndnweir_core::queue::Limit as QueueLimit;
+pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
+use ndnweir_core::units::{Bytes, Duration, Rate};
+pub use ndnweir_sim::network::{Control, Impairment, Routes};
+use serde::Serialize;
+
+use super::diag::{Diagnostic, Location};
+
+/// A complete, validated scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Short name, used in reports and folder names.
+    pub name: String,
+    /// What it shows, one or two sentences; may be empty.
+    pub about: String,
+    /// The file it was read from, as the user named it.
+    pub source: String,
+    /// Nodes; links, producers and consumers refer to them by index.
+    pub nodes: Vec<Node>,
+    /// Links; events refer to them by index.
+    pub links: Vec<Link>,
+    /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches
+    /// alone.
+    pub overlay: Option<Vec<(usize, usize)>>,
+    /// Who answers which prefix.
+    pub producers: Vec<Producer>,
+    /// Who asks for what, and when.
+    pub consumers: Vec<Consumer>,
+    /// What changes during the run, sorted by time (file order among equals).
+    pub events: Vec<Event>,
+    /// How routes are chosen.
+    pub routing: Routing,
+    /// Durations, sizes and switches of the run.
+    pub run: Run,
+    /// The channel to a planner.
+    pub control: Control,
+    /// Schemes to run when the command line names none; may be empty.
+    pub schemes: Vec<SchemeName>,
+    /// Schemes composed in the file itself.
+    pub compositions: Vec<Composition>,
+    /// What was read differently than written (parallel links merged, ...).
+    pub notes: Vec<Diagnostic>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// A full NDN node that also forwards for others.
+    Router,
+    /// An NDN node at the edge, with one link at most, so that it never forwards for others.
+    Host,
+    /// A layer-2 switch: queues and forwards frames, knows no NDN, carries no applications.
+    Switch,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Node {
+    /// Unique name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Content store capacity in packets; 0: none. Always 0 for switches.
+    pub cache: u64,
+    /// Position for drawing, x to the right and y up, in any unit; degrees of longitude and latitude for real
+    /// topologies.
+    pub position: Option<(f64, f64)>,
+}
+
+/// A link between two nodes; each direction has its own parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// Unique name, `A-B` unless the file gives another.
+    pub name: String,
+    /// Index of the node at the first end.
+    pub a: usize,
+    /// Index of the node at the second end.
+    pub b: usize,
+    /// Routing cost, 1 or more, as routing should use it: what the file gives, else 1, or with [`CostModel::Delay`] the
+    /// larger propagation delay of the two directions in microseconds.
+    pub cost: u32,
+    /// From `a` to `b`.
+    pub forward: Direction,
+    /// From `b` to `a`.
+    pub backward: Direction,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Direction {
+    /// Rate at which bits are put on the link, above zero.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Queue at the sending end; a packet in transmission does not count.
+    pub queue: QueueLimit,
+    /// What goes wrong on the way.
+    pub impairment: Impairment,
+    /// Marker component (name or table) that replaces the scheme's at this queue; `None` where the sender is a switch.
+    pub marker: Option<serde_json::Value>,
+}
+
+/// Who answers a prefix.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Producer {
+    /// Unique name among the producers.
+    pub name: String,
+    /// Index of its node.
+    pub node: usize,
+    /// Names it answers: this prefix and everything below it, as an NDN URI.
+    pub prefix: String,
+    /// Content bytes of each Data.
+    pub payload: Bytes,
+    /// How long its Data count as fresh.
+    pub freshness: Duration,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Consumer {
+    /// Unique name among the consumers.
+    pub name: String,
+    /// Index of its node.
+    pub node: usize,
+    /// Prefix of the names it asks for, below some reachable producer's prefix.
+    pub prefix: String,
+    /// First Interest, before the start jitter of the seed.
+    pub start: Duration,
+    /// No new Interests from here on; `None`: until the end of the run.
+    pub stop: Option<Duration>,
+    /// What it asks for.
+    pub traffic: Traffic,
+    /// Interest lifetime.
+    pub lifetime: Duration,
+    /// Consumer component (name or table) that replaces the scheme's.
+    pub component: Option<serde_json::Value>,
+    /// Producers (indices) that answer its prefix and can be reached, in file order; never empty.
+    pub producers: Vec<usize>,
+}
+
+/// What a consumer asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Traffic {
+    /// An endless object, as fast as the scheme's window allows.
+    Fetch,
+    /// An object of so many Data, as fast as the scheme's window allows; its completion time is measured.
+    Object {
+        /// Number of Data, 1 or more.
+        packets: u64,
+    },
+    /// The segments of one object at a constant rate, whatever the network does.
+    Stream {
+        /// Interests per second, above zero.
+        rate: f64,
+        /// Number of Data; `None`: until stopped.
+        packets: Option<u64>,
+        /// How often a segment is asked for again when its Interest's lifetime ends.
+        retries: u32,
+    },
+    /// One-packet objects drawn from a catalogue by Zipf's law: rank r with probability proportional to r^-exponent.
+    Zipf {
+        /// Interests per second, above zero.
+        rate: f64,
+        /// How they are spaced.
+        arrivals: Arrivals,
+        /// Number of objects, 1 or more.
+        catalogue: u32,
+        /// Exponent, 0 (uniform) or more.
+        exponent: f64,
+        /// How often an object is asked for again when its Interest's lifetime ends.
+        retries: u32,
+    },
+}
+
+/// Spacing of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Constant,
+    /// Exponentially distributed gaps.
+    Poisson,
+}
+
+/// A change during the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// When.
+    pub at: Duration,
+    /// What.
+    pub change: Change,
+}
+
+/// What an event changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// The link (index) carries nothing, both ways.
+    LinkDown(usize),
+    /// The link works again.
+    LinkUp(usize),
+    /// New rate.
+    Rate(usize, LinkDirection, Rate),
+    /// New propagation delay.
+    Delay(usize, LinkDirection, Duration),
+    /// New loss probability.
+    Loss(usize, LinkDirection, f64),
+    /// The node (index) loses its state and stops.
+    NodeCrash(usize),
+    /// The node starts again, empty.
+    NodeRestart(usize),
+}
+
+/// Which direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkDirection {
+    /// From the first end to the second.
+    Forward,
+    /// From the second end to the first.
+    Backward,
+    /// Both directions.
+    Both,
+}
+
+/// How next hops are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Routing {
+    /// Which paths get into the FIBs.
+    pub mode: Routes,
+    /// Where costs come from; [`Link::cost`] follows it already.
+    pub cost: CostModel,
+    /// How long after a failure or return the FIBs follow; `None`: never.
+    pub reaction: Option<Duration>,
+}
+
+/// Where routing costs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CostModel {
+    /// 1 per link unless the link gives a cost.
+    Hops,
+    /// The propagation delay in microseconds (at least 1) unless the link gives a cost.
+    Delay,
+}
+
+/// Settings of the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// Simulated time.
+    pub duration: Duration,
+    /// Time at the start that averages leave out.
+    pub warm_up: Duration,
+    /// Spacing of the points of time series.
+    pub sample: Duration,
+    /// A seed moves each consumer's start by a uniform draw from zero to this.
+    pub start_jitter: Duration,
+    /// Bytes a Data adds to its payload (name, signature, framing of the packet format).
+    pub data_overhead: Bytes,
+    /// Bytes of an Interest.
+    pub interest_size: Bytes,
+    /// Bytes each packet adds on a link.
+    pub framing: Bytes,
+    /// What becomes of congestion marks on Interests; `None`: the scheme decides.
+    pub interest_marks: Option<InterestMarks>,
+    /// What content stores do with marks; `None`: the scheme decides.
+    pub cached_marks: Option<CachedMarks>,
+    /// Pending Interests per node at most.
+    pub pit_limit: u64,
+}
+
+impl Run {
+    /// Wire size of a Data with `payload` bytes of content, link framing included.
+    pub fn data_on_wire(&self, payload: Bytes) -> Bytes {
+        payload + self.data_overhead + self.framing
+    }
+    /// Wire size of an Interest, link framing included.
+    pub fn interest_on_wire(&self) -> Bytes {
+        self.interest_size + self.framing
+    }
+}
+
+/// A scheme named in `run.schemes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SchemeName {
+    /// The name.
+    pub name: String,
+    /// Where it was written.
+    pub place: Location,
+}
+
+/// A scheme composed in the scenario: `[scheme.NAME]`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Composition {
+    /// The scheme's name.
+    pub name: String,
+    /// Family → component name, or table with `name` and parameters; an object, as written.
+    pub families: serde_json::Value,
+    /// Where the table starts.
+    pub place: Location,
+}
+
+impl Scenario {
+    /// The index of the node called `name`.
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|n| n.name == name)
+    }
+    /// The index of the link called `name`.
+    pub fn link(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|l| l.name == name)
+    }
+    /// For each node the links at it: (link index, neighbour, whether the node is the link's first end), in file order.
+    pub fn adjacency(&self) -> Vec<Vec<(usize, usize, bool)>> {
+        let mut at = vec![Vec::new(); self.nodes.len()];
+        for (i, link) in self.links.iter().enumerate() {
+            at[link.a].push((i, link.b, true));
+            at[link.b].push((i, link.a, false));
+        }
+        at
+    }
+    /// The composition called `name`, if the scenario has one.
+    pub fn composition(&self, name: &str) -> Option<&Composition> {
+        self.compositions.iter().find(|c| c.name == name)
+    }
+}

@@ -1,0 +1,406 @@
+//! Nodes, links and the settings of the run.
+
+use std::collections::BTreeMap;
+
+use ndnweir_core::units::{Bytes, Duration, Rate};
+
+use super::diag::{Findings, Location, suggest};
+use super::fields::{Fields, Packets, Probability};
+use super::model::{CostModel, Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::reach::Reach;
+use super::settings::{Settings, cache_check};
+use super::tree::{Item, Table, Value};
+use super::{is_name, overrides};
+use crate::topology::{MAX_LINKS, MAX_NODES};
+
+/// Nodes and links, and where each was written.
+#[derive(Default)]
+pub(super) struct Network {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    pub overlay: Option<Vec<(usize, usize)>>,
+    pub node_index: BTreeMap<String, usize>,
+    pub link_index: BTreeMap<String, usize>,
+    pub link_places: Vec<Location>,
+    /// Some nodes or links could not be read: what is missing for that reason is not reported again.
+    pub partial: bool,
+}
+
+pub(super) fn read(root: &Table, settings: &Settings, whole: &Location, found: &Findings) -> Network {
+    let mut network = Network::default();
+    nodes(root, settings, whole, found, &mut network);
+    links(root, settings, whole, found, &mut network);
+    network.partial = network.nodes.len() != root.list("node").len() || network.links.len() != root.list("link").len();
+    overlay(root, found, &mut network);
+    network
+}
+
+/// The name of an entry, checked; `None` (reported) if it cannot be used.
+pub(super) fn name(f: &Fields<'_>, what: &str, seen: &BTreeMap<String, Location>, found: &Findings) -> Option<String> {
+    let name = f.required::<String>("name", "\"NAME\"")?;
+    let at = f.place("name");
+    if !is_name(&name) {
+        let help = "use letters, digits, '_', '-', '.' and '+', at most 64";
+        found.error(&at, format!("\"{name}\" is not a valid name"), help);
+        return None;
+    }
+    if let Some(first) = seen.get(&name) {
+        let help = format!("the first is at {first}: delete or rename one of the two");
+        found.error(&at, format!("two {what} are called \"{name}\""), help);
+        return None;
+    }
+    Some(name)
+}
+
+fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, network: &mut Network) {
+    let items = root.list("node");
+    if items.is_empty() && root.get("node").is_none() {
+        found.error(whole, "the scenario has no nodes", "add [[node]] tables, or [topology] with a file");
+    }
+    if items.len() > MAX_NODES {
+        found.error(&items[MAX_NODES].at, format!("more than {MAX_NODES} nodes"), "use a smaller network");
+    }
+    let kinds = [("router", NodeKind::Router), ("host", NodeKind::Host), ("switch", NodeKind::Switch)];
+    let mut seen = BTreeMap::new();
+    for item in items.iter().take(MAX_NODES) {
+        let Some(table) = item.as_table() else { continue };
+        let f = Fields::new(table, "this node", &item.at, found);
+        if let Some(names) = f.item("names") {
+            let help = "write names = [\"A\", \"B\"] with at least one name, and no name beside it";
+            found.error(&names.at, "names is no list of names", help);
+        }
+        let name = name(&f, "nodes", &seen, found);
+        let kind = f.word("kind", &kinds).unwrap_or(NodeKind::Router);
+        let help = "write a number of packets such as \"1000 packets\"";
+        let cache = f.checked("cache", help, cache_check).map(|Packets(n)| n);
+        if kind == NodeKind::Switch && cache.is_some_and(|n| n > 0) {
+            f.error(
+                "cache",
+                "cache: a switch knows no NDN and caches nothing",
+                "delete cache, or write kind = \"router\"",
+            );
+        }
+        let coordinate = |key| {
+            f.checked::<f64>(key, "write a number from -1e9 to 1e9", |x| {
+                if x.abs() <= 1e9 { Ok(()) } else { Err(format!("{x} is off the map")) }
+            })
+        };
+        let (x, y) = (coordinate("x"), coordinate("y"));
+        if table.get("x").is_some() != table.get("y").is_some() {
+            found.error(&item.at, "the node has one coordinate only", "give both x and y, or neither");
+        }
+        f.finish();
+        let Some(name) = name else { continue };
+        seen.insert(name.clone(), item.at.clone());
+        network.node_index.insert(name.clone(), network.nodes.len());
+        let cache = if kind == NodeKind::Switch { 0 } else { cache.unwrap_or(settings.cache) };
+        network.nodes.push(Node { name, kind, cache, position: x.zip(y) });
+    }
+}
+
+/// What one table says about a direction; what it leaves open is `None`.
+#[derive(Clone, Default)]
+struct DirectionTable {
+    rate: Option<Rate>,
+    delay: Option<Duration>,
+    queue: Option<QueueLimit>,
+    loss: Option<Probability>,
+    jitter: Option<Duration>,
+    jitter_reorders: Option<bool>,
+    duplicate: Option<Probability>,
+    reorder: Option<Probability>,
+    reorder_delay: Option<Duration>,
+    marker: Option<serde_json::Value>,
+    /// Keys that stand there, readable or not.
+    present: Vec<String>,
+}
+
+pub(super) const RATE_HELP: &str = "write a rate from \"1kbps\" to \"10Tbps\"";
+pub(super) const DELAY_HELP: &str = "write a delay from \"0ms\" to \"100s\"";
+
+pub(super) fn rate_check(&rate: &Rate) -> Result<(), String> {
+    match rate {
+        Rate::ZERO => Err("a link at rate zero carries nothing".into()),
+        r if r < Rate::from_bps(1_000) => Err(format!("{r} is less than 1kbps")),
+        r if r > Rate::from_mbps(1e7) => Err(format!("{r} is absurdly fast")),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn delay_check(&delay: &Duration) -> Result<(), String> {
+    if delay <= Duration::from_millis(100_000) { Ok(()) } else { Err(format!("{delay} is absurdly long")) }
+}
+
+const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
+
+/// The simulator keeps both kinds of extra delay together in 32 bits of nanoseconds.
+fn lag_check(&lag: &Duration) -> Result<(), String> {
+    if lag <= Duration::from_millis(2_000) { Ok(()) } else { Err(format!("{lag} is too long")) }
+}
+
+impl DirectionTable {
+    fn read(f: &Fields<'_>, table: &Table, found: &Findings) -> DirectionTable {
+        let marker = f.item("marker").and_then(|item| component(item, found));
+        DirectionTable {
+            rate: f.checked("rate", RATE_HELP, rate_check),
+            delay: f.checked("delay", DELAY_HELP, delay_check),
+            queue: f.get("queue"),
+            loss: f.get("loss"),
+            jitter: f.checked("jitter", LAG_HELP, lag_check),
+            jitter_reorders: f.get("jitter-reorders"),
+            duplicate: f.get("duplicate"),
+            reorder: f.get("reorder"),
+            reorder_delay: f.checked("reorder-delay", LAG_HELP, lag_check),
+            marker,
+            present: table.entries.iter().map(|e| e.key.clone()).collect(),
+        }
+    }
+
+    fn or(self, other: &DirectionTable) -> DirectionTable {
+        let other = other.clone();
+        DirectionTable {
+            rate: self.rate.or(other.rate),
+            delay: self.delay.or(other.delay),
+            queue: self.queue.or(other.queue),
+            loss: self.loss.or(other.loss),
+            jitter: self.jitter.or(other.jitter),
+            jitter_reorders: self.jitter_reorders.or(other.jitter_reorders),
+            duplicate: self.duplicate.or(other.duplicate),
+            reorder: self.reorder.or(other.reorder),
+            reorder_delay: self.reorder_delay.or(other.reorder_delay),
+            marker: self.marker.or(other.marker),
+            present: [self.present, other.present].concat(),
+        }
+    }
+
+    fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
+        let has = |key: &str| self.present.iter().any(|k| k == key);
+        for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
+            if !has(key) {
+                f.missing(key, example);
+            }
+        }
+        let delay = self.delay?;
+        let reorder = self.reorder.map_or(0.0, |p| p.0);
+        if reorder > 0.0 && !has("reorder-delay") {
+            f.missing("reorder-delay", "\"5ms\"");
+        }
+        let queue = self.queue.unwrap_or(QueueLimit::Packets(100));
+        if let QueueLimit::Bytes(bytes) = queue
+            && bytes < run.data_on_wire(payload)
+        {
+            let message = format!("queue: {bytes} has no room for one Data of {}", run.data_on_wire(payload));
+            f.error("queue", message, "write a larger queue, or count it in packets");
+        }
+        Some(Direction {
+            rate: self.rate?,
+            delay,
+            queue,
+            impairment: Impairment {
+                loss: self.loss.map_or(0.0, |p| p.0),
+                jitter: self.jitter.unwrap_or(Duration::ZERO),
+                jitter_reorders: self.jitter_reorders.unwrap_or(false),
+                duplicate: self.duplicate.map_or(0.0, |p| p.0),
+                reorder,
+                reorder_delay: self.reorder_delay.unwrap_or(Duration::ZERO),
+            },
+            marker: self.marker,
+        })
+    }
+}
+
+/// A component: its name, or a table with `name` and parameters.
+pub(super) fn component(item: &Item, found: &Findings) -> Option<serde_json::Value> {
+    let named = match &item.value {
+        Value::Text(name) => !name.is_empty(),
+        Value::Table(table) => table.get("name").is_some_and(|n| n.as_text().is_some_and(|n| !n.is_empty())),
+        _ => false,
+    };
+    if !named {
+        let help = "write \"codel\", or { name = \"codel\", target = \"5ms\" }";
+        found.error(&item.at, "this is no component: it has no name", help);
+        return None;
+    }
+    match item.to_json() {
+        Ok(json) => Some(json),
+        Err((at, message)) => {
+            found.error(&at, message, "write a number, a text, true, false, a list or a table");
+            None
+        }
+    }
+}
+
+fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, network: &mut Network) {
+    let defaults = match root.get("link-defaults") {
+        Some(item) if item.as_table().is_some() => {
+            let table = item.as_table().unwrap_or(const { &Table { entries: Vec::new() } });
+            let f = Fields::new(table, "[link-defaults]", &item.at, found);
+            let part = DirectionTable::read(&f, table, found);
+            let cost = cost(&f);
+            f.finish();
+            (part, cost)
+        }
+        _ => (DirectionTable::default(), None),
+    };
+    let (defaults, default_cost) = defaults;
+    let items = root.list("link");
+    if items.is_empty() && root.get("link").is_none() && !network.nodes.is_empty() {
+        found.error(whole, "the scenario has no links", "add [[link]] tables with ends = [\"A\", \"B\"]");
+    }
+    if items.len() > MAX_LINKS {
+        found.error(&items[MAX_LINKS].at, format!("more than {MAX_LINKS} links"), "use a smaller network");
+    }
+    let mut pairs: BTreeMap<(usize, usize), Location> = BTreeMap::new();
+    for item in items.iter().take(MAX_LINKS) {
+        let Some(table) = item.as_table() else { continue };
+        let f = Fields::new(table, "this link", &item.at, found);
+        let ends = ends(&f, network, found);
+        f.get::<String>("name");
+        let own = DirectionTable::read(&f, table, found);
+        let cost = cost(&f).or(default_cost);
+        let way = |key: &'static str| {
+            let part = match f.item(key) {
+                Some(Item { value: Value::Table(table), at }) => {
+                    let f = Fields::new(table, format!("this link's {key}"), at, found);
+                    let part = DirectionTable::read(&f, table, found);
+                    f.finish();
+                    part
+                }
+                Some(other) => {
+                    let help = format!("write {key} = {{ rate = \"5Mbps\" }}");
+                    found.error(&other.at, format!("{key} is {}, not a table", other.kind()), help);
+                    DirectionTable::default()
+                }
+                None => DirectionTable::default(),
+            };
+            part.or(&own).or(&defaults)
+        };
+        let (mut forward, mut backward) = (way("forward"), way("backward"));
+        if let Some((a, b)) = ends {
+            // A marker for the whole link is meant for its NDN end; a switch has none.
+            for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
+                if network.nodes[end].kind == NodeKind::Switch {
+                    let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));
+                    if let Some(marker) = explicit {
+                        let message = format!("{} is a switch and marks nothing", network.nodes[end].name);
+                        found.error(&marker.at, message, "delete the marker, or make the node a router");
+                    }
+                    part.marker = None;
+                }
+            }
+        }
+        let finish = |part: DirectionTable| part.finish(&f, settings.payload, &settings.run);
+        let (forward, backward) = (finish(forward), finish(backward));
+        let name_place = if table.get("name").is_some() { f.place("name") } else { f.place("ends") };
+        f.finish();
+        let Some((a, b)) = ends else { continue };
+        if let Some(first) = pairs.insert((a.min(b), a.max(b)), name_place.clone()) {
+            let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
+            let help = format!("the first is at {first}: delete one, or put a node between");
+            found.error(&name_place, format!("two links join {a} and {b}"), help);
+            continue;
+        }
+        let Some(name) = overrides::entry_name(table) else { continue };
+        // "A-B" of two long names is longer than a name may be; it is still unique.
+        if table.get("name").is_some() && !is_name(&name) {
+            let help = "use letters, digits, '_', '-', '.' and '+', at most 64";
+            found.error(&name_place, format!("\"{name}\" is not a valid name"), help);
+            continue;
+        }
+        if network.link_index.contains_key(&name) {
+            let help = "give one of the two another name = \"...\"";
+            found.error(&name_place, format!("two links are called \"{name}\""), help);
+            continue;
+        }
+        let (Some(forward), Some(backward)) = (forward, backward) else { continue };
+        network.link_index.insert(name.clone(), network.links.len());
+        network.link_places.push(item.at.clone());
+        let delay = forward.delay.max(backward.delay).nanos() / 1_000;
+        let cost = cost.unwrap_or(match settings.routing.cost {
+            CostModel::Hops => 1,
+            CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
+        });
+        network.links.push(Link { name, a, b, cost, forward, backward });
+    }
+}
+
+fn cost(f: &Fields<'_>) -> Option<u32> {
+    f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
+        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
+    })
+    .map(|c| c as u32)
+}
+
+/// `overlay = [["A", "B"], ...]`: pairs of nodes that are neighbours across switches.
+fn overlay(root: &Table, found: &Findings, network: &mut Network) {
+    let Some(item) = root.get("overlay") else { return };
+    let help = "write overlay = [[\"A\", \"B\"]] with pairs of NDN nodes";
+    let Value::List(items) = &item.value else {
+        found.error(&item.at, format!("overlay is {}, not a list of pairs", item.kind()), help);
+        return;
+    };
+    let switches = Reach::through_switches(network);
+    let mut pairs = Vec::new();
+    for pair in items {
+        let names: Vec<&str> = match &pair.value {
+            Value::List(ends) => ends.iter().filter_map(Item::as_text).collect(),
+            _ => Vec::new(),
+        };
+        let &[a, b] = names.as_slice() else {
+            found.error(&pair.at, "this is no pair of nodes", help);
+            continue;
+        };
+        let (a, b) = (node_index(a, &pair.at, network, found), node_index(b, &pair.at, network, found));
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        if a == b || [a, b].iter().any(|&n| network.nodes[n].kind == NodeKind::Switch) {
+            found.error(&pair.at, "this is no pair of two different NDN nodes", help);
+        } else if !switches.can(a, b) && !network.partial {
+            let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
+            let help = "overlay neighbours need a path of switches between them";
+            found.error(&pair.at, format!("no switches join {a} and {b}"), help);
+        } else {
+            pairs.push((a, b));
+        }
+    }
+    network.overlay = Some(pairs);
+}
+
+fn ends(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<(usize, usize)> {
+    let Some(item) = f.item("ends") else {
+        f.missing("ends", "[\"A\", \"B\"]");
+        return None;
+    };
+    let list = match &item.value {
+        Value::List(list) => list.as_slice(),
+        _ => &[],
+    };
+    let [a, b] = list else {
+        found.error(&item.at, "ends does not name two nodes", "write ends = [\"A\", \"B\"]");
+        return None;
+    };
+    let index = |end: &Item| {
+        let Some(name) = end.as_text() else {
+            found.error(&end.at, format!("an end of the link is {}", end.kind()), "write ends = [\"A\", \"B\"]");
+            return None;
+        };
+        node_index(name, &end.at, network, found)
+    };
+    let (a, b) = (index(a), index(b));
+    let (a, b) = (a?, b?);
+    if a == b {
+        let message = format!("the link joins {} to itself", network.nodes[a].name);
+        found.error(&item.at, message, "name two different nodes");
+        return None;
+    }
+    Some((a, b))
+}
+
+/// The index of a node, or a finding.
+pub(super) fn node_index(name: &str, at: &Location, network: &Network, found: &Findings) -> Option<usize> {
+    let known = network.node_index.get(name).copied();
+    if known.is_none() {
+        let help = suggest(name, "nodes", network.nodes.iter().map(|n| n.name.as_str()));
+        found.error(at, format!("there is no node \"{name}\""), help);
+    }
+    known
+}

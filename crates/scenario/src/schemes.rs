@@ -1,0 +1,257 @@
+//! Scheme names and compositions, checked by the registry's callback.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Scheme;
+
+use super::diag::{Findings, Location, nearest, suggest};
+use super::model::{Composition, Consumer, SchemeName};
+use super::network::{Network, component};
+use super::tree::{Entry, Item, Table, Value};
+use super::{SchemeCheck, is_name, is_under, prefix_error};
+
+/// Keys of a composition that are no family.
+const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
+
+/// Whether `key` is one of a composition.
+pub(super) fn is_key(key: &str) -> bool {
+    OTHER_KEYS.contains(&key) || Family::ALL.into_iter().any(|family| family.key() == key)
+}
+
+/// The [`SchemeCheck`] that asks the registry of `ndnweir-core`.
+///
+/// # Errors
+/// What the registry says of an unknown scheme, component or parameter.
+pub fn registry_check(name: &str, value: &serde_json::Value) -> Result<(), String> {
+    match value.as_object() {
+        None => Scheme::named(name).map(drop),
+        Some(_) if !name.is_empty() => Scheme::resolve(name, value).map(drop),
+        Some(single) => single.iter().try_for_each(|(key, component)| {
+            let family = Family::ALL.into_iter().find(|family| family.key() == key);
+            let family = family.ok_or_else(|| format!("there is no family {key:?}"))?;
+            let mut params = component.as_object().cloned().unwrap_or_default();
+            let name = params.remove("name");
+            let name = component.as_str().or(name.as_ref().and_then(|n| n.as_str())).unwrap_or_default();
+            family.check(name, &serde_json::Value::Object(params))
+        }),
+    }
+}
+
+pub(super) fn read(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> (Vec<SchemeName>, Vec<Composition>) {
+    let compositions = compositions(root, found, check);
+    let run = root.get("run").and_then(Item::as_table);
+    let Some(item) = run.and_then(|t| t.get("schemes")) else { return (Vec::new(), compositions) };
+    let help = "write schemes = [\"pcon\", \"cubic\"]";
+    let Value::List(items) = &item.value else {
+        found.error(&item.at, format!("schemes is {}, not a list", item.kind()), help);
+        return (Vec::new(), compositions);
+    };
+    let mut names = Vec::new();
+    let mut seen = BTreeSet::new();
+    for item in items {
+        let Some(name) = item.as_text() else {
+            found.error(&item.at, format!("a scheme is {}, not a name", item.kind()), help);
+            continue;
+        };
+        if !seen.insert(name) {
+            found.error(&item.at, format!("scheme \"{name}\" is named twice"), "delete one of the two");
+        }
+        let own = root.get("scheme").and_then(Item::as_table).is_some_and(|t| t.get(name).is_some());
+        if !own && let Err(message) = check(name, &serde_json::Value::Null) {
+            found.error(&item.at, message, "name a scheme of the registry, or add a [scheme.NAME] table");
+        }
+        names.push(SchemeName { name: name.to_string(), place: item.at.clone() });
+    }
+    (names, compositions)
+}
+
+fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<Composition> {
+    let mut compositions = Vec::new();
+    let mut read: Vec<(&String, &Table, &Item, serde_json::Value)> = Vec::new();
+    let Some(schemes) = root.get("scheme").and_then(Item::as_table) else { return compositions };
+    for entry in &schemes.entries {
+        let (name, item) = (&entry.key, &entry.item);
+        if !is_name(name) {
+            let help = "use letters, digits, '_', '-', '.' and '+', at most 64";
+            found.error(&entry.key_at, format!("\"{name}\" is not a valid name"), help);
+            continue;
+        }
+        let Some(table) = item.as_table() else {
+            let help = format!("write [scheme.{name}] and below it consumer = \"bic\" and so on");
+            found.error(&item.at, format!("scheme {name} is {}, not a table", item.kind()), help);
+            continue;
+        };
+        if table.entries.is_empty() {
+            let help = "name at least one component, such as consumer = \"bic\"";
+            found.error(&item.at, format!("scheme {name} composes nothing"), help);
+            continue;
+        }
+        let mut sound = true;
+        let families = Family::ALL.iter().map(|family| family.key());
+        for entry in &table.entries {
+            let known = families.clone().chain(OTHER_KEYS);
+            if !known.clone().any(|key| key == entry.key) {
+                let help = suggest(&entry.key, "keys of a scheme", known);
+                found.error(&entry.key_at, format!("a scheme has no \"{}\"", entry.key), help);
+                sound = false;
+            } else if families.clone().any(|key| key == entry.key) && table.get("base").is_none() {
+                // With a base, a table without a name changes parameters of the base's component.
+                sound &= nameless(name, entry, found) && component(&entry.item, found).is_some();
+            }
+        }
+        match item.to_json() {
+            Ok(families) if sound => read.push((name, table, item, families)),
+            Ok(_) => {}
+            Err((at, message)) => {
+                found.error(&at, message, "write a number, a text, true, false, a list or a table");
+            }
+        }
+    }
+    let own: BTreeMap<&str, &serde_json::Value> = read.iter().map(|(name, .., json)| (name.as_str(), json)).collect();
+    let mut checked = Vec::new();
+    for (name, table, item, _) in &read {
+        match whole(name, &own) {
+            Ok((families, bases)) => {
+                let result = check(name, &families);
+                checked.push((*name, *table, *item, families, bases, result));
+            }
+            Err(message) => {
+                let place = table.get("base").map_or(&item.at, |base| &base.at);
+                let help = "name a base that does not build on this scheme";
+                found.error(place, format!("scheme {name}: {message}"), help);
+            }
+        }
+    }
+    // What is wrong with a base is told there, and only there.
+    let sound = |base: &str| match checked.iter().find(|c| c.0 == base) {
+        Some(own) => own.5.is_ok(),
+        None => schemes.get(base).is_none(),
+    };
+    for (name, table, item, families, bases, result) in &checked {
+        if let Err(message) = result
+            && bases.iter().all(|base| sound(base))
+        {
+            let message = message.strip_prefix(&format!("scheme {name}: ")).unwrap_or(message);
+            let place = place_of(table, message).unwrap_or(&item.at);
+            let help = "`ndnweir list` shows the components, `ndnweir explain NAME` their parameters";
+            found.error(place, format!("scheme {name}: {message}"), help);
+        }
+        let (families, place) = (families.clone(), item.at.clone());
+        compositions.push(Composition { name: (*name).clone(), families, place });
+    }
+    compositions
+}
+
+/// Reports parameters of a component that is not named, where the scheme was probably meant to be one that exists.
+fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
+    let meant = nearest(scheme, Scheme::names());
+    let (Some(table), Some(meant)) = (entry.item.as_table(), meant) else { return true };
+    if table.get("name").is_some() {
+        return true;
+    }
+    let message = format!("scheme {scheme} has no {} whose parameters could change", entry.key);
+    let help = match meant == scheme {
+        true => format!("add base = \"{meant}\" to change the scheme that comes with the product"),
+        false => format!("did you mean scheme \"{meant}\"?"),
+    };
+    found.error(&entry.item.at, message, help);
+    false
+}
+
+/// Longest chain of schemes of one scenario that are each the base of the next.
+const MOST_BASES: usize = 16;
+
+/// A composition with those of this scenario that it is based on put in the place of their names, and their names.
+fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_json::Value, Vec<String>), String> {
+    let mut chain: Vec<&str> = vec![name];
+    while let Some(base) = own.get(chain[chain.len() - 1]).and_then(|json| json["base"].as_str()) {
+        // A scheme that is its own base changes the product's of that name.
+        let itself = chain.last() == Some(&base) && Scheme::names().any(|known| known == base);
+        if itself {
+            break;
+        }
+        let circle = chain.contains(&base);
+        chain.push(base);
+        if circle && base != name {
+            // It leads into a circle that is told where it is.
+            return Ok((serde_json::Value::Null, chain[1..].iter().map(|&base| base.to_owned()).collect()));
+        }
+        if circle {
+            return Err(format!("its bases lead in a circle: {}", chain.join(" is based on ")));
+        }
+        if chain.len() > MOST_BASES {
+            return Err(format!("its chain of bases has more than {MOST_BASES} schemes"));
+        }
+    }
+    let mut families: Option<serde_json::Value> = None;
+    for json in chain.iter().rev().filter_map(|name| own.get(name)) {
+        let mut json = (*json).clone();
+        if let Some(base) = families {
+            json["base"] = base;
+        }
+        families = Some(json);
+    }
+    Ok((families.unwrap_or_default(), chain[1..].iter().map(|&base| base.to_owned()).collect()))
+}
+
+/// Checks that the prefixes for which schemes choose are asked for.
+pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
+    let schemes = root.get("scheme").and_then(Item::as_table);
+    let tables = schemes.into_iter().flat_map(|schemes| &schemes.entries).filter_map(|scheme| {
+        let prefixes = scheme.item.as_table()?.get("prefixes")?.as_table()?;
+        Some((&scheme.key, prefixes))
+    });
+    for (scheme, table) in tables {
+        for entry in &table.entries {
+            let prefix = &entry.key;
+            if let Some(message) = prefix_error(prefix) {
+                found.error(
+                    &entry.key_at,
+                    format!("scheme {scheme}: {message}"),
+                    "write an NDN name such as \"/video/a\"",
+                );
+            } else if !consumers.iter().any(|consumer| is_under(prefix, &consumer.prefix)) {
+                let help =
+                    suggest(prefix, "names asked for", consumers.iter().map(|consumer| consumer.prefix.as_str()));
+                found.error(&entry.key_at, format!("scheme {scheme}: no consumer asks for names under {prefix}"), help);
+            }
+        }
+    }
+}
+
+/// The place of what an error text is about: the key it starts with (`family: ...` or `family.parameter: ...`), or the
+/// parameter or component it quotes.
+fn place_of<'a>(table: &'a Table, message: &str) -> Option<&'a Location> {
+    let path = message.split_once(':').map_or("", |(path, _)| path.trim());
+    // A prefix may hold dots.
+    if let Some(choice) = path.strip_prefix("prefixes.").and_then(|key| table.get("prefixes")?.as_table()?.get(key)) {
+        return Some(&choice.at);
+    }
+    let mut parts = path.split('.');
+    if let Some(family) = parts.next().and_then(|key| table.get(key)) {
+        let parameter = parts.next().and_then(|key| family.as_table()?.get(key));
+        return Some(&parameter.unwrap_or(family).at);
+    }
+    let quoted = |text: &str| ['"', '`'].iter().any(|q| message.contains(&format!("{q}{text}{q}")));
+    let parameters = table.entries.iter().filter_map(|e| e.item.as_table()).flat_map(|t| &t.entries);
+    if let Some(parameter) = parameters.filter(|p| p.key != "name").find(|p| quoted(&p.key)) {
+        return Some(&parameter.key_at);
+    }
+    // The component's name may also open the text: "codel: ...".
+    let component = |item: &'a Item| item.as_text().or_else(|| item.as_table()?.get("name")?.as_text());
+    let meant = |item: &'a Item| component(item).is_some_and(|name| quoted(name) || path == name);
+    table.entries.iter().find(|e| e.key != "base" && meant(&e.item)).map(|e| &e.item.at)
+}
+
+/// Checks the markers that replace a scheme's on single links.
+pub(super) fn markers(network: &Network, found: &Findings, check: SchemeCheck<'_>) {
+    for (link, place) in network.links.iter().zip(&network.link_places) {
+        for marker in [&link.forward.marker, &link.backward.marker].into_iter().flatten() {
+            if let Err(message) = check("", &serde_json::json!({ "marker": marker })) {
+                let message = format!("link {}: {message}", link.name);
+                found.error(place, message, "name a marker component of the registry");
+            }
+        }
+    }
+}

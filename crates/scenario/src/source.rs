@@ -1,0 +1,220 @@
+//! From a name or path to a validated scenario.
+
+use std::path::{Path, PathBuf};
+
+use super::diag::{Findings, Location, Problems, suggest};
+use super::fields::Fields;
+use super::model::Scenario;
+use super::overrides::{self, Override};
+use super::tree::{self, Item, Table, Value};
+use super::{SchemeCheck, expand, gravity, network, schemes, settings, shipped, traffic};
+use crate::topology::{Format, MAX_FILE};
+
+/// Longest scenario file, in bytes.
+const MAX_SCENARIO: u64 = 16 << 20;
+
+/// A scenario that was read but not yet checked; overrides may still change it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub(super) name: String,
+    pub(super) root: Table,
+    pub(super) base: Base,
+    overrides: Vec<Override>,
+}
+
+/// What a relative topology file is relative to.
+#[derive(Clone, Debug)]
+pub(super) enum Base {
+    Folder(PathBuf),
+    Shipped,
+    /// The scenario is a bare topology, with this text.
+    Text(String),
+}
+
+/// Finds a scenario by the name of a shipped one (`dumbbell`) or by path (`.toml`, or a bare `.graphml`, `.cch`, `.txt`
+/// topology).
+///
+/// # Errors
+/// Unknown names (with the names that exist), unreadable files, and whatever is wrong with the syntax of the file.
+pub fn find(name_or_path: &str) -> Result<Source, Problems> {
+    let path = Path::new(name_or_path);
+    if let Some(shipped) = shipped::by_name(name_or_path) {
+        return Source::from_toml(shipped.file, shipped.text, Base::Shipped);
+    }
+    let looks_like_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
+    if !looks_like_path && !path.is_file() {
+        let names = shipped::shipped().iter().map(|s| s.name);
+        let message = format!("no scenario is called \"{name_or_path}\"");
+        let help = format!("{}; or give the path of a .toml file", suggest(name_or_path, "scenarios", names));
+        return Err(Problems::one(Location::whole(name_or_path), message, help));
+    }
+    let text = read_text(path, name_or_path)?;
+    if Format::of(name_or_path).is_some() {
+        return Ok(Source::from_topology(name_or_path, text));
+    }
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    Source::from_toml(name_or_path, &text, Base::Folder(folder))
+}
+
+/// Finds a scenario, applies overrides and validates it.
+///
+/// # Errors
+/// Everything wrong with the scenario or the overrides, in the order of the file.
+pub fn load(name_or_path: &str, overrides: &[&str], check: SchemeCheck<'_>) -> Result<Scenario, Problems> {
+    let mut source = find(name_or_path)?;
+    apply_overrides(&mut source, overrides)?;
+    source.validate(check)
+}
+
+/// Adds overrides such as `link.R1-R2.rate=5Mbps`, in order; later ones win.
+///
+/// # Errors
+/// Overrides that are not of the form `section.name.key=value`. Whether names and values exist and fit is known once
+/// [`Source::validate`] has read the topology and made the demand.
+pub fn apply_overrides<S: AsRef<str>>(source: &mut Source, overrides: &[S]) -> Result<(), Problems> {
+    let found = Findings::default();
+    for text in overrides {
+        match overrides::parse(text.as_ref()) {
+            Ok(parsed) => source.overrides.push(parsed),
+            Err(problems) => found.add(problems),
+        }
+    }
+    found.check()
+}
+
+impl Source {
+    /// Reads TOML text; `folder` is where its topology file is looked for, `name` is what errors call the file.
+    ///
+    /// # Errors
+    /// Every syntax error of the text.
+    pub fn from_text(name: &str, text: &str, folder: &Path) -> Result<Source, Problems> {
+        Source::from_toml(name, text, Base::Folder(folder.to_path_buf()))
+    }
+
+    pub(super) fn from_toml(name: &str, text: &str, base: Base) -> Result<Source, Problems> {
+        if text.len() as u64 > MAX_SCENARIO {
+            let message = format!("the file has {} bytes, more than {MAX_SCENARIO}", text.len());
+            return Err(Problems::one(Location::whole(name), message, "put the topology into a file of its own"));
+        }
+        let root = tree::parse(name, text)?;
+        Ok(Source { name: name.into(), root, base, overrides: Vec::new() })
+    }
+
+    /// Makes a scenario of a bare topology file's text: gravity demand and default run settings.
+    pub fn from_topology(name: &str, text: String) -> Source {
+        let at = Location::whole(name);
+        let stem = Path::new(name).file_stem().map_or("topology".into(), |s| s.to_string_lossy().into_owned());
+        let clean: String =
+            stem.chars().take(64).map(|c| if super::is_name(&c.to_string()) { c } else { '-' }).collect();
+        let about = format!("The topology {name} with a gravity-like demand and default settings.");
+        let mut root = Table::default();
+        root.set("name", Item::text(&at, clean));
+        root.set("about", Item::text(&at, about));
+        root.set("topology", Item::table(&at, vec![("file", Item::text(&at, name))]));
+        root.set("demand", Item::table(&at, vec![("model", Item::text(&at, "gravity"))]));
+        root.set("run", Item::table(&at, vec![("duration", Item::text(&at, "20s"))]));
+        Source { name: name.into(), root, base: Base::Text(text), overrides: Vec::new() }
+    }
+
+    /// Checks everything and gives the scenario.
+    ///
+    /// # Errors
+    /// Everything found wrong, sorted by place.
+    pub fn validate(&self, check: SchemeCheck<'_>) -> Result<Scenario, Problems> {
+        let found = Findings::default();
+        let mut root = self.root.clone();
+        overrides::apply_settings(&mut root, &self.overrides, &found);
+        check_root(&root, &self.name, &found);
+        // A broken topology makes every name in the file dangling: stop with the cause.
+        expand::topology(&mut root, self, &found)?;
+        expand::node_names(&mut root);
+        overrides::apply_network(&mut root, &self.overrides, &found);
+        let whole = Location::at(&self.name.as_str().into(), 1, 1);
+        let settings = settings::read(&root, &whole, &found);
+        let network = network::read(&root, &settings, &whole, &found);
+        gravity::expand(&mut root, &network, &found);
+        overrides::apply_traffic(&mut root, &self.overrides, &found);
+        let traffic = traffic::read(&root, &settings, &network, &whole, &found, check);
+        let (names, compositions) = schemes::read(&root, &found, check);
+        schemes::markers(&network, &found, check);
+        schemes::prefixes(&root, &traffic.consumers, &found);
+        found.check()?;
+        let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);
+        let stem = Path::new(&self.name).file_stem().map(|s| s.to_string_lossy().into_owned());
+        Ok(Scenario {
+            name: text("name").or(stem).unwrap_or_default(),
+            about: text("about").unwrap_or_default(),
+            source: self.name.clone(),
+            nodes: network.nodes,
+            links: network.links,
+            overlay: network.overlay,
+            producers: traffic.producers,
+            consumers: traffic.consumers,
+            events: traffic.events,
+            routing: settings.routing,
+            control: settings.control,
+            run: settings.run,
+            schemes: names,
+            compositions,
+            notes: found.notes(),
+        })
+    }
+}
+
+/// The outermost keys.
+fn check_root(root: &Table, name: &str, found: &Findings) {
+    let at = Location::at(&name.into(), 1, 1);
+    let fields = Fields::new(root, "the scenario", &at, found);
+    if fields.get::<String>("name").is_some_and(|n| !super::is_name(&n)) {
+        fields.error(
+            "name",
+            "name: this is not a valid name",
+            "use letters, digits, '_', '-', '.' and '+', at most 64",
+        );
+    }
+    fields.get::<String>("about");
+    fields.item("overlay");
+    for key in ["run", "routing", "control", "topology", "demand", "link-defaults", "scheme"] {
+        if let Some(item) = fields.item(key)
+            && item.as_table().is_none()
+        {
+            found.error(&item.at, format!("{key} is {}, not a section", item.kind()), format!("write [{key}]"));
+        }
+    }
+    for key in ["node", "link", "producer", "consumer", "event"] {
+        let Some(item) = fields.item(key) else { continue };
+        let help = format!("write [[{key}]], with double brackets");
+        match &item.value {
+            Value::List(items) => {
+                for item in items.iter().filter(|i| i.as_table().is_none()) {
+                    found.error(&item.at, format!("a {key} is {}, not a table", item.kind()), help.clone());
+                }
+            }
+            _ => found.error(&item.at, format!("{key} is {}, not a list of tables", item.kind()), help),
+        }
+    }
+    fields.finish();
+}
+
+/// Reads a text file of bounded size.
+pub(super) fn read_text(path: &Path, shown: &str) -> Result<String, Problems> {
+    let fail = |message: String, help: &str| Err(Problems::one(Location::whole(shown), message, help));
+    match std::fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => return fail("this is no file".into(), "give the path of a scenario file"),
+        Ok(meta) if meta.len() > MAX_FILE as u64 => {
+            let message = format!("the file has {} bytes, more than {MAX_FILE}", meta.len());
+            return fail(message, "use a smaller file");
+        }
+        _ => {}
+    }
+    match std::fs::read(path).map(String::from_utf8) {
+        Ok(Ok(text)) => Ok(text),
+        Ok(Err(error)) => {
+            let before = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+            let line = 1 + before.filter(|&&b| b == b'\n').count();
+            let place = Location::at(&shown.into(), line, 0);
+            Err(Problems::one(place, "the file is not UTF-8 text", "save the file as UTF-8"))
+        }
+        Err(error) => fail(format!("cannot read the file: {error}"), "check the path and its permissions"),
+    }
+}

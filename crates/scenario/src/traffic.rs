@@ -1,0 +1,381 @@
+//! Producers, consumers and events.
+
+use std::collections::BTreeMap;
+
+use ndnweir_core::units::{Bytes, Duration};
+
+use super::diag::{Findings, Location, suggest};
+use super::fields::{Fields, Packets, Probability, RequestRate};
+use super::model::{Arrivals, Change, Consumer, Event, LinkDirection, NodeKind, Producer, Traffic};
+use super::network::{self, Network};
+use super::reach::Reach;
+use super::settings::{self, Settings};
+use super::tree::Table;
+use super::{MAX_APPLICATIONS, MAX_EVENTS, SchemeCheck, is_under, prefix_error};
+
+/// What runs on the network, and what happens to it.
+#[derive(Default)]
+pub(super) struct Applications {
+    pub producers: Vec<Producer>,
+    pub consumers: Vec<Consumer>,
+    pub events: Vec<Event>,
+}
+
+pub(super) fn read(
+    root: &Table,
+    settings: &Settings,
+    network: &Network,
+    whole: &Location,
+    found: &Findings,
+    check: SchemeCheck<'_>,
+) -> Applications {
+    for key in ["producer", "consumer"] {
+        let items = root.list(key);
+        if items.is_empty() && root.get(key).is_none() && root.get("demand").is_none() {
+            let help = format!("add [[{key}]] tables, or [demand] with model = \"gravity\"");
+            found.error(whole, format!("the scenario has no {key}s"), help);
+        }
+        if let Some(item) = items.get(MAX_APPLICATIONS) {
+            found.error(&item.at, format!("more than {MAX_APPLICATIONS} {key}s"), "use fewer");
+        }
+    }
+    let mut applications =
+        Applications { producers: producers(root, settings, network, found), ..Applications::default() };
+    let reader = ConsumerReader {
+        settings,
+        network,
+        found,
+        check,
+        reach: Reach::new(network),
+        producers: &applications.producers,
+        bad_producers: root.list("producer").len() != applications.producers.len(),
+    };
+    let mut seen = BTreeMap::new();
+    let mut consumers = Vec::new();
+    for item in root.list("consumer").iter().take(MAX_APPLICATIONS) {
+        let Some(table) = item.as_table() else { continue };
+        let f = Fields::new(table, "this consumer", &item.at, found);
+        let name = network::name(&f, "consumers", &seen, found);
+        if let Some(name) = &name {
+            seen.insert(name.clone(), item.at.clone());
+        }
+        consumers.extend(reader.read(f, name));
+    }
+    applications.consumers = consumers;
+    applications.events = events(root, settings, network, found);
+    applications
+}
+
+fn node_of(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<usize> {
+    let name = f.required::<String>("node", "\"NODE\"")?;
+    let node = network::node_index(&name, &f.place("node"), network, found)?;
+    if network.nodes[node].kind == NodeKind::Switch {
+        f.error("node", format!("{name} is a switch and runs no applications"), "name a router or a host");
+        return None;
+    }
+    Some(node)
+}
+
+fn prefix_of(f: &Fields<'_>) -> Option<String> {
+    let prefix = f.required::<String>("prefix", "\"/name\"")?;
+    match prefix_error(&prefix) {
+        None => Some(prefix),
+        Some(message) => {
+            f.error("prefix", format!("prefix: {message}"), "write an NDN name such as \"/video/a\"");
+            None
+        }
+    }
+}
+
+fn producers(root: &Table, settings: &Settings, network: &Network, found: &Findings) -> Vec<Producer> {
+    let mut seen = BTreeMap::new();
+    let mut places: BTreeMap<(usize, String), Location> = BTreeMap::new();
+    let mut producers = Vec::new();
+    for item in root.list("producer").iter().take(MAX_APPLICATIONS) {
+        let Some(table) = item.as_table() else { continue };
+        let f = Fields::new(table, "this producer", &item.at, found);
+        let name = network::name(&f, "producers", &seen, found);
+        let node = node_of(&f, network, found);
+        let prefix = prefix_of(&f);
+        let payload = f
+            .checked("payload", "write a size from \"1B\" to \"8000B\"", settings::payload_check)
+            .unwrap_or(settings.payload);
+        let day = Duration::from_millis(86_400_000);
+        let freshness = f.checked("freshness", "write a time up to \"1440min\"", |&t: &Duration| {
+            if t <= day { Ok(()) } else { Err(format!("{t} is more than a day")) }
+        });
+        f.finish();
+        let (Some(name), Some(node), Some(prefix)) = (name, node, prefix) else { continue };
+        seen.insert(name.clone(), item.at.clone());
+        if let Some(first) = places.insert((node, prefix.clone()), item.at.clone()) {
+            let message = format!("two producers on {} answer {prefix}", network.nodes[node].name);
+            found.error(&item.at, message, format!("the first is at {first}: delete one of the two"));
+        }
+        let freshness = freshness.unwrap_or(day);
+        producers.push(Producer { name, node, prefix, payload, freshness });
+    }
+    queues_hold_data(&producers, settings, network, found);
+    producers
+}
+
+/// Queues counted in bytes were checked against the default payload; producers may have a larger one.
+fn queues_hold_data(producers: &[Producer], settings: &Settings, network: &Network, found: &Findings) {
+    let largest = producers.iter().map(|p| p.payload).max().unwrap_or(Bytes::ZERO);
+    if largest <= settings.payload {
+        return;
+    }
+    let wire = settings.run.data_on_wire(largest);
+    for (link, place) in network.links.iter().zip(&network.link_places) {
+        for direction in [&link.forward, &link.backward] {
+            if let super::QueueLimit::Bytes(bytes) = direction.queue
+                && bytes < wire
+            {
+                let message = format!("queue: {bytes} has no room for one Data of {wire}");
+                found.error(place, message, "write a larger queue, or count it in packets");
+            }
+        }
+    }
+}
+
+struct ConsumerReader<'a> {
+    settings: &'a Settings,
+    network: &'a Network,
+    found: &'a Findings,
+    check: SchemeCheck<'a>,
+    reach: Reach,
+    producers: &'a [Producer],
+    /// Some producers could not be read: do not blame consumers for it.
+    bad_producers: bool,
+}
+
+impl ConsumerReader<'_> {
+    fn read(&self, f: Fields<'_>, name: Option<String>) -> Option<Consumer> {
+        let duration = self.settings.run.duration;
+        let node = node_of(&f, self.network, self.found);
+        let prefix = prefix_of(&f);
+        let start = f
+            .checked("start", "start within the run, or lengthen run.duration", |&t: &Duration| {
+                if t < duration { Ok(()) } else { Err(format!("{t} is not before the end of the run ({duration})")) }
+            })
+            .unwrap_or(Duration::ZERO);
+        let stop = f.checked("stop", "stop after the start", |&t: &Duration| {
+            if t > start { Ok(()) } else { Err(format!("{t} is not after the start ({start})")) }
+        });
+        let lifetime = f
+            .checked("lifetime", "write a time from \"1ms\" to \"60min\"", |&t: &Duration| {
+                let fits = t >= Duration::from_millis(1) && t <= Duration::from_millis(3_600_000);
+                if fits { Ok(()) } else { Err(format!("{t} is no sensible Interest lifetime")) }
+            })
+            .unwrap_or(Duration::from_millis(2_000));
+        let component = f.item("component").and_then(|item| {
+            let json = network::component(item, self.found)?;
+            if let Err(message) = (self.check)("", &serde_json::json!({ "consumer": json })) {
+                self.found.error(&item.at, message, "name a consumer component of the registry");
+            }
+            Some(json)
+        });
+        let producers = match (node, &prefix) {
+            (Some(node), Some(prefix)) => self.producers_for(&f, node, prefix),
+            _ => None,
+        };
+        let payload = producers.as_ref().and_then(|p| p.first()).map(|&p| self.producers[p].payload);
+        let traffic = self.traffic(&f, payload.unwrap_or(self.settings.payload));
+        f.finish();
+        Some(Consumer {
+            name: name?,
+            node: node?,
+            prefix: prefix?,
+            start,
+            stop,
+            traffic: traffic?,
+            lifetime,
+            component,
+            producers: producers?,
+        })
+    }
+
+    fn producers_for(&self, f: &Fields<'_>, node: usize, prefix: &str) -> Option<Vec<usize>> {
+        let answers: Vec<usize> =
+            (0..self.producers.len()).filter(|&p| is_under(&self.producers[p].prefix, prefix)).collect();
+        if answers.is_empty() {
+            if !self.bad_producers {
+                let help = suggest(prefix, "prefixes", self.producers.iter().map(|p| p.prefix.as_str()));
+                f.error("prefix", format!("no producer answers {prefix}"), help);
+            }
+            return None;
+        }
+        if let Some(&local) = answers.iter().find(|&&p| self.producers[p].node == node) {
+            let message = format!("producer {} of {prefix} sits on the same node", self.producers[local].name);
+            f.error("node", message, "nothing would cross a link: move one of the two to another node");
+            return None;
+        }
+        let reached: Vec<usize> =
+            answers.iter().copied().filter(|&p| self.reach.can(node, self.producers[p].node)).collect();
+        if reached.is_empty() {
+            if self.network.partial {
+                return None;
+            }
+            let names: Vec<&str> =
+                answers.iter().map(|&p| self.network.nodes[self.producers[p].node].name.as_str()).collect();
+            let from = &self.network.nodes[node].name;
+            let message = format!("{prefix} cannot be reached: no path from {from} to {}", names.join(", "));
+            f.error("prefix", message, "add the missing link (or overlay pair)");
+            return None;
+        }
+        Some(reached)
+    }
+
+    fn traffic(&self, f: &Fields<'_>, payload: Bytes) -> Option<Traffic> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Kind {
+            Fetch,
+            Object,
+            Stream,
+            Zipf,
+        }
+        let kinds = [("fetch", Kind::Fetch), ("object", Kind::Object), ("stream", Kind::Stream), ("zipf", Kind::Zipf)];
+        let kind = match (f.item("kind"), f.word("kind", &kinds)) {
+            (None, _) => Kind::Fetch,
+            (Some(_), Some(kind)) => kind,
+            (Some(_), None) => {
+                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries"]);
+                return None;
+            }
+        };
+        let words = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+        let count = |key: &'static str, example: &str| {
+            if f.item(key).is_none() {
+                f.missing(key, example);
+            }
+            let help = format!("write a number of packets such as {example}");
+            let check = |&Packets(n): &Packets| match n {
+                0 => Err("zero packets are no object".into()),
+                n if n > 4_000_000_000 => Err(format!("{n} packets is absurd")),
+                _ => Ok(()),
+            };
+            f.checked(key, &help, check).map(|Packets(n)| n)
+        };
+        let retries = || {
+            let check = |&n: &u64| if n <= 1_000 { Ok(()) } else { Err(format!("{n} retries make no sense")) };
+            f.checked("retries", "write a whole number from 0 to 1000", check).unwrap_or(0) as u32
+        };
+        let rate = || {
+            f.required::<RequestRate>("rate", "\"1000/s\"").map(|rate| match rate {
+                RequestRate::PerSecond(n) => n,
+                RequestRate::Bits(rate) => rate.packets_per_second(payload),
+            })
+        };
+        match kind {
+            Kind::Fetch => Some(Traffic::Fetch),
+            Kind::Object => Some(Traffic::Object { packets: count("packets", "\"15000 packets\"")? }),
+            Kind::Stream => {
+                let packets = f.item("packets").and_then(|_| count("packets", "\"15000 packets\""));
+                let retries = retries();
+                Some(Traffic::Stream { rate: rate()?, packets, retries })
+            }
+            Kind::Zipf => {
+                let arrivals = f.word("arrivals", &words).unwrap_or(Arrivals::Poisson);
+                if f.item("catalogue").is_none() {
+                    f.missing("catalogue", "10000");
+                }
+                let catalogue = f.checked::<u64>("catalogue", "write a number of objects from 1 to 50000000", |&n| {
+                    let fits = (1..=50_000_000).contains(&n);
+                    if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
+                });
+                let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
+                    if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is no Zipf exponent")) }
+                });
+                let retries = retries();
+                let (rate, catalogue) = (rate()?, catalogue? as u32);
+                Some(Traffic::Zipf { rate, arrivals, catalogue, exponent: exponent.unwrap_or(0.8), retries })
+            }
+        }
+    }
+}
+
+fn events(root: &Table, settings: &Settings, network: &Network, found: &Findings) -> Vec<Event> {
+    let items = root.list("event");
+    if let Some(item) = items.get(MAX_EVENTS) {
+        found.error(&item.at, format!("more than {MAX_EVENTS} events"), "use fewer");
+    }
+    let mut events = Vec::new();
+    for item in items.iter().take(MAX_EVENTS) {
+        let Some(table) = item.as_table() else { continue };
+        let f = Fields::new(table, "this event", &item.at, found);
+        let at = f.required::<Duration>("at", "\"10s\"");
+        let duration = settings.run.duration;
+        if at.is_some_and(|t| t >= duration) {
+            let message = format!("at: the event comes at or after the end of the run ({duration})");
+            f.error("at", message, "move it into the run, or lengthen run.duration");
+        }
+        let change = change(&f, network, found);
+        f.finish();
+        if let (Some(at), Some(change)) = (at, change) {
+            events.push(Event { at, change });
+        }
+    }
+    events.sort_by_key(|e| e.at);
+    events
+}
+
+fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change> {
+    let actions = [
+        ("link-down", 0),
+        ("link-up", 1),
+        ("link-rate", 2),
+        ("link-delay", 3),
+        ("link-loss", 4),
+        ("node-crash", 5),
+        ("node-restart", 6),
+    ];
+    f.required::<String>("action", "\"link-down\"")?;
+    let Some(action) = f.word("action", &actions) else {
+        f.excuse(&["link", "node", "rate", "delay", "loss", "way"]);
+        return None;
+    };
+    if action >= 5 {
+        let name = f.required::<String>("node", "\"NODE\"")?;
+        let node = network::node_index(&name, &f.place("node"), network, found)?;
+        if network.nodes[node].kind == NodeKind::Switch {
+            f.error("node", format!("{name} is a switch"), "only NDN nodes crash; take a switch's links down instead");
+            return None;
+        }
+        return Some(if action == 5 { Change::NodeCrash(node) } else { Change::NodeRestart(node) });
+    }
+    let name = f.required::<String>("link", "\"A-B\"")?;
+    let reversed = || {
+        network.links.iter().position(|l| name == format!("{}-{}", network.nodes[l.b].name, network.nodes[l.a].name))
+    };
+    let straight = network.link_index.get(&name).copied();
+    let Some(link) = straight.or_else(reversed) else {
+        if !network.partial {
+            let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
+            f.error("link", format!("there is no link \"{name}\""), help);
+        }
+        f.excuse(&["rate", "delay", "loss", "way"]);
+        return None;
+    };
+    let mut direction = LinkDirection::Both;
+    if action >= 2 {
+        let directions =
+            [("both", LinkDirection::Both), ("forward", LinkDirection::Forward), ("backward", LinkDirection::Backward)];
+        direction = match (f.word("way", &directions).unwrap_or(LinkDirection::Both), straight.is_none()) {
+            (LinkDirection::Forward, true) => LinkDirection::Backward,
+            (LinkDirection::Backward, true) => LinkDirection::Forward,
+            (direction, _) => direction,
+        };
+    }
+    match action {
+        0 => Some(Change::LinkDown(link)),
+        1 => Some(Change::LinkUp(link)),
+        2 => {
+            f.required::<ndnweir_core::units::Rate>("rate", "\"5Mbps\"")?;
+            f.checked("rate", network::RATE_HELP, network::rate_check).map(|r| Change::Rate(link, direction, r))
+        }
+        3 => {
+            f.required::<Duration>("delay", "\"20ms\"")?;
+            f.checked("delay", network::DELAY_HELP, network::delay_check).map(|d| Change::Delay(link, direction, d))
+        }
+        _ => f.required::<Probability>("loss", "\"1%\"").map(|p| Change::Loss(link, direction, p.0)),
+    }
+}

@@ -1,0 +1,99 @@
+//! Every file in `tests/broken` gives exactly the errors its first lines announce (`expect: LINE: TEXT`), each with a
+//! remedy.
+
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+use ndnweir_scenario::{Problems, Scenario, load};
+use serde_json::Value;
+
+/// A stand-in for the registry that knows a few names.
+fn registry(name: &str, value: &Value) -> Result<(), String> {
+    if value.is_null() && !["pcon", "cubic"].contains(&name) {
+        return Err(format!("no scheme is called \"{name}\""));
+    }
+    for (family, component) in value.as_object().into_iter().flatten().filter(|(key, _)| *key != "prefixes") {
+        let component_name = component.as_str().or(component["name"].as_str()).unwrap_or_default();
+        if !["bic", "codel", "cubic"].contains(&component_name) {
+            return Err(format!("{family}: no {family} component is called \"{component_name}\""));
+        }
+        let mut parameters = component.as_object().into_iter().flatten().map(|(key, _)| key);
+        if let Some(unknown) = parameters.find(|k| !["name", "target", "beta"].contains(&k.as_str())) {
+            return Err(format!("{family}.{unknown}: no parameter is called \"{unknown}\""));
+        }
+    }
+    Ok(())
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn run(path: &Path) -> Result<Scenario, Problems> {
+    let shown = path.to_str().unwrap().to_string();
+    catch_unwind(move || load(&shown, &[], &registry)).unwrap_or_else(|_| panic!("{} panics", path.display()))
+}
+
+#[test]
+fn every_broken_file_gives_the_announced_errors_at_their_lines_with_a_remedy() {
+    let mut wrong = Vec::new();
+    for path in files() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected: Vec<(usize, &str)> = text
+            .lines()
+            .map_while(|line| line.split_once("expect: "))
+            .map(|(_, rest)| rest.trim_end_matches(" -->").split_once(": ").unwrap())
+            .map(|(line, message)| (line.parse().unwrap(), message))
+            .collect();
+        assert!(!expected.is_empty(), "{} announces no error", path.display());
+        let problems = match run(&path) {
+            Ok(_) => {
+                wrong.push(format!("{}: accepted", path.display()));
+                continue;
+            }
+            Err(problems) => problems,
+        };
+        let fits = problems.list.len() == expected.len()
+            && problems.list.iter().zip(&expected).all(|(found, (line, message))| {
+                // Line 0: a finding about a whole file.
+                found.place.line == *line && found.message.contains(message) && !found.help.is_empty()
+            });
+        let named = problems.list.iter().all(|p| Path::new(&*p.place.source) == path);
+        if !fits || !named {
+            wrong.push(format!("{}\n  expected {expected:?}\n  found\n{problems}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn there_are_at_least_forty_broken_files_of_every_format() {
+    let files = files();
+    assert!(files.len() >= 40);
+    for ending in ["toml", "graphml", "cch", "txt"] {
+        assert!(files.iter().any(|f| f.extension().is_some_and(|e| e == ending)), "{ending}");
+    }
+}
+
+#[test]
+fn several_errors_are_reported_in_one_go_in_the_order_of_the_file() {
+    let text = "[run]\nduration = 5\n[[node]]\nname = \"A\"\n[[link]]\nends = [\"A\", \"B\"]\n";
+    let source = ndnweir_scenario::Source::from_text("x.toml", text, Path::new(""));
+    let problems = source.unwrap().validate(&registry).unwrap_err();
+    let lines: Vec<usize> = problems.list.iter().map(|p| p.place.line).collect();
+    assert!(lines.len() >= 4, "{problems}");
+    assert!(lines.is_sorted(), "{problems}");
+}
+
+#[test]
+fn an_error_in_a_topology_file_names_that_file() {
+    let text = "[topology]\nfile = \"ndnsim-self-link.txt\"\n[demand]\nmodel = \"gravity\"\n";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
+    let source = ndnweir_scenario::Source::from_text("x.toml", text, &folder).unwrap();
+    let problems = source.validate(&registry).unwrap_err();
+    assert!(problems.list[0].place.source.ends_with("ndnsim-self-link.txt"), "{problems}");
+    assert_eq!(problems.list[0].place.line, 7, "{problems}");
+}

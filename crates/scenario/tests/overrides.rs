@@ -1,0 +1,84 @@
+//! `--set` changes what it names, and says what exists when it names nothing.
+
+use ndnweir_core::units::{Duration, Rate};
+use ndnweir_scenario::{QueueLimit, Scenario, load};
+
+fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
+    Ok(())
+}
+
+fn with(name: &str, set: &[&str]) -> Scenario {
+    load(name, set, &any).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn error(name: &str, set: &str) -> String {
+    load(name, &[set], &any).unwrap_err().to_string()
+}
+
+#[test]
+fn links_nodes_runs_and_consumers_can_be_changed() {
+    let set = [
+        "link.R1-R2.rate=5Mbps",
+        "run.duration=20s",
+        "consumer.C1.start=2s",
+        "node.R1.cache=1000 packets",
+        "link.*.queue=200 packets",
+    ];
+    let s = with("dumbbell", &set);
+    let link = &s.links[s.link("R1-R2").unwrap()];
+    assert_eq!((link.forward.rate, link.backward.rate), (Rate::from_mbps(5.0), Rate::from_mbps(5.0)));
+    assert_eq!(s.run.duration, Duration::from_millis(20_000));
+    assert_eq!(s.consumers[0].start, Duration::from_millis(2_000));
+    assert_eq!(s.nodes[s.node("R1").unwrap()].cache, 1000);
+    assert!(s.links.iter().all(|l| l.backward.queue == QueueLimit::Packets(200)));
+}
+
+#[test]
+fn one_direction_can_be_changed_from_either_end() {
+    let s = with("dumbbell", &["link.R1-R2.forward.rate=1Mbps"]);
+    let t = with("dumbbell", &["link.R2-R1.backward.rate=1Mbps"]);
+    assert_eq!(s.links, t.links);
+    let link = &s.links[s.link("R1-R2").unwrap()];
+    assert_eq!((link.forward.rate, link.backward.rate), (Rate::from_mbps(1.0), Rate::from_mbps(10.0)));
+    let both = with("dumbbell", &["link.R1-R2.forward.rate=1Mbps", "link.R1-R2.rate=2Mbps"]);
+    assert_eq!(both.links[both.link("R1-R2").unwrap()].forward.rate, Rate::from_mbps(2.0));
+}
+
+#[test]
+fn links_of_a_topology_file_and_consumers_of_the_demand_can_be_changed() {
+    let s = with("geant", &["link.UK-NL.rate=3Mbps", "consumer.C7.start=3s", "topology.rate-scale=0.01"]);
+    assert_eq!(s.links[s.link("NL-UK").unwrap()].forward.rate, Rate::from_mbps(3.0));
+    assert_eq!(s.links[s.link("DK-IS").unwrap()].forward.rate, Rate::from_mbps(100.0));
+    assert_eq!(s.consumers[6].start, Duration::from_millis(3_000));
+}
+
+#[test]
+fn an_override_that_names_nothing_lists_what_exists() {
+    let text = error("dumbbell", "link.R1-R3.rate=5Mbps");
+    assert!(text.starts_with("--set link.R1-R3.rate=5Mbps: no link is called \"R1-R3\""), "{text}");
+    assert!(text.contains("help: did you mean"), "{text}");
+    let text = error("dumbbell", "node.Berlin.cache=5 packets");
+    assert!(text.contains("nodes: C1, C2, R1, R2, P1, P2"), "{text}");
+    let text = error("dumbbell", "rum.duration=5s");
+    assert!(text.contains("did you mean \"run\"?"), "{text}");
+}
+
+#[test]
+fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
+    let set = ["scheme.mine.base=pcon", "scheme.mine.prefixes./prefix=asf", "scheme.mine.prefixes./prefix.shaper=none"];
+    let families = &with("two-paths", &set).compositions[0].families;
+    assert_eq!(families["prefixes"]["/prefix"], serde_json::json!({ "strategy": "asf", "shaper": "none" }));
+    let text = error("two-paths", "scheme.mine.prefixes./video=asf");
+    assert!(text.contains("no consumer asks for names under /video"), "{text}");
+}
+
+#[test]
+fn an_override_with_a_wrong_key_or_value_is_named_in_the_error() {
+    let text = error("dumbbell", "link.R1-R2.dealy=5ms");
+    assert!(text.starts_with("--set link.R1-R2.dealy=5ms: unknown key \"dealy\""), "{text}");
+    assert!(text.contains("did you mean \"delay\"?"), "{text}");
+    let text = error("dumbbell", "run.duration=20");
+    assert!(text.starts_with("--set run.duration=20: duration: a number without a unit"), "{text}");
+    let text = error("dumbbell", "link.R1-R2.rate=0Mbps");
+    assert!(text.contains("rate zero"), "{text}");
+}

@@ -1,0 +1,61 @@
+"""Hundreds of peers with Interests that nobody answers."""
+
+import re
+import socket
+import struct
+
+from attacks._packets import LASTING, interest, name, tlv
+from attacks._processes import send
+from ndn_programs import Failed, fetched, random_file
+
+TITLE = "long Interests from 890 ports leave a fetch over a link of 50 ms four fifths of its rate"
+PORTS, EACH, KEEPS = 890, 75, 0.8
+
+
+def run(attack):
+    lab, size = attack.lab, (12 << 20) if attack.short else (60 << 20)
+    original, copy = lab.folder / "file", lab.folder / "copy"
+    random_file(original, size)
+    far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
+    words = [lab.ndnweir, "link", "--json", "--rate", "200Mbps", "--delay", "25ms", "--queue", "1BDP"]
+    link = lab.start("link", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
+    lab.until(link, lambda: len(ports(link)) >= 2)
+    # Each knows the other, at the link's end.
+    lab.tool(far, f"route add /none udp4://127.0.0.1:{ports(link)[0]}")
+    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+    lab.producer("ndnweir", far, original, "/attack/file")
+    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(PORTS)]
+    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    silent.bind(("127.0.0.1", 0))
+    lab.tool(near, f"route add / udp4://127.0.0.1:{silent.getsockname()[1]}")
+
+    def fetch():
+        return fetched(lab.consumer("ndnweir", near, "/attack/file", copy), 120, original, copy).seconds
+
+    try:
+        before = min(fetch(), fresh(lab, near, fetch))
+        for round in range(EACH):
+            for number, stranger in enumerate(strangers):
+                of = name(tlv(8, struct.pack(">HH", number, round)))
+                stranger.sendto(interest(of, round << 16 | number, LASTING), ("127.0.0.1", near.udp))
+            send(strangers[0], near.udp, [], 1) if round % 15 == 14 else None
+        pending = lab.tool(near, "status")["pit_entries"]
+        after = fresh(lab, near, fetch)
+    finally:
+        for stranger in [*strangers, silent]:
+            stranger.close()
+    share = before / after
+    figures = f"{pending} pending, {size >> 20} MiB in {before:.2f} s before and {after:.2f} s after: {share:.0%} of the rate"
+    if share < KEEPS:
+        raise Failed(figures)
+    return figures
+
+
+def ports(link):
+    return [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.text())]
+
+
+def fresh(lab, forwarder, fetch):
+    """A fetch that the content store does not answer."""
+    lab.tool(forwarder, "cs erase /attack")
+    return fetch()
