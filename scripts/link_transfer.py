@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 
+from ports import free_port
 from tun_link import ADDRESSES, TunLink
 
 FAST = {"rate": "100Mbps", "delay": "10ms", "bytes": 30_000_000}
@@ -50,12 +51,6 @@ def bits_per_second(text):
 def seconds(text):
     number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()
     return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit]
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-        udp.bind(("127.0.0.1", 0))
-        return udp.getsockname()[1]
 
 
 def jain(values):
@@ -109,7 +104,7 @@ class OwnLink:
     """`ndnweir link` on loopback."""
 
     def __init__(self, bench, case, seed):
-        self.ports = (free_port(), free_port())
+        self.ports = (free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM))
         command = ["link", "--json", "--rate", case["rate"], "--delay", case["delay"], "--queue", case["queue"]]
         command += ["--loss", str(case["loss"]), "--jitter", case["jitter"], "--seed", str(seed)]
         command += ["--a", f"127.0.0.1:{self.ports[0]}", "--b", f"127.0.0.1:{self.ports[1]}"]

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ports import free_port
+
 ROOT = Path(__file__).resolve().parent.parent
 ANNOUNCER = "NDNts, announcing"  # registers by prefix announcement, which ndnd's forwarder does not take
 REPO = "ndn-python-repo"  # its Data are never fresh
@@ -214,12 +216,6 @@ class Lab:
 
 def ended(*_):
     raise SystemExit("ended by a signal")
-
-
-def free_port(kind):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def nfd_configuration(unix, udp, tcp, region=None):

@@ -5,7 +5,8 @@ import threading
 import time
 
 from attacks._processes import metric
-from ndn_programs import Failed, free_port
+from ndn_programs import Failed
+from ports import free_port
 
 TITLE = "readers of the metrics that never ask keep nobody from reading them"
 SCRAPES = 40

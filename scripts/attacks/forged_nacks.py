@@ -7,7 +7,8 @@ import time
 
 from attacks._packets import INTEREST, LP_PACKET, interest, nack, name, network_packet, tlv
 from attacks._processes import metric, unix, version_of
-from ndn_programs import Failed, fetched, free_port, random_file
+from ndn_programs import Failed, fetched, random_file
+from ports import free_port
 
 TITLE = "NACKs of somebody who was not asked, and with other nonces than were sent, stop no fetch"
 REASONS = 50, 100, 150

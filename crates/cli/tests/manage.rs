@@ -200,7 +200,9 @@ impl Ndnd {
     fn start() -> Ndnd {
         let program = std::env::var("NDND").expect("NDND names the program ndnd");
         let dir = tempfile::tempdir().unwrap();
-        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Below the kernel's own range, so that no outgoing socket takes it before ndnd does.
+        let from = 10_000 + (std::process::id() % 2_000) as u16 * 10;
+        let port = (from..).find(|&port| std::net::UdpSocket::bind(("127.0.0.1", port)).is_ok()).unwrap();
         let socket = dir.path().join("sock");
         let config = format!(
             "faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {port} }}\n  tcp: {{ enabled: false }}\n  \
