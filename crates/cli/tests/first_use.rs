@@ -47,7 +47,7 @@ at = "3500ms"
 action = "link-rate"
 link = "P-R"
 rate = "4Mbps"
-way = "forward"
+direction = "forward"
 "#;
 
 #[test]

@@ -134,7 +134,7 @@ const NAMED: &[Named] = &[
     Named {
         name: "rp-abc",
         summary: "resource pooling A + B + C: shares shift in proportion to the flows on the congested link",
-        composition: || pooling(json!({ "suppress": "others", "flow_aware": true })),
+        composition: || pooling(json!({ "suppress": "others", "flow-aware": true })),
     },
     Named {
         name: "icp",

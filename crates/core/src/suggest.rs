@@ -20,6 +20,12 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// The one of `names` that `wrong` is but for `_` where it has `-`: keys are in kebab-case, and once were not.
+pub fn respelled<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let kebab = wrong.replace('_', "-");
+    names.into_iter().find(|&name| name == kebab && name != wrong)
+}
+
 /// How many slips are believable in a word of this length: none in single letters, one in short words.
 fn allowed(length: usize) -> usize {
     if length < 2 { 0 } else { (length / 3).max(1) }
@@ -39,6 +45,9 @@ pub fn with_meant(message: &str) -> String {
         return message.into();
     };
     let quoted = known.split('`').skip(1).step_by(2);
+    if let Some(name) = respelled(wrong, quoted.clone()) {
+        return format!("`{wrong}` is written `{name}`");
+    }
     match nearest(wrong, quoted) {
         Some(name) => message.replacen("`, expected ", &format!("` (did you mean `{name}`?), expected "), 1),
         None => message.into(),
@@ -71,5 +80,13 @@ mod tests {
         for other in ["unknown field `x`, expected one of `floor`, `beta`", "invalid type: map", "unknown field `x"] {
             assert_eq!(with_meant(other), other);
         }
+    }
+
+    #[test]
+    fn a_key_with_underscores_is_answered_with_how_it_is_written() {
+        let text = with_meant("unknown field `max_increment`, expected one of `increment`, `max-increment`");
+        assert_eq!(text, "`max_increment` is written `max-increment`");
+        assert_eq!(respelled("max-increment", ["max-increment"]), None);
+        assert_eq!(respelled("max_incremen", ["max-increment"]), None);
     }
 }

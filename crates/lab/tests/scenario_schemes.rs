@@ -87,6 +87,8 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
     for (set, meant) in [
         ("scheme.pcno.consumer.beta=0.7", "did you mean scheme \"pcon\"?"),
         ("scheme.pcon.consumer.beat=0.7", "did you mean `beta`?"),
+        ("scheme.pcon.consumer.max_increment=3", "`max_increment` is written `max-increment`"),
+        ("scheme.pcon.consumer.timer.backoff_cap=3", "`backoff_cap` is written `backoff-cap`"),
         ("scheme.pcon.marker=codle", "did you mean \"codel\"?"),
         ("scheme.mine.base=cubik", "did you mean \"cubic\"?"),
         ("run.schemes=[\"cubik\"]", "did you mean \"cubic\"?"),

@@ -84,7 +84,7 @@ fn what_is_pending_goes_over_to_the_new_strategy_when_it_is_asked_for_again() {
 
 /// One Interest on its way per next hop, the others wait.
 fn one_at_a_time() -> Value {
-    json!({ "name": "b-icp", "initial_window": 1.0 })
+    json!({ "name": "b-icp", "initial-window": 1.0 })
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn fetch(name: &str, queue: usize, backoff_cap: u32) -> (f64, u64) {
     let rates = [100.0, 100.0, 40.0, 100.0, 100.0];
     let mut links: Vec<_> = rates.iter().chain(&rates).map(|&mbps| Egress::new(mbps, queue)).collect();
     let config = FetcherConfig { total: Some(15_000), ..FetcherConfig::default() };
-    let mut fetcher = Fetcher::new(config, consumer(name, json!({ "timer": { "backoff_cap": backoff_cap } })));
+    let mut fetcher = Fetcher::new(config, consumer(name, json!({ "timer": { "backoff-cap": backoff_cap } })));
     let mut server = Server::new(ServerConfig::default());
     let mut events: BTreeMap<(Time, u64), (usize, Packet)> = BTreeMap::new();
     let mut number = 0;

@@ -285,7 +285,7 @@ fn under_the_other_schemes_as_well() {
 #[test]
 fn so_do_fetches_over_the_measuring_forwarders_of_the_default() {
     let meter = json!({
-        "name": "hbhcm", "interval": "10ms", "base_window": "5s", "noise_window": "5s", "plain_ends": false,
+        "name": "hbhcm", "interval": "10ms", "base-window": "5s", "noise-window": "5s", "plain-ends": false,
     });
     none_of(["cubic", "aimd", "pcon"].into_iter().map(|name| {
         let scheme = json!({ "consumer": name, "meter": meter });

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use ndnweir_core::suggest::nearest;
+use ndnweir_core::suggest::respelled;
 use serde::Serialize;
 
 /// A place in an input: a file with line and column, or an override given on the command line.
@@ -138,10 +139,13 @@ impl Findings {
     }
 }
 
-/// "did you mean" for `wrong`, or the list of what exists.
+/// How `wrong` is written, "did you mean", or the list of what exists.
 pub fn suggest<'a>(wrong: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.into_iter().collect();
+    if let Some(name) = respelled(wrong, names.iter().copied()) {
+        return format!("it is written \"{name}\"");
+    }
     if let Some(name) = nearest(wrong, names.iter().copied()) {
         return format!("did you mean \"{name}\"?");
     }

@@ -218,13 +218,15 @@ pub struct Fields<'a> {
     /// Where the table starts, for missing keys.
     pub at: Location,
     known: RefCell<Vec<&'static str>>,
+    renamed: RefCell<Vec<(&'static str, &'static str)>>,
     found: &'a Findings,
 }
 
 impl<'a> Fields<'a> {
     /// The keys of `table`, which stands at `at` and is called `what` in messages.
     pub fn new(table: &'a Table, what: impl Into<String>, at: &Location, found: &'a Findings) -> Fields<'a> {
-        Fields { table, what: what.into(), at: at.clone(), known: RefCell::new(Vec::new()), found }
+        let (known, renamed) = (RefCell::default(), RefCell::default());
+        Fields { table, what: what.into(), at: at.clone(), known, renamed, found }
     }
     /// The item at `key`, which thereby counts as known.
     pub fn item(&self, key: &'static str) -> Option<&'a Item> {
@@ -269,6 +271,10 @@ impl<'a> Fields<'a> {
     pub(crate) fn excuse(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
+    /// Says what a key is called now that was once called `old`.
+    pub(crate) fn renamed(&self, old: &'static str, new: &'static str) {
+        self.renamed.borrow_mut().push((old, new));
+    }
     /// Reports that `key` is missing.
     pub fn missing(&self, key: &'static str, example: &str) {
         self.known.borrow_mut().push(key);
@@ -299,7 +305,11 @@ impl<'a> Fields<'a> {
         known.retain(|key| seen.insert(*key));
         for entry in &self.table.entries {
             if !known.contains(&entry.key.as_str()) {
-                let help = suggest(&entry.key, "keys here", known.iter().copied());
+                let renamed = self.renamed.borrow().iter().find(|(old, _)| *old == entry.key).map(|(_, new)| *new);
+                let help = match renamed {
+                    Some(new) => format!("it is now called \"{new}\""),
+                    None => suggest(&entry.key, "keys here", known.iter().copied()),
+                };
                 let message = format!("unknown key \"{}\" in {}", entry.key, self.what);
                 self.found.error(&entry.key_at, message, help);
             }

@@ -328,9 +328,10 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         ("node-crash", 5),
         ("node-restart", 6),
     ];
+    f.renamed("way", "direction");
     f.required::<String>("action", "\"link-down\"")?;
     let Some(action) = f.word("action", &actions) else {
-        f.excuse(&["link", "node", "rate", "delay", "loss", "way"]);
+        f.excuse(&["link", "node", "rate", "delay", "loss", "direction"]);
         return None;
     };
     if action >= 5 {
@@ -352,14 +353,14 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
             let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
             f.error("link", format!("there is no link \"{name}\""), help);
         }
-        f.excuse(&["rate", "delay", "loss", "way"]);
+        f.excuse(&["rate", "delay", "loss", "direction"]);
         return None;
     };
     let mut direction = LinkDirection::Both;
     if action >= 2 {
         let directions =
             [("both", LinkDirection::Both), ("forward", LinkDirection::Forward), ("backward", LinkDirection::Backward)];
-        direction = match (f.word("way", &directions).unwrap_or(LinkDirection::Both), straight.is_none()) {
+        direction = match (f.word("direction", &directions).unwrap_or(LinkDirection::Both), straight.is_none()) {
             (LinkDirection::Forward, true) => LinkDirection::Backward,
             (LinkDirection::Backward, true) => LinkDirection::Forward,
             (direction, _) => direction,

@@ -79,6 +79,32 @@ fn there_are_at_least_forty_broken_files_of_every_format() {
 }
 
 #[test]
+fn a_key_by_its_former_name_is_answered_with_the_present_one() {
+    let network =
+        "[[node]]\nnames = [\"A\", \"B\"]\n[[link]]\nends = [\"A\", \"B\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"";
+    for (text, message, help) in [
+        ("jitter_reorders = true", "unknown key \"jitter_reorders\" in this link", "it is written \"jitter-reorders\""),
+        (
+            "[[event]]\nat = \"1s\"\naction = \"link-rate\"\nlink = \"A-B\"\nrate = \"2Mbps\"\nway = \"forward\"",
+            "unknown key \"way\" in this event",
+            "it is now called \"direction\"",
+        ),
+        ("[run]\nwarm_up = \"1s\"", "unknown key \"warm_up\" in [run]", "it is written \"warm-up\""),
+        (
+            "[scheme.mine]\nconsumer = \"bic\"\ninterest_marks = \"own\"",
+            "a scheme has no \"interest_marks\"",
+            "it is written \"interest-marks\"",
+        ),
+    ] {
+        let source = ndnweir_scenario::Source::from_text("x.toml", &format!("{network}\n{text}"), Path::new(""));
+        let problems = source.unwrap().validate(&registry).unwrap_err();
+        let line = 6 + text.lines().count();
+        let at = problems.list.iter().find(|p| p.place.line == line).unwrap_or_else(|| panic!("{text}\n{problems}"));
+        assert_eq!((at.message.as_str(), at.help.as_str()), (message, help));
+    }
+}
+
+#[test]
 fn several_errors_are_reported_in_one_go_in_the_order_of_the_file() {
     let text = "[run]\nduration = 5\n[[node]]\nname = \"A\"\n[[link]]\nends = [\"A\", \"B\"]\n";
     let source = ndnweir_scenario::Source::from_text("x.toml", text, Path::new(""));

@@ -67,7 +67,7 @@ fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() 
     let (_, keep) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "probing": 0.0 }));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     assert_eq!(keep.propagation(at(4900)), OVER_2);
-    let (_, patient) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "retry_timer": false }));
+    let (_, patient) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "retry-timer": false }));
     assert!(patient.missing(ASKED).len() > 90, "without the timer only lifetimes and probes tell");
 }
 

@@ -79,7 +79,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
 /// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per
 /// loss and not once per segment. That no timeout exceeds 4 s is ours.
 fn timer() -> Value {
-    json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff_cap": 65536 })
+    json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff-cap": 65536 })
 }
 
 /// Segments asked for before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
@@ -97,9 +97,9 @@ fn scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, Failur
     if defaults.get("timer").is_some() {
         consumer["timer"] = timer();
     }
-    let given = part.params.get("initial_window");
-    if given.is_none() && defaults["initial_window"].as_f64().is_some_and(|window| window < INITIAL_WINDOW) {
-        consumer["initial_window"] = json!(INITIAL_WINDOW);
+    let given = part.params.get("initial-window");
+    if given.is_none() && defaults["initial-window"].as_f64().is_some_and(|window| window < INITIAL_WINDOW) {
+        consumer["initial-window"] = json!(INITIAL_WINDOW);
     }
     if let Some(reaction) = defaults.get("reaction") {
         // A table that is given in part takes the rest from ndnSIM's law, not from this one's.

@@ -236,8 +236,8 @@ fn strategies_of_prefixes_come_from_flags_commands_and_a_configuration_read_agai
 
     let file =
         |strategy: &str| format!("[listen]\nudp = [\"127.0.0.1:0\"]\n[[strategy]]\nprefix = \"/a\"\n{strategy}\n");
-    let fwd = Fwd::with_config(&file("strategy = { name = \"asf\", max_timeouts = 2 }"));
-    assert_eq!(strategies(&fwd), ["/ best-route/v=1", "/a asf/v=1/max_timeouts~2"]);
+    let fwd = Fwd::with_config(&file("strategy = { name = \"asf\", max-timeouts = 2 }"));
+    assert_eq!(strategies(&fwd), ["/ best-route/v=1", "/a asf/v=1/max-timeouts~2"]);
     fwd.write_config(&file("strategy = \"multicast\""));
     fwd.signal("HUP");
     wait_for("the new strategy", || strategies(&fwd) == ["/ best-route/v=1", "/a multicast/v=1"]);

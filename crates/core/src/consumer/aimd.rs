@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Aimd`]; defaults are ndnSIM 2.8's ConsumerPcon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; `floor` if that is more (ConsumerWindow: 1; ndn-tools: 2).
     pub initial_window: f64,
@@ -117,7 +117,7 @@ impl Component for Aimd {
 
     fn check(params: &Params) -> Result<(), String> {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
-        check_number("slow_start_step", params.slow_start_step, 0.0, 1000.0)?;
+        check_number("slow-start-step", params.slow_start_step, 0.0, 1000.0)?;
         check_number("increase", params.increase, 0.0, 1000.0)?;
         check_factor("beta", params.beta)?;
         params.reaction.check()?;
@@ -181,10 +181,10 @@ mod tests {
         let check = |params: Params| Aimd::check(&params).unwrap_err();
         assert!(check(Params { beta: 1.0, ..Params::default() }).contains("beta"));
         assert!(check(Params { beta: f64::NAN, ..Params::default() }).contains("beta"));
-        assert!(check(Params { initial_window: 0.0, ..Params::default() }).contains("initial_window"));
+        assert!(check(Params { initial_window: 0.0, ..Params::default() }).contains("initial-window"));
         assert!(check(Params { floor: 0.5, ..Params::default() }).contains("floor"));
         assert!(check(Params { increase: -1.0, ..Params::default() }).contains("increase"));
         let timer = Timer { backoff_cap: 0, ..Timer::default() };
-        assert!(check(Params { timer, ..Params::default() }).contains("backoff_cap"));
+        assert!(check(Params { timer, ..Params::default() }).contains("backoff-cap"));
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`AimdHis`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; 1 in the author's code.
     pub initial_window: f64,
@@ -51,7 +51,7 @@ impl Component for AimdHis {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         params.timer.check()
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`AimdYe`]; all from the authors' simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The window at the start, in segments.
     pub initial_window: f64,
@@ -63,8 +63,8 @@ impl Component for AimdYe {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
-        check_number("slow_start", params.slow_start, 1e-3, 100.0)?;
+        check_window("initial-window", params.initial_window)?;
+        check_number("slow-start", params.slow_start, 1e-3, 100.0)?;
         check_number("increase", params.increase, 1e-3, 100.0)?;
         check_factor("decrease", params.decrease)?;
         check_number("hold", params.hold, 0.0, 100.0)?;
@@ -186,7 +186,7 @@ mod tests {
         };
         let plain = outcome("hold", 2.0);
         for (key, value) in
-            [("initial_window", 6.0), ("slow_start", 1.0), ("increase", 1.0), ("decrease", 0.5), ("hold", 0.5)]
+            [("initial-window", 6.0), ("slow-start", 1.0), ("increase", 1.0), ("decrease", 0.5), ("hold", 0.5)]
         {
             assert_ne!(outcome(key, value), plain, "{key}");
         }

@@ -23,13 +23,13 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Bic`]; defaults are ndnSIM 2.8's ConsumerPcon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; `floor` if that is more (ConsumerWindow: 1).
     pub initial_window: f64,
     /// The smallest window, in segments (ConsumerPcon: its initial window).
     pub floor: f64,
-    /// Where the first slow start ends, in segments; only felt below `low_window` (source: unlimited).
+    /// Where the first slow start ends, in segments; only felt below `low-window` (source: unlimited).
     pub ssthresh: f64,
     /// Below this window, in segments, the law is AIMD (BIC_LOW_WINDOW: 14).
     pub low_window: f64,
@@ -68,8 +68,8 @@ impl Params {
     /// Rejects constants outside their ranges.
     pub(super) fn check(&self) -> Result<(), String> {
         check_start(self.initial_window, self.floor, self.ssthresh)?;
-        check_number("low_window", self.low_window, 1.0, MAX_WINDOW)?;
-        check_number("max_increment", self.max_increment, 1.0, 1e6)?;
+        check_number("low-window", self.low_window, 1.0, MAX_WINDOW)?;
+        check_number("max-increment", self.max_increment, 1.0, 1e6)?;
         check_factor("beta", self.beta)?;
         self.reaction.check()?;
         self.startup.check()?;
@@ -283,8 +283,8 @@ mod tests {
     fn nonsense_is_rejected() {
         let check = |params: Params| Bic::check(&params).unwrap_err();
         assert!(check(Params { beta: 0.0, ..Params::default() }).contains("beta"));
-        assert!(check(Params { low_window: f64::NAN, ..Params::default() }).contains("low_window"));
-        assert!(check(Params { max_increment: 0.0, ..Params::default() }).contains("max_increment"));
+        assert!(check(Params { low_window: f64::NAN, ..Params::default() }).contains("low-window"));
+        assert!(check(Params { max_increment: 0.0, ..Params::default() }).contains("max-increment"));
         assert!(check(Params { ssthresh: 1e9, ..Params::default() }).contains("ssthresh"));
         let reaction = Reaction { recovery: -1.0, ..Reaction::default() };
         assert!(check(Params { reaction, ..Params::default() }).contains("recovery"));

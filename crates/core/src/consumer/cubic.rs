@@ -7,7 +7,7 @@
 //!
 //! Deviations: a timeout is cut like a mark (RFC 9438 §4.8 restarts from one segment), since it is an NDN consumer's
 //! ordinary sign of a loss; cuts start from the window, not the flight size (§4.6 allows it with a limited window);
-//! the Reno-friendly estimate never lowers the window. `ndnsim` with `reno_friendly` uses ndn-tools' estimate
+//! the Reno-friendly estimate never lowers the window. `ndnsim` with `reno-friendly` uses ndn-tools' estimate
 //! β·Wmax + 3(1 − β)/(1 + β)·t/srtt. If congestion avoidance starts without a cut, Wmax is the window and K is 0, as
 //! RFC 9438 §4.10 says; ndnSIM leaves that case undefined. Idle time counts in t, as in ndnSIM.
 
@@ -35,7 +35,7 @@ pub enum Edition {
 
 /// Parameters of [`Cubic`]; defaults are those of the chosen law.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Which CUBIC; also decides the defaults of the constants.
     pub law: Edition,
@@ -95,7 +95,7 @@ impl Default for Params {
 
 /// [`Params`] as given: what is left out follows the law.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct Given {
     law: Edition,
     initial_window: f64,
@@ -297,8 +297,8 @@ impl Component for Cubic {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
         check_number("c", params.c, 1e-6, 1e6)?;
         check_factor("beta", params.beta)?;
-        check_number("fast_convergence_ratio", params.fast_convergence_ratio, 0.0, 1.0)?;
-        check_number("target_limit", params.target_limit, 1.0, MAX_WINDOW)?;
+        check_number("fast-convergence-ratio", params.fast_convergence_ratio, 0.0, 1.0)?;
+        check_number("target-limit", params.target_limit, 1.0, MAX_WINDOW)?;
         params.reaction.check()?;
         params.startup.check()?;
         params.timer.check()

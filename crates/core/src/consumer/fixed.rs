@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Fixed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The window, in segments.
     pub window: f64,

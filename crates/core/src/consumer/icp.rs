@@ -106,13 +106,13 @@ impl Component for Icp {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_number("increase", params.increase, 1e-3, 100.0)?;
         check_factor("decrease", params.decrease)?;
         check_samples("samples", params.samples)?;
         check_number("delta", params.delta, 0.0, 1.0)?;
         if params.initial_timeout < LEAST {
-            return Err(format!("initial_timeout = {} must be at least {LEAST}", params.initial_timeout));
+            return Err(format!("initial-timeout = {} must be at least {LEAST}", params.initial_timeout));
         }
         Ok(())
     }
@@ -341,14 +341,14 @@ mod tests {
         let plain = outcome(json!({}));
         for params in [
             json!({ "preset": "ccnpl" }),
-            json!({ "initial_window": 2.0 }),
+            json!({ "initial-window": 2.0 }),
             json!({ "increase": 2.0 }),
             json!({ "decrease": 0.8 }),
-            json!({ "integer_window": true }),
+            json!({ "integer-window": true }),
             json!({ "delta": 0.7 }),
             json!({ "samples": 25 }),
-            json!({ "initial_timeout": "50ms" }),
-            json!({ "idle_spread": "0" }),
+            json!({ "initial-timeout": "50ms" }),
+            json!({ "idle-spread": "0" }),
         ] {
             assert!(outcome(params.clone()) != plain, "{params}");
         }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`LevelAimd`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments.
     pub initial_window: f64,
@@ -60,7 +60,7 @@ impl Component for LevelAimd {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         check_factor("gain", params.gain)?;
         params.timer.check()

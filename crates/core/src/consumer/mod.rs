@@ -118,7 +118,7 @@ pub enum Estimator {
 
 /// The retransmission timer a consumer wants; see [`crate::shared::rtt`] for what is made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Timer {
     /// Which estimator.
     pub estimator: Estimator,
@@ -188,7 +188,7 @@ impl Timer {
             return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
         }
         if self.backoff_cap == 0 {
-            return Err("timer.backoff_cap = 0: give at least 1, which is no back-off".into());
+            return Err("timer.backoff-cap = 0: give at least 1, which is no back-off".into());
         }
         check_number("timer.deviations", self.deviations, 0.0, 1000.0)
     }

@@ -40,7 +40,7 @@ pub enum Timeouts {
 
 /// Parameters of [`NdnSieve`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; 1 is ours.
     pub initial_window: f64,
@@ -121,7 +121,7 @@ impl Component for NdnSieve {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         params.timer.check()
     }

@@ -24,13 +24,13 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Pcon`]; defaults are those of the authors' 2016 code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; `floor` if that is more (`Window`: 1).
     pub initial_window: f64,
     /// The smallest window, in segments (source: its initial window).
     pub floor: f64,
-    /// Where the first slow start ends, in segments; only felt below `low_window` (source: unlimited).
+    /// Where the first slow start ends, in segments; only felt below `low-window` (source: unlimited).
     pub ssthresh: f64,
     /// Below this window, in segments, the law is AIMD (LOW_WINDOW: 14).
     pub low_window: f64,

@@ -7,6 +7,7 @@ macro_rules! params_with_presets {
     ($preset:ident; $($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// The parameters; their defaults are those of the default preset.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
         #[schemars(deny_unknown_fields, default)]
         pub struct Params {
             /// The published version whose values stand where no other value is given.
@@ -18,7 +19,7 @@ macro_rules! params_with_presets {
         impl<'de> serde::Deserialize<'de> for Params {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Params, D::Error> {
                 #[derive(serde::Deserialize, Default)]
-                #[serde(deny_unknown_fields, default)]
+                #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
                 struct Given {
                     #[serde(deserialize_with = "crate::consumer::preset::given")]
                     preset: Option<$preset>,

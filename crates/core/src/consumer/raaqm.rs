@@ -52,7 +52,7 @@ pub enum Growth {
 pub enum OnTimeout {
     /// Multiplies it by `decrease`.
     Cut,
-    /// Sets it to `initial_window`.
+    /// Sets it to `initial-window`.
     Reset,
 }
 
@@ -107,7 +107,7 @@ params_with_presets! { Preset;
     p_slope: f64,
     /// RTT above the least of the route that causes no cut at all.
     dead_band: Duration,
-    /// Spread of a route's RTTs (beyond the dead band) up to which the probability is `p_min`.
+    /// Spread of a route's RTTs (beyond the dead band) up to which the probability is `p-min`.
     min_spread: Duration,
     /// After a cut, Data of the same route that cause none, in windows (before the cut).
     hold: f64,
@@ -224,17 +224,17 @@ impl Component for Raaqm {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
-        check_window("min_window", params.min_window)?;
-        check_window("max_window", params.max_window)?;
+        check_window("initial-window", params.initial_window)?;
+        check_window("min-window", params.min_window)?;
+        check_window("max-window", params.max_window)?;
         check_factor("decrease", params.decrease)?;
         check_number("increase", params.increase, 1e-3, 100.0)?;
         check_samples("samples", params.samples)?;
-        check_number("p_min", params.p_min, 0.0, 1.0)?;
-        check_number("p_slope", params.p_slope, 0.0, 1.0)?;
+        check_number("p-min", params.p_min, 0.0, 1.0)?;
+        check_number("p-slope", params.p_slope, 0.0, 1.0)?;
         check_number("hold", params.hold, 0.0, 100.0)?;
         if params.max_window < params.min_window.max(params.initial_window) {
-            return Err(format!("max_window = {} lies below the least or the initial one", params.max_window));
+            return Err(format!("max-window = {} lies below the least or the initial one", params.max_window));
         }
         if params.timeout > Duration::ZERO && params.timeout < Duration::from_millis(1) {
             return Err(format!("timeout = {} must be 0 or at least 1ms", params.timeout));

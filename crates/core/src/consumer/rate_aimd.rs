@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`RateAimd`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// C, the rate at which the first link brings Data; none takes the host's link, or 10 Mbit/s if that is unknown.
     pub link: Option<Rate>,
@@ -89,7 +89,7 @@ impl Component for RateAimd {
             return Err("link = 0 would never send: give a rate such as \"10Mbps\", or nothing".into());
         }
         if params.data_size == Bytes::ZERO {
-            return Err("data_size = 0: give the size of a Data such as \"1250B\"".into());
+            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
         }
         params.law.check()?;
         params.timer.check()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Relentless`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window, in segments; 1 in the author's code.
     pub initial_window: f64,
@@ -71,7 +71,7 @@ impl Component for Relentless {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         check_number("step", params.step, 0.01, 1e4)?;
         params.timer.check()
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn each_nack_takes_one_segment_and_ends_slow_start() {
-        let params = parse_params::<Relentless>(&json!({ "initial_window": 10.0 })).unwrap();
+        let params = parse_params::<Relentless>(&json!({ "initial-window": 10.0 })).unwrap();
         let mut consumer: Relentless = Component::new(&params, &mut Env { layout: &mut FieldLayout::new() });
         let (mut rng, mut trace, fields) = (Rng::derive(1, &[]), Trace::default(), Fields::default());
         for _ in 0..3 {

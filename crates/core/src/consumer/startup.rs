@@ -44,7 +44,7 @@ pub enum Release {
 
 /// Parameters of the startup.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Startup {
     /// `slow-start`, or `packet-pair` on top of it.
     pub kind: Kind,

@@ -59,7 +59,7 @@ impl Window {
 /// # Errors
 /// As [`check_window`].
 pub fn check_start(initial_window: f64, floor: f64, ssthresh: f64) -> Result<(), String> {
-    check_window("initial_window", initial_window)?;
+    check_window("initial-window", initial_window)?;
     check_window("floor", floor)?;
     check_window("ssthresh", ssthresh)
 }
@@ -99,7 +99,7 @@ pub enum Gate {
 
 /// Which signals count, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Reaction {
     /// To marked Data.
     pub marks: React,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`CoopCon`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The delay a queue may have (ours, tuned).
     pub target: Duration,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`FleCom`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The expected delay up to which there is no congestion; tuned.
     pub target: Duration,

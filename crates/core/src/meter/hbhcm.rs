@@ -48,7 +48,7 @@ const PAQM_RED: &str = "paqm-red";
 
 /// Parameters of [`HbHcm`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// What turns delay into marks: `paqm-codel` (section IV.B), `paqm-red` (simulator), or the name of any marker.
     #[schemars(schema_with = "law_schema")]
@@ -154,12 +154,12 @@ impl Component for HbHcm {
             return Err(format!("smoothing = {} must be above 0 and at most 1", params.smoothing));
         }
         if params.red_max <= params.red_min {
-            return Err(format!("red_max = {} must be above red_min = {}", params.red_max, params.red_min));
+            return Err(format!("red-max = {} must be above red-min = {}", params.red_max, params.red_min));
         }
         if params.law == PAQM_CODEL || params.law == PAQM_RED {
             return match params.law_params.is_empty() {
                 true => Ok(()),
-                false => Err(format!("law_params are for markers; {} takes its own parameters", params.law)),
+                false => Err(format!("law-params are for markers; {} takes its own parameters", params.law)),
             };
         }
         let Some(info) = AnyMarker::ALL.iter().find(|info| info.name == params.law) else {
@@ -170,7 +170,7 @@ impl Component for HbHcm {
         if !info.fields.is_empty() {
             return Err(format!("law = {:?} needs header fields, which a meter's law cannot have", params.law));
         }
-        AnyMarker::check(&params.law, &Value::Object(params.law_params.clone())).map_err(|e| format!("law_params: {e}"))
+        AnyMarker::check(&params.law, &Value::Object(params.law_params.clone())).map_err(|e| format!("law-params: {e}"))
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> HbHcm {

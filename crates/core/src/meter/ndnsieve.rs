@@ -26,7 +26,7 @@ const MAX_RATES: usize = 1 << 16;
 
 /// Parameters of [`NdnSieve`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Link utilisation above which a signal is sent; th1 = 0.85 in table 3.
     pub utilization: f64,

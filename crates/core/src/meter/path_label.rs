@@ -47,7 +47,7 @@ fn mix(mut x: u32) -> u32 {
 
 /// Parameters of [`PathLabel`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// How a hop enters the label; Ye et al.
     pub form: Form,

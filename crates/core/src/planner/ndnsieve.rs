@@ -40,7 +40,7 @@ use topology::{DataLink, RouterTable, cheapest};
 
 /// Parameters of [`NdnSieve`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Queue occupancy above which congestion is severe and the signal is sieved; th2 = 0.9 in table 3.
     pub occupancy: f64,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Cobalt`]; defaults are ns-3's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated, and the least time between two changes of BLUE's probability (ns-3: 5 ms).
     pub target: Duration,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Codel`]; defaults are the RFC's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated (RFC 8289 §4.4: 5 ms).
     pub target: Duration,

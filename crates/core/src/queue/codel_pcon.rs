@@ -31,7 +31,7 @@ pub enum Lands {
 
 /// Parameters of [`CodelPcon`]; defaults are the authors'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time a packet may have (authors: 5 ms).
     pub target: Duration,

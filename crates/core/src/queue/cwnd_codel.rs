@@ -43,7 +43,7 @@ pub enum Law {
 
 /// Parameters of [`CwndCodel`]; timing as the PCON authors', the rest ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time a packet may have (PCON's authors: 5 ms).
     pub target: Duration,

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of [`Drr`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Bytes a flow may send per round; one chunk of 10 kB in the authors' simulator, here one packet.
     pub quantum: Bytes,

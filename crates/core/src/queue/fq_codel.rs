@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Parameters of [`FqCodel`]; defaults are the RFC's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated in each queue (RFC 8290 §5.2.2: 5 ms).
     pub target: Duration,
@@ -114,7 +114,7 @@ impl Component for FqCodel {
             return Err(format!("flows = {} must be from 1 to 65536", params.flows));
         }
         if params.drop_batch == 0 {
-            return Err("drop_batch = 0 would keep a queue over its limit: give 1 or more".into());
+            return Err("drop-batch = 0 would keep a queue over its limit: give 1 or more".into());
         }
         Ok(())
     }

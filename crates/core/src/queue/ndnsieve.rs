@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`NdnSieve`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Queue occupancy above which congestion is severe, as a share of the limit; th2 = 0.9 in table 3.
     pub threshold: f64,

@@ -29,7 +29,7 @@ pub enum Rule {
 
 /// Parameters of [`Nfd`]; defaults are NFD's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Which generation of the rule.
     pub rule: Rule,

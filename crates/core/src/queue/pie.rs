@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Pie`]; defaults are the RFC's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The queueing delay aimed at (RFC 8033 §4.1, QDELAY_REF: 15 ms).
     pub target: Duration,
@@ -97,7 +97,7 @@ impl Component for Pie {
             return Err(format!("update = {} is too short: give at least \"1ms\"", params.update));
         }
         for (name, value, most) in
-            [("alpha", params.alpha, 1e6), ("beta", params.beta, 1e6), ("mark_up_to", params.mark_up_to, 1.0)]
+            [("alpha", params.alpha, 1e6), ("beta", params.beta, 1e6), ("mark-up-to", params.mark_up_to, 1.0)]
         {
             if !(0.0..=most).contains(&value) {
                 return Err(format!("{name} = {value} must be from 0 to {most}"));

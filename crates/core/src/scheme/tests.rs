@@ -71,7 +71,7 @@ fn mixed(prefixes: Value) -> Result<Scheme, String> {
 fn a_name_has_the_choice_of_its_longest_prefix_and_what_that_leaves_out_comes_from_the_next_shorter() {
     let scheme = mixed(json!({
         "/a/b": { "shaper": "none" },
-        "/a": { "strategy": { "name": "asf", "max_timeouts": 3 } },
+        "/a": { "strategy": { "name": "asf", "max-timeouts": 3 } },
         "/c": "multicast",
     }))
     .unwrap();
@@ -85,7 +85,7 @@ fn a_name_has_the_choice_of_its_longest_prefix_and_what_that_leaves_out_comes_fr
     assert_eq!(of("/c"), ("/c", "multicast", true));
     assert_eq!(of("/d"), ("/", "best-route", true));
     let inherited = &scheme.choices.iter().find(|choice| choice.prefix == "/a/b").unwrap().strategy;
-    assert_eq!(inherited.params["max_timeouts"], 3);
+    assert_eq!(inherited.params["max-timeouts"], 3);
     let back: Scheme = serde_json::from_value(serde_json::to_value(&scheme).unwrap()).unwrap();
     assert_eq!(back, scheme);
 }

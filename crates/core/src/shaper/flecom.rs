@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 /// Parameters of [`FleCom`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Part of the link's rate that shaped Interests ask for.
     pub rate: f64,

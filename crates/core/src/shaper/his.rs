@@ -6,7 +6,7 @@
 //! branch cc-new); the paper itself was not at hand.
 //!
 //! Ours: rejection is a Congestion NACK (the code gives up); the demand of the other side is measured over whole
-//! intervals even if nothing arrives (`stale_observation` is the code's way); ratios of sizes are at least 1.01.
+//! intervals even if nothing arrives (`stale-observation` is the code's way); ratios of sizes are at least 1.01.
 
 mod admission;
 
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 
 /// Parameters of [`His`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Part of the computed rates that is used; 0.98 in the author's code, 0.97 in his dumbbell.
     pub headroom: f64,
@@ -96,7 +96,7 @@ impl Component for His {
             }
         }
         if params.data_size == Bytes::ZERO {
-            return Err("data_size = 0: give the size of a Data such as \"1100B\"".into());
+            return Err("data-size = 0: give the size of a Data such as \"1100B\"".into());
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn demand_that_stops_is_forgotten_unless_the_observation_may_be_stale() {
         let observed = |stale: bool| {
-            let mut bench = Bench::<His>::new(&json!({ "stale_observation": stale })).link(10.0);
+            let mut bench = Bench::<His>::new(&json!({ "stale-observation": stale })).link(10.0);
             bench.admit(ms(0), 1);
             // 1000 Interests of 40 B in 100 ms: 3.2 Mbit/s.
             bench.reverse.interests_in = PacketCount { packets: 1000, bits: 320_000 };

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 
 /// Parameters of [`Hobhis`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// h, how strongly the queue is corrected per round trip; 0.1 in the author's library, 0.7 in her examples. Without
     /// overshoot up to 1/e, unstable from π/2 on.

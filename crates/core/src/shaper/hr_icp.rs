@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of [`HrIcp`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Interests of one flow that may wait (ours).
     pub queue: u32,
@@ -91,7 +91,7 @@ impl Component for HrIcp {
     fn check(params: &Params) -> Result<(), String> {
         check_number("queue", params.queue.into(), 1.0, MOST_HELD.into())?;
         if params.data_size == Bytes::ZERO {
-            return Err("data_size = 0: give the size of a Data such as \"1250B\"".into());
+            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of [`KatoWindow`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window of a flow, in Interests.
     pub initial_window: f64,
@@ -73,7 +73,7 @@ impl Component for KatoWindow {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window)?;
+        check_window("initial-window", params.initial_window)?;
         check_number("overshoot", params.overshoot, 1.0, 100.0)?;
         check_factor("beta", params.beta)
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn what_exceeds_the_window_waits_and_what_exceeds_the_fair_window_is_rejected() {
         // w* = 1 Mbit/s / 1250 B · 100 ms = 10 places; window 4.
-        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial_window": 4.0 })).link(1.0);
+        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial-window": 4.0 })).link(1.0);
         let verdicts: Vec<Admission> = (0..16).map(|_| bench.admit(ms(0), 1)).collect();
         assert_eq!(verdicts[..4], [Admission::Pass; 4]);
         assert_eq!(verdicts[4..14], [Admission::Hold; 10]);
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn windows_end_at_the_share_of_the_flows_that_have_interests_out() {
-        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial_window": 4.0 })).link(1.0);
+        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial-window": 4.0 })).link(1.0);
         bench.admit(ms(0), 1);
         for t in 0..400 {
             bench.answer(ms(100 + t), 1, ms(t), Outcome::Data);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn nacks_of_one_round_trip_halve_once() {
-        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial_window": 8.0 })).link(1.0);
+        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial-window": 8.0 })).link(1.0);
         bench.admit(ms(0), 1);
         for t in [50, 60, 149, 150] {
             bench.answer(ms(t), 1, ms(0), Outcome::Nack(NackReason::Congestion));
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn interests_that_are_never_answered_give_their_places_back_after_their_lifetime() {
-        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial_window": 2.0 })).link(1.0);
+        let mut bench = Bench::<KatoWindow>::new(&json!({ "initial-window": 2.0 })).link(1.0);
         assert_eq!((0..4).filter(|_| bench.admit(ms(0), 1) == Admission::Pass).count(), 2);
         assert_eq!((bench.shaper.held(), bench.shaper.next_wake()), (2, ms(4000)));
         assert!(bench.release(ms(3999)).is_none());

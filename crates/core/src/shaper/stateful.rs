@@ -40,7 +40,7 @@ pub enum Adjust {
 
 /// Parameters of [`Stateful`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Who changes r.
     pub adjust: Adjust,
@@ -116,7 +116,7 @@ impl Component for Stateful {
         params.law.check()?;
         check_number("reserve", params.reserve, 0.0, 0.9)?;
         if params.data_size == Bytes::ZERO {
-            return Err("data_size = 0: give the size of a Data such as \"1250B\"".into());
+            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
         }
         Ok(())
     }

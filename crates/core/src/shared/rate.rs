@@ -14,7 +14,7 @@ pub const MAX_RATE: f64 = 1e12;
 
 /// How the rate moves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Law {
     /// Added per Data, in packets/s; 1 in the source.
     pub increase: f64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Suppression`]; defaults are NFD's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SuppressionParams {
     /// The first interval.
     pub initial: Duration,

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 /// Parameters of [`Asf`]; defaults are NFD's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Time between two probes of a prefix; at least 1 s.
     pub probing_interval: Duration,
@@ -33,7 +33,7 @@ pub struct Params {
     pub first_probe: Duration,
     /// So many timeouts without Data between them make a face timed out.
     pub max_timeouts: u32,
-    /// How long a measurement lasts unless renewed; more than `probing_interval`.
+    /// How long a measurement lasts unless renewed; more than `probing-interval`.
     pub measurement_lifetime: Duration,
     /// How long after Data the answers to other copies of the Interest still count.
     pub late: Duration,
@@ -74,16 +74,16 @@ impl Component for Asf {
 
     fn check(params: &Params) -> Result<(), String> {
         if params.probing_interval < Duration::from_millis(1000) {
-            return Err(format!("probing_interval = {} is too short: give at least 1s", params.probing_interval));
+            return Err(format!("probing-interval = {} is too short: give at least 1s", params.probing_interval));
         }
         if params.measurement_lifetime <= params.probing_interval {
             return Err(format!(
-                "measurement_lifetime = {} must be longer than probing_interval = {}",
+                "measurement-lifetime = {} must be longer than probing-interval = {}",
                 params.measurement_lifetime, params.probing_interval
             ));
         }
         if params.max_timeouts == 0 {
-            return Err("max_timeouts = 0: give at least 1".into());
+            return Err("max-timeouts = 0: give at least 1".into());
         }
         params.suppression.check()
     }

@@ -3,7 +3,7 @@
 //! Stands in for B-ICP (Ye, Murray, Qiao, Lee, GLOBECOM 2017), whose law is not public. Public: routers estimate from
 //! congestion signals what each interface can forward, limit the rate per interface, tell consumers through a virtual
 //! queue, and end with equal use of all interfaces. Ours: the Interest goes to the next hop with the largest free share
-//! (W − P)/W; W + 1/W per unmarked Data, at most once per round trip W·`beta` on a mark and W·`loss_beta` on a NACK or
+//! (W − P)/W; W + 1/W per unmarked Data, at most once per round trip W·`beta` on a mark and W·`loss-beta` on a NACK or
 //! an expired Interest; marks end here, and Data pass marks downstream as CoDel on the waiting time in the virtual
 //! queue says.
 
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 /// Parameters of [`BIcp`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The first window of a next hop, in Interests (ours).
     pub initial_window: f64,
@@ -99,10 +99,10 @@ impl Component for BIcp {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        check_window("initial_window", params.initial_window.min(MOST * 100.0))?;
+        check_window("initial-window", params.initial_window.min(MOST * 100.0))?;
         check_number("queue", params.queue.into(), 0.0, 1e4)?;
         check_factor("beta", params.beta)?;
-        check_factor("loss_beta", params.loss_beta)
+        check_factor("loss-beta", params.loss_beta)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> BIcp {
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_no_hop_has_room_for_waits_and_what_the_queue_has_no_room_for_is_rejected() {
-        let mut bench = Bench::<BIcp>::new(&json!({ "initial_window": 1.0, "queue": 1 }), &[(1, 1)]);
+        let mut bench = Bench::<BIcp>::new(&json!({ "initial-window": 1.0, "queue": 1 }), &[(1, 1)]);
         bench.strategy.prefixes[0].hops[0].pending = 1;
         assert!(bench.choice(0, 0, Arrival::New, &[]).is_held());
         bench.strategy.prefixes[0].queue[0].packet.name.segment = 9;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`BestRoute`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// When retransmissions are not forwarded.
     pub suppression: SuppressionParams,

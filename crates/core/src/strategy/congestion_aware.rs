@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// Parameters of [`CongestionAware`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Traffic is split in proportion to (1/p)^k; 1 in the author's code.
     pub k: f64,

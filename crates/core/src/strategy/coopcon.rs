@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`CoopCon`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Part of a prefix's Interests that leaves a severely congested face at once, from 0 to 1.
     pub step: f64,

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`FleCom`]; all ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Part of a congested face's share that moves at once, from 0 to 1.
     pub step: f64,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Multicast`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// When retransmissions are not forwarded to an upstream.
     pub suppression: SuppressionParams,

@@ -11,7 +11,7 @@
 //! Three switches, off by default, come from later work:
 //! - `distance = "hops"`: the paper's f(Distance) = hops from the congested link; the authors' code leaves it out. That
 //!   f(d) = d is the reading of a third-party port.
-//! - `flow_aware`, resource pooling C (Sakamoto, Hayamizu, Yamamoto, IEICE ComEx 13, 2024, equation 4): the fraction is
+//! - `flow-aware`, resource pooling C (Sakamoto, Hayamizu, Yamamoto, IEICE ComEx 13, 2024, equation 4): the fraction is
 //!   multiplied by the number of flows that share the congested link, and is at most the whole share.
 //! - `suppress`, resource pooling B: see [`super::selective`]. A router with two or more eligible next hops says so in
 //!   the Interest ([`Field::MarksFiltered`]), and those further from the consumer leave marks alone. Marks that are
@@ -49,7 +49,7 @@ pub enum Distance {
 
 /// Parameters of [`Pcon`]; defaults are the authors'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Part of its share that a face loses per marked Data, from 0 to 1 (CHANGE_PER_MARK, 0.02; the paper: 0.01 to
     /// 0.03).

@@ -44,7 +44,7 @@ pub enum Retransmissions {
 
 /// Parameters of [`Rfa`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// How the next hop is chosen.
     pub mode: Mode,
@@ -52,7 +52,7 @@ pub struct Params {
     pub retransmissions: Retransmissions,
     /// Probabilistic: weight of the old mean at each update, in [0, 1); 0.9 in all sources.
     pub smoothing: f64,
-    /// Probabilistic: a mean below this, in Interests, is set to `idle_mean`; hICN.
+    /// Probabilistic: a mean below this, in Interests, is set to `idle-mean`; hICN.
     pub idle_below: f64,
     /// Probabilistic: the mean of a face that has nothing pending for long, in Interests; 0.1 in all sources.
     pub idle_mean: f64,
@@ -119,7 +119,7 @@ impl Component for Rfa {
         if !(0.0..1.0).contains(&params.smoothing) {
             return Err(format!("smoothing = {} must be at least 0 and below 1", params.smoothing));
         }
-        for (name, value) in [("idle_below", params.idle_below), ("idle_mean", params.idle_mean)] {
+        for (name, value) in [("idle-below", params.idle_below), ("idle-mean", params.idle_mean)] {
             if !(1e-9..=1e9).contains(&value) {
                 return Err(format!("{name} = {value} must be a positive number of Interests"));
             }

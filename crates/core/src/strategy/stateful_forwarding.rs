@@ -40,7 +40,7 @@ pub enum Mode {
 
 /// Parameters of [`StatefulForwarding`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// How many next hops an Interest takes.
     pub mode: Mode,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Weighted`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Weights of the next hops, the cheapest first, those of equal cost in routing's order; next hops beyond the list
     /// weigh as its last. Empty: each weighs 1/cost.

@@ -3,6 +3,7 @@
 use ndnweir_core::component::Info;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 fn page(name: &str) -> Option<String> {
@@ -51,6 +52,57 @@ fn pages_of_router_components_name_every_parameter() {
     for (_, info) in components().filter(|(family, _)| *family != Family::Consumer) {
         walk(&(info.defaults)(), info.name, &page(info.name).unwrap_or_default());
     }
+}
+
+/// All names of properties in a schema, those of nested tables included.
+fn properties(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(table) => {
+            for (key, inner) in table {
+                let names = inner.as_object().filter(|_| key == "properties").into_iter().flatten();
+                found.extend(names.map(|(name, _)| name.clone()));
+                properties(inner, found);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|inner| properties(inner, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn parameters_are_written_in_kebab_case() {
+    for (family, info) in components() {
+        let mut names = Vec::new();
+        properties(&(info.schema)(), &mut names);
+        let snake: Vec<_> = names.iter().filter(|name| name.contains('_')).collect();
+        assert!(snake.is_empty(), "{} {}: {snake:?}", family.key(), info.name);
+    }
+}
+
+/// Tables with one parameter each, at its place and under its name with underscores; and both names.
+fn underscored(defaults: &Value) -> Vec<(Value, String, String)> {
+    let mut found = Vec::new();
+    for (key, value) in defaults.as_object().into_iter().flatten() {
+        if key.contains('-') {
+            let old = key.replace('-', "_");
+            found.push((json!({ old.clone(): value }), old, key.clone()));
+        }
+        found.extend(underscored(value).into_iter().map(|(inner, old, new)| (json!({ key: inner }), old, new)));
+    }
+    found
+}
+
+#[test]
+fn a_parameter_with_underscores_is_rejected_with_how_it_is_written() {
+    let mut tried = 0;
+    for (family, info) in components() {
+        for (params, old, new) in underscored(&(info.defaults)()) {
+            let error = family.check(info.name, &params).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{old}` is written `{new}`")), "{}: {params}: {error}", info.name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 60, "only {tried} parameters have two words");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::mgmt::{self, TrustAnchor};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
+use ndnweir_core::suggest;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_node::forwarder::reliability::Params;
 use ndnweir_wire::Name;
@@ -166,7 +167,7 @@ impl Default for Config {
 fn plainly(message: &str) -> String {
     ["usize", "u64", "u32", "u16"]
         .iter()
-        .fold(message.replace("expected struct ", "expected a table for "), |text, kind| {
+        .fold(suggest::with_meant(message).replace("expected struct ", "expected a table for "), |text, kind| {
             text.replace(&format!("expected {kind}"), "expected a whole number")
         })
 }
@@ -184,7 +185,7 @@ fn plain() -> Scheme {
 /// What is noise of the hop, such as jitter, is not taken for a queue: without that the default collapses over jitter.
 fn measured() -> Scheme {
     let meter = serde_json::json!({
-        "name": "hbhcm", "interval": "10ms", "base_window": "10s", "noise_window": "10s", "plain_ends": false
+        "name": "hbhcm", "interval": "10ms", "base-window": "10s", "noise-window": "10s", "plain-ends": false
     });
     // The test below resolves it.
     Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
@@ -354,7 +355,7 @@ pub fn queue(text: &str) -> Result<Limit, String> {
 /// The scheme that a name or composition says, for forwarders.
 ///
 /// A neighbour that writes no wait into its Data is one that does not measure, not a producer: hops to it are not
-/// measured (`plain_ends = false` of `hbhcm`), unless the composition says otherwise.
+/// measured (`plain-ends = false` of `hbhcm`), unless the composition says otherwise.
 ///
 /// # Errors
 /// A sentence with the remedy.
@@ -367,7 +368,7 @@ pub fn scheme(value: &Value) -> Result<Scheme, String> {
     };
     let meter = &mut scheme.parts[Family::Meter as usize];
     if meter.name == "hbhcm" {
-        meter.params.entry("plain_ends").or_insert(Value::Bool(false));
+        meter.params.entry("plain-ends").or_insert(Value::Bool(false));
     }
     Ok(scheme)
 }

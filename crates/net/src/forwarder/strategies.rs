@@ -19,9 +19,9 @@ const HOME: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
 /// NFD's parameters, what they are called here, and the unit of their numbers (NFD's `asf-strategy`,
 /// `retx-suppression-exponential`).
 const OF_NFD: [(&str, &str, &str); 6] = [
-    ("probing-interval", "probing_interval", "ms"),
-    ("max-timeouts", "max_timeouts", ""),
-    ("measurements-lifetime", "measurement_lifetime", "ms"),
+    ("probing-interval", "probing-interval", "ms"),
+    ("max-timeouts", "max-timeouts", ""),
+    ("measurements-lifetime", "measurement-lifetime", "ms"),
     ("retx-suppression-initial", "suppression.initial", "ms"),
     ("retx-suppression-max", "suppression.max", "ms"),
     ("retx-suppression-multiplier", "suppression.multiplier", ""),
@@ -169,7 +169,7 @@ mod tests {
         let part =
             read("/localhost/nfd/strategy/asf/v=5/probing-interval~30000/max-timeouts~5/retx-suppression-initial~20")
                 .unwrap();
-        let params = json!({ "probing_interval": "30000ms", "max_timeouts": 5, "suppression": { "initial": "20ms" } });
+        let params = json!({ "probing-interval": "30000ms", "max-timeouts": 5, "suppression": { "initial": "20ms" } });
         assert_eq!(Value::Object(part.params.clone()), params);
         assert_eq!(read(&name_of(&part).to_string()), Ok(part));
         assert_eq!(read("/localhost/nfd/strategy/pcon/change~0.5").unwrap().params["change"], json!(0.5));

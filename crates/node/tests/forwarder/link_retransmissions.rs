@@ -124,7 +124,7 @@ fn every_data_arrives_once_though_a_frame_in_twenty_is_lost_both_ways() {
 #[test]
 fn link_retransmitted_data_say_so_and_are_not_taken_for_delayed_ones() {
     // Every Data delayed by 5 ms or more would be marked; a repair takes 20 ms.
-    let scheme = json!({ "meter": { "name": "hbhcm", "plain_ends": false, "immediate": "5ms" } });
+    let scheme = json!({ "meter": { "name": "hbhcm", "plain-ends": false, "immediate": "5ms" } });
     let mut pair = Pair::new(&scheme, 0.01, link(Reliability::OnRequest));
     for i in 0..1000 {
         pair.ask(i, &format!("/a/seg={i}"));

@@ -82,7 +82,7 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
 
 #[test]
 fn hops_are_measured_to_neighbours_that_measure_too_and_the_marks_of_others_pass() {
-    let scheme = json!({ "meter": { "name": "hbhcm", "plain_ends": false } });
+    let scheme = json!({ "meter": { "name": "hbhcm", "plain-ends": false } });
     let hop_rtt = Field::HopRtt.info().tlv_type;
     for trust in [FieldTrust::Neighbour, FieldTrust::Untrusted] {
         let upstream = FaceOptions { trust, mtu: None, ..remote() };

@@ -235,7 +235,7 @@ impl Run {
                 let mut strategy = ComponentChoice::plain(AnyStrategy::ALL[strategy].name);
                 if strategy.name == "b-icp" {
                     // So that it holds something.
-                    strategy.params.insert("initial_window".into(), json!(1.0));
+                    strategy.params.insert("initial-window".into(), json!(1.0));
                 }
                 // There may be no header field left for it.
                 let _ = self.bench.forwarder.choose(now, prefix.as_view(), &strategy, shaped);

@@ -93,7 +93,7 @@ fn hicns_window_grows_by_one_over_w_up_to_512_and_times_out_by_a_fifth() {
     assert!((fetch.window() - 2.9).abs() < 1e-12);
     fetch.congestion(Congestion::Timeout);
     assert!((fetch.window() - 2.32).abs() < 1e-12);
-    let mut full = driver::<Raaqm>(json!({ "preset": "hicn", "initial_window": 512.0, "p_min": 0.0 }));
+    let mut full = driver::<Raaqm>(json!({ "preset": "hicn", "initial-window": 512.0, "p-min": 0.0 }));
     full.data(false);
     assert_eq!(full.window(), 512.0);
 }
@@ -117,7 +117,7 @@ fn the_windows_of_ye_and_qsccp_start_slowly_until_the_first_cut() {
 // Marks as the signal make the cuts certain: W = 10, cut to 8.75 and ⌊10⌋ = 10 Data of the route held, the tenth not.
 #[test]
 fn a_cut_by_one_route_holds_that_route_for_a_window_of_its_data_and_no_other() {
-    let mut fetch = driver::<Raaqm>(json!({ "preset": "ye", "signal": "marks", "initial_window": 10.0 }));
+    let mut fetch = driver::<Raaqm>(json!({ "preset": "ye", "signal": "marks", "initial-window": 10.0 }));
     let rtt = Some(ms(20));
     fetch.data_of(1, rtt, true);
     assert_eq!(fetch.window(), 8.75);
@@ -131,13 +131,13 @@ fn a_cut_by_one_route_holds_that_route_for_a_window_of_its_data_and_no_other() {
 
 #[test]
 fn a_slow_route_does_not_raise_the_probability_of_a_fast_one() {
-    let mut fetch = driver::<Raaqm>(json!({ "preset": "ye", "p_min": 0.0 }));
+    let mut fetch = driver::<Raaqm>(json!({ "preset": "ye", "p-min": 0.0 }));
     for _ in 0..1000 {
         fetch.data_of(1, Some(ms(20)), false);
         fetch.data_of(2, Some(ms(200)), false);
     }
     assert_eq!(fetch.consumer.decreases(), 0);
-    let mut blind = driver::<Raaqm>(json!({ "preset": "ye", "p_min": 0.0 }));
+    let mut blind = driver::<Raaqm>(json!({ "preset": "ye", "p-min": 0.0 }));
     for _ in 0..100 {
         blind.data_of(0, Some(ms(20)), false);
         blind.data_of(0, Some(ms(200)), false);
@@ -175,25 +175,25 @@ fn every_parameter_has_an_effect() {
     let plain = outcome(json!({}));
     for params in [
         json!({ "preset": "hicn" }),
-        json!({ "initial_window": 2.0 }),
-        json!({ "min_window": 8.0 }),
-        json!({ "max_window": 9.0 }),
+        json!({ "initial-window": 2.0 }),
+        json!({ "min-window": 8.0 }),
+        json!({ "max-window": 9.0 }),
         json!({ "decrease": 0.7 }),
         json!({ "increase": 2.0 }),
         json!({ "growth": "per-data" }),
-        json!({ "slow_start": true }),
-        json!({ "grow_with_cut": false }),
+        json!({ "slow-start": true }),
+        json!({ "grow-with-cut": false }),
         json!({ "samples": 10 }),
         json!({ "least": "ever" }),
-        json!({ "needs_samples": false }),
-        json!({ "p_min": 0.1 }),
-        json!({ "p_slope": 0.1 }),
-        json!({ "dead_band": "3ms" }),
-        json!({ "min_spread": "10ms" }),
+        json!({ "needs-samples": false }),
+        json!({ "p-min": 0.1 }),
+        json!({ "p-slope": 0.1 }),
+        json!({ "dead-band": "3ms" }),
+        json!({ "min-spread": "10ms" }),
         json!({ "hold": 8.0 }),
         json!({ "signal": "both" }),
         json!({ "signal": "marks" }),
-        json!({ "on_timeout": "reset" }),
+        json!({ "on-timeout": "reset" }),
         json!({ "timeout": "2s" }),
         json!({ "timer": { "min": "1s" } }),
     ] {
@@ -206,8 +206,8 @@ fn wrong_parameters_are_rejected() {
     use crate::component::parse_params;
     let error = |value: Value| parse_params::<Raaqm>(&value).unwrap_err();
     assert!(error(json!({ "preset": "omcc" })).contains("downloader"));
-    assert!(error(json!({ "p_slope": 2.0 })).contains("from 0 to 1"));
-    assert!(error(json!({ "max_window": 1.0, "initial_window": 2.0 })).contains("max_window"));
+    assert!(error(json!({ "p-slope": 2.0 })).contains("from 0 to 1"));
+    assert!(error(json!({ "max-window": 1.0, "initial-window": 2.0 })).contains("max-window"));
     assert!(error(json!({ "decrease": 1.0 })).contains("between 0 and 1"));
 }
 

@@ -110,7 +110,7 @@ fn what_the_pair_told_is_recorded() {
 // 40.616/0.4 = 101.54.
 #[test]
 fn data_closer_than_the_least_gap_count_as_that_far_apart() {
-    let mut bench = bench(json!({ "min_gap": "400us" }), false);
+    let mut bench = bench(json!({ "min-gap": "400us" }), false);
     bench.data(FIRST);
     bench.data(back(1, 41_000, 81_616));
     assert!(close(bench.data(back(2, 41_000, 81_832)), 101.54));

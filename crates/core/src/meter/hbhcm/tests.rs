@@ -137,7 +137,7 @@ fn caches_write_the_least_measure_and_a_plain_far_end_counts_as_zero_unless_swit
     let mut packet = data(1000);
     node.data_out(&mut packet, ms(0.0), ms(20.0), false, true);
     assert_eq!(node.carried(&packet), 1);
-    let mut strict = Node::new(json!({ "plain_ends": false }));
+    let mut strict = Node::new(json!({ "plain-ends": false }));
     for node in [&mut node, &mut strict] {
         node.data_in(&mut data(1000), 1, ms(0.0), ms(30.0));
     }
@@ -149,7 +149,7 @@ fn caches_write_the_least_measure_and_a_plain_far_end_counts_as_zero_unless_swit
 fn packet_pairs_turn_the_delay_of_a_hop_into_a_queue_length() {
     // Pairs every 100 ms over a 10 Mbit/s hop (1 ms per 1250 B), the first of each behind 4 ms of queue from the
     // second pair on: q = d·w = 4 ms · 10 Mbit/s / 8 = 5000 B, and 6250 B for the second.
-    let mut node = Node::new(json!({ "packet_pair": true }));
+    let mut node = Node::new(json!({ "packet-pair": true }));
     for i in 0..4 {
         let (sent, queue) = (100.0 * f64::from(i), if i == 0 { 0.0 } else { 4.0 });
         for second in [0.0, 1.0] {
@@ -176,7 +176,7 @@ fn any_marker_can_take_the_place_of_paqm_codel() {
             if over { Verdict::Mark(1) } else { Verdict::Pass }
         }
     }
-    let mut node = Node::new(json!({ "packet_pair": true }));
+    let mut node = Node::new(json!({ "packet-pair": true }));
     node.meter.ensure(FaceId(1));
     let marker = AnyMarker::Custom(Box::new(Both(Duration::ZERO)));
     node.meter.hops[1].as_mut().unwrap().law = Law::Marker(Box::new(marker));
@@ -218,10 +218,10 @@ fn pie_marks_by_the_delay_of_a_hop() {
 fn wrong_parameters_are_rejected() {
     let error = |value: Value| parse_params::<HbHcm>(&value).unwrap_err();
     assert!(error(json!({ "law": "bbr" })).contains("paqm-codel, paqm-red, or a marker: droptail"));
-    assert!(error(json!({ "law_params": { "target": "1ms" } })).contains("are for markers"));
-    assert!(error(json!({ "law": "droptail", "law_params": { "target": "1ms" } })).contains("target"));
+    assert!(error(json!({ "law-params": { "target": "1ms" } })).contains("are for markers"));
+    assert!(error(json!({ "law": "droptail", "law-params": { "target": "1ms" } })).contains("target"));
     assert!(error(json!({ "smoothing": 0.0 })).contains("above 0"));
-    assert!(error(json!({ "red_min": "60ms" })).contains("red_max"));
+    assert!(error(json!({ "red-min": "60ms" })).contains("red-max"));
 }
 
 /// What 300 Data of two sizes over a hop with changing queues cause, as marks, traces and labels.
@@ -256,17 +256,17 @@ fn every_parameter_has_an_effect() {
         json!({ "spacing": "codel" }),
         json!({ "immediate": "8ms" }),
         json!({ "smoothing": 0.1 }),
-        json!({ "size_compensation": false }),
-        json!({ "base_window": "200ms" }),
-        json!({ "plain_ends": false }),
-        json!({ "packet_pair": true }),
-        json!({ "path_labels": true }),
+        json!({ "size-compensation": false }),
+        json!({ "base-window": "200ms" }),
+        json!({ "plain-ends": false }),
+        json!({ "packet-pair": true }),
+        json!({ "path-labels": true }),
     ];
     for params in alone {
         assert!(outcome(params.clone()) != paqm, "{params}");
     }
     let red = outcome(json!({ "law": "paqm-red" }));
-    for params in [json!({ "law": "paqm-red", "red_min": "1ms" }), json!({ "law": "paqm-red", "red_max": "80ms" })] {
+    for params in [json!({ "law": "paqm-red", "red-min": "1ms" }), json!({ "law": "paqm-red", "red-max": "80ms" })] {
         assert!(outcome(params.clone()) != red, "{params}");
     }
 }
@@ -283,7 +283,7 @@ proptest! {
         let law = ["paqm-codel", "paqm-red", "droptail"][law];
         let base_window = Duration::from_millis(window).to_string();
         let mut node = Node::new(json!({
-            "law": law, "base_window": base_window, "path_labels": path_labels, "packet_pair": packet_pair,
+            "law": law, "base-window": base_window, "path-labels": path_labels, "packet-pair": packet_pair,
         }));
         // Ten days pass before the last step.
         let idle = Duration::from_millis(864_000_000);
@@ -331,8 +331,8 @@ fn marks_over_jitter(params: Value, jitter: f64, queue: f64) -> (usize, Option<f
 
 #[test]
 fn jitter_alone_is_hardly_marked_and_a_queue_on_top_of_it_is_within_a_few_round_trips() {
-    let paper = json!({ "interval": "10ms", "base_window": "10s" });
-    let default = json!({ "interval": "10ms", "base_window": "10s", "noise_window": "10s" });
+    let paper = json!({ "interval": "10ms", "base-window": "10s" });
+    let default = json!({ "interval": "10ms", "base-window": "10s", "noise-window": "10s" });
     for jitter in [1.0, 3.0, 5.0, 10.0, 20.0] {
         // A queue of the 10 ms that are allowed, and as much as the jitter: 20 ms of way, the jitter, the queue, and
         // three round trips more until it counts as one that stays.
@@ -348,7 +348,7 @@ fn jitter_alone_is_hardly_marked_and_a_queue_on_top_of_it_is_within_a_few_round_
 // A hop of 20 ms; at second 1 the neighbour claims to have waited for all but 1 ms of it, once.
 #[test]
 fn one_lie_about_a_wait_marks_for_ten_minutes_at_most_and_for_a_base_window_where_one_is_set() {
-    for (params, until) in [(json!({}), 600.0), (json!({ "base_window": "10s" }), 10.0)] {
+    for (params, until) in [(json!({}), 600.0), (json!({ "base-window": "10s" }), 10.0)] {
         let mut node = Node::new(params);
         let mut marked = Vec::new();
         for step in 0..7_000 {
@@ -368,7 +368,7 @@ fn one_lie_about_a_wait_marks_for_ten_minutes_at_most_and_for_a_base_window_wher
 /// direction, order kept. The window grows as that of `get` does: from 4 by one per Data to 14, then by 16 per round
 /// trip.
 fn marks_of_a_start_over_jitter(seed: u64) -> usize {
-    let mut node = Node::new(json!({ "interval": "10ms", "base_window": "10s", "noise_window": "10s" }));
+    let mut node = Node::new(json!({ "interval": "10ms", "base-window": "10s", "noise-window": "10s" }));
     let mut rng = Rng::derive(seed, &[]);
     let (mut there, mut back, mut window) = (0.0f64, 0.0f64, 4.0f64);
     let (mut in_flight, mut marks) = (std::collections::VecDeque::new(), 0);

@@ -94,7 +94,7 @@ fn reports_precede_the_signals_of_their_instant() {
 #[test]
 fn a_gap_thins_signals_and_hysteresis_prolongs_them() {
     let full = [1_000_000; 10];
-    assert_eq!(Bench::new(&json!({ "signal_gap": "500ms" }), 1).signals(&full), [0, 5]);
+    assert_eq!(Bench::new(&json!({ "signal-gap": "500ms" }), 1).signals(&full), [0, 5]);
     // Left below 0.85 − 0.05 = 0.8.
     let loads = [860_000, 820_000, 800_000, 790_000, 820_000];
     assert_eq!(Bench::new(&json!({ "hysteresis": 0.05 }), 1).signals(&loads), [0, 1, 2]);

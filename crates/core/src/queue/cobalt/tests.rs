@@ -119,9 +119,9 @@ fn what_blue_picks_is_dropped_even_when_codel_marks() {
 
 #[test]
 fn every_packet_above_the_ce_threshold_is_marked() {
-    let mut bench = Bench::new(&json!({ "ce_threshold": "2ms" }));
+    let mut bench = Bench::new(&json!({ "ce-threshold": "2ms" }));
     assert_eq!(picked(&mut bench, 0, 3, 2), [0; 0]);
     assert_eq!(picked(&mut bench, 3, 6, 3), [3, 4, 5]);
-    let mut bench = Bench::new(&json!({ "ce_threshold": "2ms", "action": "drop" }));
+    let mut bench = Bench::new(&json!({ "ce-threshold": "2ms", "action": "drop" }));
     assert_eq!(picked(&mut bench, 3, 6, 3), [0; 0]);
 }

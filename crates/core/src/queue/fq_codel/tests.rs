@@ -57,7 +57,7 @@ fn new_flows_go_first_and_old_ones_share_bytes() {
 // Flow 1 holds 8000 B when the eleventh packet comes: from its head go packets until half, 4000 B, is gone.
 #[test]
 fn the_fattest_flow_loses_half_of_its_queue_from_the_head_but_not_more_than_a_batch() {
-    for (params, lost) in [(json!({}), 4), (json!({ "drop_batch": 2 }), 2)] {
+    for (params, lost) in [(json!({}), 4), (json!({ "drop-batch": 2 }), 2)] {
         let mut bench = Bench::new(10, &params);
         (0..8).for_each(|i| assert!(bench.put(ms(0), 1, i, 1000).is_empty()));
         (0..2).for_each(|i| assert!(bench.put(ms(0), 2, i, 1000).is_empty()));

@@ -7,7 +7,7 @@ const HOPS: &[(u16, u32)] = &[(1, 1), (2, 5), (3, 9)];
 
 /// No probe within the first million seconds.
 fn quiet() -> Bench<Asf> {
-    Bench::new(&json!({ "first_probe": "1000000s" }), HOPS)
+    Bench::new(&json!({ "first-probe": "1000000s" }), HOPS)
 }
 
 /// Data from `face` for an Interest sent at `from`, `rtt` later.
@@ -131,7 +131,7 @@ fn the_first_probe_comes_within_five_seconds_and_the_next_a_minute_after_it() {
 
 #[test]
 fn a_retransmission_is_not_probed() {
-    let mut bench: Bench<Asf> = Bench::new(&json!({ "first_probe": "0ms" }), HOPS);
+    let mut bench: Bench<Asf> = Bench::new(&json!({ "first-probe": "0ms" }), HOPS);
     assert_eq!(bench.interest(0, 0, Arrival::Retransmission, &[sent(1, 0)]), [2]);
     assert_eq!(probed(&mut bench, 50).len(), 2);
 }
@@ -139,7 +139,7 @@ fn a_retransmission_is_not_probed() {
 // Four faces, 1 in use, the others measured at 30, 40 and 50 ms: drawn with 3/6, 2/6, 1/6.
 #[test]
 fn measured_faces_are_probed_by_rank() {
-    let mut bench: Bench<Asf> = Bench::new(&json!({ "first_probe": "0ms", "probing_interval": "1s" }), HOPS);
+    let mut bench: Bench<Asf> = Bench::new(&json!({ "first-probe": "0ms", "probing-interval": "1s" }), HOPS);
     bench.route(&[(1, 1), (2, 1), (3, 1), (4, 1)]);
     let mut counts = [0_u32; 5];
     for round in 0..12_000 {
@@ -158,7 +158,7 @@ fn measured_faces_are_probed_by_rank() {
 #[test]
 fn the_answer_to_a_probe_counts_until_50_ms_after_the_data_and_not_later() {
     for (late, working) in [(50, true), (51, false)] {
-        let mut bench: Bench<Asf> = Bench::new(&json!({ "first_probe": "0ms" }), HOPS);
+        let mut bench: Bench<Asf> = Bench::new(&json!({ "first-probe": "0ms" }), HOPS);
         assert_eq!(probed(&mut bench, 0), [(1, false), (2, true)]);
         bench.data_at(20, 1, &[sent(1, 0), sent(2, 0)]);
         let packet = Packet { kind: Kind::Data, ..bench.packet };
@@ -173,7 +173,7 @@ fn the_answer_to_a_probe_counts_until_50_ms_after_the_data_and_not_later() {
 
 #[test]
 fn a_late_nack_with_the_probes_nonce_times_its_face_out() {
-    let mut bench: Bench<Asf> = Bench::new(&json!({ "first_probe": "0ms" }), HOPS);
+    let mut bench: Bench<Asf> = Bench::new(&json!({ "first-probe": "0ms" }), HOPS);
     probed(&mut bench, 0);
     bench.data_at(20, 1, &[sent(1, 0), OutRecord { nonce: 7, ..sent(2, 0) }]);
     for (nonce, rank) in [(6, Rank::Unmeasured), (7, Rank::TimedOut)] {

@@ -137,7 +137,7 @@ fn marked(flows: u32, distance: u32) -> Packet {
 }
 
 fn pooling(suppress: &str) -> Value {
-    json!({ "distance": "hops", "flow_aware": true, "suppress": suppress })
+    json!({ "distance": "hops", "flow-aware": true, "suppress": suppress })
 }
 
 // Equations 1 to 4 by Python's fractions. 1 flow at 1 hop: 0.98; at 2 hops 1 − 0.01: 0.9702; 3 flows at 2 hops
@@ -154,7 +154,7 @@ fn a_reaction_grows_with_the_flows_and_weakens_with_the_distance() {
 // Equation 4 at R1 of the paper's topology: 2 flows, share 0.75 of the other face: 0.75 − 0.75 · 0.02 · 2 = 0.72.
 #[test]
 fn two_flows_on_the_congested_link_double_the_step_and_what_is_not_switched_on_is_ignored() {
-    let mut bench = bench(json!({ "flow_aware": true, "init": "equal" }), &[(1, 1), (2, 2)]);
+    let mut bench = bench(json!({ "flow-aware": true, "init": "equal" }), &[(1, 1), (2, 2)]);
     let steps = (0..35).find(|_| {
         bench.data_with(0, FaceId(2), &marked(1, 9), false, &Fields::default());
         bench.shares()[0] > 0.75

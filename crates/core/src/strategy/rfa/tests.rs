@@ -282,8 +282,8 @@ fn every_parameter_has_an_effect() {
         json!({ "mode": "greedy" }),
         json!({ "retransmissions": "forward" }),
         json!({ "smoothing": 0.5 }),
-        json!({ "idle_below": 0.2 }),
-        json!({ "idle_mean": 1.0 }),
+        json!({ "idle-below": 0.2 }),
+        json!({ "idle-mean": 1.0 }),
     ] {
         assert!(outcome(params.clone()) != plain, "{params}");
     }

@@ -83,9 +83,9 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
 
 #[test]
 fn a_neighbour_that_does_not_measure_is_no_producer() {
-    let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain_ends"].clone();
+    let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain-ends"].clone();
     assert_eq!(plain_ends(serde_json::json!("hbhcm")), false);
-    assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain_ends": true } })), true);
+    assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain-ends": true } })), true);
 }
 
 #[test]
@@ -141,6 +141,26 @@ fn wrong_kinds_are_told_in_plain_words() {
 }
 
 #[test]
+fn keys_with_underscores_are_rejected_with_how_they_are_written() {
+    for (text, written) in [
+        ("pit = 5\nmax_lifetime = \"1s\"", "`max_lifetime` is written `max-lifetime`"),
+        ("\n[listen]\nmax_peers = 5", "`max_peers` is written `max-peers`"),
+        (
+            "\nscheme = { meter = { name = \"hbhcm\", noise_window = \"1s\" } }",
+            "`noise_window` is written `noise-window`",
+        ),
+        (
+            "\n[[strategy]]\nprefix = \"/a\"\nstrategy = { name = \"asf\", max_timeouts = 2 }",
+            "`max_timeouts` is written `max-timeouts`",
+        ),
+    ] {
+        let error = Config::read("fwd.toml", text).unwrap_err().to_string();
+        assert!(error.starts_with("fwd.toml:") && error.contains(written), "{error}");
+        assert!(!error.starts_with("fwd.toml:1:"), "{error}");
+    }
+}
+
+#[test]
 fn a_forwarder_that_listens_nowhere_is_rejected() {
     let error = Config::default().complete().unwrap_err().to_string();
     assert!(error.contains("--unix PATH"), "{error}");
@@ -152,7 +172,7 @@ fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
     assert_eq!(usual, scheme(&serde_json::json!("measured")).unwrap());
     assert_eq!(usual.part(Family::Strategy).name, "best-route");
     let meter = usual.part(Family::Meter);
-    assert_eq!((meter.name.as_str(), &meter.params["plain_ends"]), ("hbhcm", &Value::Bool(false)));
+    assert_eq!((meter.name.as_str(), &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
 }
 
 #[test]

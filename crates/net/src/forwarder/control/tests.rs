@@ -92,8 +92,8 @@ fn commands_set_list_and_unset_the_strategy_of_a_prefix() {
     assert_eq!(rig.set("/a/b", "multicast/v=5"), Ok("/localhost/nfd/strategy/multicast/v=1".into()));
     assert_eq!((rig.copies("/a/b/1"), rig.copies("/a/2")), (2, 1));
     assert_eq!(rig.set("/", "multicast"), Ok("/localhost/nfd/strategy/multicast/v=1".into()));
-    assert_eq!(rig.set("/a/b", "asf/v=5/max-timeouts~2"), Ok("/localhost/nfd/strategy/asf/v=1/max_timeouts~2".into()));
-    assert_eq!(rig.list(), pairs(&[("/", "multicast/v=1"), ("/a/b", "asf/v=1/max_timeouts~2")]));
+    assert_eq!(rig.set("/a/b", "asf/v=5/max-timeouts~2"), Ok("/localhost/nfd/strategy/asf/v=1/max-timeouts~2".into()));
+    assert_eq!(rig.list(), pairs(&[("/", "multicast/v=1"), ("/a/b", "asf/v=1/max-timeouts~2")]));
     assert_eq!((rig.copies("/a/b/3"), rig.copies("/a/4")), (1, 2));
     rig.daemon.unset_strategy(name("/a/b").as_view());
     rig.daemon.unset_strategy(name("/a/never").as_view());

@@ -106,7 +106,7 @@ fn a_prefix_is_switched_at_most_once_per_period() {
 #[test]
 fn a_refresh_switches_without_a_signal_unless_told_not_to() {
     for (refresh_switches, expected) in [(true, 0), (false, 1)] {
-        let mut bench = bench(&json!({ "refresh_switches": refresh_switches }), 1, (0.9, 0.0), (0.0, 0.0));
+        let mut bench = bench(&json!({ "refresh-switches": refresh_switches }), 1, (0.9, 0.0), (0.0, 0.0));
         bench.signal(1, 0);
         (bench.graph.states[1][0], bench.graph.states[2][0]) = ((0.0, 0.0), (0.9, 0.0));
         bench.now += Duration::from_millis(600);

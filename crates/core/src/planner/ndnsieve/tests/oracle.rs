@@ -48,7 +48,7 @@ fn the_shunt_router_is_the_one_a_brute_force_search_finds_on_2000_random_graphs(
 fn no_order_forms_a_loop_on_1000_random_graphs_whatever_is_measured() {
     let mut switches = 0;
     for seed in 0..1000 {
-        let mut bench = Bench::new(&serde_json::json!({ "switch_gap": "0ns" }), graph(seed));
+        let mut bench = Bench::new(&serde_json::json!({ "switch-gap": "0ns" }), graph(seed));
         let mut dice = Rng::derive(seed, &[1]);
         bench.assert_no_loop();
         for _ in 0..12 {
@@ -75,7 +75,7 @@ fn no_order_forms_a_loop_on_1000_random_graphs_whatever_is_measured() {
 #[test]
 fn no_loop_forms_when_orders_are_lost_or_late() {
     for seed in 0..500 {
-        let mut bench = Bench::new(&serde_json::json!({ "switch_gap": "0ns" }), graph(seed));
+        let mut bench = Bench::new(&serde_json::json!({ "switch-gap": "0ns" }), graph(seed));
         bench.obedient = false;
         let mut dice = Rng::derive(seed, &[2]);
         let mut in_flight: Vec<Order> = Vec::new();
