@@ -1,10 +1,13 @@
 //! What every component of every family provides, and what it is built from.
 
+use crate::error::SchemeError;
 use crate::fields::{Field, FieldLayout, Slot};
+use crate::registry::Family;
 use crate::suggest;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A component: a named law with parameters whose defaults are its source's values.
 pub trait Component: Sized {
@@ -21,8 +24,11 @@ pub trait Component: Sized {
     /// Its parameters; each documents its unit and source.
     type Params: Default + Clone + Serialize + DeserializeOwned + JsonSchema + PartialEq + std::fmt::Debug;
 
-    /// Rejects parameters that make no sense, naming the one, its value and the remedy.
-    fn check(_params: &Self::Params) -> Result<(), String> {
+    /// Rejects parameters that make no sense.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and the remedy; who calls adds the component.
+    fn check(_params: &Self::Params) -> Result<(), SchemeError> {
         Ok(())
     }
 
@@ -79,8 +85,6 @@ pub struct Info {
     pub stand_in: bool,
     /// See [`Component::FIELDS`].
     pub fields: &'static [Field],
-    /// See [`Component::needs`]; for parameters that do not fit, all of `fields`.
-    pub needs: fn(&serde_json::Value) -> Vec<Field>,
     /// The default parameters.
     pub defaults: fn() -> serde_json::Value,
     /// JSON schema of the parameters, with their documentation.
@@ -96,18 +100,61 @@ impl Info {
             source: C::SOURCE,
             stand_in: C::STAND_IN,
             fields: C::FIELDS,
-            needs: |params| parse_params::<C>(params).map_or_else(|_| C::FIELDS.to_vec(), |params| C::needs(&params)),
             defaults: || serde_json::to_value(C::Params::default()).unwrap_or_default(),
             schema: || schemars::schema_for!(C::Params).to_value(),
         }
     }
 }
 
+/// A component of one family with its parameters, read and checked: what instances are built from.
+///
+/// The registry has one type for each family, such as [`crate::registry::ConsumerParams`]; its default is the component
+/// that does nothing.
+pub trait FamilyParams: Clone + std::fmt::Debug + Default {
+    /// The family.
+    const FAMILY: Family;
+    /// What is built.
+    type Instance;
+
+    /// Reads and checks the parameters of the component called `name`; missing ones take their defaults.
+    ///
+    /// # Errors
+    /// If there is no such component or the parameters do not fit.
+    fn read(name: &str, given: &Value) -> Result<Self, SchemeError>;
+
+    /// The component's name.
+    fn name(&self) -> &'static str;
+
+    /// See [`Component::needs`].
+    fn needs(&self) -> Vec<Field>;
+
+    /// Builds one instance.
+    fn build(&self, env: &mut Env<'_>) -> Self::Instance;
+}
+
 /// Reads and checks the parameters of `C`; missing ones take their defaults.
-pub fn parse_params<C: Component>(params: &serde_json::Value) -> Result<C::Params, String> {
-    let given = if params.is_null() { serde_json::json!({}) } else { params.clone() };
-    let parsed: C::Params =
-        serde_json::from_value(given).map_err(|e| format!("{}: {}", C::NAME, suggest::with_meant(&e.to_string())))?;
-    C::check(&parsed).map_err(|e| format!("{}: {e}", C::NAME))?;
+///
+/// # Errors
+/// If they do not fit.
+pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeError> {
+    let given = if given.is_null() { &Value::Object(Map::new()) } else { given };
+    let parsed = C::Params::deserialize(given).map_err(|error| {
+        let (message, help) = suggest::with_meant(&error.to_string());
+        match culprit(given, &|given| C::Params::deserialize(given).is_ok()) {
+            // What is said of unknown keys names them.
+            Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),
+            Some(parameter) => SchemeError::about(&parameter, format!("{parameter}: {message}"), help),
+            None => SchemeError::new(message, help),
+        }
+    })?;
+    C::check(&parsed)?;
     Ok(parsed)
+}
+
+/// The parameter that cannot be read, with dots into tables: the first that does not do alone.
+fn culprit(given: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<String> {
+    let alone = |key: &str, value: &Value| serde_json::json!({ key: value });
+    let (key, value) = given.as_object()?.iter().find(|(key, value)| !reads(&alone(key, value)))?;
+    let inner = culprit(value, &|inner| reads(&alone(key, inner)));
+    Some(inner.map_or_else(|| key.clone(), |inner| format!("{key}.{inner}")))
 }

@@ -7,10 +7,12 @@
 //! It knows schemes, units and the table of header fields. It never knows packet bytes, sockets, clocks or the network
 //! around a node.
 
+mod check;
 pub mod component;
 pub mod consumer;
 pub mod ctx;
 mod dispatch;
+pub mod error;
 pub mod fields;
 pub mod ids;
 pub mod meter;

@@ -3,8 +3,11 @@
 //! Command line, scenario parsing, documentation index, fuzzing and conformance tests all walk it.
 //! Each family becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
 
-use crate::component::{Component, Env, Info, parse_params};
+use crate::component::{Component, Env, FamilyParams, Info, parse_params};
+use crate::error::SchemeError;
+use crate::fields::Field;
 use crate::{consumer, meter, planner, queue, shaper, strategy, suggest};
+use serde_json::Value;
 
 /// The families a scheme draws its components from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,9 +28,21 @@ pub enum Family {
     Planner,
 }
 
-/// Makes one family: its enum, its constructor, its list and a macro that calls a method on whichever arm it is.
+/// Makes one family: its enum, what that is built from, its list and a macro that calls a method on whichever arm it is.
+/// The first component is the one that does nothing.
 macro_rules! family {
-    ($d:tt $enum:ident, $trait:path, $family:ident, $doc:literal, $dispatch:ident, { $($variant:ident = $type:ty;)* }) => {
+    (
+        $d:tt $enum:ident, $params:ident, $trait:path, $family:ident, $doc:literal, $dispatch:ident,
+        { $first:ident = $default:ty; $($variant:ident = $type:ty;)* }
+    ) => {
+        family!(@ $d $enum, $params, $trait, $family, $doc, $dispatch, $first, {
+            $first = $default; $($variant = $type;)*
+        });
+    };
+    (
+        @ $d:tt $enum:ident, $params:ident, $trait:path, $family:ident, $doc:literal, $dispatch:ident, $first:ident,
+        { $($variant:ident = $type:ty;)* }
+    ) => {
         #[doc = $doc]
         #[allow(clippy::large_enum_variant, reason = "one per flow, face or node: size matters less than the extra hop")]
         pub enum $enum {
@@ -36,31 +51,68 @@ macro_rules! family {
             Custom(Box<dyn $trait + Send>),
         }
 
-        impl $enum {
-            /// Every registered component of the family.
-            pub const ALL: &'static [Info] = &[$(Info::of::<$type>()),*];
+        #[doc = concat!($doc, " What it is built from: its parameters, read and checked.")]
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant, reason = "one per scheme, node or prefix with a choice of its own")]
+        pub enum $params {
+            $(#[doc = concat!("Of [`", stringify!($type), "`].")] $variant(<$type as Component>::Params),)*
+        }
 
-            /// Checks `params` for the component called `name` without building it.
-            ///
-            /// # Errors
-            /// If there is no such component or the parameters do not fit, as a sentence that names the remedy.
-            pub fn check(name: &str, params: &serde_json::Value) -> Result<(), String> {
+        impl Default for $params {
+            fn default() -> $params {
+                $params::$first(Default::default())
+            }
+        }
+
+        impl FamilyParams for $params {
+            const FAMILY: Family = Family::$family;
+            type Instance = $enum;
+
+            fn read(name: &str, given: &Value) -> Result<$params, SchemeError> {
                 $(if name == <$type as Component>::NAME {
-                    return parse_params::<$type>(params).map(|_| ());
+                    let params = parse_params::<$type>(given);
+                    return params.map($params::$variant).map_err(|e| e.of(Family::$family, <$type as Component>::NAME));
                 })*
                 Err(unknown(Family::$family, name))
             }
 
-            /// Builds the component called `name`.
+            fn name(&self) -> &'static str {
+                match self {
+                    $($params::$variant(_) => <$type as Component>::NAME,)*
+                }
+            }
+
+            fn needs(&self) -> Vec<Field> {
+                match self {
+                    $($params::$variant(params) => <$type as Component>::needs(params),)*
+                }
+            }
+
+            fn build(&self, env: &mut Env<'_>) -> $enum {
+                match self {
+                    $($params::$variant(params) => $enum::$variant(<$type as Component>::new(params, env)),)*
+                }
+            }
+        }
+
+        impl $enum {
+            /// Every registered component of the family.
+            pub const ALL: &'static [Info] = &[$(Info::of::<$type>()),*];
+
+            /// Checks parameters of the component called `name` without building it.
+            ///
+            /// # Errors
+            /// If there is no such component or the parameters do not fit.
+            pub fn check(name: &str, given: &Value) -> Result<(), SchemeError> {
+                $params::read(name, given).map(drop)
+            }
+
+            /// Builds the component called `name`, once. Of a scheme, [`FamilyParams`] are read once and built from.
             ///
             /// # Errors
             /// As [`Self::check`].
-            pub fn build(name: &str, params: &serde_json::Value, env: &mut Env<'_>) -> Result<Self, String> {
-                $(if name == <$type as Component>::NAME {
-                    let params = parse_params::<$type>(params)?;
-                    return Ok($enum::$variant(<$type as Component>::new(&params, env)));
-                })*
-                Err(unknown(Family::$family, name))
+            pub fn build(name: &str, given: &Value, env: &mut Env<'_>) -> Result<$enum, SchemeError> {
+                Ok($params::read(name, given)?.build(env))
             }
         }
 
@@ -76,7 +128,7 @@ macro_rules! family {
     };
 }
 
-family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consumer, {
+family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer.", each_consumer, {
     Fixed = consumer::fixed::Fixed;
     Aimd = consumer::aimd::Aimd;
     Bic = consumer::bic::Bic;
@@ -92,7 +144,7 @@ family!($ AnyConsumer, consumer::Consumer, Consumer, "A consumer.", each_consume
     LevelAimd = consumer::level_aimd::LevelAimd;
 });
 
-family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
+family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
     DropTail = queue::droptail::DropTail;
     Cobalt = queue::cobalt::Cobalt;
     Codel = queue::codel::Codel;
@@ -104,13 +156,13 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
-family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
+family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
     Fifo = queue::fifo::Fifo;
     Drr = queue::drr::Drr;
     FqCodel = queue::fq_codel::FqCodel;
 });
 
-family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
+family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
     None = shaper::none::None;
     Stateful = shaper::stateful::Stateful;
     Hobhis = shaper::hobhis::Hobhis;
@@ -121,7 +173,7 @@ family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper,
     FleCom = shaper::flecom::FleCom;
 });
 
-family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
+family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
     Multicast = strategy::multicast::Multicast;
     BIcp = strategy::b_icp::BIcp;
@@ -137,7 +189,7 @@ family!($ AnyStrategy, strategy::Strategy, Strategy, "A forwarding strategy.", e
     FleCom = strategy::flecom::FleCom;
 });
 
-family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
+family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     None = meter::none::None;
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
@@ -147,7 +199,7 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     FleCom = meter::flecom::FleCom;
 });
 
-family!($ AnyPlanner, planner::Planner, Planner, "A planner.", each_planner, {
+family!($ AnyPlanner, PlannerParams, planner::Planner, Planner, "A planner.", each_planner, {
     None = planner::none::None;
     NdnSieve = planner::ndnsieve::NdnSieve;
 });
@@ -193,32 +245,26 @@ impl Family {
     /// Checks a component's name and parameters.
     ///
     /// # Errors
-    /// A sentence that names the remedy.
-    pub fn check(self, name: &str, params: &serde_json::Value) -> Result<(), String> {
+    /// If there is no such component, or the parameters do not fit.
+    pub fn check(self, name: &str, given: &Value) -> Result<(), SchemeError> {
         match self {
-            Family::Consumer => AnyConsumer::check(name, params),
-            Family::Marker => AnyMarker::check(name, params),
-            Family::Discipline => AnyDiscipline::check(name, params),
-            Family::Shaper => AnyShaper::check(name, params),
-            Family::Strategy => AnyStrategy::check(name, params),
-            Family::Meter => AnyMeter::check(name, params),
-            Family::Planner => AnyPlanner::check(name, params),
+            Family::Consumer => AnyConsumer::check(name, given),
+            Family::Marker => AnyMarker::check(name, given),
+            Family::Discipline => AnyDiscipline::check(name, given),
+            Family::Shaper => AnyShaper::check(name, given),
+            Family::Strategy => AnyStrategy::check(name, given),
+            Family::Meter => AnyMeter::check(name, given),
+            Family::Planner => AnyPlanner::check(name, given),
         }
     }
 
     /// The component that does nothing, used where a scheme names none.
     pub const fn default_component(self) -> &'static str {
-        match self {
-            Family::Consumer => "fixed",
-            Family::Marker => "droptail",
-            Family::Discipline => "fifo",
-            Family::Strategy => "best-route",
-            Family::Shaper | Family::Meter | Family::Planner => "none",
-        }
+        self.components()[0].name
     }
 }
 
-fn unknown(family: Family, name: &str) -> String {
+fn unknown(family: Family, name: &str) -> SchemeError {
     let known: Vec<_> = family.components().iter().map(|info| info.name).collect();
-    suggest::unknown(family.key(), name, &known)
+    SchemeError { family: Some(family), ..suggest::unknown(family.key(), name, &known) }
 }

@@ -1,5 +1,7 @@
 //! What somebody probably meant who wrote a name that does not exist.
 
+use crate::error::SchemeError;
+
 /// Longest word worth comparing, in characters.
 const LONGEST: usize = 256;
 
@@ -32,26 +34,26 @@ fn allowed(length: usize) -> usize {
 }
 
 /// `there is no WHAT called "WRONG" (did you mean "NAME"?); there are: …`, with the question where a name is near.
-pub fn unknown(what: &str, wrong: &str, names: &[&str]) -> String {
+pub fn unknown(what: &str, wrong: &str, names: &[&str]) -> SchemeError {
     let meant = nearest(wrong, names.iter().copied()).map(|name| format!(" (did you mean {name:?}?)"));
-    format!("there is no {what} called {wrong:?}{}; there are: {}", meant.unwrap_or_default(), names.join(", "))
+    let message = format!("there is no {what} called {wrong:?}{}", meant.unwrap_or_default());
+    SchemeError::new(message, format!("there are: {}", names.join(", ")))
 }
 
 /// The message of a deserializer, such as ``unknown field `beat`, expected one of `beta`, `floor` ``, with what was
-/// probably meant.
-pub fn with_meant(message: &str) -> String {
+/// probably meant, and what there is.
+pub fn with_meant(message: &str) -> (String, String) {
     let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| message.split_once(start));
     let Some((wrong, known)) = unknown.and_then(|(_, rest)| rest.split_once("`, expected ")) else {
-        return message.into();
+        return (message.into(), String::new());
     };
     let quoted = known.split('`').skip(1).step_by(2);
     if let Some(name) = respelled(wrong, quoted.clone()) {
-        return format!("`{wrong}` is written `{name}`");
+        return (format!("`{wrong}` is written `{name}`"), String::new());
     }
-    match nearest(wrong, quoted) {
-        Some(name) => message.replacen("`, expected ", &format!("` (did you mean `{name}`?), expected "), 1),
-        None => message.into(),
-    }
+    let what = message.split_once(", expected ").map_or(message, |(what, _)| what);
+    let meant = nearest(wrong, quoted).map(|name| format!(" (did you mean `{name}`?)"));
+    (format!("{what}{}", meant.unwrap_or_default()), format!("expected {known}"))
 }
 
 #[cfg(test)]
@@ -68,23 +70,25 @@ mod tests {
 
     #[test]
     fn a_name_that_does_not_exist_is_answered_with_what_was_meant_and_what_there_is() {
-        let text = unknown("scheme", "pocn", &["bic", "pcon"]);
+        let text = unknown("scheme", "pocn", &["bic", "pcon"]).to_string();
         assert_eq!(text, "there is no scheme called \"pocn\" (did you mean \"pcon\"?); there are: bic, pcon");
-        assert_eq!(unknown("scheme", "x", &["bic"]), "there is no scheme called \"x\"; there are: bic");
+        assert_eq!(unknown("scheme", "x", &["bic"]).to_string(), "there is no scheme called \"x\"; there are: bic");
     }
 
     #[test]
     fn a_slip_in_a_parameter_is_answered_with_the_parameter_that_was_meant() {
-        let text = with_meant("unknown field `beat`, expected one of `floor`, `beta`");
-        assert_eq!(text, "unknown field `beat` (did you mean `beta`?), expected one of `floor`, `beta`");
-        for other in ["unknown field `x`, expected one of `floor`, `beta`", "invalid type: map", "unknown field `x"] {
-            assert_eq!(with_meant(other), other);
+        let (text, there) = with_meant("unknown field `beat`, expected one of `floor`, `beta`");
+        assert_eq!(text, "unknown field `beat` (did you mean `beta`?)");
+        assert_eq!(there, "expected one of `floor`, `beta`");
+        assert_eq!(with_meant("unknown field `x`, expected one of `floor`, `beta`").0, "unknown field `x`");
+        for other in ["invalid type: map", "unknown field `x`"] {
+            assert_eq!(with_meant(other), (other.into(), String::new()));
         }
     }
 
     #[test]
     fn a_key_with_underscores_is_answered_with_how_it_is_written() {
-        let text = with_meant("unknown field `max_increment`, expected one of `increment`, `max-increment`");
+        let (text, _) = with_meant("unknown field `max_increment`, expected one of `increment`, `max-increment`");
         assert_eq!(text, "`max_increment` is written `max-increment`");
         assert_eq!(respelled("max-increment", ["max-increment"]), None);
         assert_eq!(respelled("max_incremen", ["max-increment"]), None);

@@ -5,7 +5,7 @@ use crate::roles::{ConsumerTask, FaceTask, ForwarderTask, ProducerTask, RateTask
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::Family;
+use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::experiment::prefixes;
@@ -287,11 +287,10 @@ impl Plan<'_> {
     }
 
     /// The scheme, perhaps with another consumer.
-    fn with_consumer(&self, own: Option<&(String, Value)>) -> Scheme {
+    fn with_consumer(&self, own: Option<&ComponentChoice<ConsumerParams>>) -> Scheme {
         let mut scheme = self.scheme.clone();
-        if let Some((name, params)) = own {
-            let params = params.as_object().cloned().unwrap_or_default();
-            scheme.parts[Family::Consumer as usize] = ComponentChoice { name: name.clone(), params };
+        if let Some(own) = own {
+            scheme.parts.consumer = own.clone();
         }
         scheme
     }

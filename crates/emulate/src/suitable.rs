@@ -58,7 +58,7 @@ fn agree(one: &Traffic, other: &Traffic) -> bool {
 /// # Errors
 /// A sentence that says why not.
 pub fn check_scheme(scheme: &Scheme) -> Result<(), String> {
-    let planner = &scheme.parts[Family::Planner as usize];
+    let planner = scheme.part(Family::Planner);
     match planner.name == Family::Planner.default_component() {
         true => Ok(()),
         false => Err(format!(

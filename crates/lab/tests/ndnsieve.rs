@@ -1,11 +1,11 @@
 //! ndnSieve in the shipped scenarios: a controller that fails, a backbone link that fails and returns.
 
-use ndnweir_lab::experiment::{Experiment, Finished, choose, network, scheme_check};
+use ndnweir_lab::experiment::{Experiment, Finished, choose, network};
 use ndnweir_scenario as scenario;
 use std::sync::atomic::AtomicBool;
 
 fn simulate(name: &str, scheme: &str) -> Finished {
-    let scenario = scenario::find(name).unwrap().validate(&scheme_check).unwrap();
+    let scenario = scenario::find(name).unwrap().validate().unwrap();
     let schemes = choose(&scenario, &[scheme.into()]).unwrap();
     let network = network(&scenario);
     let experiment = Experiment { scenario, schemes, seeds: vec![1], events: vec!["switch".into()] };
@@ -46,7 +46,7 @@ fn a_backbone_link_that_fails_and_returns_leaves_no_interest_in_a_circle() {
 fn the_scenarios_of_the_paper_are_sound() {
     for name in ["dumbbell", "multipath-1", "multipath-2"] {
         let file = format!("{}/../../papers/ndnsieve/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        let scenario = scenario::load(&file, &[], &scheme_check).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = scenario::load(&file, &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(choose(&scenario, &[]).unwrap().len(), 3);
         network(&scenario).check().unwrap();
     }

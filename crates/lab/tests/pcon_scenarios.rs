@@ -3,7 +3,7 @@
 //! Topologies: Schneider et al., ICN 2016, as in the authors' simulator. No number here is taken from our own runs: the
 //! expected splits are the capacities' shares, which marks on each path drive the forwarding shares towards.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose, scheme_check};
+use ndnweir_lab::experiment::{Experiment, Silent, choose};
 use ndnweir_lab::results::Run;
 use ndnweir_scenario as scenario;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn runs(text: Option<&str>, name: &str, overrides: &[&str], seeds: u64) -> Vec<R
         text.map_or_else(|| scenario::find(name), |text| scenario::Source::from_text(name, text, Path::new(".")));
     let mut source = source.unwrap();
     scenario::apply_overrides(&mut source, overrides).unwrap();
-    let scenario = source.validate(&scheme_check).unwrap();
+    let scenario = source.validate().unwrap();
     let schemes = choose(&scenario, &["pcon".into()]).unwrap();
     let experiment = Experiment { scenario, schemes, seeds: (1..=seeds).collect(), events: Vec::new() };
     experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs

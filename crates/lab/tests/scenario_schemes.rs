@@ -1,7 +1,7 @@
 //! Schemes that a scenario composes or changes: bases, circles, and what is said about slips.
 
 use ndnweir_core::registry::Family;
-use ndnweir_lab::experiment::{choose, scheme_check};
+use ndnweir_lab::experiment::choose;
 use ndnweir_scenario::{Scenario, Source, apply_overrides};
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const NETWORK: &str = r#"
 fn read(schemes: &str, set: &[&str]) -> Result<Scenario, String> {
     let mut source = Source::from_text("x.toml", &format!("{NETWORK}\n{schemes}"), Path::new("")).unwrap();
     apply_overrides(&mut source, set).unwrap();
-    source.validate(&scheme_check).map_err(|problems| problems.to_string())
+    source.validate().map_err(|problems| problems.to_string())
 }
 
 /// The findings about a scenario that is wrong: their first lines.
@@ -54,7 +54,7 @@ fn a_scheme_of_the_file_is_the_base_of_another() {
     let text = "[scheme.a]\nbase = \"pcon\"\nmarker = \"pie\"\n[scheme.b]\nbase = \"a\"\nconsumer = { beta = 0.6 }";
     let scenario = read(text, &[]).unwrap_or_else(|e| panic!("{e}"));
     let b = choose(&scenario, &["b".into()]).unwrap().remove(0);
-    assert_eq!((b.name.as_str(), b.part(Family::Marker).name.as_str()), ("b", "pie"));
+    assert_eq!((b.name.as_str(), b.part(Family::Marker).name), ("b", "pie"));
     assert_eq!(b.part(Family::Consumer).params["beta"], 0.6);
     assert_eq!(b.part(Family::Strategy).name, "pcon");
 }

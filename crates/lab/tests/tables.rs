@@ -1,7 +1,7 @@
 //! Series of content stores, PITs, packets and hop counts, and the list of every Data.
 
 use ndnweir_lab::deliveries;
-use ndnweir_lab::experiment::{Experiment, Silent, choose, scheme_check};
+use ndnweir_lab::experiment::{Experiment, Silent, choose};
 use ndnweir_lab::results::{Run, SeriesKind};
 use ndnweir_scenario as scenario;
 use std::path::Path;
@@ -57,7 +57,7 @@ start = "1s"
 
 fn experiment() -> Experiment {
     let scenario = scenario::Source::from_text("caching", SCENARIO, Path::new(".")).unwrap();
-    let scenario = scenario.validate(&scheme_check).unwrap();
+    let scenario = scenario.validate().unwrap();
     let schemes = choose(&scenario, &["aimd".into()]).unwrap();
     Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() }
 }

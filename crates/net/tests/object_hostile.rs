@@ -20,7 +20,7 @@ fn object() -> Name {
 fn fetch(trust: Trust) -> SegmentFetch {
     let scheme = Scheme::named("fixed").unwrap();
     let mut layout = scheme.layout();
-    let consumer = scheme.consumer(&mut layout).unwrap();
+    let consumer = scheme.consumer(&mut layout);
     let config = SegmentFetchConfig {
         object: object(),
         hint: Vec::new(),

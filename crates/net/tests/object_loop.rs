@@ -49,7 +49,7 @@ fn fetch(
 ) -> bool {
     let scheme = Scheme::named(scheme).unwrap();
     let mut layout = scheme.layout();
-    let consumer = scheme.consumer(&mut layout).unwrap();
+    let consumer = scheme.consumer(&mut layout);
     let fetcher = FetcherConfig { loss: Some(Default::default()), seed: link.seed, ..FetcherConfig::default() };
     let patience = Duration::from_millis(600_000);
     let config =

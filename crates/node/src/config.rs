@@ -4,7 +4,8 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Time};
 
 /// What a node is built from.
@@ -44,8 +45,8 @@ pub struct FaceConfig {
     pub limit: Limit,
     /// Bytes the link adds to each packet.
     pub framing: Bytes,
-    /// A marker in place of the scheme's: its name and parameters.
-    pub marker: Option<(String, serde_json::Value)>,
+    /// A marker in place of the scheme's.
+    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 impl FaceConfig {

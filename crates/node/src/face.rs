@@ -4,7 +4,8 @@ use crate::egress::Egress;
 use crate::flows::FlowCounter;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::registry::AnyShaper;
+use ndnweir_core::registry::{AnyShaper, MarkerParams};
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{FaceView, PacketCount};
 use ndnweir_core::units::Rate;
 
@@ -18,7 +19,7 @@ pub(crate) struct Face {
     /// Flows with pending Interests from here; kept when the node has a meter or shapers.
     pub(crate) flows: FlowCounter,
     /// The marker in place of the scheme's, to build it again after a crash.
-    pub(crate) marker: Option<(String, serde_json::Value)>,
+    pub(crate) marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 impl Face {

@@ -7,8 +7,9 @@
 //! is kept out of the pipelines.
 
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FlowId;
-use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::registry::{AnyStrategy, StrategyParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::{Released, Strategy};
 use ndnweir_core::units::Time;
@@ -35,7 +36,7 @@ pub(crate) struct StrategyInstance {
     pub(crate) strategy: AnyStrategy,
     pub(crate) rng: Rng,
     /// What it is built from, after a crash again.
-    part: ComponentChoice,
+    part: ComponentChoice<StrategyParams>,
     /// Whether its Interests go through shapers.
     shaped: bool,
     /// Interests it said it holds and has not released.
@@ -45,11 +46,16 @@ pub(crate) struct StrategyInstance {
 }
 
 impl StrategyInstance {
-    pub(crate) fn new(strategy: AnyStrategy, rng: Rng, part: ComponentChoice, shaped: bool) -> StrategyInstance {
+    pub(crate) fn new(
+        strategy: AnyStrategy,
+        rng: Rng,
+        part: ComponentChoice<StrategyParams>,
+        shaped: bool,
+    ) -> StrategyInstance {
         StrategyInstance { strategy, rng, part, shaped, held: 0, leaving: None }
     }
 
-    pub(crate) fn is(&self, part: &ComponentChoice, shaped: bool) -> bool {
+    pub(crate) fn is(&self, part: &ComponentChoice<StrategyParams>, shaped: bool) -> bool {
         self.part == *part && self.shaped == shaped
     }
 }
@@ -349,22 +355,15 @@ impl Strategies {
     }
 
     /// Builds all anew after a crash, which nothing that was pending has survived. Their random streams go on.
-    ///
-    /// # Errors
-    /// If one cannot be built; what was built once can.
-    pub(crate) fn rebuild(
-        &mut self,
-        build: impl Fn(&ComponentChoice) -> Result<AnyStrategy, String>,
-    ) -> Result<(), String> {
+    pub(crate) fn rebuild(&mut self, layout: &FieldLayout) {
         self.held = 0;
         self.by_slot.clear();
         for instance in self.each() {
             instance.held = 0;
             instance.leaving = instance.leaving.map(|_| 0);
-            instance.strategy = build(&instance.part)?;
+            instance.strategy = instance.part.build(&mut layout.clone());
         }
         (1..=self.others.len() as u8).for_each(|id| self.remove_if_unused(id));
-        Ok(())
     }
 
     /// A shaper has been put in from outside.

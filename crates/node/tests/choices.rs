@@ -7,6 +7,7 @@ use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::AnyShaper;
+use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{Admission, ShapeEvent, Shaper};
 use ndnweir_node::{Custom, Node, StrategyChoiceId};
@@ -16,12 +17,12 @@ const I: Kind = Kind::Interest;
 const D: Kind = Kind::Data;
 const N: Kind = Kind::Nack;
 
-fn part(value: Value) -> ComponentChoice {
+fn part(value: Value) -> ComponentChoice<StrategyParams> {
     serde_json::from_value(value).unwrap()
 }
 
-fn plain(name: &str) -> ComponentChoice {
-    ComponentChoice::plain(name)
+fn plain(name: &str) -> ComponentChoice<StrategyParams> {
+    ComponentChoice::plain(name).unwrap()
 }
 
 /// The packet under another name.

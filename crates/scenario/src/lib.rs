@@ -4,8 +4,8 @@
 //! validated [`Scenario`] or the list of everything that is wrong with it. The format is described in
 //! `docs/scenario-format.md`.
 //!
-//! It knows what users may write and where they wrote it. It never runs anything: routes are the simulator's business,
-//! schemes the registry's (reached through [`SchemeCheck`]); statistics and pictures are not known here at all.
+//! It knows what users may write and where they wrote it, and reads schemes with the registry. It never runs anything:
+//! routes are the simulator's business; statistics and pictures are not known here at all.
 //!
 //! [`diag`], [`fields`] and [`tree`] are what any TOML file of users is read with; papers use them too.
 
@@ -27,20 +27,8 @@ pub mod tree;
 
 pub use diag::{Diagnostic, Location, Problems};
 pub use model::*;
-pub use schemes::registry_check;
 pub use shipped::{Shipped, shipped};
 pub use source::{Source, apply_overrides, find, load};
-
-/// Asks the scheme registry whether a scheme is sound.
-///
-/// Called with the name of a scheme and
-/// - `null` when the scenario only names it (`run.schemes`),
-/// - an object family → component (name, or object with `name` and parameters) for a `[scheme.NAME]` table,
-/// - with an empty name, an object of one family, for a single component that replaces the scheme's on one link or
-///   consumer.
-///
-/// An error text that starts with `family:` or `family.parameter:` is reported at the line of that key.
-pub type SchemeCheck<'a> = &'a dyn Fn(&str, &serde_json::Value) -> Result<(), String>;
 
 /// Most consumers, and most producers, a scenario may have.
 pub const MAX_APPLICATIONS: usize = 20_000;

@@ -4,7 +4,9 @@
 //! checking again. Types without names and places are the simulator's own.
 
 pub use ndnweir_core::queue::Limit as QueueLimit;
+use ndnweir_core::registry::{ConsumerParams, MarkerParams};
 pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Rate};
 pub use ndnweir_sim::network::{Control, Impairment, Routes};
 use serde::Serialize;
@@ -102,8 +104,8 @@ pub struct Direction {
     pub queue: QueueLimit,
     /// What goes wrong on the way.
     pub impairment: Impairment,
-    /// Marker component (name or table) that replaces the scheme's at this queue; `None` where the sender is a switch.
-    pub marker: Option<serde_json::Value>,
+    /// Marker that replaces the scheme's at this queue; `None` where the sender is a switch.
+    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 /// Who answers a prefix.
@@ -138,8 +140,8 @@ pub struct Consumer {
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
-    /// Consumer component (name or table) that replaces the scheme's.
-    pub component: Option<serde_json::Value>,
+    /// Consumer component that replaces the scheme's.
+    pub component: Option<ComponentChoice<ConsumerParams>>,
     /// Producers (indices) that answer its prefix and can be reached, in file order; never empty.
     pub producers: Vec<usize>,
 }
@@ -301,8 +303,8 @@ pub struct SchemeName {
 pub struct Composition {
     /// The scheme's name.
     pub name: String,
-    /// Family → component name, or table with `name` and parameters; an object, as written.
-    pub families: serde_json::Value,
+    /// What it is.
+    pub scheme: Scheme,
     /// Where the table starts.
     pub place: Location,
 }

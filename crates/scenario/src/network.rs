@@ -110,7 +110,7 @@ struct DirectionTable {
     duplicate: Option<Probability>,
     reorder: Option<Probability>,
     reorder_delay: Option<Duration>,
-    marker: Option<serde_json::Value>,
+    marker: Option<ComponentChoice<MarkerParams>>,
     /// Keys that stand there, readable or not.
     present: Vec<String>,
 }
@@ -210,7 +210,29 @@ impl DirectionTable {
 }
 
 /// A component: its name, or a table with `name` and parameters.
-pub(super) fn component(item: &Item, found: &Findings) -> Option<serde_json::Value> {
+pub(super) fn component<P: FamilyParams>(item: &Item, found: &Findings) -> Option<ComponentChoice<P>> {
+    match ComponentChoice::from_value(&written(item, found)?) {
+        Ok(choice) => Some(choice),
+        Err(error) => {
+            found.error(place_in(item, &error), error.problem(), error.help);
+            None
+        }
+    }
+}
+
+/// Where the parameter stands that an error is about, if it is there; else the component.
+pub(super) fn place_in<'a>(item: &'a Item, error: &SchemeError) -> &'a Location {
+    let mut place = &item.at;
+    let mut table = item.as_table();
+    for key in error.parameter.iter().flat_map(|path| path.split('.')) {
+        let Some(entry) = table.and_then(|table| table.entries.iter().find(|entry| entry.key == key)) else { break };
+        (place, table) = (&entry.key_at, entry.item.as_table());
+    }
+    place
+}
+
+/// The same as it is written.
+pub(super) fn written(item: &Item, found: &Findings) -> Option<serde_json::Value> {
     let named = match &item.value {
         Value::Text(name) => !name.is_empty(),
         Value::Table(table) => table.get("name").is_some_and(|n| n.as_text().is_some_and(|n| !n.is_empty())),

@@ -1,15 +1,16 @@
-//! Scheme names and compositions, checked by the registry's callback.
+//! Scheme names and compositions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ndnweir_core::error::SchemeError;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 
 use super::diag::{Findings, Location, nearest, suggest};
 use super::model::{Composition, Consumer, SchemeName};
-use super::network::{Network, component};
+use super::network::{place_in, written};
 use super::tree::{Entry, Item, Table, Value};
-use super::{SchemeCheck, is_name, is_under, prefix_error};
+use super::{is_name, is_under, prefix_error};
 
 /// Keys of a composition that are no family.
 const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
@@ -19,27 +20,8 @@ pub(super) fn is_key(key: &str) -> bool {
     OTHER_KEYS.contains(&key) || Family::ALL.into_iter().any(|family| family.key() == key)
 }
 
-/// The [`SchemeCheck`] that asks the registry of `ndnweir-core`.
-///
-/// # Errors
-/// What the registry says of an unknown scheme, component or parameter.
-pub fn registry_check(name: &str, value: &serde_json::Value) -> Result<(), String> {
-    match value.as_object() {
-        None => Scheme::named(name).map(drop),
-        Some(_) if !name.is_empty() => Scheme::resolve(name, value).map(drop),
-        Some(single) => single.iter().try_for_each(|(key, component)| {
-            let family = Family::ALL.into_iter().find(|family| family.key() == key);
-            let family = family.ok_or_else(|| format!("there is no family {key:?}"))?;
-            let mut params = component.as_object().cloned().unwrap_or_default();
-            let name = params.remove("name");
-            let name = component.as_str().or(name.as_ref().and_then(|n| n.as_str())).unwrap_or_default();
-            family.check(name, &serde_json::Value::Object(params))
-        }),
-    }
-}
-
-pub(super) fn read(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> (Vec<SchemeName>, Vec<Composition>) {
-    let compositions = compositions(root, found, check);
+pub(super) fn read(root: &Table, found: &Findings) -> (Vec<SchemeName>, Vec<Composition>) {
+    let compositions = compositions(root, found);
     let run = root.get("run").and_then(Item::as_table);
     let Some(item) = run.and_then(|t| t.get("schemes")) else { return (Vec::new(), compositions) };
     let help = "write schemes = [\"pcon\", \"cubic\"]";
@@ -58,15 +40,16 @@ pub(super) fn read(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> (V
             found.error(&item.at, format!("scheme \"{name}\" is named twice"), "delete one of the two");
         }
         let own = root.get("scheme").and_then(Item::as_table).is_some_and(|t| t.get(name).is_some());
-        if !own && let Err(message) = check(name, &serde_json::Value::Null) {
-            found.error(&item.at, message, "name a scheme of the registry, or add a [scheme.NAME] table");
+        if !own && let Err(error) = Scheme::named(name) {
+            let help = format!("{}; or add a [scheme.NAME] table", error.help);
+            found.error(&item.at, error.message, help);
         }
         names.push(SchemeName { name: name.to_string(), place: item.at.clone() });
     }
     (names, compositions)
 }
 
-fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<Composition> {
+fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
     let mut compositions = Vec::new();
     let mut read: Vec<(&String, &Table, &Item, serde_json::Value)> = Vec::new();
     let Some(schemes) = root.get("scheme").and_then(Item::as_table) else { return compositions };
@@ -97,7 +80,7 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
                 sound = false;
             } else if families.clone().any(|key| key == entry.key) && table.get("base").is_none() {
                 // With a base, a table without a name changes parameters of the base's component.
-                sound &= nameless(name, entry, found) && component(&entry.item, found).is_some();
+                sound &= nameless(name, entry, found) && written(&entry.item, found).is_some();
             }
         }
         match item.to_json() {
@@ -112,10 +95,7 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
     let mut checked = Vec::new();
     for (name, table, item, _) in &read {
         match whole(name, &own) {
-            Ok((families, bases)) => {
-                let result = check(name, &families);
-                checked.push((*name, *table, *item, families, bases, result));
-            }
+            Ok((families, bases)) => checked.push((*name, *table, *item, bases, Scheme::resolve(name, &families))),
             Err(message) => {
                 let place = table.get("base").map_or(&item.at, |base| &base.at);
                 let help = "name a base that does not build on this scheme";
@@ -124,21 +104,20 @@ fn compositions(root: &Table, found: &Findings, check: SchemeCheck<'_>) -> Vec<C
         }
     }
     // What is wrong with a base is told there, and only there.
-    let sound = |base: &str| match checked.iter().find(|c| c.0 == base) {
-        Some(own) => own.5.is_ok(),
-        None => schemes.get(base).is_none(),
-    };
-    for (name, table, item, families, bases, result) in &checked {
-        if let Err(message) = result
-            && bases.iter().all(|base| sound(base))
-        {
-            let message = message.strip_prefix(&format!("scheme {name}: ")).unwrap_or(message);
-            let place = place_of(table, message).unwrap_or(&item.at);
-            let help = "`ndnweir list` shows the components, `ndnweir explain NAME` their parameters";
-            found.error(place, format!("scheme {name}: {message}"), help);
+    let is_sound: BTreeMap<&str, bool> = checked.iter().map(|c| (c.0.as_str(), c.4.is_ok())).collect();
+    let sound = |base: &String| is_sound.get(base.as_str()).copied().unwrap_or(schemes.get(base).is_none());
+    for (name, table, item, bases, result) in checked {
+        match result {
+            Ok(scheme) => {
+                compositions.push(Composition { name: name.clone(), scheme, place: item.at.clone() });
+            }
+            Err(error) if bases.iter().all(sound) => {
+                let within = error.prefix.as_ref().map_or(String::new(), |prefix| format!("prefixes.{prefix}: "));
+                let message = format!("scheme {name}: {within}{}", error.problem());
+                found.error(place_of(table, &error).unwrap_or(&item.at), message, error.help);
+            }
+            Err(_) => {}
         }
-        let (families, place) = (families.clone(), item.at.clone());
-        compositions.push(Composition { name: (*name).clone(), families, place });
     }
     compositions
 }
@@ -220,38 +199,15 @@ pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
     }
 }
 
-/// The place of what an error text is about: the key it starts with (`family: ...` or `family.parameter: ...`), or the
-/// parameter or component it quotes.
-fn place_of<'a>(table: &'a Table, message: &str) -> Option<&'a Location> {
-    let path = message.split_once(':').map_or("", |(path, _)| path.trim());
-    // A prefix may hold dots.
-    if let Some(choice) = path.strip_prefix("prefixes.").and_then(|key| table.get("prefixes")?.as_table()?.get(key)) {
-        return Some(&choice.at);
-    }
-    let mut parts = path.split('.');
-    if let Some(family) = parts.next().and_then(|key| table.get(key)) {
-        let parameter = parts.next().and_then(|key| family.as_table()?.get(key));
-        return Some(&parameter.unwrap_or(family).at);
-    }
-    let quoted = |text: &str| ['"', '`'].iter().any(|q| message.contains(&format!("{q}{text}{q}")));
-    let parameters = table.entries.iter().filter_map(|e| e.item.as_table()).flat_map(|t| &t.entries);
-    if let Some(parameter) = parameters.filter(|p| p.key != "name").find(|p| quoted(&p.key)) {
-        return Some(&parameter.key_at);
-    }
-    // The component's name may also open the text: "codel: ...".
-    let component = |item: &'a Item| item.as_text().or_else(|| item.as_table()?.get("name")?.as_text());
-    let meant = |item: &'a Item| component(item).is_some_and(|name| quoted(name) || path == name);
-    table.entries.iter().find(|e| e.key != "base" && meant(&e.item)).map(|e| &e.item.at)
-}
-
-/// Checks the markers that replace a scheme's on single links.
-pub(super) fn markers(network: &Network, found: &Findings, check: SchemeCheck<'_>) {
-    for (link, place) in network.links.iter().zip(&network.link_places) {
-        for marker in [&link.forward.marker, &link.backward.marker].into_iter().flatten() {
-            if let Err(message) = check("", &serde_json::json!({ "marker": marker })) {
-                let message = format!("link {}: {message}", link.name);
-                found.error(place, message, "name a marker component of the registry");
-            }
-        }
+/// The place of what an error is about, where the scheme says something of it.
+fn place_of<'a>(table: &'a Table, error: &SchemeError) -> Option<&'a Location> {
+    let chosen = error.prefix.as_ref().map(|prefix| table.get("prefixes")?.as_table()?.get(prefix));
+    let (table, at) = match chosen.flatten() {
+        Some(choice) => (choice.as_table().unwrap_or(const { &Table { entries: Vec::new() } }), Some(&choice.at)),
+        None => (table, None),
+    };
+    match error.family {
+        Some(family) => table.get(family.key()).map(|item| place_in(item, error)).or(at),
+        None => at.or_else(|| table.get(error.parameter.as_ref()?).map(|item| &item.at)),
     }
 }

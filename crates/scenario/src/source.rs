@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::tree::{self, Item, Table, Value};
-use super::{SchemeCheck, expand, gravity, network, schemes, settings, shipped, traffic};
+use super::{expand, gravity, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -60,10 +60,10 @@ pub fn find(name_or_path: &str) -> Result<Source, Problems> {
 ///
 /// # Errors
 /// Everything wrong with the scenario or the overrides, in the order of the file.
-pub fn load(name_or_path: &str, overrides: &[&str], check: SchemeCheck<'_>) -> Result<Scenario, Problems> {
+pub fn load(name_or_path: &str, overrides: &[&str]) -> Result<Scenario, Problems> {
     let mut source = find(name_or_path)?;
     apply_overrides(&mut source, overrides)?;
-    source.validate(check)
+    source.validate()
 }
 
 /// Adds overrides such as `link.R1-R2.rate=5Mbps`, in order; later ones win.
@@ -120,7 +120,7 @@ impl Source {
     ///
     /// # Errors
     /// Everything found wrong, sorted by place.
-    pub fn validate(&self, check: SchemeCheck<'_>) -> Result<Scenario, Problems> {
+    pub fn validate(&self) -> Result<Scenario, Problems> {
         let found = Findings::default();
         let mut root = self.root.clone();
         overrides::apply_settings(&mut root, &self.overrides, &found);
@@ -134,9 +134,8 @@ impl Source {
         let network = network::read(&root, &settings, &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
-        let traffic = traffic::read(&root, &settings, &network, &whole, &found, check);
-        let (names, compositions) = schemes::read(&root, &found, check);
-        schemes::markers(&network, &found, check);
+        let traffic = traffic::read(&root, &settings, &network, &whole, &found);
+        let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
         found.check()?;
         let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);

@@ -11,7 +11,7 @@ use super::network::{self, Network};
 use super::reach::Reach;
 use super::settings::{self, Settings};
 use super::tree::Table;
-use super::{MAX_APPLICATIONS, MAX_EVENTS, SchemeCheck, is_under, prefix_error};
+use super::{MAX_APPLICATIONS, MAX_EVENTS, is_under, prefix_error};
 
 /// What runs on the network, and what happens to it.
 #[derive(Default)]
@@ -27,7 +27,6 @@ pub(super) fn read(
     network: &Network,
     whole: &Location,
     found: &Findings,
-    check: SchemeCheck<'_>,
 ) -> Applications {
     for key in ["producer", "consumer"] {
         let items = root.list(key);
@@ -45,7 +44,6 @@ pub(super) fn read(
         settings,
         network,
         found,
-        check,
         reach: Reach::new(network),
         producers: &applications.producers,
         bad_producers: root.list("producer").len() != applications.producers.len(),
@@ -141,7 +139,6 @@ struct ConsumerReader<'a> {
     settings: &'a Settings,
     network: &'a Network,
     found: &'a Findings,
-    check: SchemeCheck<'a>,
     reach: Reach,
     producers: &'a [Producer],
     /// Some producers could not be read: do not blame consumers for it.
@@ -167,13 +164,7 @@ impl ConsumerReader<'_> {
                 if fits { Ok(()) } else { Err(format!("{t} is no sensible Interest lifetime")) }
             })
             .unwrap_or(Duration::from_millis(2_000));
-        let component = f.item("component").and_then(|item| {
-            let json = network::component(item, self.found)?;
-            if let Err(message) = (self.check)("", &serde_json::json!({ "consumer": json })) {
-                self.found.error(&item.at, message, "name a consumer component of the registry");
-            }
-            Some(json)
-        });
+        let component = f.item("component").and_then(|item| network::component(item, self.found));
         let producers = match (node, &prefix) {
             (Some(node), Some(prefix)) => self.producers_for(&f, node, prefix),
             _ => None,

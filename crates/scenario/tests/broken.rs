@@ -5,25 +5,6 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 use ndnweir_scenario::{Problems, Scenario, load};
-use serde_json::Value;
-
-/// A stand-in for the registry that knows a few names.
-fn registry(name: &str, value: &Value) -> Result<(), String> {
-    if value.is_null() && !["pcon", "cubic"].contains(&name) {
-        return Err(format!("no scheme is called \"{name}\""));
-    }
-    for (family, component) in value.as_object().into_iter().flatten().filter(|(key, _)| *key != "prefixes") {
-        let component_name = component.as_str().or(component["name"].as_str()).unwrap_or_default();
-        if !["bic", "codel", "cubic"].contains(&component_name) {
-            return Err(format!("{family}: no {family} component is called \"{component_name}\""));
-        }
-        let mut parameters = component.as_object().into_iter().flatten().map(|(key, _)| key);
-        if let Some(unknown) = parameters.find(|k| !["name", "target", "beta"].contains(&k.as_str())) {
-            return Err(format!("{family}.{unknown}: no parameter is called \"{unknown}\""));
-        }
-    }
-    Ok(())
-}
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
@@ -34,7 +15,7 @@ fn files() -> Vec<PathBuf> {
 
 fn run(path: &Path) -> Result<Scenario, Problems> {
     let shown = path.to_str().unwrap().to_string();
-    catch_unwind(move || load(&shown, &[], &registry)).unwrap_or_else(|_| panic!("{} panics", path.display()))
+    catch_unwind(move || load(&shown, &[])).unwrap_or_else(|_| panic!("{} panics", path.display()))
 }
 
 #[test]
@@ -97,7 +78,7 @@ fn a_key_by_its_former_name_is_answered_with_the_present_one() {
         ),
     ] {
         let source = ndnweir_scenario::Source::from_text("x.toml", &format!("{network}\n{text}"), Path::new(""));
-        let problems = source.unwrap().validate(&registry).unwrap_err();
+        let problems = source.unwrap().validate().unwrap_err();
         let line = 6 + text.lines().count();
         let at = problems.list.iter().find(|p| p.place.line == line).unwrap_or_else(|| panic!("{text}\n{problems}"));
         assert_eq!((at.message.as_str(), at.help.as_str()), (message, help));
@@ -108,7 +89,7 @@ fn a_key_by_its_former_name_is_answered_with_the_present_one() {
 fn several_errors_are_reported_in_one_go_in_the_order_of_the_file() {
     let text = "[run]\nduration = 5\n[[node]]\nname = \"A\"\n[[link]]\nends = [\"A\", \"B\"]\n";
     let source = ndnweir_scenario::Source::from_text("x.toml", text, Path::new(""));
-    let problems = source.unwrap().validate(&registry).unwrap_err();
+    let problems = source.unwrap().validate().unwrap_err();
     let lines: Vec<usize> = problems.list.iter().map(|p| p.place.line).collect();
     assert!(lines.len() >= 4, "{problems}");
     assert!(lines.is_sorted(), "{problems}");
@@ -119,7 +100,7 @@ fn an_error_in_a_topology_file_names_that_file() {
     let text = "[topology]\nfile = \"ndnsim-self-link.txt\"\n[demand]\nmodel = \"gravity\"\n";
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
     let source = ndnweir_scenario::Source::from_text("x.toml", text, &folder).unwrap();
-    let problems = source.validate(&registry).unwrap_err();
+    let problems = source.validate().unwrap_err();
     assert!(problems.list[0].place.source.ends_with("ndnsim-self-link.txt"), "{problems}");
     assert_eq!(problems.list[0].place.line, 7, "{problems}");
 }

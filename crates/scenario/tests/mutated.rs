@@ -14,10 +14,6 @@ const CCH: &str =
 /// A scenario that uses every part of the format, so that mutations reach all of the reader.
 const FULL: &str = include_str!("full.toml");
 
-fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
-    Ok(())
-}
-
 /// One edit: where (as a fraction of the text), how much goes, what comes.
 #[derive(Clone, Debug)]
 struct Edit {
@@ -79,7 +75,7 @@ fn mutate(text: &str, edits: &[Edit]) -> String {
 
 /// Reads and validates; every problem must name a place within the text.
 fn check(name: &str, text: &str, source: Result<Source, ndnweir_scenario::Problems>) {
-    if let Err(problems) = source.and_then(|s| s.validate(&any)) {
+    if let Err(problems) = source.and_then(|s| s.validate()) {
         assert!(!problems.list.is_empty());
         let lines = text.split('\n').count();
         for problem in &problems.list {
@@ -140,7 +136,7 @@ proptest! {
 
 #[test]
 fn the_full_scenario_is_valid() {
-    let scenario = Source::from_text("full.toml", FULL, Path::new("")).unwrap().validate(&any);
+    let scenario = Source::from_text("full.toml", FULL, Path::new("")).unwrap().validate();
     let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
     assert!(scenario.events.len() >= 7 && scenario.compositions.len() == 1);
 }
@@ -153,7 +149,7 @@ fn the_examples_of_the_documentation_are_valid() {
     assert_eq!(examples.len(), 2);
     assert_eq!(examples[1], FULL);
     for example in examples {
-        let scenario = Source::from_text("docs.toml", example, Path::new("")).unwrap().validate(&any);
+        let scenario = Source::from_text("docs.toml", example, Path::new("")).unwrap().validate();
         scenario.unwrap_or_else(|problems| panic!("{problems}"));
     }
 }
@@ -186,6 +182,6 @@ fn a_network_of_ten_thousand_nodes_is_read_in_a_blink() {
     for i in 0..9_999 {
         text += &format!("n{i} n{} 10Mbps 1 1ms 100\n", i + 1);
     }
-    let scenario = Source::from_topology("t.txt", text).validate(&any).unwrap();
+    let scenario = Source::from_topology("t.txt", text).validate().unwrap();
     assert_eq!((scenario.nodes.len(), scenario.consumers.len()), (10_000, 10));
 }

@@ -3,16 +3,12 @@
 use ndnweir_core::units::{Duration, Rate};
 use ndnweir_scenario::{QueueLimit, Scenario, load};
 
-fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
-    Ok(())
-}
-
 fn with(name: &str, set: &[&str]) -> Scenario {
-    load(name, set, &any).unwrap_or_else(|problems| panic!("{problems}"))
+    load(name, set).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn error(name: &str, set: &str) -> String {
-    load(name, &[set], &any).unwrap_err().to_string()
+    load(name, &[set]).unwrap_err().to_string()
 }
 
 #[test]
@@ -66,8 +62,9 @@ fn an_override_that_names_nothing_lists_what_exists() {
 #[test]
 fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
     let set = ["scheme.mine.base=pcon", "scheme.mine.prefixes./prefix=asf", "scheme.mine.prefixes./prefix.shaper=none"];
-    let families = &with("two-paths", &set).compositions[0].families;
-    assert_eq!(families["prefixes"]["/prefix"], serde_json::json!({ "strategy": "asf", "shaper": "none" }));
+    let scheme = &with("two-paths", &set).compositions[0].scheme;
+    let choice = &scheme.choices[0];
+    assert_eq!((choice.prefix.as_str(), choice.strategy.name(), choice.shaper.name()), ("/prefix", "asf", "none"));
     let text = error("two-paths", "scheme.mine.prefixes./video=asf");
     assert!(text.contains("no consumer asks for names under /video"), "{text}");
 }

@@ -7,12 +7,8 @@ use ndnweir_scenario::{
     self as scenario, NodeKind, QueueLimit, Routes, Scenario, Source, Traffic, find, load, shipped,
 };
 
-fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
-    Ok(())
-}
-
 fn get(name: &str) -> Scenario {
-    load(name, &[], &any).unwrap_or_else(|problems| panic!("{problems}"))
+    load(name, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn scenarios_folder() -> String {
@@ -139,7 +135,7 @@ fn bare_graphml_and_rocketfuel_files_run_too() {
 #[test]
 fn the_gravity_demand_depends_on_its_seed_alone() {
     let of = |set: &[&str]| {
-        let s = load("geant", set, &any).unwrap();
+        let s = load("geant", set).unwrap();
         s.consumers.iter().map(|c| (c.node, c.prefix.clone())).collect::<Vec<_>>()
     };
     assert_eq!(of(&[]), of(&["demand.seed=1", "run.duration=99s"]));
@@ -163,10 +159,9 @@ fn unknown_names_get_a_suggestion() {
 
 #[test]
 fn the_registry_is_asked_about_schemes_and_single_components() {
-    let check = scenario::registry_check;
     let first = |text: &str| {
         let source = Source::from_text("x.toml", &format!("{}\n{text}", shipped()[0].text), Path::new("")).unwrap();
-        source.validate(&check).map_err(|problems| problems.list[0].clone())
+        source.validate().map_err(|problems| problems.list[0].clone())
     };
     assert!(first("[scheme.mine]\nconsumer = \"fixed\"\n").is_ok());
     let lines = shipped()[0].text.lines().count();

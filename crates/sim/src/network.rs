@@ -5,12 +5,13 @@
 
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
+use ndnweir_core::registry::{ConsumerParams, MarkerParams};
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::Impairment;
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;
-use serde_json::Value;
 use std::fmt;
 
 /// What stands at a place of the topology.
@@ -53,8 +54,8 @@ pub struct Direction {
     pub framing: Bytes,
     /// Random misbehaviour.
     pub impairment: Impairment,
-    /// A marker instead of the scheme's: its name and parameters. Switches have none.
-    pub marker: Option<(String, Value)>,
+    /// A marker instead of the scheme's. Switches have none.
+    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 impl Direction {
@@ -109,8 +110,8 @@ pub enum Traffic {
     Fetch {
         /// How many; none fetches until stopped.
         segments: Option<u64>,
-        /// A consumer instead of the scheme's: its name and parameters.
-        consumer: Option<(String, Value)>,
+        /// A consumer instead of the scheme's.
+        consumer: Option<ComponentChoice<ConsumerParams>>,
     },
     /// The segments of one object at constant pace.
     Stream {

@@ -97,7 +97,7 @@ fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
 /// Loads a scenario and checks that its schemes exist.
 pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
     let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
-    scenario::load(name, &overrides, &experiment::scheme_check).map_err(Failure::input)
+    scenario::load(name, &overrides).map_err(Failure::input)
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {

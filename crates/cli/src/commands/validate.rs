@@ -27,12 +27,17 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let own = if own.is_empty() { Vec::new() } else { experiment::choose(&scenario, &own).map_err(Failure::input)? };
     for scheme in &own {
         for (number, choice) in (1..).zip(&scheme.choices) {
-            let shaped = match (scheme.face_shaper().name.as_str(), scheme.is_shaped(number)) {
+            let shaped = match (scheme.face_shaper().name(), scheme.is_shaped(number)) {
                 ("none", _) => String::new(),
                 (shaper, true) => format!(", shaped by {shaper}"),
                 (_, false) => ", not shaped".into(),
             };
-            text.push_str(&format!("scheme {}: {} has {}{shaped}\n", scheme.name, choice.prefix, choice.strategy.name));
+            text.push_str(&format!(
+                "scheme {}: {} has {}{shaped}\n",
+                scheme.name,
+                choice.prefix,
+                choice.strategy.name()
+            ));
         }
     }
     for note in &scenario.notes {

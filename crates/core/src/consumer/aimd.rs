@@ -8,9 +8,11 @@
 
 use super::startup::Startup;
 use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
-use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
+use super::{DataEvent, Flight, MAX_WINDOW, Timer};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
@@ -115,11 +117,11 @@ impl Component for Aimd {
         Vec::new()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
-        check_number("slow-start-step", params.slow_start_step, 0.0, 1000.0)?;
-        check_number("increase", params.increase, 0.0, 1000.0)?;
-        check_factor("beta", params.beta)?;
+        check::number("slow-start-step", params.slow_start_step, 0.0, 1000.0)?;
+        check::number("increase", params.increase, 0.0, 1000.0)?;
+        check::factor("beta", params.beta)?;
         params.reaction.check()?;
         params.startup.check()?;
         params.timer.check()
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_rejected() {
-        let check = |params: Params| Aimd::check(&params).unwrap_err();
+        let check = |params: Params| Aimd::check(&params).unwrap_err().to_string();
         assert!(check(Params { beta: 1.0, ..Params::default() }).contains("beta"));
         assert!(check(Params { beta: f64::NAN, ..Params::default() }).contains("beta"));
         assert!(check(Params { initial_window: 0.0, ..Params::default() }).contains("initial-window"));

@@ -9,6 +9,7 @@
 use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ impl Component for AimdHis {
     const SOURCE: &'static str = "code of Wang et al., ICN 2013 (HIS); losses and marks: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         params.timer.check()

@@ -5,11 +5,11 @@
 //! plain Data. Timeouts only retransmit.
 //! Ours: a NACK for congestion counts as a mark (the simulator has none).
 
-use super::{
-    Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_factor, check_number, check_window,
-};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::packet::NackReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,12 +62,12 @@ impl Component for AimdYe {
     const SOURCE: &'static str = "simulator of Ye et al. (HbHCM + PAQM, 2020)";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
-        check_number("slow-start", params.slow_start, 1e-3, 100.0)?;
-        check_number("increase", params.increase, 1e-3, 100.0)?;
-        check_factor("decrease", params.decrease)?;
-        check_number("hold", params.hold, 0.0, 100.0)?;
+        check::number("slow-start", params.slow_start, 1e-3, 100.0)?;
+        check::number("increase", params.increase, 1e-3, 100.0)?;
+        check::factor("decrease", params.decrease)?;
+        check::number("hold", params.hold, 0.0, 100.0)?;
         params.timer.check()
     }
 

@@ -13,9 +13,11 @@
 
 use super::startup::Startup;
 use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
-use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
+use super::{DataEvent, Flight, MAX_WINDOW, Timer};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
@@ -66,11 +68,11 @@ impl Default for Params {
 
 impl Params {
     /// Rejects constants outside their ranges.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), SchemeError> {
         check_start(self.initial_window, self.floor, self.ssthresh)?;
-        check_number("low-window", self.low_window, 1.0, MAX_WINDOW)?;
-        check_number("max-increment", self.max_increment, 1.0, 1e6)?;
-        check_factor("beta", self.beta)?;
+        check::number("low-window", self.low_window, 1.0, MAX_WINDOW)?;
+        check::number("max-increment", self.max_increment, 1.0, 1e6)?;
+        check::factor("beta", self.beta)?;
         self.reaction.check()?;
         self.startup.check()?;
         self.timer.check()
@@ -226,7 +228,7 @@ impl Component for Bic {
         Vec::new()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         params.check()
     }
 
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_rejected() {
-        let check = |params: Params| Bic::check(&params).unwrap_err();
+        let check = |params: Params| Bic::check(&params).unwrap_err().to_string();
         assert!(check(Params { beta: 0.0, ..Params::default() }).contains("beta"));
         assert!(check(Params { low_window: f64::NAN, ..Params::default() }).contains("low-window"));
         assert!(check(Params { max_increment: 0.0, ..Params::default() }).contains("max-increment"));

@@ -13,9 +13,11 @@
 
 use super::startup::Startup;
 use super::windowed::{self, Cause, Reaction, Window, WindowLaw, Windowed, check_start};
-use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_number};
+use super::{DataEvent, Flight, MAX_WINDOW, Timer};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use crate::shared::slow_start::SlowStart;
 use crate::units::Time;
@@ -293,12 +295,12 @@ impl Component for Cubic {
         Vec::new()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_start(params.initial_window, params.floor, params.ssthresh)?;
-        check_number("c", params.c, 1e-6, 1e6)?;
-        check_factor("beta", params.beta)?;
-        check_number("fast-convergence-ratio", params.fast_convergence_ratio, 0.0, 1.0)?;
-        check_number("target-limit", params.target_limit, 1.0, MAX_WINDOW)?;
+        check::number("c", params.c, 1e-6, 1e6)?;
+        check::factor("beta", params.beta)?;
+        check::number("fast-convergence-ratio", params.fast_convergence_ratio, 0.0, 1.0)?;
+        check::number("target-limit", params.target_limit, 1.0, MAX_WINDOW)?;
         params.reaction.check()?;
         params.startup.check()?;
         params.timer.check()

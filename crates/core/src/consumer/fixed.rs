@@ -6,6 +6,7 @@ use super::windowed::{self, Cause, Gate, React, Reaction, WindowLaw, Windowed};
 use super::{DataEvent, Flight, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ impl Component for Fixed {
         Vec::new()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_window("window", params.window)?;
         params.timer.check()
     }

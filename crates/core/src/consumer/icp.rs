@@ -10,11 +10,11 @@
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
-use super::{
-    Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_factor, check_number, check_window,
-};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::packet::NackReason;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
@@ -105,16 +105,13 @@ impl Component for Icp {
     const SOURCE: &'static str = "Carofiglio, Gallo, Muscariello, NOMEN 2012; CCNPL-Sim";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
-        check_number("increase", params.increase, 1e-3, 100.0)?;
-        check_factor("decrease", params.decrease)?;
+        check::number("increase", params.increase, 1e-3, 100.0)?;
+        check::factor("decrease", params.decrease)?;
         check_samples("samples", params.samples)?;
-        check_number("delta", params.delta, 0.0, 1.0)?;
-        if params.initial_timeout < LEAST {
-            return Err(format!("initial-timeout = {} must be at least {LEAST}", params.initial_timeout));
-        }
-        Ok(())
+        check::number("delta", params.delta, 0.0, 1.0)?;
+        check::least("initial-timeout", params.initial_timeout, LEAST)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Icp {

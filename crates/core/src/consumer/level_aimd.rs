@@ -7,9 +7,11 @@
 //! congestion NACK count as level 1.
 
 use super::windowed::Window;
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_factor, check_window};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
@@ -59,10 +61,10 @@ impl Component for LevelAimd {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
-        check_factor("gain", params.gain)?;
+        check::factor("gain", params.gain)?;
         params.timer.check()
     }
 

@@ -24,7 +24,9 @@ pub mod startup;
 mod testing;
 pub mod windowed;
 
+use crate::check;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Fields;
 use crate::packet::NackReason;
 use crate::units::{Bytes, Duration, Rate, Time};
@@ -172,25 +174,22 @@ impl Timer {
     /// Rejects a timer that would fire at once for ever, or never.
     ///
     /// # Errors
-    /// A sentence that names the parameter, its value and what would do.
-    pub fn check(&self) -> Result<(), String> {
-        let floor = Duration::from_millis(1);
-        if self.min < floor {
-            return Err(format!("timer.min = {} is too short: give at least {floor}", self.min));
-        }
+    /// Names the parameter, its value and what would do.
+    pub fn check(&self) -> Result<(), SchemeError> {
+        check::least("timer.min", self.min, Duration::from_millis(1))?;
         if self.max < self.min {
-            return Err(format!("timer.max = {} is below timer.min = {}", self.max, self.min));
+            let help = format!("give timer.min = {} or more", self.min);
+            return Err(SchemeError::value("timer.max", self.max, "is below timer.min", help));
         }
-        if self.initial < floor {
-            return Err(format!("timer.initial = {} is too short: give at least {floor}", self.initial));
-        }
+        check::least("timer.initial", self.initial, Duration::from_millis(1))?;
         if self.scan > Duration::from_millis(60_000) {
-            return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
+            return Err(SchemeError::value("timer.scan", self.scan, "is too rare", "give at most \"1min\""));
         }
         if self.backoff_cap == 0 {
-            return Err("timer.backoff-cap = 0: give at least 1, which is no back-off".into());
+            let help = "give at least 1, which is no back-off";
+            return Err(SchemeError::value("timer.backoff-cap", 0, "is no multiplier", help));
         }
-        check_number("timer.deviations", self.deviations, 0.0, 1000.0)
+        check::number("timer.deviations", self.deviations, 0.0, 1000.0)
     }
 }
 
@@ -260,32 +259,11 @@ pub const MAX_WINDOW: f64 = 1e7;
 /// Checks a window parameter: finite, at least 1, at most [`MAX_WINDOW`].
 ///
 /// # Errors
-/// A sentence that names the parameter, its value and what would do.
-pub fn check_window(name: &str, window: f64) -> Result<(), String> {
+/// Names the parameter, its value and what would do.
+pub fn check_window(name: &str, window: f64) -> Result<(), SchemeError> {
     if (1.0..=MAX_WINDOW).contains(&window) {
         return Ok(());
     }
-    Err(format!("{name} = {window} is no window: give a number of segments from 1 to {MAX_WINDOW:e}"))
-}
-
-/// Checks a number to lie within `min..=max`.
-///
-/// # Errors
-/// As [`check_window`].
-pub fn check_number(name: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
-    if (min..=max).contains(&value) {
-        return Ok(());
-    }
-    Err(format!("{name} = {value} is out of range: give a number from {min} to {max}"))
-}
-
-/// Checks a decrease factor: above 0 and below 1.
-///
-/// # Errors
-/// As [`check_window`].
-pub fn check_factor(name: &str, value: f64) -> Result<(), String> {
-    if value > 0.0 && value < 1.0 {
-        return Ok(());
-    }
-    Err(format!("{name} = {value} must lie between 0 and 1: a cut multiplies the window by it"))
+    let help = format!("give a number of segments from 1 to {MAX_WINDOW:e}");
+    Err(SchemeError::value(name, window, "is no window", help))
 }

@@ -12,6 +12,7 @@ use super::windowed::{Cause, Gate, React, Reaction, Window, WindowLaw, Windowed}
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_window};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,7 +121,7 @@ impl Component for NdnSieve {
     const SOURCE: &'static str = "Ma et al., Discover Applied Sciences 2024, equations 4 and 5; per-window step: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
         params.timer.check()

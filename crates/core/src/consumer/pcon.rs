@@ -18,6 +18,7 @@ use super::windowed::{self, Cause, Reaction, WindowLaw, Windowed};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +116,7 @@ impl Component for Pcon {
         Vec::new()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         params.bic().check()
     }
 

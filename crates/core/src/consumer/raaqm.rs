@@ -10,11 +10,11 @@
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
-use super::{
-    Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_factor, check_number, check_window,
-};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::packet::NackReason;
 use crate::units::Duration;
@@ -223,21 +223,22 @@ impl Component for Raaqm {
     const FIELDS: &'static [Field] = &[Field::PathLabel];
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check_window("min-window", params.min_window)?;
         check_window("max-window", params.max_window)?;
-        check_factor("decrease", params.decrease)?;
-        check_number("increase", params.increase, 1e-3, 100.0)?;
+        check::factor("decrease", params.decrease)?;
+        check::number("increase", params.increase, 1e-3, 100.0)?;
         check_samples("samples", params.samples)?;
-        check_number("p-min", params.p_min, 0.0, 1.0)?;
-        check_number("p-slope", params.p_slope, 0.0, 1.0)?;
-        check_number("hold", params.hold, 0.0, 100.0)?;
+        check::number("p-min", params.p_min, 0.0, 1.0)?;
+        check::number("p-slope", params.p_slope, 0.0, 1.0)?;
+        check::number("hold", params.hold, 0.0, 100.0)?;
         if params.max_window < params.min_window.max(params.initial_window) {
-            return Err(format!("max-window = {} lies below the least or the initial one", params.max_window));
+            let help = "give at least min-window and initial-window";
+            return Err(SchemeError::value("max-window", params.max_window, "is below another window", help));
         }
         if params.timeout > Duration::ZERO && params.timeout < Duration::from_millis(1) {
-            return Err(format!("timeout = {} must be 0 or at least 1ms", params.timeout));
+            return Err(SchemeError::value("timeout", params.timeout, "is too short", "give 0 or at least \"1ms\""));
         }
         params.timer.check()
     }

@@ -10,8 +10,10 @@
 //! r alone; S is that of the shaper.
 
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::packet::NackReason;
 use crate::shared::grant::Grant;
@@ -84,13 +86,12 @@ impl Component for RateAimd {
         if params.tolerance { Self::FIELDS.to_vec() } else { Vec::new() }
     }
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         if params.link == Some(Rate::ZERO) {
-            return Err("link = 0 would never send: give a rate such as \"10Mbps\", or nothing".into());
+            let help = "give a rate such as \"10Mbps\", or leave it out";
+            return Err(SchemeError::value("link", 0, "would never send", help));
         }
-        if params.data_size == Bytes::ZERO {
-            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
-        }
+        check::data_size("data-size", params.data_size)?;
         params.law.check()?;
         params.timer.check()
     }

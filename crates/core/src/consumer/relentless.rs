@@ -4,9 +4,11 @@
 //! wygivan/ndnSIM, branch cc-new), after Mathis' Relentless TCP. That marks and losses count like NACKs is ours.
 
 use super::windowed::{Cause, Gate, React, Reaction, Window, WindowLaw, Windowed};
-use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_number, check_window};
+use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_window};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,10 +72,10 @@ impl Component for Relentless {
     const SOURCE: &'static str = "code of Wang et al., ICN 2013 (HIS), after Relentless TCP; marks and losses: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check_window("floor", params.floor)?;
-        check_number("step", params.step, 0.01, 1e4)?;
+        check::number("step", params.step, 0.01, 1e4)?;
         params.timer.check()
     }
 

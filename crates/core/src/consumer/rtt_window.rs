@@ -1,5 +1,6 @@
 //! The last round-trip times, with their extremes: what ICP sets its timer by and RAAQM its probabilities.
 
+use crate::error::SchemeError;
 use crate::units::Duration;
 
 /// The most samples a window may be asked to hold.
@@ -51,11 +52,11 @@ impl RttWindow {
 }
 
 /// Checks a number of samples.
-pub fn check_samples(name: &str, samples: u32) -> Result<(), String> {
+pub fn check_samples(name: &str, samples: u32) -> Result<(), SchemeError> {
     if (1..=MOST).contains(&samples) {
         return Ok(());
     }
-    Err(format!("{name} = {samples} must be from 1 to {MOST}"))
+    Err(SchemeError::value(name, samples, "is out of range", format!("give a number from 1 to {MOST}")))
 }
 
 #[cfg(test)]

@@ -14,9 +14,11 @@
 //! labels a pair over two paths cannot be told from one over a slow link. Then `pairs` above 1 errs on the safe side:
 //! the smallest of several windows counts, which is too large only if every single pair was split.
 
-use super::{DataEvent, check_number, check_window};
+use super::{DataEvent, check_window};
+use crate::check;
 use crate::component::Env;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
@@ -78,10 +80,10 @@ impl Startup {
     ///
     /// # Errors
     /// As [`check_window`].
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SchemeError> {
         check_window("startup.cap", self.cap)?;
-        check_number("startup.pairs", f64::from(self.pairs), 1.0, 1000.0)?;
-        check_number("startup.attempts", f64::from(self.attempts), f64::from(self.pairs), 1000.0)
+        check::number("startup.pairs", f64::from(self.pairs), 1.0, 1000.0)?;
+        check::number("startup.attempts", f64::from(self.attempts), f64::from(self.pairs), 1000.0)
     }
 }
 

@@ -1,11 +1,11 @@
 //! A window law × a reaction profile × a startup.
 
 use super::startup::{Kind, Pairing, Startup};
-use super::{
-    Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_number, check_window,
-};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
+use crate::check;
 use crate::component::Env;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot, window_to_field};
 use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
@@ -58,7 +58,7 @@ impl Window {
 ///
 /// # Errors
 /// As [`check_window`].
-pub fn check_start(initial_window: f64, floor: f64, ssthresh: f64) -> Result<(), String> {
+pub fn check_start(initial_window: f64, floor: f64, ssthresh: f64) -> Result<(), SchemeError> {
     check_window("initial-window", initial_window)?;
     check_window("floor", floor)?;
     check_window("ssthresh", ssthresh)
@@ -136,9 +136,9 @@ impl Reaction {
     ///
     /// # Errors
     /// As [`check_window`].
-    pub fn check(&self) -> Result<(), String> {
-        check_number("reaction.recovery", self.recovery, 0.0, 1e6)?;
-        check_number("reaction.noise", self.noise, 0.0, 1.0)
+    pub fn check(&self) -> Result<(), SchemeError> {
+        check::number("reaction.recovery", self.recovery, 0.0, 1e6)?;
+        check::number("reaction.noise", self.noise, 0.0, 1.0)
     }
 
     /// The PCON authors' 2016 consumer: every mark, other signals once per window.

@@ -9,8 +9,9 @@
 //! and all of [`super::levels`].
 
 use super::levels::{LevelLaw, Levels, check_period};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -91,11 +92,11 @@ impl Component for CoopCon {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_period(params.period)?;
-        check_number("alpha", params.alpha, 0.0, 100.0)?;
-        check_number("beta", params.beta, 0.0, 100.0)?;
-        check_number("severe", params.severe, 0.0, 1.0)
+        check::number("alpha", params.alpha, 0.0, 100.0)?;
+        check::number("beta", params.beta, 0.0, 100.0)?;
+        check::number("severe", params.severe, 0.0, 1.0)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> CoopCon {

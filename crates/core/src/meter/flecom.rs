@@ -6,8 +6,9 @@
 //! target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
 
 use super::levels::{LevelLaw, Levels, check_period};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
+use crate::error::SchemeError;
 use crate::fields::Field;
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -65,9 +66,9 @@ impl Component for FleCom {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_period(params.period)?;
-        check_number("range", params.range, 1e-3, 1e6)
+        check::number("range", params.range, 1e-3, 1e6)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> FleCom {

@@ -17,13 +17,14 @@ use super::hbhcm_pair::PacketPair;
 use super::paqm::{Constants, PaqmCodel, Smoothed, Spacing, State, red_marks};
 use super::path_label::Form;
 use super::{DataIn, DataOut, Meter};
-use crate::component::{Component, Env};
+use crate::component::{Component, Env, FamilyParams};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, FieldLayout, Slot};
 use crate::ids::FaceId;
 use crate::packet::{Kind, Packet};
 use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
-use crate::registry::AnyMarker;
+use crate::registry::{AnyMarker, MarkerParams};
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,8 @@ pub struct HbHcm {
     rtt: Slot,
     label: Slot,
     layout: FieldLayout,
+    /// The law of hops, where it is a marker.
+    marker: Option<MarkerParams>,
     hops: Vec<Option<Box<Hop>>>,
 }
 
@@ -149,33 +152,44 @@ impl Component for HbHcm {
     const FIELDS: &'static [Field] = &[Field::HopRtt, Field::PathLabel];
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         if !(params.smoothing > 0.0 && params.smoothing <= 1.0) {
-            return Err(format!("smoothing = {} must be above 0 and at most 1", params.smoothing));
+            let help = "give a number above 0 and up to 1";
+            return Err(SchemeError::value("smoothing", params.smoothing, "is out of range", help));
         }
         if params.red_max <= params.red_min {
-            return Err(format!("red-max = {} must be above red-min = {}", params.red_max, params.red_min));
+            let help = format!("give more than red-min = {}", params.red_min);
+            return Err(SchemeError::value("red-max", params.red_max, "is not above red-min", help));
         }
         if params.law == PAQM_CODEL || params.law == PAQM_RED {
             return match params.law_params.is_empty() {
                 true => Ok(()),
-                false => Err(format!("law-params are for markers; {} takes its own parameters", params.law)),
+                false => {
+                    let help = format!("{} takes its parameters from the meter's", params.law);
+                    Err(SchemeError::about("law-params", "law-params are for markers", help))
+                }
             };
         }
         let Some(info) = AnyMarker::ALL.iter().find(|info| info.name == params.law) else {
             let known: Vec<_> = AnyMarker::ALL.iter().map(|info| info.name).collect();
-            let known = known.join(", ");
-            return Err(format!("law = {:?}: there are {PAQM_CODEL}, {PAQM_RED}, or a marker: {known}", params.law));
+            let help = format!("there are {PAQM_CODEL}, {PAQM_RED}, or a marker: {}", known.join(", "));
+            return Err(SchemeError::about("law", format!("law = {:?} is not known", params.law), help));
         };
         if !info.fields.is_empty() {
-            return Err(format!("law = {:?} needs header fields, which a meter's law cannot have", params.law));
+            let message = format!("law = {:?} needs header fields", params.law);
+            return Err(SchemeError::about("law", message, "a meter's law cannot have any"));
         }
-        AnyMarker::check(&params.law, &Value::Object(params.law_params.clone())).map_err(|e| format!("law-params: {e}"))
+        AnyMarker::check(&params.law, &Value::Object(params.law_params.clone())).map_err(|e| {
+            let parameter = e.parameter.as_ref().map_or("law-params".into(), |inner| format!("law-params.{inner}"));
+            SchemeError::about(&parameter, format!("law-params: {}", e.problem()), e.help)
+        })
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> HbHcm {
         let (rtt, label) = (env.slot(Field::HopRtt), env.slot(Field::PathLabel));
-        HbHcm { params: params.clone(), rtt, label, layout: env.layout.clone(), hops: Vec::new() }
+        // The names that `check` lets pass and no marker has are PAQM's.
+        let marker = MarkerParams::read(&params.law, &Value::Object(params.law_params.clone())).ok();
+        HbHcm { params: params.clone(), rtt, label, layout: env.layout.clone(), marker, hops: Vec::new() }
     }
 }
 
@@ -185,12 +199,9 @@ impl HbHcm {
         if self.params.law == PAQM_RED {
             return Law::PaqmRed;
         }
-        let params = Value::Object(self.params.law_params.clone());
-        let marker = AnyMarker::build(&self.params.law, &params, &mut Env { layout: &mut self.layout });
-        match marker {
-            Ok(marker) => Law::Marker(Box::new(marker)),
-            // The one name that `check` lets pass and no marker has.
-            Err(_) => Law::PaqmCodel(PaqmCodel::new(Constants { target, interval, spacing, immediate })),
+        match &self.marker {
+            Some(marker) => Law::Marker(Box::new(marker.build(&mut Env { layout: &mut self.layout }))),
+            None => Law::PaqmCodel(PaqmCodel::new(Constants { target, interval, spacing, immediate })),
         }
     }
 

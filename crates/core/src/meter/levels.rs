@@ -7,8 +7,10 @@
 //! `WINDOW`.
 
 use super::{DataIn, DataOut, Meter, Report};
+use crate::check;
 use crate::component::Env;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::shaper::FaceView;
 use crate::shared::level::to_field;
@@ -88,11 +90,8 @@ impl<L: LevelLaw + Clone> Levels<L> {
 ///
 /// # Errors
 /// A sentence that names the parameter, its value and what would do.
-pub fn check_period(period: Duration) -> Result<(), String> {
-    if period >= Duration::from_millis(1) {
-        return Ok(());
-    }
-    Err(format!("period = {period} is too short: give at least 1ms"))
+pub fn check_period(period: Duration) -> Result<(), SchemeError> {
+    check::least("period", period, Duration::from_millis(1))
 }
 
 fn raise(fields: &mut Fields, slot: Slot, value: u32, afresh: bool) {

@@ -11,9 +11,10 @@
 //! ([`crate::queue::ndnsieve`]), which sees every departure; this meter only records the state.
 
 use super::{DataIn, Meter, Report};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::shaper::FaceView;
 use crate::units::{Duration, Rate, Time};
@@ -108,15 +109,14 @@ impl Component for NdnSieve {
         "Ma et al., Discover Applied Sciences 2024, §4.1; detection period, prefix rates: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("utilization", params.utilization, 0.0, 100.0)?;
-        check_number("occupancy", params.occupancy, 0.0, 1.0)?;
-        check_number("hysteresis", params.hysteresis, 0.0, 1.0)?;
-        if params.detection < Duration::from_millis(1) {
-            return Err(format!("detection = {} is too short: give at least 1ms", params.detection));
-        }
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("utilization", params.utilization, 0.0, 100.0)?;
+        check::number("occupancy", params.occupancy, 0.0, 1.0)?;
+        check::number("hysteresis", params.hysteresis, 0.0, 1.0)?;
+        check::least("detection", params.detection, Duration::from_millis(1))?;
         if params.report < params.detection {
-            return Err(format!("report = {} is shorter than detection = {}", params.report, params.detection));
+            let help = format!("give detection = {} or more", params.detection);
+            return Err(SchemeError::value("report", params.report, "is shorter than detection", help));
         }
         Ok(())
     }

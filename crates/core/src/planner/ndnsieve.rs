@@ -26,9 +26,10 @@ mod topology;
 pub use select::Select;
 
 use super::{Message, Order, Planner, PlannerCounters, RouterId};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::strategy::NextHop;
 use crate::units::{Duration, Rate, Time};
@@ -117,15 +118,14 @@ impl Component for NdnSieve {
         "Ma et al., Discover Applied Sciences 2024, §4.2; margin, switch gap, loop guard, priorities: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("occupancy", params.occupancy, 0.0, 1.0)?;
-        check_number("share", params.share, 0.0, 1.0)?;
-        check_number("margin", params.margin, 0.0, 1.0)?;
-        if params.period < Duration::from_millis(1) {
-            return Err(format!("period = {} is too short: give at least 1ms", params.period));
-        }
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("occupancy", params.occupancy, 0.0, 1.0)?;
+        check::number("share", params.share, 0.0, 1.0)?;
+        check::number("margin", params.margin, 0.0, 1.0)?;
+        check::least("period", params.period, Duration::from_millis(1))?;
         if params.priorities.len() > 1 << 16 {
-            return Err("priorities has more than 65536 entries: leave out trailing zeros".into());
+            let message = "priorities has more than 65536 entries";
+            return Err(SchemeError::about("priorities", message, "leave out trailing zeros"));
         }
         Ok(())
     }

@@ -10,8 +10,10 @@
 //! out.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,14 +74,10 @@ impl Component for Cobalt {
     const SOURCE: &'static str = "ns-3 CobaltQueueDisc; marking by default: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_interval(params.interval)?;
-        for (name, value) in [("increment", params.increment), ("decrement", params.decrement)] {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(format!("{name} = {value} must be from 0 to 1"));
-            }
-        }
-        Ok(())
+        check::number("increment", params.increment, 0.0, 1.0)?;
+        check::number("decrement", params.decrement, 0.0, 1.0)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Cobalt {

@@ -13,6 +13,7 @@
 use super::{Action, DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ impl Component for Codel {
     const SOURCE: &'static str = "RFC 8289";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_interval(params.interval)
     }
 

@@ -14,6 +14,7 @@
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,12 +77,12 @@ impl IncidentDetector {
     }
 
     /// Rejects an interval or factor with which every packet would be marked, or none.
-    pub(super) fn check(interval: Duration, factor: f64) -> Result<(), String> {
+    pub(super) fn check(interval: Duration, factor: f64) -> Result<(), SchemeError> {
         super::check_interval(interval)?;
         if factor > 0.0 && factor <= 1e6 {
             return Ok(());
         }
-        Err(format!("factor = {factor} must be above 0 and at most 1e6"))
+        Err(SchemeError::value("factor", factor, "is out of range", "give a number above 0 and up to 1e6"))
     }
 
     /// Whether the queue is over its target.
@@ -138,7 +139,7 @@ impl Component for CodelPcon {
     const SOURCE: &'static str = "Schneider et al., ICN 2016, and its authors' ns-3 queue";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         IncidentDetector::check(params.interval, params.factor)
     }
 

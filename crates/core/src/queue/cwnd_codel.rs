@@ -22,8 +22,10 @@
 
 use super::codel_pcon::IncidentDetector;
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot, window_of_field};
 use crate::ids::FlowId;
 use crate::units::{Duration, Time};
@@ -119,14 +121,10 @@ impl Component for CwndCodel {
     const FIELDS: &'static [Field] = &[Field::ConsumerWindow];
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         IncidentDetector::check(params.interval, params.factor)?;
-        for (name, value) in [("exponent", params.exponent), ("gain", params.gain)] {
-            if !(0.0..=1000.0).contains(&value) {
-                return Err(format!("{name} = {value} must be from 0 to 1000"));
-            }
-        }
-        Ok(())
+        check::number("exponent", params.exponent, 0.0, 1000.0)?;
+        check::number("gain", params.gain, 0.0, 1000.0)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> CwndCodel {

@@ -12,6 +12,7 @@
 use super::{Discipline, Limit, Queued};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::shared::flow_table::MOST_FLOWS;
@@ -66,10 +67,11 @@ impl Component for Drr {
          Interests, bound on queues: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         for (name, size) in [("quantum", params.quantum), ("credit", params.credit)] {
             if !(1..=1_000_000_000).contains(&size.get()) {
-                return Err(format!("{name} = {size}: give a size from 1B to 1GB, such as \"1500B\""));
+                let help = "give a size from 1B to 1GB, such as \"1500B\"";
+                return Err(SchemeError::value(name, size, "is out of range", help));
             }
         }
         Ok(())

@@ -17,6 +17,7 @@ use super::codel::{self, CodelState};
 use super::{Action, Discipline, Limit, Queued};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::units::{Bytes, Duration, Time};
@@ -105,16 +106,17 @@ impl Component for FqCodel {
     const SOURCE: &'static str = "RFC 8290; overload rule: Linux; exact flows instead of hash buckets: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_interval(params.interval)?;
         if !(256..=1_000_000_000).contains(&params.quantum.get()) {
-            return Err(format!("quantum = {}: give a size from 256B to 1GB, such as \"1500B\"", params.quantum));
+            let help = "give a size from 256B to 1GB, such as \"1500B\"";
+            return Err(SchemeError::value("quantum", params.quantum, "is out of range", help));
         }
         if !(1..=65_536).contains(&params.flows) {
-            return Err(format!("flows = {} must be from 1 to 65536", params.flows));
+            return Err(SchemeError::value("flows", params.flows, "is out of range", "give a number from 1 to 65536"));
         }
         if params.drop_batch == 0 {
-            return Err("drop-batch = 0 would keep a queue over its limit: give 1 or more".into());
+            return Err(SchemeError::value("drop-batch", 0, "would keep a queue over its limit", "give 1 or more"));
         }
         Ok(())
     }

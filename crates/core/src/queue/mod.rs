@@ -17,6 +17,7 @@ pub mod nfd;
 pub mod pie;
 
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::units::{Bytes, Duration, Rate};
@@ -220,11 +221,11 @@ fn gap(interval: Duration, factor: f64, count: u64) -> Duration {
 }
 
 /// Rejects an interval of zero, with which every packet of an incident would be marked.
-fn check_interval(interval: Duration) -> Result<(), String> {
+fn check_interval(interval: Duration) -> Result<(), SchemeError> {
     if interval > Duration::ZERO {
         return Ok(());
     }
-    Err("interval = 0 would mark every packet: give a time such as \"100ms\"".into())
+    Err(SchemeError::value("interval", 0, "would mark every packet", "give a time such as \"100ms\""))
 }
 
 #[cfg(test)]

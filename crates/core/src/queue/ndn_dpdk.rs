@@ -13,6 +13,7 @@
 use super::{DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,10 +54,10 @@ impl Component for NdnDpdk {
     const SOURCE: &'static str = "NDN-DPDK (2025), PktQueue; at the egress instead of the input: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_interval(params.interval)?;
         if params.burst == 0 {
-            return Err("burst = 0 has no first packet: give 1 or more".into());
+            return Err(SchemeError::value("burst", 0, "has no first packet", "give 1 or more"));
         }
         Ok(())
     }

@@ -8,9 +8,10 @@
 //! least time between marks, both off.
 
 use super::{DequeueEvent, Marker, Verdict};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::packet::Kind;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
@@ -48,8 +49,8 @@ impl Component for NdnSieve {
         "Ma et al., Discover Applied Sciences 2024, equation 2, table 2; look per packet: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("threshold", params.threshold, 0.0, 1.0)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("threshold", params.threshold, 0.0, 1.0)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> NdnSieve {

@@ -13,6 +13,7 @@
 use super::{EnqueueEvent, Marker, QueueView, Verdict};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +71,7 @@ impl Component for Nfd {
     const SOURCE: &'static str = "NFD GenericLinkService (0.7.0 to 24.07; older rule: 0.6)";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         super::check_interval(params.interval)
     }
 

@@ -13,8 +13,10 @@
 //! counted, where the RFC has bytes of mean packets.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,18 +94,11 @@ impl Component for Pie {
     const SOURCE: &'static str = "RFC 8033";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        if params.update < Duration::from_millis(1) {
-            return Err(format!("update = {} is too short: give at least \"1ms\"", params.update));
-        }
-        for (name, value, most) in
-            [("alpha", params.alpha, 1e6), ("beta", params.beta, 1e6), ("mark-up-to", params.mark_up_to, 1.0)]
-        {
-            if !(0.0..=most).contains(&value) {
-                return Err(format!("{name} = {value} must be from 0 to {most}"));
-            }
-        }
-        Ok(())
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::least("update", params.update, Duration::from_millis(1))?;
+        check::number("alpha", params.alpha, 0.0, 1e6)?;
+        check::number("beta", params.beta, 0.0, 1e6)?;
+        check::number("mark-up-to", params.mark_up_to, 0.0, 1.0)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Pie {

@@ -6,7 +6,8 @@
 //! shapers on one link would mean.
 
 use super::{ComponentChoice, Scheme};
-use crate::registry::Family;
+use crate::error::SchemeError;
+use crate::registry::{Family, ShaperParams, StrategyParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,15 +20,9 @@ pub struct PrefixChoice {
     /// The prefix, such as "/video".
     pub prefix: String,
     /// Its strategy.
-    pub strategy: ComponentChoice,
+    pub strategy: ComponentChoice<StrategyParams>,
     /// Its shaper: that of the faces, or "none".
-    pub shaper: ComponentChoice,
-}
-
-impl PrefixChoice {
-    fn parts(&self) -> [(Family, &ComponentChoice); 2] {
-        [(Family::Strategy, &self.strategy), (Family::Shaper, &self.shaper)]
-    }
+    pub shaper: ComponentChoice<ShaperParams>,
 }
 
 /// Whether `name` is `prefix` or below it.
@@ -36,8 +31,8 @@ fn is_under(prefix: &str, name: &str) -> bool {
 }
 
 /// Whether a shaper does something.
-fn shapes(part: &ComponentChoice) -> bool {
-    part.name != NO_SHAPER
+fn shapes(part: &ComponentChoice<ShaperParams>) -> bool {
+    part.name() != NO_SHAPER
 }
 
 impl Scheme {
@@ -45,9 +40,10 @@ impl Scheme {
     pub const MAX_CHOICES: usize = 64;
 
     /// Reads `{ "/video" = { strategy = "asf", shaper = "none" }, "/live" = "multicast" }`.
-    pub(super) fn choose_all(&mut self, prefixes: &Value) -> Result<(), String> {
+    pub(super) fn choose_all(&mut self, prefixes: &Value) -> Result<(), SchemeError> {
         let Value::Object(table) = prefixes else {
-            return Err("prefixes must be a table such as { \"/video\" = { strategy = \"asf\" } }".into());
+            let help = "write prefixes = { \"/video\" = { strategy = \"asf\" } }";
+            return Err(SchemeError::about("prefixes", "prefixes is no table", help));
         };
         let mut sorted: Vec<_> = table.iter().collect();
         sorted.sort_by_key(|(prefix, _)| prefix.len());
@@ -59,56 +55,59 @@ impl Scheme {
     /// "/" stands for the scheme's own parts.
     ///
     /// # Errors
-    /// A sentence that names the remedy.
-    pub fn choose(&mut self, prefix: &str, choice: &Value) -> Result<(), String> {
-        let said = |e: String| format!("prefixes.{prefix}: {e}");
-        let form = || said("write { strategy = \"asf\" }, { shaper = \"none\" } or both".into());
+    /// About this prefix; nothing has changed then.
+    pub fn choose(&mut self, prefix: &str, choice: &Value) -> Result<(), SchemeError> {
+        let mut changed = self.clone();
+        changed.put_choice(prefix, choice).map_err(|e| e.under(prefix))?;
+        *self = changed;
+        Ok(())
+    }
+
+    fn put_choice(&mut self, prefix: &str, choice: &Value) -> Result<(), SchemeError> {
         let (strategy, shaper) = match choice {
             Value::String(_) => (Some(choice), None),
             Value::Object(table) if !table.is_empty() => {
                 if let Some(key) = table.keys().find(|key| !matches!(key.as_str(), "strategy" | "shaper")) {
-                    return Err(said(format!("unknown key {key:?}; a prefix has: strategy, shaper")));
+                    return Err(SchemeError::new(format!("unknown key {key:?}"), "a prefix has: strategy, shaper"));
                 }
                 (table.get("strategy"), table.get("shaper"))
             }
-            _ => return Err(form()),
+            _ => {
+                let help = "write { strategy = \"asf\" }, { shaper = \"none\" } or both";
+                return Err(SchemeError::new("it chooses nothing", help));
+            }
         };
         let sound =
             prefix.starts_with('/') && (prefix == "/" || prefix.split('/').skip(1).all(|part| !part.is_empty()));
         if !sound {
-            return Err(said("a prefix is written as /video or /video/live".into()));
+            return Err(SchemeError::new("this is no prefix", "write it as /video or /video/live"));
         }
-        let (mut own_strategy, mut own_shaper) = {
-            let (strategy, shaper) = self.choice_for(prefix);
-            (strategy.clone(), shaper.clone())
-        };
-        for (part, family, value) in
-            [(&mut own_strategy, Family::Strategy, strategy), (&mut own_shaper, Family::Shaper, shaper)]
-        {
-            if let Some(value) = value {
-                part.change(family, value).map_err(said)?;
-            }
-        }
-        let new = PrefixChoice { prefix: prefix.into(), strategy: own_strategy, shaper: own_shaper };
+        let (own_strategy, own_shaper) = self.choice_for(prefix);
+        let mut new =
+            PrefixChoice { prefix: prefix.into(), strategy: own_strategy.clone(), shaper: own_shaper.clone() };
+        strategy.map_or(Ok(()), |value| new.strategy.change(value))?;
+        shaper.map_or(Ok(()), |value| new.shaper.change(value))?;
         if prefix == "/" {
-            self.parts[Family::Strategy as usize] = new.strategy;
-            self.parts[Family::Shaper as usize] = new.shaper;
+            self.parts.strategy = new.strategy;
+            self.parts.shaper = new.shaper;
         } else if let Some(known) = self.choices.iter_mut().find(|known| known.prefix == prefix) {
             *known = new;
         } else if self.choices.len() < Scheme::MAX_CHOICES {
             self.choices.push(new);
             self.choices.sort_by_key(|choice| choice.prefix.len());
         } else {
-            return Err(said(format!("more than {} prefixes with a choice of their own", Scheme::MAX_CHOICES)));
+            let message = format!("more than {} prefixes with a choice of their own", Scheme::MAX_CHOICES);
+            return Err(SchemeError::new(message, "leave out some"));
         }
-        self.check_shapers().and_then(|()| self.check_fields()).map_err(said)
+        self.check_shapers()?;
+        self.check_fields()
     }
 
     /// The strategy and shaper of a name.
-    fn choice_for(&self, name: &str) -> (&ComponentChoice, &ComponentChoice) {
+    fn choice_for(&self, name: &str) -> (&ComponentChoice<StrategyParams>, &ComponentChoice<ShaperParams>) {
         match self.choice_for_name(name).checked_sub(1) {
             Some(place) => (&self.choices[place].strategy, &self.choices[place].shaper),
-            None => (self.part(Family::Strategy), self.part(Family::Shaper)),
+            None => (&self.parts.strategy, &self.parts.shaper),
         }
     }
 
@@ -122,40 +121,31 @@ impl Scheme {
     /// Whether Interests of prefix number `governing` (see [`Scheme::governing`]) go through the shaper.
     pub fn is_shaped(&self, governing: usize) -> bool {
         let own = governing.checked_sub(1).and_then(|place| self.choices.get(place)).map(|choice| &choice.shaper);
-        shapes(own.unwrap_or(self.part(Family::Shaper)))
+        shapes(own.unwrap_or(&self.parts.shaper))
     }
 
     /// What every face has: of the shapers of all prefixes the one that does something.
-    pub fn face_shaper(&self) -> &ComponentChoice {
-        let own = self.part(Family::Shaper);
-        let all = std::iter::once(own).chain(self.choices.iter().map(|choice| &choice.shaper));
-        all.into_iter().find(|part| shapes(part)).unwrap_or(own)
+    pub fn face_shaper(&self) -> &ComponentChoice<ShaperParams> {
+        self.shapers().find(|part| shapes(part)).unwrap_or(&self.parts.shaper)
     }
 
-    /// The part that instances of a family are built from.
-    pub(super) fn built(&self, family: Family) -> &ComponentChoice {
-        if family == Family::Shaper { self.face_shaper() } else { self.part(family) }
+    /// The scheme's own, then those of single prefixes.
+    fn shapers(&self) -> impl Iterator<Item = &ComponentChoice<ShaperParams>> {
+        std::iter::once(&self.parts.shaper).chain(self.choices.iter().map(|choice| &choice.shaper))
     }
 
-    /// All parts, those of single prefixes included.
-    pub(super) fn parts_in_force(&self) -> impl Iterator<Item = (Family, &ComponentChoice)> {
-        let own = Family::ALL.into_iter().map(|family| (family, self.part(family)));
-        own.chain(self.choices.iter().flat_map(PrefixChoice::parts))
-    }
-
-    fn check_shapers(&self) -> Result<(), String> {
+    fn check_shapers(&self) -> Result<(), SchemeError> {
         let one = self.face_shaper();
-        let other =
-            self.parts_in_force().find(|(family, part)| *family == Family::Shaper && shapes(part) && *part != one);
-        let Some((_, other)) = other else { return Ok(()) };
-        let what = if one.name == other.name {
-            format!("the shaper {} with two sets of parameters", one.name)
+        let Some(other) = self.shapers().find(|part| shapes(part) && *part != one) else { return Ok(()) };
+        let what = if one.name() == other.name() {
+            format!("the shaper {} with two sets of parameters", one.name())
         } else {
-            format!("the shapers {} and {}", one.name, other.name)
+            format!("the shapers {} and {}", one.name(), other.name())
         };
-        Err(format!(
-            "{what} would each pace Interests by the whole rate of the same links; give all shaped prefixes one \
-             shaper, and the others shaper = \"none\""
-        ))
+        let error = SchemeError::new(
+            format!("{what} would each pace Interests by the whole rate of the same links"),
+            "give all shaped prefixes one shaper, and the others shaper = \"none\"",
+        );
+        Err(SchemeError { family: Some(Family::Shaper), ..error })
     }
 }

@@ -7,9 +7,10 @@
 //! the gate, and what waited leaves at once.
 
 use super::{Admission, Answer, Outcome, ReleaseEvent, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::packet::{NackReason, Packet};
 use crate::shared::pacer::Pacer;
@@ -54,9 +55,9 @@ impl Component for FleCom {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("rate", params.rate, 0.01, 10.0)?;
-        check_number("queue", params.queue.into(), 1.0, 1e5)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("rate", params.rate, 0.01, 10.0)?;
+        check::number("queue", params.queue.into(), 1.0, 1e5)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> FleCom {

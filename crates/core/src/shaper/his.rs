@@ -11,9 +11,10 @@
 mod admission;
 
 use super::{Admission, Answer, FaceView, Outcome, PacketCount, ReleaseEvent, Reverse, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::{check_factor, check_number};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::packet::{NackReason, Packet};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
@@ -87,18 +88,12 @@ impl Component for His {
          intervals: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_factor("headroom", params.headroom)?;
-        check_number("queue", params.queue.into(), 1.0, 1e5)?;
-        for (name, span) in [("interval", params.interval), ("target", params.target)] {
-            if span < Duration::from_micros(10) {
-                return Err(format!("{name} = {span} is too short: give a time such as \"20ms\""));
-            }
-        }
-        if params.data_size == Bytes::ZERO {
-            return Err("data-size = 0: give the size of a Data such as \"1100B\"".into());
-        }
-        Ok(())
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::factor("headroom", params.headroom)?;
+        check::number("queue", params.queue.into(), 1.0, 1e5)?;
+        check::least("interval", params.interval, Duration::from_micros(10))?;
+        check::least("target", params.target, Duration::from_micros(10))?;
+        check::data_size("data-size", params.data_size)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> His {

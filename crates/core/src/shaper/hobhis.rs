@@ -10,9 +10,10 @@
 //! the way back. The extension of 2014 is [`super::hobhis_2014`].
 
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
@@ -91,10 +92,10 @@ impl Component for Hobhis {
          split of shared links: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("design", params.design, 1e-6, 10.0)?;
-        check_number("target", params.target, 1.0, 1e6)?;
-        check_number("queue", params.queue.into(), 1.0, 1e5)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("design", params.design, 1e-6, 10.0)?;
+        check::number("target", params.target, 1.0, 1e6)?;
+        check::number("queue", params.queue.into(), 1.0, 1e5)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Hobhis {

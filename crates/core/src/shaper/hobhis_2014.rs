@@ -14,9 +14,10 @@
 
 use super::hobhis::{AGAIN, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
@@ -109,11 +110,11 @@ impl Component for Hobhis2014 {
     const FIELDS: &'static [Field] = &[Field::ToleranceRate];
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("design", params.design, 1e-6, 10.0)?;
-        check_number("target", params.target, 1.0, 1e6)?;
-        check_number("patience", params.patience, 0.001, 1.0)?;
-        check_number("queue", params.queue.into(), 1.0, f64::from(MOST_HELD))
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("design", params.design, 1e-6, 10.0)?;
+        check::number("target", params.target, 1.0, 1e6)?;
+        check::number("patience", params.patience, 0.001, 1.0)?;
+        check::number("queue", params.queue.into(), 1.0, f64::from(MOST_HELD))
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Hobhis2014 {

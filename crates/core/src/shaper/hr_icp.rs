@@ -11,9 +11,10 @@
 //! the flows of late.
 
 use super::{Admission, Answer, Downstream, Outcome, ReleaseEvent, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
@@ -88,12 +89,9 @@ impl Component for HrIcp {
          queue and its overflow: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("queue", params.queue.into(), 1.0, MOST_HELD.into())?;
-        if params.data_size == Bytes::ZERO {
-            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
-        }
-        Ok(())
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("queue", params.queue.into(), 1.0, MOST_HELD.into())?;
+        check::data_size("data-size", params.data_size)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> HrIcp {

@@ -7,9 +7,11 @@
 //! window waits in a FIFO per flow of w* places, beyond which a Congestion NACK answers.
 
 use super::{Admission, Answer, Outcome, ReleaseEvent, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::{check_factor, check_number, check_window};
+use crate::consumer::check_window;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{NackReason, Packet};
 use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
@@ -72,10 +74,10 @@ impl Component for KatoWindow {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
-        check_number("overshoot", params.overshoot, 1.0, 100.0)?;
-        check_factor("beta", params.beta)
+        check::number("overshoot", params.overshoot, 1.0, 100.0)?;
+        check::factor("beta", params.beta)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> KatoWindow {

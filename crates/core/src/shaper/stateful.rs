@@ -14,9 +14,10 @@
 //! rejected.
 
 use super::{Admission, Answer, Outcome, ShapeEvent, Shaper};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::NackReason;
 use crate::shared::bucket::LeakyBucket;
@@ -112,13 +113,10 @@ impl Component for Stateful {
          round-trip measurement, who adjusts and the fairness option: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         params.law.check()?;
-        check_number("reserve", params.reserve, 0.0, 0.9)?;
-        if params.data_size == Bytes::ZERO {
-            return Err("data-size = 0: give the size of a Data such as \"1250B\"".into());
-        }
-        Ok(())
+        check::number("reserve", params.reserve, 0.0, 0.9)?;
+        check::data_size("data-size", params.data_size)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Stateful {

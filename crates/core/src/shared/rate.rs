@@ -4,7 +4,8 @@
 //! NACK) and §3 ([`Once`]). The same law at consumers and routers.
 
 use super::once::{Once, State};
-use crate::consumer::{check_factor, check_number};
+use crate::check;
+use crate::error::SchemeError;
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,13 +45,13 @@ impl Law {
     ///
     /// # Errors
     /// A sentence that names the parameter, its value and what would do.
-    pub fn check(&self) -> Result<(), String> {
-        check_number("law.increase", self.increase, 1e-6, 1e6)?;
-        check_factor("law.decrease", self.decrease)?;
+    pub fn check(&self) -> Result<(), SchemeError> {
+        check::number("law.increase", self.increase, 1e-6, 1e6)?;
+        check::factor("law.decrease", self.decrease)?;
         if let Some(slow) = self.slow {
-            check_number("law.slow", slow, 1e-6, 1e6)?;
+            check::number("law.slow", slow, 1e-6, 1e6)?;
         }
-        check_number("law.floor", self.floor, 1e-3, 1e6)
+        check::number("law.floor", self.floor, 1e-3, 1e6)
     }
 }
 

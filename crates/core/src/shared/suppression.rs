@@ -1,5 +1,6 @@
 //! NFD's exponential retransmission suppression.
 
+use crate::error::SchemeError;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,17 +25,15 @@ impl Default for SuppressionParams {
 
 impl SuppressionParams {
     /// Rejects a multiplier below 1 and a longest interval below the first.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SchemeError> {
         if self.max < self.initial {
-            return Err(format!(
-                "suppression.max = {} must be at least suppression.initial = {}",
-                self.max, self.initial
-            ));
+            let help = format!("give suppression.initial = {} or more", self.initial);
+            return Err(SchemeError::value("suppression.max", self.max, "is below suppression.initial", help));
         }
         if self.multiplier >= 1.0 && self.multiplier.is_finite() {
             return Ok(());
         }
-        Err(format!("suppression.multiplier = {} must be a number of at least 1", self.multiplier))
+        Err(SchemeError::value("suppression.multiplier", self.multiplier, "is no factor", "give a number of 1 or more"))
     }
 }
 

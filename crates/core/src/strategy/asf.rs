@@ -11,8 +11,10 @@
 mod measurements;
 
 use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, NameId, PrefixId};
 use crate::packet::{Kind, NackReason, Packet};
 use crate::shared::draw::by_weight;
@@ -72,18 +74,15 @@ impl Component for Asf {
     const SOURCE: &'static str = "NFD asf v5; technical report NDN-0042";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        if params.probing_interval < Duration::from_millis(1000) {
-            return Err(format!("probing-interval = {} is too short: give at least 1s", params.probing_interval));
-        }
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::least("probing-interval", params.probing_interval, Duration::from_millis(1000))?;
         if params.measurement_lifetime <= params.probing_interval {
-            return Err(format!(
-                "measurement-lifetime = {} must be longer than probing-interval = {}",
-                params.measurement_lifetime, params.probing_interval
-            ));
+            let help = format!("give more than probing-interval = {}", params.probing_interval);
+            let lifetime = params.measurement_lifetime;
+            return Err(SchemeError::value("measurement-lifetime", lifetime, "ends before the next probe", help));
         }
         if params.max_timeouts == 0 {
-            return Err("max-timeouts = 0: give at least 1".into());
+            return Err(SchemeError::value("max-timeouts", 0, "is no number of timeouts", "give at least 1"));
         }
         params.suppression.check()
     }

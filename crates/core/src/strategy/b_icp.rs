@@ -8,9 +8,11 @@
 //! queue says.
 
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Released, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::{check_factor, check_number, check_window};
+use crate::consumer::check_window;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{Kind, NackReason, Packet};
 use crate::queue::codel::{self, Codel};
@@ -98,11 +100,11 @@ impl Component for BIcp {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window.min(MOST * 100.0))?;
-        check_number("queue", params.queue.into(), 0.0, 1e4)?;
-        check_factor("beta", params.beta)?;
-        check_factor("loss-beta", params.loss_beta)
+        check::number("queue", params.queue.into(), 0.0, 1e4)?;
+        check::factor("beta", params.beta)?;
+        check::factor("loss-beta", params.loss_beta)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> BIcp {

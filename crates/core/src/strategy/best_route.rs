@@ -10,6 +10,7 @@
 use super::{InterestArrival, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::packet::NackReason;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use schemars::JsonSchema;
@@ -35,7 +36,7 @@ impl Component for BestRoute {
     const SOURCE: &'static str = "NFD best-route v5";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         params.suppression.check()
     }
 

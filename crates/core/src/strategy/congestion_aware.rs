@@ -9,9 +9,10 @@
 //! the code passes downstream in its NACKs, of which it makes no use.
 
 use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::{check_factor, check_number};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::draw::by_weight;
@@ -99,13 +100,11 @@ impl Component for CongestionAware {
     const SOURCE: &'static str = "code of Wang et al., ICN 2013 (HIS); suppression of NFD's best-route: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("k", params.k, 0.0, 16.0)?;
-        check_factor("smoothing", params.smoothing)?;
-        check_number("floor", params.floor, 1e-12, 1.0)?;
-        if params.interval < Duration::from_millis(1) {
-            return Err(format!("interval = {} is too short: give at least 1ms", params.interval));
-        }
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("k", params.k, 0.0, 16.0)?;
+        check::factor("smoothing", params.smoothing)?;
+        check::number("floor", params.floor, 1e-12, 1.0)?;
+        check::least("interval", params.interval, Duration::from_millis(1))?;
         params.suppression.check()
     }
 

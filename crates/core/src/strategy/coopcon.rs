@@ -8,9 +8,10 @@
 
 use super::shares::{Init, Shares, cheapest};
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::units::{Duration, Time};
@@ -61,9 +62,9 @@ impl Component for CoopCon {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("step", params.step, 0.0, 1.0)?;
-        check_number("back", params.back, 0.0, 1.0)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("step", params.step, 0.0, 1.0)?;
+        check::number("back", params.back, 0.0, 1.0)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> CoopCon {

@@ -14,9 +14,10 @@
 
 use super::shares::{Init, Shares};
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
@@ -89,10 +90,10 @@ impl Component for FleCom {
     const STAND_IN: bool = true;
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("step", params.step, 0.0, 1.0)?;
-        check_number("room", params.room, 0.0, 1.0)?;
-        check_number("calm", params.calm, 0.0, 1.0)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("step", params.step, 0.0, 1.0)?;
+        check::number("room", params.room, 0.0, 1.0)?;
+        check::number("calm", params.calm, 0.0, 1.0)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> FleCom {

@@ -12,6 +12,7 @@
 use super::{ForwardingDecision, InterestArrival, NackReturn, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ impl Component for Multicast {
     const SOURCE: &'static str = "NFD multicast v5";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         params.suppression.check()
     }
 

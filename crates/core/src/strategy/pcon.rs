@@ -28,8 +28,10 @@
 use super::selective::{MarkFilter, Suppress};
 use super::shares::{Init, Shares};
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
@@ -113,13 +115,9 @@ impl Component for Pcon {
         Pcon::FIELDS.iter().zip(switches).filter(|(_, on)| *on).map(|(&field, _)| field).collect()
     }
 
-    fn check(params: &Params) -> Result<(), String> {
-        for (name, value) in [("change", params.change), ("probing", params.probing)] {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(format!("{name} = {value} must be from 0 to 1"));
-            }
-        }
-        Ok(())
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("change", params.change, 0.0, 1.0)?;
+        check::number("probing", params.probing, 0.0, 1.0)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Pcon {

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::shared::draw::by_weight;
@@ -115,13 +116,14 @@ impl Component for Rfa {
     const SOURCE: &'static str = "Carofiglio et al., ICNP 2013; CCNPL-Sim, NFD and hICN load balancers; Ye et al.";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         if !(0.0..1.0).contains(&params.smoothing) {
-            return Err(format!("smoothing = {} must be at least 0 and below 1", params.smoothing));
+            let help = "give a number from 0 up and below 1";
+            return Err(SchemeError::value("smoothing", params.smoothing, "is out of range", help));
         }
         for (name, value) in [("idle-below", params.idle_below), ("idle-mean", params.idle_mean)] {
             if !(1e-9..=1e9).contains(&value) {
-                return Err(format!("{name} = {value} must be a positive number of Interests"));
+                return Err(SchemeError::value(name, value, "is no mean", "give a positive number of Interests"));
             }
         }
         Ok(())

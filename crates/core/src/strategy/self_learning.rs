@@ -14,6 +14,7 @@
 use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, Strategy};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
@@ -59,9 +60,10 @@ impl Component for SelfLearning {
     const FIELDS: &'static [Field] = &[Field::Discovery];
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         if params.lifetime == Duration::ZERO {
-            return Err("lifetime = 0: give the time a route lasts such as \"10min\"".into());
+            let help = "give the time a route lasts such as \"10min\"";
+            return Err(SchemeError::value("lifetime", 0, "keeps no route", help));
         }
         Ok(())
     }

@@ -16,9 +16,11 @@ mod retries;
 use super::{
     Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Released, Strategy, TimeoutEvent,
 };
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::{Timer, check_number};
+use crate::consumer::Timer;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
 use crate::shared::rtt::RttEstimator;
@@ -87,8 +89,8 @@ impl Component for StatefulForwarding {
          estimator and what ends a retry: ours";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
-        check_number("probing", params.probing, 0.0, 1.0)
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("probing", params.probing, 0.0, 1.0)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> StatefulForwarding {

@@ -5,9 +5,10 @@
 //! eligible next hops; retransmissions meet best-route's suppression and are drawn among the unused next hops.
 
 use super::{ForwardingDecision, InterestArrival, NextHop, Strategy};
+use crate::check;
 use crate::component::{Component, Env};
-use crate::consumer::check_number;
 use crate::ctx::Ctx;
+use crate::error::SchemeError;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::shared::draw::by_weight;
@@ -42,15 +43,16 @@ impl Component for Weighted {
     const SOURCE: &'static str = "ours, after NDN-DPDK's weighted strategy; suppression of NFD's best-route";
     type Params = Params;
 
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &Params) -> Result<(), SchemeError> {
         if params.weights.len() > MOST_WEIGHTS {
-            return Err(format!("weights has {} entries: give at most {MOST_WEIGHTS}", params.weights.len()));
+            let message = format!("weights has {} entries", params.weights.len());
+            return Err(SchemeError::about("weights", message, format!("give at most {MOST_WEIGHTS}")));
         }
         for &weight in &params.weights {
-            check_number("weights", weight, 0.0, 1e6)?;
+            check::number("weights", weight, 0.0, 1e6)?;
         }
         if !params.weights.is_empty() && params.weights.iter().all(|&weight| weight == 0.0) {
-            return Err("weights are all 0: give at least one that is positive".into());
+            return Err(SchemeError::about("weights", "weights are all 0", "give at least one that is positive"));
         }
         params.suppression.check()
     }
@@ -176,7 +178,7 @@ mod tests {
     fn weights_that_make_no_sense_are_rejected() {
         for weights in [json!([0.0]), json!([-1.0]), json!([1e9]), json!(vec![1.0; 65])] {
             let params = serde_json::from_value(json!({ "weights": weights })).unwrap();
-            assert!(Weighted::check(&params).unwrap_err().contains("weights"));
+            assert!(Weighted::check(&params).unwrap_err().message.contains("weights"));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the conformance tests of the router-side families share: chance, a record to compare, parameters to perturb.
 
-use ndnweir_core::component::{Env, Info};
+use ndnweir_core::component::{Env, FamilyParams, Info};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::error::SchemeError;
 use ndnweir_core::fields::{FieldLayout, Fields};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
@@ -23,15 +24,11 @@ pub struct Desk<C> {
 impl<C> Desk<C> {
     /// Builds the component in a run that carries every header field it declares, and sees to it that alone it takes
     /// only those it says it needs.
-    pub fn new(
-        info: &Info,
-        params: &Value,
-        seed: u64,
-        build: impl Fn(&str, &Value, &mut Env<'_>) -> Result<C, String>,
-    ) -> Desk<C> {
+    pub fn new<P: FamilyParams<Instance = C>>(info: &Info, params: &Value, seed: u64) -> Desk<C> {
+        let read = P::read(info.name, params).unwrap_or_else(|e| panic!("{} with {params}: {e}", info.name));
         let mut layout = FieldLayout::new();
-        let built = build(info.name, params, &mut Env { layout: &mut layout });
-        let needs = (info.needs)(params);
+        read.build(&mut Env { layout: &mut layout });
+        let needs = read.needs();
         for (field, _) in layout.iter() {
             assert!(needs.contains(&field), "{} with {params} uses {field:?} without needing it", info.name);
         }
@@ -41,8 +38,7 @@ impl<C> Desk<C> {
         for &field in info.fields {
             layout.slot(field);
         }
-        let built = built.and_then(|_| build(info.name, params, &mut Env { layout: &mut layout }));
-        let component = built.unwrap_or_else(|e| panic!("{} with {params}: {e}", info.name));
+        let component = read.build(&mut Env { layout: &mut layout });
         assert_eq!(layout.iter().count(), info.fields.len(), "{} uses what it does not declare", info.name);
         let (dice, rng) = (Rng::derive(seed, &[1]), Rng::derive(seed, &[2]));
         Desk { component, now: Time::ZERO, dice, record: Vec::new(), rng, trace: Trace::new(true), layout }
@@ -131,7 +127,7 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
 }
 
 /// Every parameter changes some decision of the workload: with the other defaults, or with one other choice switched.
-pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) -> Result<(), String>, run: Run) {
+pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) -> Result<(), SchemeError>, run: Run) {
     for info in infos {
         let (defaults, schema) = ((info.defaults)(), (info.schema)());
         let leaves = leaves(&schema, &schema, &defaults, &mut Vec::new());
@@ -153,7 +149,7 @@ pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) ->
 }
 
 /// Defaults pass the check; unknown keys and wrong types are rejected with their name; every parameter is documented.
-pub fn assert_parameters_are_sound(infos: &[Info], check: fn(&str, &Value) -> Result<(), String>) {
+pub fn assert_parameters_are_sound(infos: &[Info], check: fn(&str, &Value) -> Result<(), SchemeError>) {
     for info in infos {
         let (defaults, schema) = ((info.defaults)(), (info.schema)());
         for params in [Value::Null, json!({}), defaults.clone()] {
@@ -175,7 +171,7 @@ pub fn assert_parameters_are_sound(infos: &[Info], check: fn(&str, &Value) -> Re
         }
         for mut path in tables {
             path.push("no_such_parameter".into());
-            let error = check(info.name, &replaced(&defaults, &path, &json!(1))).unwrap_err();
+            let error = check(info.name, &replaced(&defaults, &path, &json!(1))).unwrap_err().to_string();
             assert!(error.contains("no_such_parameter"), "{}: {error}", info.name);
         }
     }

@@ -110,13 +110,13 @@ fn every_named_scheme_resolves_and_builds() {
     for name in Scheme::names() {
         let scheme = Scheme::named(name).unwrap();
         let mut layout = scheme.layout();
-        scheme.consumer(&mut layout).unwrap();
-        scheme.marker(&mut layout).unwrap();
-        scheme.discipline(&mut layout).unwrap();
-        scheme.shaper(&mut layout).unwrap();
-        scheme.strategy(&mut layout).unwrap();
-        scheme.meter(&mut layout).unwrap();
-        scheme.planner(&mut layout).unwrap();
+        scheme.consumer(&mut layout);
+        scheme.marker(&mut layout);
+        scheme.discipline(&mut layout);
+        scheme.shaper(&mut layout);
+        scheme.strategy(&mut layout);
+        scheme.meter(&mut layout);
+        scheme.planner(&mut layout);
         assert!(!scheme.summary.is_empty());
     }
 }

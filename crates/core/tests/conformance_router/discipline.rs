@@ -5,7 +5,7 @@ use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, Limit};
-use ndnweir_core::registry::AnyDiscipline;
+use ndnweir_core::registry::{AnyDiscipline, DisciplineParams};
 use ndnweir_core::units::{Bytes, Duration, Time};
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ impl Witness {
 }
 
 fn fuzz(info: &Info, params: &Value, seed: u64) -> Vec<u64> {
-    let desk = Desk::new(info, params, seed, AnyDiscipline::build);
+    let desk = Desk::new::<DisciplineParams>(info, params, seed);
     let mut witness = Witness { desk, inside: Vec::new(), limit: Limit::Packets(50) };
     for tag in 0..2000 {
         witness.desk.wander();
@@ -107,7 +107,7 @@ fn fuzz(info: &Info, params: &Value, seed: u64) -> Vec<u64> {
 
 /// One flow overfills the queue, which drains at a packet per millisecond; then two packets each of 1500 flows pass.
 fn flood(info: &Info, params: &Value) -> Vec<u64> {
-    let desk = Desk::new(info, params, 0, AnyDiscipline::build);
+    let desk = Desk::new::<DisciplineParams>(info, params, 0);
     let mut witness = Witness { desk, inside: Vec::new(), limit: Limit::Packets(200) };
     let packet = |flow, tag| Packet {
         name: NameId { flow: FlowId(flow), segment: tag },

@@ -5,7 +5,7 @@ use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
-use ndnweir_core::registry::AnyMarker;
+use ndnweir_core::registry::{AnyMarker, MarkerParams};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ struct Egress {
 
 impl Egress {
     fn new(info: &Info, params: &Value, seed: u64) -> Egress {
-        let desk = Desk::new(info, params, seed, AnyMarker::build);
+        let desk = Desk::new::<MarkerParams>(info, params, seed);
         let (queue, limit, rate) = (VecDeque::new(), Limit::Packets(100), Rate::from_mbps(10.0));
         Egress { desk, queue, limit, rate, busy: None, blur: false, joined: 0, left: 0, dropped: 0 }
     }
@@ -196,7 +196,7 @@ fn markers_survive_any_traffic_and_keep_to_the_contract() {
 #[test]
 fn predictable_markers_do_not_look_at_the_queue_behind_a_departure() {
     for info in AnyMarker::ALL {
-        let desk = Desk::new(info, &Value::Null, 0, AnyMarker::build);
+        let desk = Desk::new::<MarkerParams>(info, &Value::Null, 0);
         for seed in SEEDS.filter(|_| desk.component.predictable()) {
             let (clear, blurred) = (fuzz(info, &Value::Null, seed, false), fuzz(info, &Value::Null, seed, true));
             assert_eq!(clear, blurred, "{}", info.name);

@@ -6,7 +6,7 @@ use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
-use ndnweir_core::registry::AnyMeter;
+use ndnweir_core::registry::{AnyMeter, MeterParams};
 use ndnweir_core::shaper::FaceView;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn pass(desk: &mut Desk<AnyMeter>, until: Time, calm: bool) {
 }
 
 fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> Vec<u64> {
-    let mut desk = Desk::new(info, params, seed, AnyMeter::build);
+    let mut desk = Desk::new::<MeterParams>(info, params, seed);
     for tag in 0..operations {
         let before = desk.now;
         if calm {

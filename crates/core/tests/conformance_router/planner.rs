@@ -4,7 +4,7 @@ use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::planner::{Message, Order, Planner, RouterId};
-use ndnweir_core::registry::AnyPlanner;
+use ndnweir_core::registry::{AnyPlanner, PlannerParams};
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Network {
     }
 
     fn new(info: &Info, params: &Value, seed: u64) -> Network {
-        let desk = Desk::new(info, params, seed, AnyPlanner::build);
+        let desk = Desk::new::<PlannerParams>(info, params, seed);
         let fib: Vec<Vec<_>> = (0..ROUTERS).map(|r| (0..PREFIXES).map(|p| Network::routing(r, p)).collect()).collect();
         let mut network = Network { desk, fib, answers: VecDeque::new(), election: 0 };
         for r in 0..ROUTERS {

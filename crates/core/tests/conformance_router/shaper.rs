@@ -5,7 +5,7 @@ use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
-use ndnweir_core::registry::AnyShaper;
+use ndnweir_core::registry::{AnyShaper, ShaperParams};
 use ndnweir_core::shaper::{
     Admission, Answer, Downstream, FaceView, Outcome, PacketCount, ReleaseEvent, Reverse, ShapeEvent, Shaper,
 };
@@ -26,7 +26,7 @@ struct Face {
 
 impl Face {
     fn new(info: &Info, params: &Value, seed: u64) -> Face {
-        let desk = Desk::new(info, params, seed, AnyShaper::build);
+        let desk = Desk::new::<ShaperParams>(info, params, seed);
         let (rate, limit) = (Some(Rate::from_mbps(10.0)), Limit::Packets(100));
         let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit, rate };
         let face = FaceId(1);

@@ -4,7 +4,7 @@ use crate::router::{self, Desk, PATIENCE, SEEDS};
 use ndnweir_core::component::Info;
 use ndnweir_core::ids::{FaceId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
-use ndnweir_core::registry::AnyStrategy;
+use ndnweir_core::registry::{AnyStrategy, StrategyParams};
 use ndnweir_core::strategy::{
     Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
 };
@@ -37,7 +37,7 @@ struct Node {
 
 impl Node {
     fn new(info: &Info, params: &Value, seed: u64) -> Node {
-        let desk = Desk::new(info, params, seed, AnyStrategy::build);
+        let desk = Desk::new::<StrategyParams>(info, params, seed);
         let hops = vec![Vec::new(); PREFIXES];
         let mut node = Node { desk, hops, pit: Vec::new(), held: Vec::new(), past: None, tags: 0 };
         for face in 0..FACES {
@@ -359,7 +359,7 @@ fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
 #[test]
 fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
     for info in AnyStrategy::ALL {
-        let mut desk = Desk::new(info, &Value::Null, 0, AnyStrategy::build);
+        let mut desk = Desk::new::<StrategyParams>(info, &Value::Null, 0);
         let hops = [NextHop { face: FaceId(1), cost: 1 }];
         let (packet, prefix, arrival, mut note) = (Packet::default(), PrefixId(7), Arrival::New, 0);
         let (in_face, note) = (FaceId(0), &mut note);

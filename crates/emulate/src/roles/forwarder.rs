@@ -3,6 +3,8 @@
 use super::record::{Record, Recorder, SampleTimes};
 use super::{RoleError, ready, scheme, when_abandoned};
 use ndnweir_core::queue::Limit;
+use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::face_uri::{FaceUri, IpFamily};
@@ -54,8 +56,8 @@ pub struct FaceTask {
     pub queue_packets: Option<u32>,
     /// Bytes that may wait, if they are counted.
     pub queue_bytes: Option<Bytes>,
-    /// A marker in place of the scheme's: its name and parameters.
-    pub marker: Option<(String, Value)>,
+    /// A marker in place of the scheme's.
+    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 /// A rate that changes.

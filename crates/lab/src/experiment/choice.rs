@@ -7,8 +7,6 @@ use ndnweir_scenario::Scenario;
 /// Run when neither the command line nor the scenario names or composes a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
-pub use ndnweir_scenario::registry_check as scheme_check;
-
 /// Every scheme a scenario can run: those that come with the product, then its own.
 pub fn available(scenario: &Scenario) -> Vec<String> {
     let own = scenario.compositions.iter().map(|c| c.name.clone());
@@ -57,11 +55,11 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
 
 fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
     if let Some(own) = scenario.composition(name) {
-        return Scheme::resolve(name, &own.families);
+        return Ok(own.scheme.clone());
     }
     let there = available(scenario);
     let there: Vec<&str> = there.iter().map(String::as_str).collect();
-    Scheme::named(name).map_err(|_| suggest::unknown("scheme", name, &there))
+    Scheme::named(name).map_err(|_| suggest::unknown("scheme", name, &there).to_string())
 }
 
 #[cfg(test)]
@@ -69,7 +67,6 @@ mod tests {
     use super::*;
     use ndnweir_core::scheme::{CachedMarks, InterestMarks};
     use ndnweir_scenario::Source;
-    use serde_json::Value;
     use std::path::Path;
 
     const NETWORK: &str = r#"
@@ -96,7 +93,7 @@ mod tests {
 
     fn marks(run: &str) -> (InterestMarks, CachedMarks) {
         let source = Source::from_text("x.toml", &format!("{NETWORK}\n{run}"), Path::new("")).unwrap();
-        let scenario = source.validate(&scheme_check).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
         let scheme = choose(&scenario, &["mine".into()]).unwrap().remove(0);
         (scheme.interest_marks, scheme.cached_marks)
     }
@@ -110,7 +107,15 @@ mod tests {
 
     #[test]
     fn a_scenarios_list_may_name_schemes_that_come_with_the_product() {
-        assert_eq!(scheme_check("cubic", &Value::Null), Ok(()));
-        assert!(scheme_check("cubid", &Value::Null).unwrap_err().contains("cubid"));
+        let read = |list: &str| {
+            let text = format!(
+                "{NETWORK}
+[run]
+schemes = [\"{list}\"]"
+            );
+            Source::from_text("x.toml", &text, Path::new("")).unwrap().validate()
+        };
+        assert_eq!(read("cubic").unwrap().schemes[0].name, "cubic");
+        assert!(read("cubid").unwrap_err().to_string().contains("cubid"));
     }
 }

@@ -6,7 +6,7 @@ mod events;
 mod network;
 
 pub use ceilings::{optimum, physical, routed};
-pub use choice::{available, choose, scheme_check};
+pub use choice::{available, choose};
 pub use network::{describe, network};
 pub use network::{objects, prefixes};
 

@@ -121,18 +121,6 @@ fn node(node: &ndnweir_scenario::Node) -> sim::NodeKind {
     }
 }
 
-/// A component written as a name or as a table with a name and parameters.
-fn component(value: &Value) -> (String, Value) {
-    match value {
-        Value::Object(table) => {
-            let mut params = table.clone();
-            let name = params.remove("name").and_then(|name| name.as_str().map(str::to_owned));
-            (name.unwrap_or_default(), Value::Object(params))
-        }
-        other => (other.as_str().unwrap_or_default().into(), Value::Null),
-    }
-}
-
 fn direction(direction: &Direction, framing: Bytes) -> sim::Direction {
     sim::Direction {
         rate: Some(direction.rate),
@@ -140,12 +128,12 @@ fn direction(direction: &Direction, framing: Bytes) -> sim::Direction {
         limit: direction.queue,
         framing,
         impairment: direction.impairment,
-        marker: direction.marker.as_ref().map(component),
+        marker: direction.marker.clone(),
     }
 }
 
 fn traffic(consumer: &ndnweir_scenario::Consumer) -> sim::Traffic {
-    let own = consumer.component.as_ref().map(component);
+    let own = consumer.component.clone();
     let gap = |rate: f64| Duration::from_secs_f64(1.0 / rate);
     match consumer.traffic {
         Traffic::Fetch => sim::Traffic::Fetch { segments: None, consumer: own },

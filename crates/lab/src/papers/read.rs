@@ -6,7 +6,7 @@ use super::model::{Case, Paper, PaperExperiment, PublishedEntry, StatementKind};
 use super::reader::{PublishedReader, tables, texts};
 use super::resolve::Resolver;
 use super::{figures, resolve};
-use crate::experiment::{choose, scheme_check};
+use crate::experiment::choose;
 use ndnweir_scenario::diag::{Findings, suggest};
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{self, Item, Table, Value};
@@ -131,7 +131,7 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
         let load = || {
             let mut source = Source::from_text(&folder.shown(&file), &text, &folder.base())?;
             apply_overrides(&mut source, &overrides)?;
-            source.validate(&scheme_check)
+            source.validate()
         };
         match load() {
             Ok(scenario) => {

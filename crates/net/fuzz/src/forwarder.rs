@@ -195,8 +195,8 @@ pub fn forwarder(input: &[u8]) {
                 let strategy = AnyStrategy::ALL[byte(0) as usize % AnyStrategy::ALL.len()].name;
                 if byte(1) & 1 == 0 {
                     // There may be no header field left for it.
-                    let _ =
-                        world.forwarder.choose(world.now, prefix.as_view(), &ComponentChoice::plain(strategy), None);
+                    let strategy = ComponentChoice::plain(strategy).expect("a strategy of the registry");
+                    let _ = world.forwarder.choose(world.now, prefix.as_view(), &strategy, None);
                 } else {
                     world.forwarder.unset_strategy(prefix.as_view());
                 }

@@ -72,7 +72,7 @@ pub fn object_fetch(input: &[u8]) {
     let mut discovery = Discovery::new("/a".parse().expect("a name"), trust.clone(), Duration::from_millis(3000));
     let scheme = Scheme::named("fixed").expect("a scheme");
     let mut layout = scheme.layout();
-    let consumer = scheme.consumer(&mut layout).expect("a consumer");
+    let consumer = scheme.consumer(&mut layout);
     let (had, patience) = (Ranges::new(), Duration::from_millis(3000));
     let fetcher = FetcherConfig { loss: (setup & 2 != 0).then(Default::default), ..FetcherConfig::default() };
     let config = SegmentFetchConfig { object: object(), had, last: None, hint: Vec::new(), trust, patience, fetcher };

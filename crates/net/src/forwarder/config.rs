@@ -8,9 +8,10 @@ pub use listen::Limits;
 use crate::face_uri::FaceUri;
 use crate::keys;
 use crate::mgmt::{self, TrustAnchor};
+use ndnweir_core::error::SchemeError;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::Family;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::suggest;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_node::forwarder::reliability::Params;
@@ -47,8 +48,8 @@ pub struct FaceSpec {
     pub reliability: bool,
     /// Share of frames lost on UDP above which link-retransmitted Data are marked; 1 marks none.
     pub mark_losses: f64,
-    /// A marker in place of the scheme's where there is a rate: its name and parameters.
-    pub marker: Option<(String, Value)>,
+    /// A marker in place of the scheme's where there is a rate.
+    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 impl FaceSpec {
@@ -165,9 +166,11 @@ impl Default for Config {
 
 /// A message of the parser without words of the programming language.
 fn plainly(message: &str) -> String {
+    let (wrong, help) = suggest::with_meant(message);
+    let meant = if help.is_empty() { wrong } else { format!("{wrong}; {help}") };
     ["usize", "u64", "u32", "u16"]
         .iter()
-        .fold(suggest::with_meant(message).replace("expected struct ", "expected a table for "), |text, kind| {
+        .fold(meant.replace("expected struct ", "expected a table for "), |text, kind| {
             text.replace(&format!("expected {kind}"), "expected a whole number")
         })
 }
@@ -358,17 +361,17 @@ pub fn queue(text: &str) -> Result<Limit, String> {
 /// measured (`plain-ends = false` of `hbhcm`), unless the composition says otherwise.
 ///
 /// # Errors
-/// A sentence with the remedy.
-pub fn scheme(value: &Value) -> Result<Scheme, String> {
+/// What is wrong with it, and what would do.
+pub fn scheme(value: &Value) -> Result<Scheme, SchemeError> {
     let mut scheme = match value {
         Value::String(name) if name == "plain" => plain(),
         Value::String(name) if name == "measured" => measured(),
         Value::String(name) => Scheme::named(name)?,
         _ => Scheme::resolve("configured", value)?,
     };
-    let meter = &mut scheme.parts[Family::Meter as usize];
-    if meter.name == "hbhcm" {
-        meter.params.entry("plain-ends").or_insert(Value::Bool(false));
+    let meter = &mut scheme.parts.meter;
+    if meter.name() == "hbhcm" && !meter.params().contains_key("plain-ends") {
+        meter.change(&serde_json::json!({ "plain-ends": false }))?;
     }
     Ok(scheme)
 }
@@ -377,11 +380,10 @@ pub fn scheme(value: &Value) -> Result<Scheme, String> {
 /// [`Scheme::choose`]).
 ///
 /// # Errors
-/// A sentence with the remedy.
-pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), String> {
-    let prefix = prefix.to_string();
-    let said = format!("prefixes.{prefix}: ");
-    scheme.choose(&prefix, choice).map_err(|e| e.strip_prefix(&said).unwrap_or(&e).to_owned())
+/// What is wrong with it, and what would do.
+pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), SchemeError> {
+    // Who calls names the prefix.
+    scheme.choose(&prefix.to_string(), choice).map_err(|e| SchemeError { prefix: None, ..e })
 }
 
 impl Config {

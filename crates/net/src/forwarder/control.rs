@@ -14,7 +14,7 @@ use crate::mgmt::{
 };
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::nfd;
-use ndnweir_node::forwarder::{ChoiceError, Reliability, RouteError};
+use ndnweir_node::forwarder::{Reliability, RouteError};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
@@ -170,7 +170,7 @@ impl ManagedForwarder for Daemon {
         let id = self.create(&spec, persistency).map_err(|e| CommandFailure::new(504, e.to_string()))?;
         let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
         if request.settings.congestion_marking == Some(false) {
-            self.forwarder.set_mark_kernel_queue(id, false).map_err(|e| CommandFailure::new(500, e))?;
+            self.forwarder.set_mark_kernel_queue(id, false);
         }
         Ok(FaceCreated::New(number))
     }
@@ -212,7 +212,7 @@ impl ManagedForwarder for Daemon {
             self.forwarder.set_incoming_face_id(id, tell);
         }
         if let Some(mark) = settings.congestion_marking {
-            self.forwarder.set_mark_kernel_queue(id, mark).map_err(|e| CommandFailure::new(500, e))?;
+            self.forwarder.set_mark_kernel_queue(id, mark);
         }
         Ok(())
     }
@@ -256,11 +256,8 @@ impl ManagedForwarder for Daemon {
 
     fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, CommandFailure> {
         let (now, part) = (self.clock.now(), strategy_of(strategy)?);
-        self.forwarder.choose(now, prefix, &part, None).map_err(|error| match error {
-            ChoiceError::Full(why) => CommandFailure::new(500, why),
-            ChoiceError::Unknown(why) => CommandFailure::new(409, why),
-        })?;
-        tracing::info!(%prefix, strategy = part.name, "strategy set by command");
+        self.forwarder.choose(now, prefix, &part, None).map_err(|e| CommandFailure::new(500, e.to_string()))?;
+        tracing::info!(%prefix, strategy = part.name(), "strategy set by command");
         Ok(name_of(&part))
     }
 

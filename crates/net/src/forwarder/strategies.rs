@@ -7,7 +7,7 @@
 use super::config::{ConfigError, name};
 use super::{Daemon, RunError};
 use crate::mgmt::CommandFailure;
-use ndnweir_core::registry::Family;
+use ndnweir_core::registry::{Family, StrategyParams};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, Name, NameView};
@@ -31,7 +31,7 @@ const OF_NFD: [(&str, &str, &str); 6] = [
 ///
 /// # Errors
 /// 404 if there is none of that name, 409 if it cannot have such parameters.
-pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<ComponentChoice, CommandFailure> {
+pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<ComponentChoice<StrategyParams>, CommandFailure> {
     let unknown = || {
         let known: Vec<_> = Family::Strategy.components().iter().map(|info| info.name).collect();
         CommandFailure::new(
@@ -47,16 +47,15 @@ pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<ComponentChoice, Com
     if !Family::Strategy.components().iter().any(|info| info.name == word) {
         return Err(unknown());
     }
-    let mut part = ComponentChoice::plain(word);
+    let mut params = Map::new();
     for parameter in words.filter(|component| component.as_version().is_none()) {
         let text = std::str::from_utf8(parameter.value()).ok().and_then(|text| text.split_once('~'));
         let Some((key, value)) = text else {
             return Err(CommandFailure::new(409, format!("{word}: a parameter is written as max-timeouts~3")));
         };
-        set(&mut part.params, key, value);
+        set(&mut params, key, value);
     }
-    part.check(Family::Strategy).map_err(|why| CommandFailure::new(409, why))?;
-    Ok(part)
+    ComponentChoice::new(word, params).map_err(|why| CommandFailure::new(409, why.to_string()))
 }
 
 fn set(params: &mut Map<String, Value>, key: &str, value: &str) {
@@ -79,11 +78,11 @@ fn set(params: &mut Map<String, Value>, key: &str, value: &str) {
 }
 
 /// The full name of a strategy, with the parameters that were given.
-pub(super) fn name_of(part: &ComponentChoice) -> Name {
-    let home = HOME.into_iter().chain([part.name.as_bytes()]).map(Component::generic);
+pub(super) fn name_of(part: &ComponentChoice<StrategyParams>) -> Name {
+    let home = HOME.into_iter().chain([part.name().as_bytes()]).map(Component::generic);
     let mut name = home.chain([Component::version(1)]).fold(Name::new(), Name::with);
     let mut given = Vec::new();
-    for (key, value) in &part.params {
+    for (key, value) in part.params() {
         match value {
             Value::Object(table) => given.extend(table.iter().map(|(inner, value)| (format!("{key}.{inner}"), value))),
             value => given.push((key.clone(), value)),
@@ -105,7 +104,7 @@ impl Daemon {
         let (has, wants) = (self.config.scheme.face_shaper(), new.face_shaper());
         let shaped = (1..=new.choices.len()).any(|number| new.is_shaped(number));
         if shaped && wants != has {
-            let text = format!("the shaper of faces is {} until the next start, not {}", has.name, wants.name);
+            let text = format!("the shaper of faces is {} until the next start, not {}", has.name(), wants.name());
             return Err(ConfigError::new(text).into());
         }
         Ok(())
@@ -119,8 +118,8 @@ impl Daemon {
         for choice in old.choices.iter().filter(gone) {
             self.forwarder.unset_strategy(name(&choice.prefix).map_err(ConfigError::new)?.as_view());
         }
-        let own = new.part(Family::Strategy);
-        if own != old.part(Family::Strategy) {
+        let own = &new.parts.strategy;
+        if *own != old.parts.strategy {
             self.forwarder.choose(now, Name::new().as_view(), own, None).map_err(ConfigError::new)?;
         }
         for (place, choice) in new.choices.iter().enumerate().filter(|(_, choice)| !old.choices.contains(choice)) {
@@ -128,7 +127,7 @@ impl Daemon {
             self.forwarder.choose(now, prefix.as_view(), &choice.strategy, Some(shaped)).map_err(ConfigError::new)?;
         }
         self.config.scheme.choices.clone_from(&new.choices);
-        self.config.scheme.parts[Family::Strategy as usize] = own.clone();
+        self.config.scheme.parts.strategy = own.clone();
         Ok(())
     }
 }
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(text: &str) -> Result<ComponentChoice, CommandFailure> {
+    fn read(text: &str) -> Result<ComponentChoice<StrategyParams>, CommandFailure> {
         strategy_of(text.parse::<Name>().unwrap().as_view())
     }
 
@@ -151,7 +150,7 @@ mod tests {
             ("/localhost/nfd/strategy/self-learning/v=1", "self-learning"),
             ("/localhost/nfd/strategy/pcon", "pcon"),
         ] {
-            assert_eq!(read(text), Ok(ComponentChoice::plain(known)), "{text}");
+            assert_eq!(read(text).unwrap(), ComponentChoice::plain(known).unwrap(), "{text}");
         }
         for text in [
             "/",
@@ -170,9 +169,9 @@ mod tests {
             read("/localhost/nfd/strategy/asf/v=5/probing-interval~30000/max-timeouts~5/retx-suppression-initial~20")
                 .unwrap();
         let params = json!({ "probing-interval": "30000ms", "max-timeouts": 5, "suppression": { "initial": "20ms" } });
-        assert_eq!(Value::Object(part.params.clone()), params);
+        assert_eq!(Value::Object(part.params().clone()), params);
         assert_eq!(read(&name_of(&part).to_string()), Ok(part));
-        assert_eq!(read("/localhost/nfd/strategy/pcon/change~0.5").unwrap().params["change"], json!(0.5));
+        assert_eq!(read("/localhost/nfd/strategy/pcon/change~0.5").unwrap().params()["change"], json!(0.5));
         for wrong in
             ["asf/v=5/max-timeouts", "asf/no-such~1", "asf/probing-interval~5", "best-route/v=5/retx-suppression-max~x"]
         {

@@ -28,8 +28,6 @@ pub enum DownloadError {
     Fetch(#[from] FetchError),
     #[error("{0}")]
     Sink(#[from] SinkError),
-    #[error("scheme {0}")]
-    Scheme(String),
     #[error("the connection to {0} was lost and did not come back within {1}")]
     Lost(FaceUri, Duration),
     #[error("waiting failed: {0}")]
@@ -243,7 +241,7 @@ impl Download {
         (self.finished.started, self.finished.ended) = (now, now);
         watch.found(now, &object, opened.stored);
         let mut layout = self.config.scheme.layout();
-        let mut consumer = self.config.scheme.consumer(&mut layout).map_err(DownloadError::Scheme)?;
+        let mut consumer = self.config.scheme.consumer(&mut layout);
         consumer.on_link(self.config.link);
         let config = SegmentFetchConfig {
             object,

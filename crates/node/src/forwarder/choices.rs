@@ -6,7 +6,7 @@ use crate::fib_tree::FibTree;
 use crate::keyed::HashKey;
 use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ids::PrefixId;
-use ndnweir_core::registry::Family;
+use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Name, NameView};
@@ -25,19 +25,13 @@ pub struct Chosen {
     pub shaped: bool,
 }
 
-/// Why a choice cannot be made.
+/// There is no room for one more choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChoiceError {
-    /// There are as many choices as there may be.
-    Full(String),
-    /// There is no such strategy, or it cannot have such parameters.
-    Unknown(String),
-}
+pub struct ChoiceError(String);
 
 impl std::fmt::Display for ChoiceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (ChoiceError::Full(why) | ChoiceError::Unknown(why)) = self;
-        f.write_str(why)
+        f.write_str(&self.0)
     }
 }
 impl std::error::Error for ChoiceError {}
@@ -54,7 +48,7 @@ impl Choices {
     /// The choices of a scheme, as a node built from it numbers them.
     pub(super) fn new(scheme: &Scheme, key: HashKey) -> Result<Choices, String> {
         let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::keyed(MAX_COMPONENTS, key) };
-        choices.put(Name::new(), StrategyChoiceId::ROOT, scheme.part(Family::Strategy), scheme.is_shaped(0))?;
+        choices.put(Name::new(), StrategyChoiceId::ROOT, &scheme.parts.strategy, scheme.is_shaped(0))?;
         for (number, choice) in (1..).zip(&scheme.choices) {
             let name = choice.prefix.parse().map_err(|e| format!("`{}` is no name: {e}", choice.prefix))?;
             choices.put(name, StrategyChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
@@ -99,20 +93,19 @@ impl Forwarder {
         strategy: &ComponentChoice,
         shaped: Option<bool>,
     ) -> Result<(), ChoiceError> {
-        strategy.check(Family::Strategy).map_err(ChoiceError::Unknown)?;
         let shaped = shaped.unwrap_or_else(|| self.choices.chosen(prefix).is_some_and(|chosen| chosen.shaped));
         if let Some(chosen) = self.choices.table.get_mut(prefix.as_bytes()) {
-            self.node.replace_strategy(now, chosen.id, strategy, shaped).map_err(ChoiceError::Full)?;
+            self.node.replace_strategy(now, chosen.id, strategy, shaped).map_err(ChoiceError)?;
             (chosen.strategy, chosen.shaped) = (strategy.clone(), shaped);
         } else {
             if self.choices.table.len() > Scheme::MAX_CHOICES {
                 let most = Scheme::MAX_CHOICES;
-                return Err(ChoiceError::Full(format!("there are {most} prefixes with a strategy of their own")));
+                return Err(ChoiceError(format!("there are {most} prefixes with a strategy of their own")));
             }
-            let id = self.node.choose(now, strategy, shaped).map_err(ChoiceError::Full)?;
+            let id = self.node.choose(now, strategy, shaped).map_err(ChoiceError)?;
             if let Err(error) = self.choices.put(prefix.to_owned(), id, strategy, shaped) {
                 self.node.remove_strategy(id);
-                return Err(ChoiceError::Full(error));
+                return Err(ChoiceError(error));
             }
             self.bind_under(prefix);
         }

@@ -6,10 +6,10 @@ use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
 use crate::header::FieldTrust;
 use crate::shares::FaceClass;
-use ndnweir_core::component::Env;
+use ndnweir_core::component::{Env, FamilyParams};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::registry::AnyMarker;
+use ndnweir_core::registry::{AnyMarker, MarkerParams};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_wire::lp::{Fragmenter, Reassembler};
 
@@ -117,9 +117,8 @@ pub(super) struct Face {
 }
 
 /// What marks by the queue below a face: NFD's rule with NFD's numbers.
-fn kernel_marker() -> Result<AnyMarker, String> {
-    let mut layout = FieldLayout::new();
-    AnyMarker::build("nfd", &serde_json::json!({}), &mut Env { layout: &mut layout })
+fn kernel_marker() -> AnyMarker {
+    MarkerParams::Nfd(Default::default()).build(&mut Env { layout: &mut FieldLayout::new() })
 }
 
 impl Face {
@@ -129,10 +128,10 @@ impl Face {
         self.quiet_from = self.quiet_from.max(now + Duration::from_millis(u64::from(lifetime_ms)) + spare);
     }
 
-    fn new(options: &FaceOptions, first_sequence: u64, first_transmission: u64) -> Result<Face, String> {
+    fn new(options: &FaceOptions, first_sequence: u64, first_transmission: u64) -> Face {
         let has_rate = options.node.rate.is_some();
-        let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()?) } else { None };
-        Ok(Face {
+        let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()) } else { None };
+        Face {
             up: true,
             local: options.node.local,
             class: options.class,
@@ -152,7 +151,7 @@ impl Face {
             number: options.number,
             counters: LinkCounters::default(),
             quiet_from: Time::ZERO,
-        })
+        }
     }
 }
 
@@ -161,7 +160,7 @@ impl Forwarder {
     /// once if there was none, so that whoever opens faces without end does not use the numbers up.
     ///
     /// # Errors
-    /// If all numbers are taken, or the marker cannot be built.
+    /// If all numbers are taken.
     pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let face = Face::new(&options, random(), random())?;
@@ -268,16 +267,12 @@ impl Forwarder {
     }
 
     /// Says whether the queue below a face without a rate is marked.
-    ///
-    /// # Errors
-    /// If the marker cannot be built.
-    pub fn set_mark_kernel_queue(&mut self, id: FaceId, mark: bool) -> Result<(), String> {
+    pub fn set_mark_kernel_queue(&mut self, id: FaceId, mark: bool) {
         if let Some(face) = self.faces.get_mut(id.index())
             && face.marker.is_some() != mark
         {
-            face.marker = if mark && !face.has_rate { Some(kernel_marker()?) } else { None };
+            face.marker = if mark && !face.has_rate { Some(kernel_marker()) } else { None };
         }
-        Ok(())
     }
 
     /// Whether the queue below a face is marked.

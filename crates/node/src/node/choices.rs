@@ -7,7 +7,7 @@ use crate::streams;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::{Field, Fields};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
-use ndnweir_core::registry::Family;
+use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::Strategy;
 use ndnweir_core::units::Time;
@@ -21,7 +21,12 @@ impl Node {
     ///
     /// # Errors
     /// If there are too many, or it needs more header fields than packets carry; nothing has changed then.
-    pub fn choose(&mut self, now: Time, part: &ComponentChoice, shaped: bool) -> Result<StrategyChoiceId, String> {
+    pub fn choose(
+        &mut self,
+        now: Time,
+        part: &ComponentChoice<StrategyParams>,
+        shaped: bool,
+    ) -> Result<StrategyChoiceId, String> {
         let instance = self.strategy_instance(part, shaped)?;
         let choice = self.strategies.add(instance).ok_or(TOO_MANY)?;
         self.initialise_strategy(now, choice);
@@ -37,7 +42,7 @@ impl Node {
         &mut self,
         now: Time,
         choice: StrategyChoiceId,
-        part: &ComponentChoice,
+        part: &ComponentChoice<StrategyParams>,
         shaped: bool,
     ) -> Result<(), String> {
         match self.strategies.get(choice) {
@@ -63,20 +68,24 @@ impl Node {
         }
     }
 
-    fn strategy_instance(&mut self, part: &ComponentChoice, shaped: bool) -> Result<StrategyInstance, String> {
+    fn strategy_instance(
+        &mut self,
+        part: &ComponentChoice<StrategyParams>,
+        shaped: bool,
+    ) -> Result<StrategyInstance, String> {
         if !self.strategies.have_room() {
             return Err(TOO_MANY.into());
         }
         let mut layout = self.plan.layout.clone();
-        for field in part.needs(Family::Strategy) {
+        for field in part.needs() {
             if layout.slot(field).is_none() {
-                let (name, most) = (&part.name, Fields::SLOTS);
+                let (name, most) = (part.name(), Fields::SLOTS);
                 return Err(format!(
                     "{name} needs a header field more than the {most} that packets carry beside the scheme's"
                 ));
             }
         }
-        let strategy = part.strategy(&mut layout)?;
+        let strategy = part.build(&mut layout);
         if layout.iter().next().is_some() {
             self.pit.carry_fields();
         }

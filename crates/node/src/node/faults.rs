@@ -60,26 +60,24 @@ impl Node {
         self.pit.clear();
         self.cs.clear();
         self.dead.clear();
-        let rebuilt = self.rebuild(now);
-        debug_assert!(rebuilt.is_ok(), "what was built once builds again");
+        self.rebuild(now);
         self.initialise_strategies(now);
         lost
     }
 
     /// Fresh components. Their random streams go on, so that life after a crash does not repeat the one before.
-    fn rebuild(&mut self, now: Time) -> Result<(), String> {
+    fn rebuild(&mut self, now: Time) {
         let plan = &self.plan;
         let mut layout = plan.layout.clone();
-        self.strategies.rebuild(|part| part.strategy(&mut plan.layout.clone()))?;
-        self.meter = plan.scheme.meter(&mut layout)?;
+        self.strategies.rebuild(&plan.layout);
+        self.meter = plan.scheme.meter(&mut layout);
         for face in &mut self.faces {
-            let marker = plan.marker(face.marker.as_ref())?;
-            let discipline = plan.scheme.discipline(&mut layout)?;
+            let marker = plan.marker(face.marker.as_ref());
+            let discipline = plan.scheme.discipline(&mut layout);
             face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
-            face.shaper = plan.scheme.shaper(&mut layout)?;
+            face.shaper = plan.scheme.shaper(&mut layout);
         }
         (self.shaping, self.metering) = (self.plan.shaping, self.plan.metering);
-        Ok(())
     }
 
     /// Puts in a component that the registry does not know, before traffic flows. A crash brings the scheme's own back.

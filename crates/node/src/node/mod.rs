@@ -40,15 +40,14 @@ use crate::outbox::Outbox;
 use crate::pit::Pit;
 use crate::strategies::{Strategies, StrategyChoiceId, StrategyInstance};
 use crate::streams::{self, stream};
-use ndnweir_core::component::Env;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
 use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::planner::Order;
-use ndnweir_core::registry::{AnyMarker, AnyMeter, Family};
-use ndnweir_core::scheme::{InterestMarks, Scheme};
+use ndnweir_core::registry::{AnyMarker, AnyMeter, MarkerParams};
+use ndnweir_core::scheme::{ComponentChoice, InterestMarks, Scheme};
 use ndnweir_core::shaper::{FaceView, Shaper};
 use ndnweir_core::strategy::{ForwardingDecision, NextHop, Strategy};
 use ndnweir_core::units::{Duration, Time};
@@ -69,12 +68,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn marker(&self, instead: Option<&(String, serde_json::Value)>) -> Result<AnyMarker, String> {
-        let mut layout = self.layout.clone();
-        match instead {
-            Some((name, params)) => AnyMarker::build(name, params, &mut Env { layout: &mut layout }),
-            None => self.scheme.marker(&mut layout),
-        }
+    fn marker(&self, instead: Option<&ComponentChoice<MarkerParams>>) -> AnyMarker {
+        instead.unwrap_or(&self.scheme.parts.marker).build(&mut self.layout.clone())
     }
 
     fn stream(&self, purpose: u64, instance: u64) -> Rng {
@@ -130,19 +125,19 @@ impl Node {
     /// A node without faces and routes.
     ///
     /// # Errors
-    /// If a component of the scheme cannot be built.
+    /// If the scheme chooses strategies for too many prefixes.
     pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
         let mut layout = config.layout.clone();
-        let (part, shaped) = (config.scheme.part(Family::Strategy), config.scheme.is_shaped(0));
-        let strategy = part.strategy(&mut layout)?;
-        let meter = config.scheme.meter(&mut layout)?;
+        let (part, shaped) = (&config.scheme.parts.strategy, config.scheme.is_shaped(0));
+        let strategy = part.build(&mut layout);
+        let meter = config.scheme.meter(&mut layout);
         let plan = Plan {
             scheme: config.scheme.clone(),
             layout: config.layout.clone(),
             number: config.number,
             seed: config.seed,
             force_events: config.force_events,
-            shaping: !config.scheme.shaper(&mut layout)?.is_none(),
+            shaping: !config.scheme.shaper(&mut layout).is_none(),
             metering: !meter.is_none(),
         };
         let first = StrategyInstance::new(strategy, plan.stream(streams::STRATEGY, 0), part.clone(), shaped);
@@ -193,13 +188,13 @@ impl Node {
     /// Adds a face; the first is number 0.
     ///
     /// # Errors
-    /// If there are 65,535 already, or the marker cannot be built.
+    /// If there are 65,535 already.
     pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, String> {
         let face = match u16::try_from(self.faces.len()) {
             Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
             _ => return Err("a node has at most 65535 faces".into()),
         };
-        let built = self.build_face(face, config)?;
+        let built = self.build_face(face, config);
         self.faces.push(built);
         self.due.push(Time::NEVER);
         self.notify_face(face);
@@ -210,36 +205,36 @@ impl Node {
     /// former face then concerns the new one, so a driver waits for longer than Interests live.
     ///
     /// # Errors
-    /// If there is no such face, it is up, or the marker cannot be built.
+    /// If there is no such face, or it is up.
     pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), String> {
         if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
             return Err(format!("face {} cannot be replaced: it does not exist or is up", face.0));
         }
-        self.faces[face.index()] = self.build_face(face, config)?;
+        self.faces[face.index()] = self.build_face(face, config);
         self.due[face.index()] = Time::NEVER;
         self.notify_face(face);
         Ok(())
     }
 
-    fn build_face(&self, face: FaceId, config: FaceConfig) -> Result<Face, String> {
+    fn build_face(&self, face: FaceId, config: FaceConfig) -> Face {
         let plan = &self.plan;
         let instance = u64::from(face.0);
         let mut layout = plan.layout.clone();
         let parts = Parts {
-            marker: plan.marker(config.marker.as_ref())?,
+            marker: plan.marker(config.marker.as_ref()),
             marker_rng: plan.stream(streams::MARKER, instance),
-            discipline: plan.scheme.discipline(&mut layout)?,
+            discipline: plan.scheme.discipline(&mut layout),
             discipline_rng: plan.stream(streams::DISCIPLINE, instance),
         };
-        Ok(Face {
+        Face {
             egress: Egress::new(face, &config, parts, plan.force_events),
-            shaper: plan.scheme.shaper(&mut layout)?,
+            shaper: plan.scheme.shaper(&mut layout),
             shaper_rng: plan.stream(streams::SHAPER, instance),
             return_rate: config.return_rate,
             interests_in: Default::default(),
             flows: FlowCounter::new(self.flow_hash),
             marker: config.marker,
-        })
+        }
     }
 
     /// Tells the strategies about a face.

@@ -232,10 +232,10 @@ impl Run {
             }
             Op::Choose { name, strategy, shaped } => {
                 let (now, prefix) = (self.bench.now, super::bench::name(PREFIXES[name]));
-                let mut strategy = ComponentChoice::plain(AnyStrategy::ALL[strategy].name);
-                if strategy.name == "b-icp" {
+                let mut strategy = ComponentChoice::plain(AnyStrategy::ALL[strategy].name).unwrap();
+                if strategy.name() == "b-icp" {
                     // So that it holds something.
-                    strategy.params.insert("initial-window".into(), json!(1.0));
+                    strategy.change(&json!({ "initial-window": 1.0 })).unwrap();
                 }
                 // There may be no header field left for it.
                 let _ = self.bench.forwarder.choose(now, prefix.as_view(), &strategy, shaped);

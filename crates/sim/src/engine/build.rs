@@ -13,19 +13,16 @@ use crate::routing::check_reachable;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
 use crate::topology::{DirectedLink, NONE, Topology};
-use ndnweir_core::component::Env;
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
-use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_link::{Port, Propagation};
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId};
-use serde_json::Value;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
 const STREAM: u64 = 0x7374_6172;
@@ -109,7 +106,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             sources: Vec::new(),
             faults: Faults::new(network, producers),
             sampler: Sampler::new(network, scheme),
-            control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace).map_err(error)?,
+            control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace),
             observer,
             hash: options.hash.then(EventHash::new),
             trace: options.trace,
@@ -162,11 +159,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let face = self.add_local(consumer.node, Local::App(number))?;
             let asker = match &consumer.traffic {
                 Traffic::Fetch { segments, consumer: own } => {
-                    let built = match own {
-                        Some((name, params)) => AnyConsumer::build(name, params, &mut Env { layout }),
-                        None => scheme.consumer(layout),
-                    };
-                    let mut built = built.map_err(error)?;
+                    let mut built = own.as_ref().unwrap_or(&scheme.parts.consumer).build(layout);
                     built.on_link(self.network.inward_rate(consumer.node));
                     let config = FetcherConfig {
                         flow,
@@ -297,8 +290,7 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     if !topology.is_below_ndn(directed_link) {
         config.rate = direction.rate;
         config.framing = direction.framing;
-        config.marker =
-            direction.marker.as_ref().map(|(name, params): &(String, Value)| (name.clone(), params.clone()));
+        config.marker = direction.marker.clone();
     }
     if topology.channels[channel as usize].direct {
         config.return_rate = self::direction(network, directed_link ^ 1).rate;

@@ -70,8 +70,8 @@ impl PlannerHost {
         seed: u64,
         layout: &mut FieldLayout,
         trace: bool,
-    ) -> Result<PlannerHost, String> {
-        let planner = scheme.planner(layout)?;
+    ) -> PlannerHost {
+        let planner = scheme.planner(layout);
         let settings = network.control;
         let turn = |at: Option<Time>, turn| at.map(|at| (at, turn));
         let turns = [
@@ -82,7 +82,7 @@ impl PlannerHost {
         let on = !planner.is_none();
         let mut turns: Vec<(Time, Turn)> = turns.into_iter().flatten().filter(|_| on).collect();
         turns.sort_by_key(|&(at, _)| at);
-        Ok(PlannerHost {
+        PlannerHost {
             source: 0,
             on,
             settings,
@@ -100,7 +100,7 @@ impl PlannerHost {
             losses: Rng::derive(seed, &[STREAM, LOSSES]),
             trace: Trace::new(trace),
             counters: ControlCounters::default(),
-        })
+        }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -306,9 +306,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             Turn::Takes(seat) => {
                 let mut layout = self.control.layout.clone();
-                let built = self.control.scheme.planner(&mut layout);
-                debug_assert!(built.is_ok(), "what was built once builds again");
-                let Ok(mut planner) = built else { return };
+                let mut planner = self.control.scheme.planner(&mut layout);
                 planner.elect(ELECTIONS[seat]);
                 self.control.seats[seat].planner = Some(planner);
                 let turns = &mut self.control.turns;

@@ -204,7 +204,7 @@ fn every_parameter_has_an_effect() {
 #[test]
 fn wrong_parameters_are_rejected() {
     use crate::component::parse_params;
-    let error = |value: Value| parse_params::<Raaqm>(&value).unwrap_err();
+    let error = |value: Value| parse_params::<Raaqm>(&value).unwrap_err().to_string();
     assert!(error(json!({ "preset": "omcc" })).contains("downloader"));
     assert!(error(json!({ "p-slope": 2.0 })).contains("from 0 to 1"));
     assert!(error(json!({ "max-window": 1.0, "initial-window": 2.0 })).contains("max-window"));

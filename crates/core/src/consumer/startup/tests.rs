@@ -231,7 +231,7 @@ fn a_paced_window_spreads_over_one_round_trip() {
 
 #[test]
 fn nonsense_is_rejected() {
-    let check = |startup: Value| parse_params::<Aimd>(&json!({ "startup": startup })).unwrap_err();
+    let check = |startup: Value| parse_params::<Aimd>(&json!({ "startup": startup })).unwrap_err().to_string();
     assert!(check(json!({ "cap": 0.0 })).contains("startup.cap"));
     assert!(check(json!({ "pairs": 0 })).contains("startup.pairs"));
     assert!(check(json!({ "pairs": 9 })).contains("startup.attempts"));

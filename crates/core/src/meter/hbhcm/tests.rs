@@ -216,7 +216,7 @@ fn pie_marks_by_the_delay_of_a_hop() {
 
 #[test]
 fn wrong_parameters_are_rejected() {
-    let error = |value: Value| parse_params::<HbHcm>(&value).unwrap_err();
+    let error = |value: Value| parse_params::<HbHcm>(&value).unwrap_err().to_string();
     assert!(error(json!({ "law": "bbr" })).contains("paqm-codel, paqm-red, or a marker: droptail"));
     assert!(error(json!({ "law-params": { "target": "1ms" } })).contains("are for markers"));
     assert!(error(json!({ "law": "droptail", "law-params": { "target": "1ms" } })).contains("target"));

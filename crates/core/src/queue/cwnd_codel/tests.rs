@@ -153,7 +153,7 @@ fn a_flow_that_claims_a_huge_window_and_sends_little_keeps_no_marks_from_others(
 
 #[test]
 fn nonsense_is_rejected() {
-    let check = |params: Params| CwndCodel::check(&params).unwrap_err();
+    let check = |params: Params| CwndCodel::check(&params).unwrap_err().to_string();
     assert!(check(Params { exponent: -1.0, ..Params::default() }).contains("exponent"));
     assert!(check(Params { gain: f64::NAN, ..Params::default() }).contains("gain"));
     assert!(check(Params { factor: 0.0, ..Params::default() }).contains("factor"));

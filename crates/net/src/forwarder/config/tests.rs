@@ -39,7 +39,7 @@ fn a_file_says_what_it_says_and_the_rest_is_usual() {
     );
     assert_eq!(config.routes[0].cost, 10);
     assert_eq!(config.faces.len(), 1);
-    let choices: Vec<_> = config.scheme.choices.iter().map(|c| (c.prefix.as_str(), c.strategy.name.as_str())).collect();
+    let choices: Vec<_> = config.scheme.choices.iter().map(|c| (c.prefix.as_str(), c.strategy.name())).collect();
     assert_eq!(choices, [("/video", "asf"), ("/video/live", "asf")], "the shorter comes first");
 }
 
@@ -172,7 +172,7 @@ fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
     assert_eq!(usual, scheme(&serde_json::json!("measured")).unwrap());
     assert_eq!(usual.part(Family::Strategy).name, "best-route");
     let meter = usual.part(Family::Meter);
-    assert_eq!((meter.name.as_str(), &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
+    assert_eq!((meter.name, &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
 }
 
 #[test]

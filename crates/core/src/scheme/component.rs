@@ -1,0 +1,150 @@
+//! A component chosen by name.
+
+use crate::component::{Env, FamilyParams};
+use crate::error::SchemeError;
+use crate::fields::{Field, FieldLayout};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A component of one family, chosen by name, with the parameters that differ from its defaults. They are read and
+/// checked when it is made, and instances are built from what was read.
+#[derive(Clone, Debug, Default)]
+pub struct ComponentChoice<P> {
+    /// As they are written.
+    given: Map<String, Value>,
+    read: P,
+}
+
+/// A component choice of whatever family, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComponentView<'a> {
+    /// The component's name.
+    pub name: &'static str,
+    /// Parameters given; the others keep their defaults.
+    pub params: &'a Map<String, Value>,
+}
+
+impl<P: FamilyParams> ComponentChoice<P> {
+    /// The component called `name` with these parameters.
+    ///
+    /// # Errors
+    /// If there is no such component or the parameters do not fit.
+    pub fn new(name: &str, given: Map<String, Value>) -> Result<ComponentChoice<P>, SchemeError> {
+        let given = Value::Object(given);
+        let read = P::read(name, &given)?;
+        let Value::Object(given) = given else { return Ok(ComponentChoice { given: Map::new(), read }) };
+        Ok(ComponentChoice { given, read })
+    }
+
+    /// A component with nothing but its defaults.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn plain(name: &str) -> Result<ComponentChoice<P>, SchemeError> {
+        ComponentChoice::new(name, Map::new())
+    }
+
+    /// What `"codel"` or `{ name = "codel", target = "5ms" }` says.
+    ///
+    /// # Errors
+    /// If it is neither, or as [`ComponentChoice::new`].
+    pub fn from_value(value: &Value) -> Result<ComponentChoice<P>, SchemeError> {
+        let mut choice = ComponentChoice::default();
+        match value.get("name") {
+            None if value.is_object() => Err(no_component::<P>()),
+            _ => choice.change(value).map(|()| choice),
+        }
+    }
+
+    /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
+    ///
+    /// # Errors
+    /// As [`ComponentChoice::from_value`]; nothing has changed then.
+    pub fn change(&mut self, value: &Value) -> Result<(), SchemeError> {
+        *self = match value {
+            Value::String(name) => ComponentChoice::plain(name)?,
+            Value::Object(table) => {
+                let (name, mut given) = match table.get("name") {
+                    Some(Value::String(name)) => (name.as_str(), Map::new()),
+                    _ => (self.name(), self.given.clone()),
+                };
+                overlay(&mut given, table.iter().filter(|(key, _)| *key != "name"));
+                ComponentChoice::new(name, given)?
+            }
+            _ => return Err(no_component::<P>()),
+        };
+        Ok(())
+    }
+
+    /// The component's name.
+    pub fn name(&self) -> &'static str {
+        self.read.name()
+    }
+
+    /// Parameters given, as they are written; the others keep their defaults.
+    pub fn params(&self) -> &Map<String, Value> {
+        &self.given
+    }
+
+    /// Name and parameters.
+    pub fn view(&self) -> ComponentView<'_> {
+        ComponentView { name: self.name(), params: &self.given }
+    }
+
+    /// The header fields that a run must carry for it, as it is set.
+    pub fn needs(&self) -> Vec<Field> {
+        self.read.needs()
+    }
+
+    /// Builds an instance.
+    pub fn build(&self, layout: &mut FieldLayout) -> P::Instance {
+        self.read.build(&mut Env { layout })
+    }
+}
+
+fn no_component<P: FamilyParams>() -> SchemeError {
+    let message = format!("{} is no component", P::FAMILY.key());
+    let error = SchemeError::new(message, "write a name, or a table with a name and parameters");
+    SchemeError { family: Some(P::FAMILY), ..error }
+}
+
+/// Puts `given` over `params`; tables within are merged, so that one of their keys can be changed alone.
+fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in given {
+        match (params.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(table)) => overlay(inner, table.iter()),
+            _ => drop(params.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+/// Two are equal if they are written alike.
+impl<P: FamilyParams> PartialEq for ComponentChoice<P> {
+    fn eq(&self, other: &ComponentChoice<P>) -> bool {
+        self.view() == other.view()
+    }
+}
+
+impl Serialize for ComponentView<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1 + self.params.len()))?;
+        map.serialize_entry("name", self.name)?;
+        for (key, value) in self.params {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<P: FamilyParams> Serialize for ComponentChoice<P> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.view().serialize(serializer)
+    }
+}
+
+impl<'de, P: FamilyParams> Deserialize<'de> for ComponentChoice<P> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ComponentChoice<P>, D::Error> {
+        ComponentChoice::from_value(&Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,219 @@
+//! The schemes that come with the product.
+
+use serde_json::{Value, json};
+
+/// A scheme that comes with the product: name, summary, composition.
+pub(super) struct Named {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) composition: fn() -> Value,
+}
+
+/// The named schemes, in the order they are listed.
+pub(super) const NAMED: &[Named] = &[
+    Named {
+        name: "fixed",
+        summary: "a constant window over drop-tail queues: the control in every comparison",
+        composition: || json!({ "consumer": "fixed" }),
+    },
+    Named {
+        name: "aimd",
+        summary: "additive increase, multiplicative decrease as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("aimd"),
+    },
+    Named {
+        name: "bic",
+        summary: "BIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("bic"),
+    },
+    Named {
+        name: "cubic",
+        summary: "CUBIC as stock ndnSIM runs it: ConsumerPcon over NFD's marks",
+        composition: || stock("cubic"),
+    },
+    Named {
+        name: "pcon",
+        summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
+        composition: || pcon("pcon"),
+    },
+    Named {
+        name: "pcon-ndnsim",
+        summary: "PCON with the consumer its author put into ndnSIM: BIC cut to 0.8, at most once per 1.5 round trips",
+        composition: || pcon("bic"),
+    },
+    Named {
+        name: "pcon-aimd",
+        summary: "PCON's marks and forwarding under AIMD: ConsumerPcon's default window law",
+        composition: || pcon("aimd"),
+    },
+    Named {
+        name: "pcon-cubic",
+        summary: "PCON's marks and forwarding under CUBIC as ConsumerPcon has it",
+        composition: || pcon("cubic"),
+    },
+    Named {
+        name: "packet-pair",
+        summary: "pcon-aimd that takes its first window from a packet pair instead of slow start",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "rp-a",
+        summary: "resource pooling A: pcon-ndnsim with marks aimed at flows with large windows",
+        composition: || pooling(json!({})),
+    },
+    Named {
+        name: "rp-ab",
+        summary: "resource pooling A + B: of the marks of several paths a branching router passes on the first",
+        composition: || pooling(json!({ "suppress": "others" })),
+    },
+    Named {
+        name: "rp-abc",
+        summary: "resource pooling A + B + C: shares shift in proportion to the flows on the congested link",
+        composition: || pooling(json!({ "suppress": "others", "flow-aware": true })),
+    },
+    Named {
+        name: "icp",
+        summary: "the Interest control protocol: AIMD on a timer between the least and the largest round-trip time",
+        composition: || json!({ "consumer": "icp", "strategy": absorbing_route() }),
+    },
+    Named {
+        name: "omcc-rf",
+        summary: "OMCC-RF as HbHCM + PAQM was compared with it: RAAQM per route, greedy request forwarding",
+        composition: || {
+            let consumer = json!({ "name": "raaqm", "preset": "ye" });
+            json!({ "consumer": consumer, "strategy": greedy_rfa(), "meter": "path-label" })
+        },
+    },
+    Named {
+        name: "hbhcm",
+        summary: "HbHCM + PAQM-CoDel: marks from the measured delay of each hop, AIMD, greedy request forwarding",
+        composition: || json!({ "consumer": "aimd-ye", "strategy": greedy_rfa(), "meter": "hbhcm" }),
+    },
+    Named {
+        name: "stateful-consumer",
+        summary: "Stateful Forwarding with rates adjusted at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", false),
+    },
+    Named {
+        name: "stateful",
+        summary: "Stateful Forwarding with rates adjusted at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", false)),
+    },
+    Named {
+        name: "nack-once-consumer",
+        summary: "one rate reduction per congestion, at consumers only, as the numbers of the NACK paper need",
+        composition: || limited("consumers", true),
+    },
+    Named {
+        name: "nack-once",
+        summary: "one rate reduction per congestion, at consumers and routers, and room kept for flows within their share",
+        composition: || reserved(limited("everywhere", true)),
+    },
+    Named {
+        name: "hobhis",
+        summary: "hop-by-hop Interest shaping towards a target queue, under a consumer that only keeps Interests coming",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "hobhis" }),
+    },
+    Named {
+        name: "hobhis-2014",
+        summary: "HoBHIS with a queue and a share for each flow, and rates that consumers must not exceed",
+        composition: || {
+            let consumer = json!({ "name": "rate-aimd", "law": { "once": true }, "tolerance": true });
+            json!({ "consumer": consumer, "shaper": "hobhis-2014" })
+        },
+    },
+    Named {
+        name: "his",
+        summary: "Interest shaping by the load of both directions of a link, with the consumer of its authors",
+        composition: || json!({ "consumer": "relentless", "shaper": "his" }),
+    },
+    Named {
+        name: "hr-icp",
+        summary: "the hop-by-hop and receiver-driven Interest control protocol: credit per flow at routers, ICP at consumers",
+        composition: || json!({ "consumer": "icp", "strategy": absorbing_route(), "discipline": "drr", "shaper": "hr-icp" }),
+    },
+    Named {
+        name: "b-icp",
+        summary: "stands in for backpressure B-ICP: a window per next hop, a virtual queue per prefix, marks from it",
+        composition: || json!({ "consumer": "aimd-ye", "marker": "codel", "strategy": "b-icp" }),
+    },
+    Named {
+        name: "kato-window",
+        summary: "stands in for Kato and Bandai's hop-by-hop windows: a window per face and flow at its share of the link",
+        composition: || json!({ "consumer": { "name": "fixed", "window": 200.0 }, "shaper": "kato-window" }),
+    },
+    Named {
+        name: "ndnsieve",
+        summary: "ndnSieve as printed: a controller leads prefixes around busy links, consumers add and take one per Data",
+        composition: || sieve(json!({}), json!({})),
+    },
+    Named {
+        name: "ndnsieve-calibrated",
+        summary: "ndnSieve as a what-if: slow start, then one segment per round trip, marks above 9 packets of queue",
+        composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
+    },
+    Named {
+        name: "coopcon",
+        summary: "stands in for CoopCon: windows follow a PI controller's level, paths change on severe congestion only",
+        composition: || json!({ "consumer": "level-aimd", "strategy": "coopcon", "meter": "coopcon" }),
+    },
+    Named {
+        name: "flecom",
+        summary: "stands in for FleCom: windows follow the trend of delays, routers use another path or shape Interests",
+        composition: || {
+            let consumer = json!({ "name": "level-aimd", "gain": 0.3 });
+            json!({ "consumer": consumer, "shaper": "flecom", "strategy": "flecom", "meter": "flecom" })
+        },
+    },
+];
+
+/// ICP's timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
+fn absorbing_route() -> Value {
+    json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
+
+/// Request forwarding as the simulator of Ye et al. does it.
+fn greedy_rfa() -> Value {
+    json!({ "name": "rfa", "mode": "greedy", "retransmissions": "forward" })
+}
+
+/// ndnSieve with these parameters of its consumer and marker.
+fn sieve(mut consumer: Value, mut marker: Value) -> Value {
+    consumer["name"] = json!("ndnsieve");
+    marker["name"] = json!("ndnsieve");
+    json!({ "consumer": consumer, "marker": marker, "meter": "ndnsieve", "planner": "ndnsieve" })
+}
+
+/// Stateful Forwarding's limits with its consumer.
+fn limited(adjust: &str, once: bool) -> Value {
+    let law = json!({ "once": once });
+    json!({
+        "consumer": { "name": "rate-aimd", "law": law },
+        "shaper": { "name": "stateful", "adjust": adjust, "law": law },
+    })
+}
+
+/// With half of each face's bucket kept for flows within their share (ours): without it a flood leaves others nothing.
+fn reserved(mut scheme: Value) -> Value {
+    scheme["shaper"]["reserve"] = json!(0.5);
+    scheme
+}
+
+/// A window law of ConsumerPcon in stock ndnSIM, where marks on Interests have no effect.
+fn stock(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "nfd", "strategy": "best-route", "interest-marks": "ignore" })
+}
+
+/// A consumer over PCON's marks and forwarding.
+fn pcon(consumer: &str) -> Value {
+    json!({ "consumer": consumer, "marker": "codel-pcon", "strategy": "pcon", "interest-marks": "copy" })
+}
+
+/// Resource pooling with PCON's strategy as `strategy` says.
+fn pooling(strategy: Value) -> Value {
+    json!({ "base": "pcon-ndnsim", "marker": "cwnd-codel", "strategy": strategy, "meter": "pooling" })
+}
