@@ -61,7 +61,7 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         let (prefix, strategy) =
             text.rsplit_once('=').ok_or_else(|| fail("write PREFIX=NAME, such as /video=asf".into()))?;
         let prefix = config::name(prefix).map_err(fail)?;
-        config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(fail)?;
+        config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(|e| fail(e.to_string()))?;
     }
     found.cache = args.cs.unwrap_or(found.cache);
     for text in &args.region {

@@ -125,8 +125,8 @@ fn a_signal_ends_it_cleanly_and_another_reads_the_configuration_again() {
 /// A link of 10 Mbit/s, whose queue a window of 32 packets fills: 32 · 8 kB take 200 ms.
 #[test]
 fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
-    for (far_scheme, measured) in [("hbhcm", true), ("plain", false)] {
-        let near = Fwd::start("--udp 127.0.0.1:0 --scheme hbhcm --metrics 127.0.0.1:0");
+    for (far_scheme, measured) in [("measured", true), ("plain", false)] {
+        let near = Fwd::start("--udp 127.0.0.1:0 --scheme measured --metrics 127.0.0.1:0");
         let rate = format!("--rate udp4://{}=10Mbps", near.udp());
         let far = Fwd::start(&format!("--udp 127.0.0.1:0 --scheme {far_scheme} {rate}"));
         let bytes = object(1_000_000);

@@ -136,7 +136,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            scheme: measured(),
+            scheme: default_scheme(),
             unix: None,
             udp: Vec::new(),
             tcp: Vec::new(),
@@ -175,24 +175,9 @@ fn plainly(message: &str) -> String {
         })
 }
 
-/// Best-route without marks of our own: what forwarders do today.
-fn plain() -> Scheme {
-    // A composition without a key cannot be wrong.
-    Scheme::resolve("plain", &serde_json::json!({})).unwrap_or_else(|_| unreachable!("the empty composition resolves"))
-}
-
-/// The default: best-route, and Data marked once 5 ms or more of queue last on their hop, wherever that queue is.
-///
-/// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
-/// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
-/// What is noise of the hop, such as jitter, is not taken for a queue: without that the default collapses over jitter.
-fn measured() -> Scheme {
-    let meter = serde_json::json!({
-        "name": "hbhcm", "interval": "10ms", "base-window": "10s", "noise-window": "10s", "plain-ends": false
-    });
-    // The test below resolves it.
-    Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
-        .unwrap_or_else(|_| unreachable!("the default composition resolves"))
+/// The scheme of a forwarder that is told nothing about schemes.
+fn default_scheme() -> Scheme {
+    Scheme::named("measured").unwrap_or_else(|_| unreachable!("a test resolves every scheme of the registry"))
 }
 
 /// A configuration that cannot be used.
@@ -355,26 +340,21 @@ pub fn queue(text: &str) -> Result<Limit, String> {
     }
 }
 
-/// The scheme that a name or composition says, for forwarders.
-///
-/// A neighbour that writes no wait into its Data is one that does not measure, not a producer: hops to it are not
-/// measured (`plain-ends = false` of `hbhcm`), unless the composition says otherwise.
+/// The scheme that a name or composition says.
 ///
 /// # Errors
 /// What is wrong with it, and what would do.
 pub fn scheme(value: &Value) -> Result<Scheme, SchemeError> {
-    let mut scheme = match value {
-        Value::String(name) if name == "plain" => plain(),
-        Value::String(name) if name == "measured" => measured(),
-        Value::String(name) => Scheme::named(name)?,
-        _ => Scheme::resolve("configured", value)?,
-    };
-    let meter = &mut scheme.parts.meter;
-    if meter.name() == "hbhcm" && !meter.params().contains_key("plain-ends") {
-        meter.change(&serde_json::json!({ "plain-ends": false }))?;
+    match value {
+        Value::String(name) => Scheme::named(name),
+        _ => Scheme::resolve("configured", value),
     }
-    Ok(scheme)
 }
+
+/// What is said of a scheme that takes neighbours for producers.
+const PLAIN_ENDS: &str = "the meter hbhcm takes a neighbour that writes no header field of its own for a producer, and \
+                          its whole way for one hop; say plain-ends = false where not every neighbour measures, or \
+                          plain-ends = true if that is meant";
 
 /// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
 /// [`Scheme::choose`]).
@@ -497,6 +477,10 @@ impl Config {
         if self.unix.is_none() && self.udp.is_empty() && self.tcp.is_empty() {
             let remedy = "give --unix PATH, --udp ADDR or --tcp ADDR, or a [listen] table";
             return Err(ConfigError::new(format!("the forwarder would listen nowhere: {remedy}")));
+        }
+        let meter = &self.scheme.parts.meter;
+        if meter.name() == "hbhcm" && !meter.params().contains_key("plain-ends") {
+            self.warnings.push(PLAIN_ENDS.into());
         }
         for to in self.routes.iter().map(|route| route.to.clone()).collect::<Vec<_>>() {
             self.face(to);

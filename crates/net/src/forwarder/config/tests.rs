@@ -82,10 +82,19 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
 }
 
 #[test]
-fn a_neighbour_that_does_not_measure_is_no_producer() {
-    let plain_ends = |value: Value| scheme(&value).unwrap().part(Family::Meter).params["plain-ends"].clone();
-    assert_eq!(plain_ends(serde_json::json!("hbhcm")), false);
-    assert_eq!(plain_ends(serde_json::json!({ "meter": { "name": "hbhcm", "plain-ends": true } })), true);
+fn a_scheme_is_what_its_name_says_and_neighbours_that_are_taken_for_producers_are_warned_of() {
+    let hbhcm = scheme(&serde_json::json!("hbhcm")).unwrap();
+    assert_eq!(hbhcm, Scheme::named("hbhcm").unwrap());
+    let warned = |scheme: Scheme| {
+        let mut config = Config { scheme, unix: Some("/tmp/a.sock".into()), ..Config::default() };
+        config.complete().unwrap();
+        config.warnings.iter().any(|text| text.contains("plain-ends = false"))
+    };
+    assert!(warned(hbhcm));
+    let told = |plain_ends: bool| {
+        scheme(&serde_json::json!({ "meter": { "name": "hbhcm", "plain-ends": plain_ends } })).unwrap()
+    };
+    assert!(!warned(told(true)) && !warned(told(false)) && !warned(Config::default().scheme));
 }
 
 #[test]
@@ -169,7 +178,7 @@ fn a_forwarder_that_listens_nowhere_is_rejected() {
 #[test]
 fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
     let usual = Config::default().scheme;
-    assert_eq!(usual, scheme(&serde_json::json!("measured")).unwrap());
+    assert_eq!(usual, Scheme::named("measured").unwrap());
     assert_eq!(usual.part(Family::Strategy).name, "best-route");
     let meter = usual.part(Family::Meter);
     assert_eq!((meter.name, &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
