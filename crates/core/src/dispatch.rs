@@ -93,10 +93,9 @@ forward!(Strategy for AnyStrategy by each_strategy {
     fn on_late(&mut self, packet: &Packet, face: FaceId, prefix: PrefixId, ctx: &mut Ctx<'_>) [packet, face, prefix, ctx];
     fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) [packet, prefix, face, ctx];
     fn on_face(&mut self, face: FaceId, local: bool, up: bool) [face, local, up];
-    fn stamp_data(&mut self, event: &DataReturn<'_>, downstream: FaceId, fields: &mut Fields) [event, downstream, fields];
+    fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) [event, fields];
     fn sends_pending_to_new_hops(&self) -> bool [];
     fn rejects_loops(&self) -> bool [];
-    fn finds_routes(&self) -> bool [];
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) [prefix, hops, ctx];
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) [prefix, hops, out];
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> [ctx];

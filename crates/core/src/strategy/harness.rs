@@ -118,7 +118,7 @@ impl<S: Strategy + Component> Bench<S> {
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         let mut fields = packet.fields;
-        self.strategy.stamp_data(&event, FaceId(0), &mut fields);
+        self.strategy.stamp_data(&event, &mut fields);
         fields
     }
 

@@ -329,9 +329,9 @@ pub trait Strategy {
     /// the start, and when one changes.
     fn on_face(&mut self, _face: FaceId, _local: bool, _up: bool) {}
 
-    /// Writes header fields of the Data that goes to one downstream; called after [`Strategy::pass_mark`] in a run that
-    /// carries [`crate::fields::Field::Discovery`].
-    fn stamp_data(&mut self, _event: &DataReturn<'_>, _downstream: FaceId, _fields: &mut Fields) {}
+    /// Writes header fields of a Data before it goes to all downstreams; called once, after [`Strategy::on_data`], in a
+    /// run that carries [`crate::fields::Field::Discovery`], and not for Data from the content store.
+    fn stamp_data(&mut self, _event: &DataReturn<'_>, _fields: &mut Fields) {}
 
     /// Whether a next hop that routing adds gets the Interests that are pending already.
     fn sends_pending_to_new_hops(&self) -> bool {
@@ -341,11 +341,6 @@ pub trait Strategy {
     /// Whether an Interest that loops is answered with a Duplicate NACK.
     fn rejects_loops(&self) -> bool {
         true
-    }
-
-    /// Whether it may send Interests to faces that routing does not name as next hops.
-    fn finds_routes(&self) -> bool {
-        false
     }
 
     /// Routing set the next hops of a prefix.

@@ -155,16 +155,12 @@ impl Strategy for SelfLearning {
         prefixes.into_iter().for_each(|prefix| self.forget(prefix, face));
     }
 
-    fn stamp_data(&mut self, event: &DataReturn<'_>, _: FaceId, fields: &mut Fields) {
+    fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) {
         let known = self.learned.get(&event.prefix).map_or(&[][..], Vec::as_slice);
         let mut routes = event.hops.iter().map(|hop| hop.face).chain(known.iter().map(|(face, _)| *face));
         if event.asked.get(self.slot) != 0 && routes.any(|face| face == event.face) {
             fields.set(self.slot, 1);
         }
-    }
-
-    fn finds_routes(&self) -> bool {
-        true
     }
 }
 

@@ -3,7 +3,7 @@
 use ndnweir_core::component::{Env, FamilyParams, Info};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::error::SchemeError;
-use ndnweir_core::fields::{FieldLayout, Fields};
+use ndnweir_core::fields::{Field, FieldLayout, Fields};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
@@ -42,6 +42,11 @@ impl<C> Desk<C> {
         assert_eq!(layout.iter().count(), info.fields.len(), "{} uses what it does not declare", info.name);
         let (dice, rng) = (Rng::derive(seed, &[1]), Rng::derive(seed, &[2]));
         Desk { component, now: Time::ZERO, dice, record: Vec::new(), rng, trace: Trace::new(true), layout }
+    }
+
+    /// Whether the component declares a field.
+    pub fn carries(&self, field: Field) -> bool {
+        self.layout.find(field).is_some()
     }
 
     /// Header fields with `value` in every one that the component declares.

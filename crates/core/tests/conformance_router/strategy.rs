@@ -118,7 +118,8 @@ impl Node {
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
         for face in faces.iter().chain(choice.alternatives()) {
             let hop = hops.iter().any(|hop| hop.face == *face);
-            let found = self.desk.component.finds_routes() && face.index() < FACES;
+            // Who discovers routes may send to any face.
+            let found = self.desk.carries(Field::Discovery) && face.index() < FACES;
             assert!(hop || found, "{face:?} is a next hop");
             assert_ne!(*face, in_face, "an Interest does not go back");
         }
@@ -179,11 +180,11 @@ impl Node {
         let (hops, asked) = (&self.hops[prefix.index()][..], &entry.packet.fields);
         let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
         self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
+        let mut stamped = packet.fields;
+        self.desk.component.stamp_data(&event, &mut stamped);
         for &downstream in &entry.downstreams {
             let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
             self.desk.record.push(u64::from(passed));
-            let mut fields = packet.fields;
-            self.desk.component.stamp_data(&event, downstream, &mut fields);
         }
         self.past = Some(entry);
     }

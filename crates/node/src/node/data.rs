@@ -10,7 +10,7 @@ use ndnweir_core::packet::{Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::shaper::{Outcome, Shaper};
 use ndnweir_core::strategy::{DataReturn, Strategy};
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Duration, Time};
 
 /// The Interest that a copy of a Data answers.
 struct Asked {
@@ -66,6 +66,9 @@ impl Node {
         if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
             self.keep(now, packet);
         }
+        if self.discovering {
+            self.stamp_discovery(slot, prefix, face, rtt, &fields, packet);
+        }
         let own_only = self.interest_marks == InterestMarks::Own;
         for i in 0..ins {
             let (asking, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
@@ -91,16 +94,30 @@ impl Node {
                 mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
                 from_cache: false,
             };
-            if self.discovering {
-                let mut stamped = *packet;
-                self.strategies.at(slot).strategy.stamp_data(&event, asking.face, &mut stamped.fields);
-                self.send_downstream(now, prefix, &mut stamped, &asked);
-                continue;
-            }
             self.send_downstream(now, prefix, packet, &asked);
         }
         self.close(now, slot, face, Outcome::Superseded);
         self.pit.remove_found(found);
+    }
+
+    /// Lets the strategy announce its route in a Data, in a run whose strategies discover routes.
+    #[cold]
+    #[inline(never)]
+    fn stamp_discovery(
+        &mut self,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        rtt: Option<Duration>,
+        asked: &Fields,
+        packet: &mut Packet,
+    ) {
+        let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
+        let local = self.faces[face.index()].egress.is_local();
+        let mut fields = packet.fields;
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked };
+        self.strategies.at(slot).strategy.stamp_data(&event, &mut fields);
+        packet.fields = fields;
     }
 
     /// Tells the strategy of a Data or NACK for which nothing is pending.
