@@ -2,6 +2,7 @@
 
 use crate::router::{self, Desk, PATIENCE, SEEDS};
 use ndnweir_core::component::Info;
+use ndnweir_core::fields::Field;
 use ndnweir_core::ids::{FaceId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::registry::{AnyStrategy, StrategyParams};
