@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ndnweir_core::component::FamilyParams;
+use ndnweir_core::error::SchemeError;
+use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 
 use super::diag::{Findings, Location, suggest};
@@ -214,9 +218,18 @@ pub(super) fn component<P: FamilyParams>(item: &Item, found: &Findings) -> Optio
     match ComponentChoice::from_value(&written(item, found)?) {
         Ok(choice) => Some(choice),
         Err(error) => {
-            found.error(place_in(item, &error), error.problem(), error.help);
+            found.error(place_in(item, &error), error.problem(), remedy(&error));
             None
         }
+    }
+}
+
+/// What would do.
+pub(super) fn remedy(error: &SchemeError) -> String {
+    match (error.help.is_empty(), error.component) {
+        (false, _) => error.help.clone(),
+        (true, Some(component)) => format!("`ndnweir explain {component}` shows its parameters"),
+        (true, None) => "`ndnweir list` shows the components, `ndnweir explain NAME` their parameters".into(),
     }
 }
 

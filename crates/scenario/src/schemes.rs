@@ -8,7 +8,7 @@ use ndnweir_core::scheme::Scheme;
 
 use super::diag::{Findings, Location, nearest, suggest};
 use super::model::{Composition, Consumer, SchemeName};
-use super::network::{place_in, written};
+use super::network::{place_in, remedy, written};
 use super::tree::{Entry, Item, Table, Value};
 use super::{is_name, is_under, prefix_error};
 
@@ -78,6 +78,10 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
                 let help = suggest(&entry.key, "keys of a scheme", known);
                 found.error(&entry.key_at, format!("a scheme has no \"{}\"", entry.key), help);
                 sound = false;
+            } else if entry.key == "prefixes" {
+                // Malformed ones are told by `prefixes`.
+                let prefixes = entry.item.as_table().map_or(&[][..], |table| &table.entries);
+                sound &= prefixes.iter().all(|choice| prefix_error(&choice.key).is_none());
             } else if families.clone().any(|key| key == entry.key) && table.get("base").is_none() {
                 // With a base, a table without a name changes parameters of the base's component.
                 sound &= nameless(name, entry, found) && written(&entry.item, found).is_some();
@@ -114,7 +118,7 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
             Err(error) if bases.iter().all(sound) => {
                 let within = error.prefix.as_ref().map_or(String::new(), |prefix| format!("prefixes.{prefix}: "));
                 let message = format!("scheme {name}: {within}{}", error.problem());
-                found.error(place_of(table, &error).unwrap_or(&item.at), message, error.help);
+                found.error(place_of(table, &error).unwrap_or(&item.at), message, remedy(&error));
             }
             Err(_) => {}
         }
