@@ -50,11 +50,11 @@ impl<P: FamilyParams> ComponentChoice<P> {
     /// # Errors
     /// If it is neither, or as [`ComponentChoice::new`].
     pub fn from_value(value: &Value) -> Result<ComponentChoice<P>, SchemeError> {
-        let mut choice = ComponentChoice::default();
-        match value.get("name") {
-            None if value.is_object() => Err(no_component::<P>()),
-            _ => choice.change(value).map(|()| choice),
+        if value.is_object() && !value["name"].is_string() {
+            return Err(no_component::<P>());
         }
+        let mut choice = ComponentChoice::default();
+        choice.change(value).map(|()| choice)
     }
 
     /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
