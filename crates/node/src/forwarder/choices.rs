@@ -20,7 +20,7 @@ const MAX_COMPONENTS: usize = 64 * Scheme::MAX_CHOICES;
 pub struct Chosen {
     id: StrategyChoiceId,
     /// Its strategy.
-    pub strategy: ComponentChoice,
+    pub strategy: ComponentChoice<StrategyParams>,
     /// Whether its Interests go through the shapers of faces, where there are any.
     pub shaped: bool,
 }
@@ -60,7 +60,7 @@ impl Choices {
         &mut self,
         name: Name,
         id: StrategyChoiceId,
-        strategy: &ComponentChoice,
+        strategy: &ComponentChoice<StrategyParams>,
         shaped: bool,
     ) -> Result<(), String> {
         self.tree.insert(&elements(name.as_view()), PrefixId(id.0.into())).map_err(|e| e.to_string())?;
@@ -90,7 +90,7 @@ impl Forwarder {
         &mut self,
         now: Time,
         prefix: NameView<'_>,
-        strategy: &ComponentChoice,
+        strategy: &ComponentChoice<StrategyParams>,
         shaped: Option<bool>,
     ) -> Result<(), ChoiceError> {
         let shaped = shaped.unwrap_or_else(|| self.choices.chosen(prefix).is_some_and(|chosen| chosen.shaped));

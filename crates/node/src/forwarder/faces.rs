@@ -163,7 +163,7 @@ impl Forwarder {
     /// If all numbers are taken.
     pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
-        let face = Face::new(&options, random(), random())?;
+        let face = Face::new(&options, random(), random());
         let (class, group) = (face.class, face.group);
         if let Some(&(from, id)) = self.removed.first()
             && from <= now
