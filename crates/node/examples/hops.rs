@@ -97,7 +97,7 @@ fn run(scheme: &Scheme, window: u64, rounds: u64, force_events: bool) -> Result<
 
 fn main() -> Result<(), String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let scheme = Scheme::named(args.first().map_or("fixed", String::as_str))?;
+    let scheme = Scheme::named(args.first().map_or("fixed", String::as_str)).map_err(|e| e.to_string())?;
     if let Some(window) = args.get(1) {
         let window = window.parse().map_err(|_| "the second argument is the number of pending Interests")?;
         return run(&scheme, window, CHUNK + 1, false);

@@ -86,7 +86,7 @@ impl Observer for Sums {
 }
 
 fn simulate(network: &Network, scheme: &str, seed: u64) -> Result<(Outcome, Sums), String> {
-    let scheme = Scheme::named(scheme)?;
+    let scheme = Scheme::named(scheme).map_err(|e| e.to_string())?;
     let mut sums = Sums::default();
     let outcome = run(network, &scheme, seed, &mut sums, RunOptions::full()).map_err(|e| e.to_string())?;
     outcome.check()?;

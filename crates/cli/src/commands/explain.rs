@@ -44,7 +44,7 @@ fn unknown(name: &str) -> String {
     let mut known: Vec<&str> = Scheme::names().chain(components).collect();
     known.sort_unstable();
     known.dedup();
-    suggest::unknown("scheme or component", name, &known)
+    suggest::unknown("scheme or component", name, &known).to_string()
 }
 
 fn describe_scheme(text: &mut String, scheme: &Scheme) {

@@ -6,7 +6,6 @@ use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_scenario::{Arrivals, Change, Diagnostic, Direction, LinkDirection, NodeKind, Scenario, Traffic};
 use ndnweir_sim::network as sim;
-use serde_json::Value;
 
 /// The instant `span` after the start.
 fn at(span: Duration) -> Time {
