@@ -75,7 +75,7 @@ fn a_longer_delay_and_a_lower_rate_show_in_the_round_trip() {
         (2000, Change::Rate { link: 0, direction: LinkDirection::Backward, rate: Rate::from_mbps(1.0) }),
     ];
     let (_, keep) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
-    let rtt = |at: u64| keep.last(ms(at)).rtt.unwrap();
+    let rtt = |at: u64| keep.last(ms(at)).arrival.rtt.unwrap();
     let on = |mbps: f64, bytes| Rate::from_mbps(mbps).transmission_time(ndnweir_core::units::Bytes::new(bytes));
     let base = Duration::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
     assert_eq!(rtt(900), base);

@@ -6,7 +6,7 @@ use super::record::{Record, Recorder, SampleTimes};
 use super::{RoleError, ready, stop_when_abandoned};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::client::{Session, Waiter};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::naming;
