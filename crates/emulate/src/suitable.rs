@@ -27,14 +27,14 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
     }
     let is_switch = |node: usize| scenario.nodes[node].kind == NodeKind::Switch;
     let between_switches = |change: &Change| match *change {
-        Change::LinkDown(link) => Some(&scenario.links[link]).filter(|link| is_switch(link.a) && is_switch(link.b)),
+        Change::LinkDown { link } => Some(&scenario.links[link]).filter(|link| is_switch(link.a) && is_switch(link.b)),
         _ => None,
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
         let name = &link.name;
         return Err(format!("link {name} between switches fails: emulated switches know one way only; simulate this"));
     }
-    if scenario.routing.mode == Routes::None {
+    if scenario.routing.routes == Routes::None {
         return Err("routing.mode is \"none\": forwarders get routes when they start; choose another mode".into());
     }
     Ok(())
@@ -43,8 +43,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
 /// Whether consumers of one prefix can be served by one object.
 fn agree(one: &Traffic, other: &Traffic) -> bool {
     let length = |traffic: &Traffic| match *traffic {
-        Traffic::Fetch => Some(None),
-        Traffic::Object { packets } => Some(Some(packets)),
+        Traffic::Fetch { segments, .. } => Some(segments),
         // Streams take what there is.
         Traffic::Stream { .. } | Traffic::Zipf { .. } => None,
     };
@@ -94,7 +93,7 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
         scenario.run.data_overhead = Bytes::new(overhead as u64);
         scenario.run.interest_size = Bytes::new(interest as u64);
     }
-    scenario.run.framing = UDP_FRAMING;
+    scenario.set_framing(UDP_FRAMING);
     scenario.routing.reaction = None;
     scenario
 }

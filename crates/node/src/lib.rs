@@ -37,8 +37,8 @@ pub mod uses;
 mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
-pub use counters::{DropCause, FaceCounters, NodeCounters};
-pub use fetcher::{Fetcher, FetcherConfig, FetcherCounters};
+pub use counters::{DropCause, Drops, FaceCounters, NodeCounters};
+pub use fetcher::{Arrival, Fetcher, FetcherConfig, FetcherCounters};
 pub use forwarder::{Forwarder, ForwarderConfig};
 pub use keyed::HashKey;
 pub use node::{Custom, Node};

@@ -6,9 +6,9 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{CostModel, Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::model::{Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
 use super::reach::Reach;
-use super::settings::{Settings, cache_check};
+use super::settings::{CostModel, Settings, cache_check};
 use super::tree::{Item, Table, Value};
 use super::{is_name, overrides};
 use crate::topology::{MAX_LINKS, MAX_NODES};
@@ -60,7 +60,7 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
     if items.len() > MAX_NODES {
         found.error(&items[MAX_NODES].at, format!("more than {MAX_NODES} nodes"), "use a smaller network");
     }
-    let kinds = [("router", NodeKind::Router), ("host", NodeKind::Host), ("switch", NodeKind::Switch)];
+    let kinds = ["router", "host", "switch"].map(|kind| (kind, kind));
     let mut seen = BTreeMap::new();
     for item in items.iter().take(MAX_NODES) {
         let Some(table) = item.as_table() else { continue };
@@ -70,10 +70,10 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
             found.error(&names.at, "names is no list of names", help);
         }
         let name = name(&f, "nodes", &seen, found);
-        let kind = f.word("kind", &kinds).unwrap_or(NodeKind::Router);
+        let kind = f.word("kind", &kinds).unwrap_or("router");
         let help = "write a number of packets such as \"1000 packets\"";
         let cache = f.checked("cache", help, cache_check).map(|Packets(n)| n);
-        if kind == NodeKind::Switch && cache.is_some_and(|n| n > 0) {
+        if kind == "switch" && cache.is_some_and(|n| n > 0) {
             f.error(
                 "cache",
                 "cache: a switch knows no NDN and caches nothing",
@@ -93,8 +93,13 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         let Some(name) = name else { continue };
         seen.insert(name.clone(), item.at.clone());
         network.node_index.insert(name.clone(), network.nodes.len());
-        let cache = if kind == NodeKind::Switch { 0 } else { cache.unwrap_or(settings.cache) };
-        network.nodes.push(Node { name, kind, cache, position: x.zip(y) });
+        let cache = usize::try_from(cache.unwrap_or(settings.cache)).unwrap_or(usize::MAX);
+        let kind = match kind {
+            "switch" => NodeKind::Switch,
+            "host" => NodeKind::Host { cache },
+            _ => NodeKind::Ndn { cache },
+        };
+        network.nodes.push(Node { name, kind, position: x.zip(y) });
     }
 }
 
@@ -193,9 +198,10 @@ impl DirectionTable {
             f.error("queue", message, "write a larger queue, or count it in packets");
         }
         Some(Direction {
-            rate: self.rate?,
+            rate: Some(self.rate?),
             delay,
-            queue,
+            limit: queue,
+            framing: run.framing,
             impairment: Impairment {
                 loss: self.loss.map_or(0.0, |p| p.0),
                 jitter: self.jitter.unwrap_or(Duration::ZERO),
@@ -204,7 +210,7 @@ impl DirectionTable {
                 reorder,
                 reorder_delay: self.reorder_delay.unwrap_or(Duration::ZERO),
             },
-            marker: self.marker,
+            marker: self.marker.as_ref().map(choice),
         })
     }
 }
@@ -228,6 +234,25 @@ pub(super) fn component(item: &Item, found: &Findings) -> Option<serde_json::Val
             None
         }
     }
+}
+
+/// A component written as a name or as a table with a name and parameters, which are null where there are none.
+pub(super) fn choice(written: &serde_json::Value) -> (String, serde_json::Value) {
+    match written {
+        serde_json::Value::Object(table) => {
+            let mut params = table.clone();
+            let name = params.remove("name").and_then(|name| name.as_str().map(str::to_owned));
+            (name.unwrap_or_default(), serde_json::Value::Object(params))
+        }
+        other => (other.as_str().unwrap_or_default().into(), serde_json::Value::Null),
+    }
+}
+
+/// A component as [`choice`] reads it, for the registry.
+pub(super) fn written((name, params): &(String, serde_json::Value)) -> serde_json::Value {
+    let mut table = params.as_object().cloned().unwrap_or_default();
+    table.insert("name".into(), name.as_str().into());
+    serde_json::Value::Object(table)
 }
 
 fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, network: &mut Network) {
@@ -316,7 +341,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         network.link_index.insert(name.clone(), network.links.len());
         network.link_places.push(item.at.clone());
         let delay = forward.delay.max(backward.delay).nanos() / 1_000;
-        let cost = cost.unwrap_or(match settings.routing.cost {
+        let cost = cost.unwrap_or(match settings.cost {
             CostModel::Hops => 1,
             CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
         });

@@ -7,7 +7,7 @@ use ndnweir_core::scheme::Scheme;
 
 use super::diag::{Findings, Location, nearest, suggest};
 use super::model::{Composition, Consumer, SchemeName};
-use super::network::{Network, component};
+use super::network::{Network, component, written};
 use super::tree::{Entry, Item, Table, Value};
 use super::{SchemeCheck, is_name, is_under, prefix_error};
 
@@ -248,7 +248,7 @@ fn place_of<'a>(table: &'a Table, message: &str) -> Option<&'a Location> {
 pub(super) fn markers(network: &Network, found: &Findings, check: SchemeCheck<'_>) {
     for (link, place) in network.links.iter().zip(&network.link_places) {
         for marker in [&link.forward.marker, &link.backward.marker].into_iter().flatten() {
-            if let Err(message) = check("", &serde_json::json!({ "marker": marker })) {
+            if let Err(message) = check("", &serde_json::json!({ "marker": written(marker) })) {
                 let message = format!("link {}: {message}", link.name);
                 found.error(place, message, "name a marker component of the registry");
             }

@@ -1,7 +1,6 @@
 //! Who is whose neighbour: the NDN faces and layer-2 forwarding that follow from places, links and the overlay.
 
-use crate::network::{Metric, Network, NetworkError, NodeKind};
-use ndnweir_core::units::Duration;
+use crate::network::{Network, NetworkError, NodeKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -77,13 +76,9 @@ impl Topology {
                 count += 1;
             }
         }
-        let costs = network.links.iter().map(|link| match network.routing.metric {
-            Metric::Cost => link.cost,
-            Metric::Delay => micros(link.forth.delay).max(micros(link.back.delay)).max(1),
-        });
-        let costs = costs.collect();
+        let costs = network.links.iter().map(|link| link.cost).collect();
         let faces = vec![Vec::new(); network.nodes.len()];
-        let hosts = network.nodes.iter().map(|kind| matches!(kind, NodeKind::Host { .. })).collect();
+        let hosts = network.nodes.iter().map(|kind| kind.is_host()).collect();
         let mut topology =
             Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs };
         topology.bridge(&vec![true; network.links.len()]);
@@ -274,16 +269,12 @@ impl Topology {
     }
 }
 
-fn micros(span: Duration) -> u32 {
-    u32::try_from(span.nanos() / 1000).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::network::{Direction, Link};
     use ndnweir_core::queue::Limit;
-    use ndnweir_core::units::Rate;
+    use ndnweir_core::units::{Duration, Rate};
 
     const NDN: NodeKind = NodeKind::Ndn { cache: 0 };
 

@@ -69,7 +69,7 @@ fn one_seed_gives_the_same_observations_in_another_thread() {
 fn another_marker_leaves_the_losses_alone() {
     let lost = |marker: &str| {
         let mut network = small_dumbbell();
-        let bottleneck = &mut network.links[2].back;
+        let bottleneck = &mut network.links[2].backward;
         bottleneck.impairment = Impairment { loss: 0.05, ..Impairment::default() };
         bottleneck.marker = Some((marker.into(), json!({})));
         // A fixed window does not react to marks, so that the packets are the same.

@@ -29,7 +29,7 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--noise {}: give at most {MOST_NOISE}", args.noise)));
     }
     let scenario = emulate::comparable(&scenario);
-    experiment::network(&scenario).check().map_err(Failure::input)?;
+    scenario.network().check().map_err(Failure::input)?;
     let seeds = seeds(args.seed, args.seeds)?;
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
     // No two emulated runs come out the same: results are never written over without being told to.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
     let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
-    experiment::network(&scenario).check().map_err(Failure::input)?;
+    scenario.network().check().map_err(Failure::input)?;
     let seeds = seeds(args.seed, args.seeds)?;
     let repeat = repeat(args, &schemes);
     let default = Path::new("results").join(&scenario.name);

@@ -167,7 +167,8 @@ fn record(
 ) -> io::Result<()> {
     for (place, face) in task.faces.iter().enumerate() {
         if let Some((link, egress)) = daemon.face_counters(&uri(face.remote)) {
-            recorder.add(&Record::face(at, place, &link, &egress))?;
+            let (arrived, counters) = (link.packets_in(), Box::new(egress));
+            recorder.add(&Record::Face { at: at.nanos(), face: place, counters, arrived })?;
         }
     }
     for (place, prefix) in prefixes.iter().enumerate() {

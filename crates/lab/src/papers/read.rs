@@ -139,7 +139,11 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
                 match choose(&scenario, &names) {
                     Ok(schemes) => chosen = schemes,
                     Err(error) => {
-                        found.error(&schemes[0].1, error, "name schemes of the registry or of the scenario file");
+                        found.error(
+                            &schemes[0].1,
+                            error.to_string(),
+                            "name schemes of the registry or of the scenario file",
+                        );
                         return None;
                     }
                 }

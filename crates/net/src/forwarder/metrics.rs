@@ -25,18 +25,6 @@ pub(super) struct ProcessTotals {
     pub(super) requests: u64,
 }
 
-fn label(cause: DropCause) -> &'static str {
-    match cause {
-        DropCause::Overflow => "overflow",
-        DropCause::Marker => "marker",
-        DropCause::Loss => "loss",
-        DropCause::Down => "down",
-        DropCause::Protocol => "protocol",
-        DropCause::Bound => "bound",
-        DropCause::Shaper => "shaper",
-    }
-}
-
 /// Packets by direction and type, with their labels.
 fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
     [
@@ -202,9 +190,9 @@ impl Daemon {
         page.head("face_drops_total", "counter", "Packets dropped at the egress queue, by cause.");
         for (labels, (_, egress)) in &rows {
             for cause in DropCause::ALL {
-                let dropped = egress.drops[cause as usize];
+                let dropped = egress.drops[cause];
                 if dropped > 0 {
-                    page.line("face_drops_total", &format!("{labels},cause=\"{}\"", label(cause)), dropped);
+                    page.line("face_drops_total", &format!("{labels},cause=\"{}\"", cause.name()), dropped);
                 }
             }
         }
