@@ -84,7 +84,7 @@ fn a_saturated_link_carries_all_of_its_rate_and_its_queue_is_the_rest_of_the_win
         (steady.len() - 1) as f64 * f64::from(PAYLOAD) * 8.0 / steady[steady.len() - 1].at.since(steady[0].at).secs();
     let ceiling = 10e6 * f64::from(PAYLOAD) / f64::from(DATA_SIZE + 2);
     assert!((goodput / ceiling - 1.0).abs() < 1e-6, "{goodput} {ceiling}");
-    let rtt = steady[0].rtt.unwrap();
+    let rtt = steady[0].arrival.rtt.unwrap();
     assert_eq!(rtt, per_data * window as u64, "Little's law");
     // The way back over the middle link, from its first Data on, is never idle.
     let first = Time::ZERO + round_trip(&rates[1..]) - Duration::from_millis(10);
