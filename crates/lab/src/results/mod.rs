@@ -12,7 +12,7 @@ mod json;
 mod nodes;
 mod number;
 mod optimum;
-#[cfg(feature = "parquet")]
+#[cfg(any(test, feature = "parquet"))]
 mod parquet;
 mod scenario;
 mod series;
