@@ -14,8 +14,8 @@
 //! use ndnweir_sim::observer::NoObserver;
 //! use ndnweir_sim::{RunOptions, run};
 //!
-//! // Consumer – router – producer over 10 Mbit/s with 10 ms and room for 50 packets each.
-//! let direction = Direction::new(Rate::from_mbps(10.0), Duration::from_millis(10), Limit::Packets(50));
+//! // Consumer – router – producer over 10 Mbit/s with 10 ms and room for 500 packets each.
+//! let direction = Direction::new(Rate::from_mbps(10.0), Duration::from_millis(10), Limit::Packets(500));
 //! let fetch = Consumer {
 //!     node: 0,
 //!     prefix: 0,
