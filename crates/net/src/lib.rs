@@ -5,11 +5,11 @@
 //!
 //! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
+//! - [`daemon`]: the forwarder's process.
 //! - [`emulator`]: links on one machine.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
 //! - [`face`]: the sockets under faces.
-//! - [`forwarder`]: the forwarder's process.
 //! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and instants.
 //! - [`mgmt`]: the NFD management protocol.
@@ -24,10 +24,10 @@
 
 pub mod client;
 pub mod clock;
+pub mod daemon;
 pub mod emulator;
 pub mod face;
 pub mod face_uri;
-pub mod forwarder;
 pub mod framing;
 pub mod keys;
 pub mod log;

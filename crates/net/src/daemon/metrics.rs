@@ -1,7 +1,7 @@
 //! Numbers for operators, in Prometheus' text format.
 
 use super::Daemon;
-use super::links::{SocketFace, Transport};
+use super::faces::{SocketFace, Transport};
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
@@ -101,7 +101,7 @@ impl Daemon {
             ("unconnected", self.totals.unconnected),
             ("backlog", self.backlog_drops()),
             ("management", self.totals.requests),
-            ("udp-send", self.udp.iter().map(|port| port.dropped()).sum()),
+            ("udp-send", self.ports.dropped()),
         ] {
             page.line("dropped_total", &format!("reason=\"{reason}\""), value);
         }
@@ -115,12 +115,12 @@ impl Daemon {
             Transport::Stream(stream) => stream.dropped(),
             _ => 0,
         };
-        self.totals.backlog + self.present().map(|(_, link)| of(link)).sum::<u64>()
+        self.totals.backlog + self.faces.iter().map(|(_, link)| of(link)).sum::<u64>()
     }
 
     /// What passed all faces since the start.
     pub(super) fn passed(&self) -> LinkCounters {
-        let present = self.present().map(|(id, _)| self.forwarder.link_counters(id));
+        let present = self.faces.iter().map(|(id, _)| self.forwarder.link_counters(id));
         present.fold(self.totals.gone, LinkCounters::plus)
     }
 
@@ -136,7 +136,7 @@ impl Daemon {
     }
 
     fn face_lines(&mut self, now: Time, page: &mut Page) {
-        let faces: Vec<_> = self.present().map(|(id, link)| (id, link.id, link.uri.to_string())).collect();
+        let faces: Vec<_> = self.faces.iter().map(|(id, link)| (id, link.number, link.uri.to_string())).collect();
         let rows: Vec<_> = faces
             .into_iter()
             .map(|(id, number, uri)| {
