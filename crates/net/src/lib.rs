@@ -3,6 +3,7 @@
 //! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes
 //! `ndnweir-core`'s, the same code as in the simulator. This crate adds what they must not know:
 //!
+//! - [`address`]: addresses of hosts.
 //! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
 //! - [`daemon`]: the forwarder's process.
@@ -22,6 +23,7 @@
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
 
+pub mod address;
 pub mod client;
 pub mod clock;
 pub mod daemon;

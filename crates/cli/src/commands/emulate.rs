@@ -24,7 +24,7 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario, &args.overrides)?;
     let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
     emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.scenario)))?;
-    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::Input)?;
+    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::input)?;
     if args.noise > MOST_NOISE {
         return Err(Failure::Input(format!("--noise {}: give at most {MOST_NOISE}", args.noise)));
     }

@@ -3,7 +3,6 @@
 use super::Daemon;
 use super::config::FaceSpec;
 use super::faces::{SocketFace, Transport};
-use super::links::uri_of;
 use super::strategies::{name_of, strategy_of};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
@@ -95,11 +94,11 @@ impl Daemon {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
             (Transport::Udp { port, .. }, uri) => {
-                let local = self.ports.get(*port).map_or_else(|| uri.clone(), |port| uri_of(true, port.local()));
+                let local = self.ports.get(*port).map_or_else(|| uri.clone(), |port| FaceUri::udp(port.local()));
                 (uri.to_string(), local.to_string())
             }
             (Transport::Stream(stream), FaceUri::Tcp(..)) => {
-                let local = stream.local().map_or_else(|| link.uri.clone(), |address| uri_of(false, address));
+                let local = stream.local().map_or_else(|| link.uri.clone(), FaceUri::tcp);
                 (link.uri.to_string(), local.to_string())
             }
             (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.number), link.uri.to_string()),
@@ -139,7 +138,7 @@ impl ManagedForwarder for Daemon {
     }
 
     fn channels(&self) -> Vec<ChannelStatus> {
-        let udp = self.udp_addresses().map(|address| uri_of(true, address));
+        let udp = self.udp_addresses().map(FaceUri::udp);
         udp.chain(self.listeners.uris()).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
     }
 

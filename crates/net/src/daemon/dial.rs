@@ -1,12 +1,13 @@
 //! Streams that the forwarder opens, and opens again when they end.
 
 use super::faces::{SocketFace, Transport};
-use super::links::resolve;
 use super::{Daemon, key};
+use crate::address;
 use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::FaceUri;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Duration, Time};
+use nix::errno::Errno;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +18,7 @@ const RETRY: Duration = Duration::from_millis(2000);
 fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
     let (domain, address) = match uri {
         FaceUri::Tcp(family, host, port) => {
-            let address = resolve(*family, host, *port)?;
+            let address = address::first(*family, host, *port)?;
             (Domain::for_address(address), SockAddr::from(address))
         }
         FaceUri::Unix(path) => (Domain::UNIX, SockAddr::unix(path)?),
@@ -27,7 +28,7 @@ fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
     socket.set_nonblocking(true)?;
     match socket.connect(&address) {
         Ok(()) => {}
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+        Err(e) if e.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
         Err(e) => return Err(e),
     }
     Ok(Some(socket))

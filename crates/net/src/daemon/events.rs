@@ -4,12 +4,12 @@ use super::admission::{Admission, Origin};
 use super::backlogs::Backlogs;
 use super::config::FaceSpec;
 use super::faces::{SocketFace, Transport};
-use super::links::uri_of;
 use super::listeners::Accepted;
 use super::proof::{self, Challenge, Sign};
 use super::{Daemon, key};
 use crate::face::stream::{Ended, StreamLink};
 use crate::face::udp::UdpPort;
+use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Bytes, Time};
@@ -131,7 +131,7 @@ impl Daemon {
             self.totals.on_demand_peers += 1;
             return;
         }
-        let mut spec = FaceSpec::new(uri_of(true, peer));
+        let mut spec = FaceSpec::new(FaceUri::udp(peer));
         (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
             Ok(id) => self.hear(now, id, datagram),

@@ -4,9 +4,10 @@ use super::admission::{Origin, Rejected, network_of};
 use super::config::{FaceSpec, RouteSpec};
 use super::faces::{SocketFace, Transport};
 use super::{ConfigError, Daemon, RunError, key};
+use crate::address;
 use crate::face::sockets;
 use crate::face::stream::{Stream, StreamLink};
-use crate::face_uri::{FaceUri, IpFamily};
+use crate::face_uri::FaceUri;
 use crate::mgmt::ControlParameters;
 use crate::mgmt::dataset::{FaceEventKind, Persistency};
 use ndnweir_core::ids::FaceId;
@@ -16,7 +17,7 @@ use ndnweir_node::forwarder::{FaceOptions, Reliability};
 use ndnweir_node::header::FieldTrust;
 use ndnweir_node::{FaceClass, FaceConfig};
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 
 /// Origin of routes that the configuration names (NFD, RibMgmt).
 pub(super) const STATIC: u64 = 255;
@@ -28,17 +29,8 @@ const SILENT_STREAM: Duration = Duration::from_millis(2000);
 /// Bytes that UDP and IPv4 add to a datagram.
 const UDP_FRAMING: u64 = 28;
 
-/// A socket address as a face URI.
-pub(super) fn uri_of(udp: bool, address: SocketAddr) -> FaceUri {
-    let family = if address.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 };
-    let host = address.ip().to_string();
-    match udp {
-        true => FaceUri::Udp(family, host, address.port()),
-        false => FaceUri::Tcp(family, host, address.port()),
-    }
-}
-
-/// A number for who is at the other end, whatever its port: its [`network_of`] as IPv6 has it. 0 is nobody in particular.
+/// A number for who is at the other end, whatever its port: its [`network_of`] as IPv6 writes it. 0 is nobody in
+/// particular.
 pub(super) fn group_of(uri: &FaceUri) -> u128 {
     let (FaceUri::Udp(_, host, _) | FaceUri::Tcp(_, host, _)) = uri else { return 0 };
     match host.parse().map(network_of) {
@@ -62,17 +54,6 @@ pub(super) fn origin_of(transport: &Transport) -> Origin {
         },
         Transport::Dialing(_) | Transport::Down { .. } | Transport::Management => Origin::Owner,
     }
-}
-
-/// The first address of a host in a family.
-pub(super) fn resolve(family: IpFamily, host: &str, port: u16) -> io::Result<SocketAddr> {
-    let fits = |address: &SocketAddr| match family {
-        IpFamily::Any => true,
-        IpFamily::V4 => address.is_ipv4(),
-        IpFamily::V6 => address.is_ipv6(),
-    };
-    let missing = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address of that family"));
-    (host, port).to_socket_addrs()?.find(fits).ok_or_else(missing)
 }
 
 impl Daemon {
@@ -100,12 +81,12 @@ impl Daemon {
         let now = self.clock.now();
         match &spec.uri {
             FaceUri::Udp(family, host, port) => {
-                let peer = resolve(*family, host, *port)?;
+                let peer = address::first(*family, host, *port)?;
                 let port = self.ports.port_for(peer)?;
                 self.add_peer(now, port, peer, spec, persistency)
             }
             FaceUri::Tcp(family, host, port) => {
-                let peer = resolve(*family, host, *port)?;
+                let peer = address::first(*family, host, *port)?;
                 let id = self.add(now, spec, Transport::Down { retry: now }, peer.ip().is_loopback(), persistency)?;
                 self.dial(now, id);
                 Ok(id)

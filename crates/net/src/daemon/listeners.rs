@@ -1,6 +1,5 @@
 //! Sockets at which connections arrive.
 
-use super::links::uri_of;
 use super::unix::UnixPlace;
 use super::{RunError, key};
 use crate::face::stream::Stream;
@@ -66,7 +65,7 @@ impl Listeners {
                 stream.set_nonblocking(true)?;
                 // A listener for IPv6 may take IPv4 as well, in IPv6 addresses.
                 let local = peer.ip().to_canonical().is_loopback();
-                Ok(Accepted { stream: Stream::Tcp(stream), uri: uri_of(false, peer), local })
+                Ok(Accepted { stream: Stream::Tcp(stream), uri: FaceUri::tcp(peer), local })
             }),
             Listener::Unix(place) => place.listener().accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(true)?;
@@ -122,7 +121,7 @@ impl Listeners {
     /// Where connections are accepted.
     pub(super) fn uris(&self) -> impl Iterator<Item = FaceUri> + '_ {
         self.listeners.iter().filter_map(|listener| match listener {
-            Listener::Tcp(listener) => Some(uri_of(false, listener.local_addr().ok()?)),
+            Listener::Tcp(listener) => Some(FaceUri::tcp(listener.local_addr().ok()?)),
             Listener::Unix(place) => Some(FaceUri::Unix(place.path().to_owned())),
         })
     }

@@ -37,6 +37,11 @@ fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
     ]
 }
 
+/// The value of a label, as the text format has it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 struct Page(String);
 
 impl Page {
@@ -140,8 +145,7 @@ impl Daemon {
         let rows: Vec<_> = faces
             .into_iter()
             .map(|(id, number, uri)| {
-                let uri = uri.replace('\\', "\\\\").replace('"', "\\\"");
-                (format!("face=\"{number}\",uri=\"{uri}\""), self.forwarder.face_counters(now, id))
+                (format!("face=\"{number}\",uri=\"{}\"", escaped(&uri)), self.forwarder.face_counters(now, id))
             })
             .collect();
         page.head("face_packets_total", "counter", "Packets by face, direction and type.");
@@ -196,5 +200,15 @@ impl Daemon {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_any_characters_stays_within_its_label() {
+        assert_eq!(escaped("unix:///a\"b\\c\nd"), "unix:///a\\\"b\\\\c\\nd");
     }
 }

@@ -1,9 +1,10 @@
 //! The UDP ports of the process: those that are listened on, and those that were opened to reach a peer.
 
+use crate::address;
 use crate::face::udp::UdpPort;
 use crate::poll::Sources;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 /// The ports, by the key that the poll knows them by.
 pub(super) struct Ports {
@@ -44,8 +45,7 @@ impl Ports {
         if let Some(port) = self.addresses().position(reaches) {
             return Ok(port);
         }
-        let any = if peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        self.open(SocketAddr::new(any, 0))
+        self.open(address::unspecified(peer))
     }
 
     /// Whether unknown peers may send to a port: nobody was told of the others.

@@ -1,6 +1,6 @@
 //! Values of the configuration, from the file or a flag.
 
-use crate::face_uri::{FaceUri, FaceUriError};
+use crate::face_uri::FaceUri;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
@@ -46,7 +46,7 @@ pub(super) fn measured() -> Scheme {
 /// # Errors
 /// A sentence with the remedy.
 pub fn uri(text: &str) -> Result<FaceUri, ValueError> {
-    text.parse().map_err(|e: FaceUriError| ValueError::new(e))
+    text.parse().map_err(ValueError::new)
 }
 
 /// Reads a name.
