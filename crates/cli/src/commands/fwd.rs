@@ -1,7 +1,7 @@
 //! `ndnweir fwd`.
 
-use crate::args::FwdArgs;
 use crate::failure::Failure;
+use crate::network_args::FwdArgs;
 use ndnweir_core::units::Rate;
 use ndnweir_net::daemon::config::{self, Config, RouteSpec};
 use ndnweir_net::daemon::{Daemon, DaemonRequest, RunError};
