@@ -14,7 +14,7 @@ mod replay;
 pub mod roles;
 mod suitable;
 
-pub use suitable::{check, check_scheme, comparable, noisy};
+pub use suitable::{Unsuitable, check, check_scheme, comparable, noisy};
 
 use crate::roles::record::SampleTimes;
 use ndnweir_core::scheme::Scheme;

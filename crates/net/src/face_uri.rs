@@ -4,6 +4,7 @@
 //! dials, so they are kept as text.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -33,6 +34,24 @@ pub enum FaceUri {
     Tcp(IpFamily, String, u16),
     /// A Unix stream socket.
     Unix(PathBuf),
+}
+
+impl IpFamily {
+    fn of(address: SocketAddr) -> IpFamily {
+        if address.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 }
+    }
+}
+
+impl FaceUri {
+    /// A UDP port at an address.
+    pub fn udp(address: SocketAddr) -> FaceUri {
+        FaceUri::Udp(IpFamily::of(address), address.ip().to_string(), address.port())
+    }
+
+    /// A TCP port at an address.
+    pub fn tcp(address: SocketAddr) -> FaceUri {
+        FaceUri::Tcp(IpFamily::of(address), address.ip().to_string(), address.port())
+    }
 }
 
 /// A text that is no face URI.

@@ -2,7 +2,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-/// What says which messages are shown, as `info`, `debug` or `ndnweir_net::forwarder=trace`.
+/// What says which messages are shown, as `info`, `debug` or `ndnweir_net::daemon=trace`.
 pub const VARIABLE: &str = "NDNWEIR_LOG";
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_mistyped_level_is_rejected_and_not_taken_for_a_part_of_the_program() {
-        for right in ["", "info", "WARN", "debug,ndnweir_net::forwarder=trace", " error , "] {
+        for right in ["", "info", "WARN", "debug,ndnweir_net::daemon=trace", " error , "] {
             assert!(filter(right).is_ok(), "{right}");
         }
         for (wrong, says) in

@@ -80,6 +80,7 @@ pub mod pcap;
 pub mod pcapng;
 pub mod routing;
 pub mod schedule;
+pub mod shortest;
 pub mod topology;
 
 pub use engine::{PacketTap, RunOptions, run};

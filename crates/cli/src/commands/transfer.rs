@@ -1,8 +1,8 @@
 //! What `put`, `get` and `bench get` share.
 
-use crate::args::{ClientArgs, FetchArgs};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::transfer_args::{ClientArgs, FetchArgs};
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Duration;

@@ -1,15 +1,16 @@
 //! The configuration of a forwarder: a TOML file, flags, or both.
 
 mod listen;
+mod values;
 
 pub use super::users::Allowed;
 pub use listen::Limits;
+pub use values::{ValueError, address, choose, name, queue, scheme, uri};
 
 use crate::face_uri::FaceUri;
 use crate::keys;
 use crate::mgmt::{self, TrustAnchor};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::suggest;
 use ndnweir_core::units::{Bytes, Duration, Rate};
@@ -135,7 +136,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            scheme: measured(),
+            scheme: values::measured(),
             unix: None,
             udp: Vec::new(),
             tcp: Vec::new(),
@@ -170,26 +171,6 @@ fn plainly(message: &str) -> String {
         .fold(suggest::with_meant(message).replace("expected struct ", "expected a table for "), |text, kind| {
             text.replace(&format!("expected {kind}"), "expected a whole number")
         })
-}
-
-/// Best-route without marks of our own: what forwarders do today.
-fn plain() -> Scheme {
-    // A composition without a key cannot be wrong.
-    Scheme::resolve("plain", &serde_json::json!({})).unwrap_or_else(|_| unreachable!("the empty composition resolves"))
-}
-
-/// The default: best-route, and Data marked once 5 ms or more of queue last on their hop, wherever that queue is.
-///
-/// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
-/// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever.
-/// What is noise of the hop, such as jitter, is not taken for a queue: without that the default collapses over jitter.
-fn measured() -> Scheme {
-    let meter = serde_json::json!({
-        "name": "hbhcm", "interval": "10ms", "base-window": "10s", "noise-window": "10s", "plain-ends": false
-    });
-    // The test below resolves it.
-    Scheme::resolve("measured", &serde_json::json!({ "meter": meter }))
-        .unwrap_or_else(|_| unreachable!("the default composition resolves"))
 }
 
 /// A configuration that cannot be used.
@@ -290,8 +271,12 @@ impl ConfigReader<'_> {
         ConfigError(format!("{}:{line}: {message}", self.file))
     }
 
-    fn parse<T>(&self, text: &Spanned<String>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
-        read(text.get_ref()).map_err(|message| self.error(text.span().start, message))
+    fn parse<T, E: Display>(
+        &self,
+        text: &Spanned<String>,
+        read: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, ConfigError> {
+        read(text.get_ref()).map_err(|error| self.error(text.span().start, error))
     }
 
     fn within<T: PartialOrd + Display + Copy>(
@@ -308,80 +293,6 @@ impl ConfigReader<'_> {
             false => Err(self.error(at, format!("{what} = {value}: write a value from {least} to {most}"))),
         }
     }
-}
-
-/// Reads where a face leads.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn uri(text: &str) -> Result<FaceUri, String> {
-    text.parse().map_err(|e: crate::face_uri::FaceUriError| e.to_string())
-}
-
-/// Reads a name.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn name(text: &str) -> Result<Name, String> {
-    text.parse().map_err(|e| format!("`{text}` is not a name: {e}; write it as /example/video"))
-}
-
-/// Reads an address to listen on.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is not an address: write one such as 0.0.0.0:6363 or [::]:6363"))
-}
-
-/// Reads what may wait: `"1000 packets"` or an amount such as `"1MiB"`.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn queue(text: &str) -> Result<Limit, String> {
-    if let Some(packets) = text.trim().strip_suffix("packets") {
-        let packets = packets.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
-        return packets
-            .map(Limit::Packets)
-            .ok_or_else(|| format!("`{text}`: write a number of packets from 1 to 1000000, such as \"1000 packets\""));
-    }
-    match text.parse::<Bytes>() {
-        Ok(bytes) if bytes.get() >= 10_000 => Ok(Limit::Bytes(bytes)),
-        Ok(_) => Err(format!("`{text}`: a queue below 10kB does not hold one packet of full size")),
-        Err(e) => Err(format!("{e}; or write \"1000 packets\"")),
-    }
-}
-
-/// The scheme that a name or composition says, for forwarders.
-///
-/// A neighbour that writes no wait into its Data is one that does not measure, not a producer: hops to it are not
-/// measured (`plain-ends = false` of `hbhcm`), unless the composition says otherwise.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn scheme(value: &Value) -> Result<Scheme, String> {
-    let mut scheme = match value {
-        Value::String(name) if name == "plain" => plain(),
-        Value::String(name) if name == "measured" => measured(),
-        Value::String(name) => Scheme::named(name)?,
-        _ => Scheme::resolve("configured", value)?,
-    };
-    let meter = &mut scheme.parts[Family::Meter as usize];
-    if meter.name == "hbhcm" {
-        meter.params.entry("plain-ends").or_insert(Value::Bool(false));
-    }
-    Ok(scheme)
-}
-
-/// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
-/// [`Scheme::choose`]).
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), String> {
-    let prefix = prefix.to_string();
-    let said = format!("prefixes.{prefix}: ");
-    scheme.choose(&prefix, choice).map_err(|e| e.strip_prefix(&said).unwrap_or(&e).to_owned())
 }
 
 impl Config {

@@ -1,6 +1,7 @@
 //! What a configuration says, and what is said about a wrong one.
 
 use super::*;
+use ndnweir_core::registry::Family;
 
 const GOOD: &str = r#"
 scheme = { base = "pcon", marker = { target = "5ms" } }
