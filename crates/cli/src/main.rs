@@ -9,7 +9,10 @@ mod manage_args;
 #[cfg(feature = "network")]
 mod network_args;
 mod progress;
+mod run_args;
 mod terminal;
+#[cfg(feature = "network")]
+mod transfer_args;
 #[cfg(feature = "network")]
 mod transfer_progress;
 

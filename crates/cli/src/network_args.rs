@@ -1,5 +1,6 @@
-//! What `emulate` and `link` accept.
+//! What `emulate`, `link` and `fwd` accept.
 
+use crate::run_args::RunArgs;
 use clap::Args;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_net::emulator::UDP_FRAMING;
@@ -9,6 +10,10 @@ use std::str::FromStr;
 
 /// What real processes were seen to add to the empty path of the dumbbell: 0.17 to 0.5 ms over six links.
 pub const NOISE: &str = "100us";
+
+/// Emulated runs never come out the same: their folder is another one.
+const EMULATED_OUT: &str =
+    "Folder for the report, summary and series [default: results/SCENARIO-emulated, with a number if that is taken]";
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -20,39 +25,14 @@ Examples:
 Every node is a real forwarder process, every producer and consumer a real application; links are emulated over UDP on
 this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
 sizes that the real packets have, and with a little random delay as real processes have.")]
+#[command(mut_arg("seeds", |seeds| seeds.value_parser(clap::value_parser!(u32).range(1..=1000))))]
+#[command(mut_arg("out", |out| out.help(EMULATED_OUT)))]
 pub struct EmulateArgs {
-    /// A scenario's name (see `ndnweir list`), or a scenario or topology file
-    pub scenario: String,
-    /// Schemes to run, separated by commas, or "all"; the default is the scenario's own list
-    #[arg(long, short, value_delimiter = ',', value_name = "NAME")]
-    pub scheme: Vec<String>,
-    /// How many seeds to run, one after the other
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub seeds: u32,
-    /// The first seed
-    #[arg(long, default_value_t = 1, value_name = "SEED")]
-    pub seed: u64,
+    #[command(flatten)]
+    pub run: RunArgs,
     /// Random delay of packets on each link of the simulation, at most this: real processes are never exact
     #[arg(long, default_value = NOISE, value_name = "TIME")]
     pub noise: Duration,
-    /// Change the scenario, e.g. run.duration=20s; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-    /// Folder for the report, summary and series [default: results/SCENARIO-emulated, with a number if that is taken]
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write into a folder that holds other results
-    #[arg(long)]
-    pub force: bool,
-    /// Print one JSON document on standard output instead of the tables: that of summary.json
-    #[arg(long)]
-    pub json: bool,
-    /// Show all columns of tables, however narrow the terminal
-    #[arg(long)]
-    pub wide: bool,
-    /// Say nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 #[derive(Args)]
@@ -113,7 +93,7 @@ impl FromStr for Queue {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Queue, String> {
-        let remedy = || format!("{text:?} is no queue size: write '100 packets', 250kB or 1BDP");
+        let remedy = || format!("{text:?} is not a queue size: write '100 packets', 250kB or 1BDP");
         let text = text.trim();
         if let Some(number) = text.strip_suffix("packets").or(text.strip_suffix("packet")) {
             return number.trim().parse().ok().filter(|n| *n > 0).map(Queue::Packets).ok_or_else(remedy);
@@ -135,4 +115,54 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
     let parse = |port: &str| port.trim().parse::<u16>().ok();
     let pair = text.split_once(',').and_then(|(a, b)| Some((parse(a)?, parse(b)?)));
     pair.ok_or_else(|| "write two ports, such as 7001,7002".into())
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir fwd --unix /run/nfd/nfd.sock --udp 0.0.0.0:6363
+      applications here, peers over UDP
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --route /=udp4://192.0.2.1:6363
+      everything unknown goes to a neighbour
+  ndnweir fwd --unix /tmp/a.sock --udp 0.0.0.0:6363 --scheme pcon \\
+      --route /example=udp4://192.0.2.1:6363 --rate udp4://192.0.2.1:6363=100Mbps
+      sent at 100 Mbit/s, with the queue and the marks of a scheme
+  ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
+
+SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes, strategies and regions of the configuration again.
+NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
+pub struct FwdArgs {
+    /// A configuration file (TOML); flags add to it or replace what it says
+    #[arg(long, short, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Unix socket for applications; /run/nfd/nfd.sock is where they look first
+    #[arg(long, value_name = "PATH")]
+    pub unix: Option<PathBuf>,
+    /// UDP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub udp: Vec<String>,
+    /// TCP address to listen on; may be repeated
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub tcp: Vec<String>,
+    /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
+    #[arg(long, short, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// The strategy of a prefix, such as /video=asf; may be repeated
+    #[arg(long, value_name = "PREFIX=NAME")]
+    pub strategy: Vec<String>,
+    /// A route, such as /example=udp4://192.0.2.1:6363; may be repeated
+    #[arg(long, value_name = "PREFIX=FACEURI")]
+    pub route: Vec<String>,
+    /// A region that this node is in: Interests whose ForwardingHint says so go by their names; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub region: Vec<String>,
+    /// The rate at which a face sends, such as udp4://192.0.2.1:6363=100Mbps; may be repeated
+    #[arg(long, value_name = "FACEURI=RATE")]
+    pub rate: Vec<String>,
+    /// Packets in the content store; 0 is none [default: 65536]
+    #[arg(long, value_name = "PACKETS")]
+    pub cs: Option<usize>,
+    /// Serve Prometheus metrics at this address
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<String>,
 }

@@ -14,7 +14,7 @@ mod replay;
 pub mod roles;
 mod suitable;
 
-pub use suitable::{check, check_scheme, comparable, noisy};
+pub use suitable::{Unsuitable, check, check_scheme, comparable, noisy};
 
 use crate::roles::record::SampleTimes;
 use ndnweir_core::scheme::Scheme;
@@ -132,7 +132,7 @@ impl Emulation {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<Emulated>, Error> {
-        let network = ndnweir_lab::experiment::network(&self.scenario);
+        let network = self.scenario.network();
         let topology = Topology::new(&network).map_err(|e| Error::Scenario(e.to_string()))?;
         let origin = monotonic();
         let clock = Clock::since(origin);
@@ -211,8 +211,8 @@ impl Emulation {
             }
             while let Some(event) = events.next_if(|event| zero + event.at <= clock.now()) {
                 match event.change {
-                    Change::NodeCrash(node) => fleet.kill(Child::Node(node)),
-                    Change::NodeRestart(node) => {
+                    Change::Crash { node } => fleet.kill(Child::Node(node)),
+                    Change::Restart { node } => {
                         lives[node] += 1;
                         fleet.start(Child::Node(node), plan.forwarder_again(node, links, &self.folder, lives[node]))?;
                     }
@@ -235,7 +235,7 @@ impl Emulation {
 
     /// Datagrams between processes and links, and how many of them did not arrive there.
     fn lost(&self, plan: &Plan<'_>, links: &Running, found: &ReplayOutcome) -> (u64, Option<u64>) {
-        let killed = self.scenario.events.iter().any(|event| matches!(event.change, Change::NodeCrash(_)));
+        let killed = self.scenario.events.iter().any(|event| matches!(event.change, Change::Crash { .. }));
         let (mut datagrams, mut lost) = (0, 0);
         for node in plan.forwarders() {
             for (face, (joint, end)) in plan.ends_of(node).enumerate() {
@@ -255,18 +255,18 @@ impl Emulation {
         for event in &self.scenario.events {
             let mut add = |link, change| events.push(emulator::EmulatedEvent { at: lead + event.at, link, change });
             match event.change {
-                Change::LinkDown(link) => add(link, emulator::EmulatedChange::Down),
-                Change::LinkUp(link) => add(link, emulator::EmulatedChange::Up),
-                Change::Rate(link, direction, rate) => {
+                Change::LinkDown { link } => add(link, emulator::EmulatedChange::Down),
+                Change::LinkUp { link } => add(link, emulator::EmulatedChange::Up),
+                Change::Rate { link, direction, rate } => {
                     ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Rate(*end, rate)));
                 }
-                Change::Delay(link, direction, delay) => {
+                Change::Delay { link, direction, delay } => {
                     ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Delay(*end, delay)));
                 }
-                Change::Loss(link, direction, loss) => {
+                Change::Loss { link, direction, loss } => {
                     ends(direction).iter().for_each(|end| add(link, emulator::EmulatedChange::Loss(*end, loss)));
                 }
-                Change::NodeCrash(_) | Change::NodeRestart(_) => {}
+                Change::Crash { .. } | Change::Restart { .. } => {}
             }
         }
         events

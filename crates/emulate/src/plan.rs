@@ -8,10 +8,9 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Duration, Time};
-use ndnweir_lab::experiment::prefixes;
 use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, Joint, Running, UDP_FRAMING};
-use ndnweir_scenario::{Change, LinkDirection, Scenario, Traffic};
-use ndnweir_sim::network::{self as sim, Network};
+use ndnweir_scenario::{Change, Direction, Retry, Scenario, Traffic};
+use ndnweir_sim::network::Network;
 use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
 use ndnweir_wire::{LpPacketView, PacketView};
@@ -43,7 +42,7 @@ fn kind(datagram: &[u8]) -> Kind {
 /// The links below the forwarders, and which of them join whom. The queue of a link is a forwarder's own, unless a
 /// switch has it or several neighbours share it.
 pub(super) fn below(network: &Network, topology: &Topology) -> emulator::EmulatedNetwork {
-    let direction = |directed_link: usize, from: &sim::Direction| EmulatedDirection {
+    let direction = |directed_link: usize, from: &Direction| EmulatedDirection {
         rate: from.rate,
         paced: !topology.is_below_ndn(directed_link as u32),
         delay: from.delay,
@@ -60,7 +59,7 @@ pub(super) fn below(network: &Network, topology: &Topology) -> emulator::Emulate
         }),
     };
     emulator::EmulatedNetwork {
-        links: links.map(|(i, l)| [direction(2 * i, &l.forth), direction(2 * i + 1, &l.back)]).collect(),
+        links: links.map(|(i, l)| [direction(2 * i, &l.forward), direction(2 * i + 1, &l.backward)]).collect(),
         joints: (0..topology.channels.len() / 2).map(joint).collect(),
         kind,
     }
@@ -131,7 +130,7 @@ impl Plan<'_> {
             socket: socket(folder, node),
             udp,
             scheme: written(self.scheme),
-            cache: usize::try_from(self.scenario.nodes[node].cache).unwrap_or(usize::MAX),
+            cache: self.scenario.nodes[node].kind.cache().unwrap_or(0),
             pit: self.network.pit_limit.min(1 << 20),
             faces: faces.collect(),
             routes: self.routes(node),
@@ -142,21 +141,16 @@ impl Plan<'_> {
         })
     }
 
-    fn direction(&self, directed_link: u32) -> &sim::Direction {
-        let link = &self.network.links[directed_link as usize / 2];
-        if directed_link.is_multiple_of(2) { &link.forth } else { &link.back }
+    fn direction(&self, directed_link: u32) -> &Direction {
+        self.network.links[directed_link as usize / 2].directions()[directed_link as usize % 2]
     }
 
     /// The changes of rate that a node's faces see, as sender or as receiver.
     fn changes(&self, node: usize) -> Vec<RateTask> {
         let mut changes = Vec::new();
         for event in &self.scenario.events {
-            let Change::Rate(link, direction, rate) = event.change else { continue };
-            let directed_links =
-                [(LinkDirection::Forward, 2 * link as u32), (LinkDirection::Backward, 2 * link as u32 + 1)];
-            for (_, directed_link) in
-                directed_links.into_iter().filter(|(one, _)| direction == LinkDirection::Both || direction == *one)
-            {
+            let Change::Rate { link, direction, rate } = event.change else { continue };
+            for directed_link in direction.directed_links(link) {
                 for (face, channel) in self.topology.faces[node].iter().enumerate() {
                     let channel = &self.topology.channels[*channel as usize];
                     let sends = channel.directed_link == directed_link && !self.topology.is_below_ndn(directed_link);
@@ -175,7 +169,7 @@ impl Plan<'_> {
     /// A node's routes, in the order of the scenario's prefixes.
     fn routes(&self, node: usize) -> Vec<RouteTask> {
         let mut routes = Vec::new();
-        for (number, prefix) in (0..).zip(prefixes(self.scenario)) {
+        for (number, prefix) in (0..).zip(self.scenario.prefixes()) {
             let serving = self.network.producers.iter().filter(|producer| producer.prefix == number);
             let serving: Vec<u32> = serving.map(|producer| producer.node as u32).collect();
             let hops = next_hops(self.topology, &Working::all(self.topology), &serving, self.network.routing.routes);
@@ -211,9 +205,9 @@ impl Plan<'_> {
             let sharing = self.scenario.consumers.iter().filter(|consumer| consumer.prefix == object);
             // An object of known length has it for all who ask; a catalogue is as long as the longest asked for.
             let segments = sharing.filter_map(|consumer| match consumer.traffic {
-                Traffic::Object { packets } => Some(packets),
-                Traffic::Zipf { catalogue, .. } => Some(catalogue.into()),
-                Traffic::Fetch | Traffic::Stream { .. } => None,
+                Traffic::Fetch { segments, .. } => segments,
+                Traffic::Zipf { objects, .. } => Some(objects.into()),
+                Traffic::Stream { .. } => None,
             });
             let task = ProducerTask {
                 transport: socket(folder, producer.node),
@@ -240,9 +234,8 @@ impl Plan<'_> {
             (socket(folder, consumer.node), consumer.prefix.clone(), consumer_record(folder, number));
         let (seed, number, lifetime) = (self.seed, number as u32, consumer.lifetime);
         let (from, every) = (self.zero.nanos(), self.scenario.run.sample.min(Duration::from_millis(100)));
-        let traffic = &self.network.consumers[number as usize].traffic;
-        let (gap, poisson, retry, segments, catalogue) = match *traffic {
-            sim::Traffic::Fetch { consumer: ref own, .. } => {
+        let (gap, poisson, retry, segments, catalogue) = match consumer.traffic {
+            Traffic::Fetch { consumer: ref own, .. } => {
                 let scheme = written(&self.with_consumer(own.as_ref()));
                 let task = ConsumerTask {
                     transport,
@@ -260,12 +253,12 @@ impl Plan<'_> {
                 };
                 return Role::Consumer(task);
             }
-            sim::Traffic::Stream { gap, segments, retry } => (gap, false, retry, segments, None),
-            sim::Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
+            Traffic::Stream { gap, segments, retry } => (gap, false, retry, segments, None),
+            Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
                 (gap, poisson, retry, None, Some((objects, exponent)))
             }
         };
-        let retries = if let sim::Retry::Lifetime(retries) = retry { retries } else { 0 };
+        let retries = if let Retry::Lifetime(retries) = retry { retries } else { 0 };
         Role::Requester(RequesterTask {
             transport,
             object,

@@ -1,13 +1,12 @@
 //! From the records of processes to what an observer of a simulation hears.
 
 use super::plan::{Plan, consumer_record, node_record};
-use crate::roles::record::{Record, face_counters, fetcher_counters, read};
-use ndnweir_core::units::{Bytes, Duration, Time};
+use crate::roles::record::{Record, read};
+use ndnweir_core::units::Time;
 use ndnweir_net::emulator::DirectionCounters;
 use ndnweir_scenario::Traffic;
 use ndnweir_sim::observer::{
-    ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, DropCause, LinkCounters, NodeId, Observer, PathId, Share,
-    Snapshot,
+    ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share, Snapshot,
 };
 use ndnweir_sim::outcome::Account;
 use std::collections::BTreeMap;
@@ -131,8 +130,7 @@ pub(super) fn replay(
 impl ReplayOutcome {
     fn take(&mut self, plan: &Plan<'_>, node: usize, life: u32, record: &Record) {
         match record {
-            Record::Face { face, counts, drops, arrived, .. } if life == 0 => {
-                let c = face_counters(counts, drops);
+            Record::Face { face, counters: c, arrived, .. } if life == 0 => {
                 let sent = c.data_packets + c.interest_packets + c.nack_packets;
                 self.passed.insert((node, *face), Passed { sent, arrived: *arrived });
             }
@@ -178,10 +176,10 @@ impl State {
         let mut link = if self.below_ndn[directed_link] { *queue } else { before.plus(now) };
         if !self.below_ndn[directed_link] {
             // What a face sends on a link that is down.
-            link.drops[DropCause::Down as usize] += queue.drops[DropCause::Down as usize];
+            link.drops.down += queue.drops.down;
         }
-        link.drops[DropCause::Loss as usize] += propagation.lost;
-        link.drops[DropCause::Down as usize] += propagation.down;
+        link.drops.loss += propagation.lost;
+        link.drops.down += propagation.down;
         link
     }
 
@@ -197,12 +195,12 @@ impl State {
             Some(plan.topology.channels[channel as usize].directed_link as usize)
         };
         match record {
-            Record::Face { face, counts, drops, .. } => {
+            Record::Face { face, counters, .. } => {
                 let Some(directed_link) = directed_link(*face).filter(|directed_link| !self.below_ndn[*directed_link])
                 else {
                     return;
                 };
-                self.count(directed_link, life, face_counters(counts, drops));
+                self.count(directed_link, life, **counters);
             }
             Record::Share { prefix, face, share, .. } => {
                 let Some(directed_link) = directed_link(*face) else { return };
@@ -223,7 +221,7 @@ impl State {
         let (before, now) = &mut self.faces[directed_link];
         if life > std::mem::replace(&mut self.lives[directed_link], life) {
             // What waited when the node was last heard of went down with it.
-            now.drops[DropCause::Down as usize] += u64::from(now.queue_packets);
+            now.drops.down += u64::from(now.queue_packets);
             *before = before.plus(*now);
         }
         *now = counters;
@@ -231,23 +229,11 @@ impl State {
 
     fn of_consumer(&mut self, at: Time, number: usize, record: &Record, observer: &mut dyn Observer) {
         match record {
-            Record::Consumer { counts, window, in_flight, srtt, .. } => {
-                self.consumers[number] = fetcher_counters(counts, *window, *in_flight, *srtt).into();
-            }
+            Record::Consumer { counters, .. } => self.consumers[number] = *counters,
             Record::Completed { .. } => observer.completed(at, ConsumerId(number as u32)),
-            Record::Arrival { segment, payload, delay, rtt, mark, retransmissions, in_order, .. } => {
-                observer.delivered(&Delivery {
-                    at,
-                    consumer: ConsumerId(number as u32),
-                    segment: *segment,
-                    payload: Bytes::new(*payload),
-                    delay: Duration::from_nanos(*delay),
-                    rtt: rtt.map(Duration::from_nanos),
-                    mark: *mark,
-                    path: PathId(0),
-                    retransmissions: *retransmissions,
-                    in_order: *in_order,
-                });
+            Record::Arrival { arrival, .. } => {
+                let consumer = ConsumerId(number as u32);
+                observer.delivered(&Delivery { at, consumer, path: PathId(0), arrival: *arrival });
             }
             _ => {}
         }
@@ -260,7 +246,7 @@ impl State {
             answered: c.segments,
             // A NACK does not end a request of a consumer without congestion control.
             rejected: match consumer.traffic {
-                Traffic::Fetch | Traffic::Object { .. } => c.nacks,
+                Traffic::Fetch { .. } => c.nacks,
                 Traffic::Stream { .. } | Traffic::Zipf { .. } => 0,
             },
             timed_out: c.timeouts,
@@ -296,18 +282,18 @@ mod tests {
         state.count(0, 1, counted(6, 2));
         let link = state.link(0);
         assert_eq!((link.data_packets, link.queue_packets), (56, 2));
-        assert_eq!(link.drops[DropCause::Down as usize], 3);
+        assert_eq!(link.drops.down, 3);
     }
 
     #[test]
     fn losses_of_the_link_count_beside_the_queue_wherever_that_is() {
         let mut state = state();
         let mut queue = LinkCounters { data_packets: 7, ..Default::default() };
-        queue.drops[DropCause::Overflow as usize] = 5;
+        queue.drops.overflow = 5;
         let propagation = LinkTotals { lost: 2, down: 1, ..Default::default() };
         state.below = vec![DirectionCounters { queue, propagation, in_flight: 0 }; 2];
         state.count(0, 0, LinkCounters { data_packets: 100, ..Default::default() });
-        let of = |link: LinkCounters| (link.data_packets, link.drops[0], link.drops[2], link.drops[3]);
+        let of = |link: LinkCounters| (link.data_packets, link.drops.overflow, link.drops.loss, link.drops.down);
         assert_eq!(of(state.link(0)), (100, 0, 2, 1), "its queue is the face's");
         assert_eq!(of(state.link(1)), (7, 5, 2, 1), "its queue is the link's");
     }

@@ -8,34 +8,62 @@ use ndnweir_scenario::{Change, NodeKind, Routes, Scenario, Traffic};
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
 
+/// What cannot be emulated, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsuitable {
+    /// Consumers want different objects under one prefix.
+    #[error(
+        "consumers {one} and {other} ask for {prefix} as objects of different lengths or kinds: one producer publishes \
+         one object; give one of them another prefix"
+    )]
+    Objects {
+        /// A consumer.
+        one: String,
+        /// Another.
+        other: String,
+        /// Their prefix.
+        prefix: String,
+    },
+    /// A link fails that joins two switches.
+    #[error("link {0} between switches fails: emulated switches know one way only; simulate this")]
+    SwitchLink(String),
+    /// There are no routes.
+    #[error("routing.mode is \"none\": forwarders get routes when they start; choose another mode")]
+    NoRoutes,
+    /// A scheme plans.
+    #[error("scheme {scheme}: emulated nodes have no channel to its planner {planner}; simulate it")]
+    Planner {
+        /// The scheme.
+        scheme: String,
+        /// Its planner.
+        planner: String,
+    },
+}
+
 /// Whether a scenario can be emulated.
 ///
 /// # Errors
-/// A sentence that says what cannot be, and what to do.
-pub fn check(scenario: &Scenario) -> Result<(), String> {
+/// [`Unsuitable`].
+pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     for (i, consumer) in scenario.consumers.iter().enumerate() {
         let other = scenario.consumers[..i]
             .iter()
             .find(|other| other.prefix == consumer.prefix && !agree(&other.traffic, &consumer.traffic));
         if let Some(other) = other {
-            return Err(format!(
-                "consumers {} and {} ask for {} as objects of different lengths or kinds: one producer publishes one \
-                 object; give one of them another prefix",
-                other.name, consumer.name, consumer.prefix
-            ));
+            let (one, other, prefix) = (other.name.clone(), consumer.name.clone(), consumer.prefix.clone());
+            return Err(Unsuitable::Objects { one, other, prefix });
         }
     }
     let is_switch = |node: usize| scenario.nodes[node].kind == NodeKind::Switch;
     let between_switches = |change: &Change| match *change {
-        Change::LinkDown(link) => Some(&scenario.links[link]).filter(|link| is_switch(link.a) && is_switch(link.b)),
+        Change::LinkDown { link } => Some(&scenario.links[link]).filter(|link| is_switch(link.a) && is_switch(link.b)),
         _ => None,
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
-        let name = &link.name;
-        return Err(format!("link {name} between switches fails: emulated switches know one way only; simulate this"));
+        return Err(Unsuitable::SwitchLink(link.name.clone()));
     }
-    if scenario.routing.mode == Routes::None {
-        return Err("routing.mode is \"none\": forwarders get routes when they start; choose another mode".into());
+    if scenario.routing.routes == Routes::None {
+        return Err(Unsuitable::NoRoutes);
     }
     Ok(())
 }
@@ -43,8 +71,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
 /// Whether consumers of one prefix can be served by one object.
 fn agree(one: &Traffic, other: &Traffic) -> bool {
     let length = |traffic: &Traffic| match *traffic {
-        Traffic::Fetch => Some(None),
-        Traffic::Object { packets } => Some(Some(packets)),
+        Traffic::Fetch { segments, .. } => Some(segments),
         // Streams take what there is.
         Traffic::Stream { .. } | Traffic::Zipf { .. } => None,
     };
@@ -56,15 +83,12 @@ fn agree(one: &Traffic, other: &Traffic) -> bool {
 /// Whether a scheme can be emulated.
 ///
 /// # Errors
-/// A sentence that says why not.
-pub fn check_scheme(scheme: &Scheme) -> Result<(), String> {
+/// [`Unsuitable::Planner`].
+pub fn check_scheme(scheme: &Scheme) -> Result<(), Unsuitable> {
     let planner = scheme.part(Family::Planner);
     match planner.name == Family::Planner.default_component() {
         true => Ok(()),
-        false => Err(format!(
-            "scheme {}: emulated nodes have no channel to its planner {}; simulate it",
-            scheme.name, planner.name
-        )),
+        false => Err(Unsuitable::Planner { scheme: scheme.name.clone(), planner: planner.name.to_string() }),
     }
 }
 
@@ -94,7 +118,7 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
         scenario.run.data_overhead = Bytes::new(overhead as u64);
         scenario.run.interest_size = Bytes::new(interest as u64);
     }
-    scenario.run.framing = UDP_FRAMING;
+    scenario.set_framing(UDP_FRAMING);
     scenario.routing.reaction = None;
     scenario
 }

@@ -1,11 +1,11 @@
 //! Every Data of a run as a line of CSV: its delay, hop count and path. It grows with the traffic, so it is written
 //! only when asked for, while the run goes on.
 
-use crate::experiment::{Experiment, describe, network};
+use crate::experiment::{Experiment, describe};
 use crate::results::{number_text, quoted};
 use crate::trace::Error;
 use ndnweir_sim::RunOptions;
-use ndnweir_sim::observer::{Delivery, DirectedLinkId, Observer, PathId};
+use ndnweir_sim::observer::{Arrival, Delivery, DirectedLinkId, Observer, PathId};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -40,11 +40,11 @@ impl<W: Write> Observer for Lines<W> {
             return;
         }
         let consumer = self.consumers.get(d.consumer.0 as usize).map_or(",", String::as_str);
-        let rtt = d.rtt.map_or(String::new(), |rtt| number_text(rtt.millis(), 9));
-        let (at, delay) = (number_text(d.at.secs(), 12), number_text(d.delay.millis(), 9));
+        let Arrival { segment, delay, rtt, retransmissions, mark, .. } = d.arrival;
+        let rtt = rtt.map_or(String::new(), |rtt| number_text(rtt.millis(), 9));
+        let (at, delay) = (number_text(d.at.secs(), 12), number_text(delay.millis(), 9));
         let (hops, path) =
             self.paths.get(&d.path).map_or_else(Default::default, |(n, path)| (n.to_string(), &path[..]));
-        let Delivery { segment, retransmissions, mark, .. } = *d;
         let out = &mut self.out;
         self.result = writeln!(out, "{at},{consumer},{segment},{delay},{rtt},{retransmissions},{hops},{mark},{path}");
     }
@@ -77,10 +77,9 @@ fn lines(experiment: &Experiment, mut out: impl Write, stop: &AtomicBool) -> Res
         paths: BTreeMap::new(),
         result: Ok(()),
     };
-    let network = network(&experiment.scenario);
+    let network = experiment.scenario.network();
     let options = RunOptions { stop: Some(stop), ..RunOptions::full() };
-    ndnweir_sim::run(&network, scheme, seed, &mut lines, options)
-        .map_err(|error| crate::experiment::Error::Network(error.to_string()))?;
+    ndnweir_sim::run(&network, scheme, seed, &mut lines, options).map_err(crate::experiment::Error::from)?;
     let Lines { mut out, result, .. } = lines;
     Ok(result.and_then(|()| out.flush()))
 }

@@ -1,5 +1,6 @@
 //! How fast the simulator is on this machine.
 
+use ndnweir_sim::NetworkError;
 use ndnweir_sim::bench::{Case, cases};
 use serde::Serialize;
 use std::time::Instant;
@@ -39,10 +40,10 @@ pub fn chosen(filter: Option<&str>, quick: bool) -> Vec<Case> {
 ///
 /// # Errors
 /// If the case cannot be simulated.
-pub fn measure(case: &Case) -> Result<Measurement, String> {
+pub fn measure(case: &Case) -> Result<Measurement, NetworkError> {
     let before = memory::reset_peak();
     let start = Instant::now();
-    let work = case.run().map_err(|error| error.to_string())?;
+    let work = case.run()?;
     let wall_s = start.elapsed().as_secs_f64();
     let peak = memory::peak();
     let hops = work.packet_hops.max(1) as f64;

@@ -1,6 +1,6 @@
 //! Packets of a run as a pcapng file.
 
-use crate::experiment::{self, Experiment, describe, network};
+use crate::experiment::{self, Experiment, describe};
 use crate::results::LinkInfo;
 use ndnweir_core::units::Rate;
 use ndnweir_sim::observer::NodeId;
@@ -37,7 +37,7 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
         return Ok(());
     };
     let failed = |source| Error::Write { path: path.to_owned(), source };
-    let network = network(&experiment.scenario);
+    let network = experiment.scenario.network();
     let encoder = Encoder::new(names(experiment, &network), &scheme.layout());
     let file = File::create(path).map_err(failed)?;
     let mut writer = PcapWriter::new(BufWriter::new(file), encoder, &capture(experiment)).map_err(failed)?;
@@ -64,8 +64,8 @@ fn capture(experiment: &Experiment) -> Capture {
 
 /// The names behind the run's flows: each consumer's prefix, or its catalogue's.
 fn names(experiment: &Experiment, network: &ndnweir_sim::Network) -> NameTable {
-    let prefixes = experiment::prefixes(&experiment.scenario);
-    let objects = experiment::objects(&experiment.scenario);
+    let prefixes = experiment.scenario.prefixes();
+    let objects = experiment.scenario.objects();
     let name = |flow: &ndnweir_sim::network::NameGroup| {
         let text = match flow.catalogue {
             true => prefixes.get(flow.prefix as usize),

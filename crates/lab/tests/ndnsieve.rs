@@ -1,13 +1,13 @@
 //! ndnSieve in the shipped scenarios: a controller that fails, a backbone link that fails and returns.
 
-use ndnweir_lab::experiment::{Experiment, Finished, choose, network};
+use ndnweir_lab::experiment::{Experiment, Finished, choose};
 use ndnweir_scenario as scenario;
 use std::sync::atomic::AtomicBool;
 
 fn simulate(name: &str, scheme: &str) -> Finished {
     let scenario = scenario::find(name).unwrap().validate().unwrap();
     let schemes = choose(&scenario, &[scheme.into()]).unwrap();
-    let network = network(&scenario);
+    let network = scenario.network();
     let experiment = Experiment { scenario, schemes, seeds: vec![1], events: vec!["switch".into()] };
     let stop = AtomicBool::new(false);
     experiment.run_one(&network, &experiment.schemes[0], 1, None, &stop, None).unwrap().unwrap()
@@ -48,6 +48,6 @@ fn the_scenarios_of_the_paper_are_sound() {
         let file = format!("{}/../../papers/ndnsieve/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let scenario = scenario::load(&file, &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(choose(&scenario, &[]).unwrap().len(), 3);
-        network(&scenario).check().unwrap();
+        scenario.network().check().unwrap();
     }
 }

@@ -8,17 +8,13 @@ use ndnweir_lab::optimum::{
 use ndnweir_scenario::{Scenario, Source, load};
 use std::path::Path;
 
-fn any(_: &str, _: &serde_json::Value) -> Result<(), String> {
-    Ok(())
-}
-
 fn with(name: &str, set: &[&str]) -> Scenario {
-    load(name, set, &any).unwrap_or_else(|problems| panic!("{problems}"))
+    load(name, set).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn written(text: &str) -> Scenario {
     let source = Source::from_text("written", text, Path::new(".")).unwrap_or_else(|problems| panic!("{problems}"));
-    source.validate(&any).unwrap_or_else(|problems| panic!("{problems}"))
+    source.validate().unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn assert_near(found: f64, expected: f64) {

@@ -4,7 +4,8 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_lab::metrics::{Collector, ConsumerSetup, LinkSetup, Setup};
 use ndnweir_lab::results::{Run, SeriesKind};
 use ndnweir_sim::observer::{
-    ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share, Snapshot,
+    Arrival, ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share,
+    Snapshot,
 };
 
 fn at(ms: u64) -> Time {
@@ -31,14 +32,17 @@ fn delivery(ms: u64, consumer: u32, delay: u64) -> Delivery {
     Delivery {
         at: at(ms),
         consumer: ConsumerId(consumer),
-        segment: 0,
-        payload: Bytes::new(12_500),
-        delay: Duration::from_millis(delay),
-        rtt: (delay < 100).then(|| Duration::from_millis(delay)),
-        mark: 0,
         path: PathId(0),
-        retransmissions: 0,
-        in_order: delay < 100,
+        arrival: Arrival {
+            segment: 0,
+            payload: Bytes::new(12_500),
+            delay: Duration::from_millis(delay),
+            rtt: (delay < 100).then(|| Duration::from_millis(delay)),
+            mark: 0,
+            retransmissions: 0,
+            in_order: delay < 100,
+            completed: false,
+        },
     }
 }
 
@@ -58,7 +62,7 @@ fn run(until: u64) -> Run {
         link.data_bits += 500_000;
         link.interest_bits += 100_000;
         link.overflow_data_bits += 30_000;
-        link.drops[0] += 3;
+        link.drops.overflow += 3;
         link.sojourn_count += 10;
         link.sojourn_sum += 10 * 2_000_000 * u128::from(second);
         link.sojourn_max = Duration::from_millis(5 * second);

@@ -104,8 +104,8 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
         "{nested:?}"
     );
     let scenario = read("", &[]).unwrap();
-    assert!(choose(&scenario, &["cubik".into()]).unwrap_err().contains("did you mean \"cubic\"?"));
-    assert!(choose(&scenario, &[String::new()]).unwrap_err().contains("empty name"));
+    assert!(choose(&scenario, &["cubik".into()]).unwrap_err().to_string().contains("did you mean \"cubic\"?"));
+    assert!(choose(&scenario, &[String::new()]).unwrap_err().to_string().contains("empty name"));
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Port {
         self.counters.offered_packets += 1;
         self.counters.offered_bits += size.bits();
         if !self.up {
-            self.counters.drops[DropCause::Down as usize] += 1;
+            self.counters.drops[DropCause::Down] += 1;
             return None;
         }
         let (start, end) = match self.rate {
@@ -63,7 +63,7 @@ impl Port {
         let packets = (self.queue.len() - self.started) as u32;
         let view = QueueView { packets, bytes: self.waiting_bytes, limit: self.limit, rate: self.rate };
         if start > now && !view.fits(size) {
-            self.counters.drops[DropCause::Overflow as usize] += 1;
+            self.counters.drops[DropCause::Overflow] += 1;
             if packet.kind == Kind::Data {
                 self.counters.overflow_data_bits += size.bits();
             }
@@ -122,7 +122,7 @@ impl Port {
             return 0;
         }
         let unsent = self.queue.len();
-        self.counters.drops[DropCause::Down as usize] += unsent as u64;
+        self.counters.drops[DropCause::Down] += unsent as u64;
         self.counters.cut += self.started as u64;
         self.queue.clear();
         self.started = 0;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(port.offer(us(100), &data(100)), Some((us(300), us(400))), "a departure precedes an arrival");
         let counters = port.counters(us(400));
         counters.check().unwrap();
-        assert_eq!((counters.data_packets, counters.drops[0], counters.overflow_data_bits), (4, 1, 800));
+        assert_eq!((counters.data_packets, counters.drops.overflow, counters.overflow_data_bits), (4, 1, 800));
         assert_eq!(counters.sojourn_max, Duration::from_micros(200));
     }
 
@@ -202,6 +202,6 @@ mod tests {
         assert_eq!(port.offer(us(300), &data(100)), Some((us(300), us(400))));
         let counters = port.counters(us(300));
         counters.check().unwrap();
-        assert_eq!(counters.drops[DropCause::Down as usize], 3);
+        assert_eq!(counters.drops[DropCause::Down], 3);
     }
 }

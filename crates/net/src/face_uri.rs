@@ -4,6 +4,7 @@
 //! dials, so they are kept as text.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -35,9 +36,27 @@ pub enum FaceUri {
     Unix(PathBuf),
 }
 
+impl IpFamily {
+    fn of(address: SocketAddr) -> IpFamily {
+        if address.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 }
+    }
+}
+
+impl FaceUri {
+    /// A UDP port at an address.
+    pub fn udp(address: SocketAddr) -> FaceUri {
+        FaceUri::Udp(IpFamily::of(address), address.ip().to_string(), address.port())
+    }
+
+    /// A TCP port at an address.
+    pub fn tcp(address: SocketAddr) -> FaceUri {
+        FaceUri::Tcp(IpFamily::of(address), address.ip().to_string(), address.port())
+    }
+}
+
 /// A text that is no face URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no face URI: {problem}; write udp4://HOST:PORT, tcp4://HOST:PORT or unix:///PATH")]
+#[error("`{text}` is not a face URI: {problem}; write udp4://HOST:PORT, tcp4://HOST:PORT or unix:///PATH")]
 pub struct FaceUriError {
     text: String,
     problem: &'static str,
@@ -73,7 +92,7 @@ impl FromStr for FaceUri {
             return Err(error("its host is missing or malformed"));
         }
         let port = match port {
-            Some(port) => port.parse().map_err(|_| error("its port is no number from 0 to 65535"))?,
+            Some(port) => port.parse().map_err(|_| error("its port is not a number from 0 to 65535"))?,
             None => NDN_PORT,
         };
         let host = host.to_owned();

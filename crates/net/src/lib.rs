@@ -3,13 +3,14 @@
 //! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes
 //! `ndnweir-core`'s, the same code as in the simulator. This crate adds what they must not know:
 //!
+//! - [`address`]: addresses of hosts.
 //! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
+//! - [`daemon`]: the forwarder's process.
 //! - [`emulator`]: links on one machine.
 //! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets cut out of a byte stream.
 //! - [`face`]: the sockets under faces.
-//! - [`forwarder`]: the forwarder's process.
 //! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and instants.
 //! - [`mgmt`]: the NFD management protocol.
@@ -22,12 +23,13 @@
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
 
+pub mod address;
 pub mod client;
 pub mod clock;
+pub mod daemon;
 pub mod emulator;
 pub mod face;
 pub mod face_uri;
-pub mod forwarder;
 pub mod framing;
 pub mod keys;
 pub mod log;

@@ -2,7 +2,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-/// What says which messages are shown, as `info`, `debug` or `ndnweir_net::forwarder=trace`.
+/// What says which messages are shown, as `info`, `debug` or `ndnweir_net::daemon=trace`.
 pub const VARIABLE: &str = "NDNWEIR_LOG";
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -26,7 +26,7 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     for word in words.clone() {
         let (part, level) = word.rsplit_once('=').map_or((None, word), |(part, level)| (Some(part), level));
         if !is_level(level) {
-            return Err(format!("{level:?} is no level: write one of {}", LEVELS.join(", ")));
+            return Err(format!("{level:?} is not a level: write one of {}", LEVELS.join(", ")));
         }
         if part.is_some_and(|part| !part.starts_with("ndnweir")) {
             return Err(format!(
@@ -46,11 +46,11 @@ mod tests {
 
     #[test]
     fn a_mistyped_level_is_rejected_and_not_taken_for_a_part_of_the_program() {
-        for right in ["", "info", "WARN", "debug,ndnweir_net::forwarder=trace", " error , "] {
+        for right in ["", "info", "WARN", "debug,ndnweir_net::daemon=trace", " error , "] {
             assert!(filter(right).is_ok(), "{right}");
         }
         for (wrong, says) in
-            [("debgu", "\"debgu\" is no level"), ("ndnweir_net=loud", "trace"), ("net=info", "ndnweir")]
+            [("debgu", "\"debgu\" is not a level"), ("ndnweir_net=loud", "trace"), ("net=info", "ndnweir")]
         {
             let problem = filter(wrong).map(|_| ()).unwrap_err();
             assert!(problem.contains(says), "{problem}");

@@ -2,9 +2,10 @@
 //!
 //! For tools, which wait for each answer. Applications that fetch and serve objects have their own event loop.
 
+use crate::address;
 use crate::client::{ConnectError, Connection, Waiter};
 use crate::clock::Clock;
-use crate::face_uri::{FaceUri, IpFamily};
+use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{ForwarderStatus, Item, decode_all};
 use crate::mgmt::fetch::{DatasetError, DatasetFetch};
 use crate::mgmt::{
@@ -16,7 +17,6 @@ use ndnweir_wire::signature::{Signer, sha256};
 use ndnweir_wire::{Component, DataView, InterestView, LpHeader, Name, PacketView};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why a forwarder could not be asked, or did not do what it was asked for.
@@ -193,18 +193,10 @@ pub fn canonical(uri: &FaceUri) -> io::Result<FaceUri> {
         FaceUri::Unix(_) => return Ok(uri.clone()),
         FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) => (*family, host.as_str(), *port),
     };
-    let fits = |address: &SocketAddr| match family {
-        IpFamily::Any => true,
-        IpFamily::V4 => address.is_ipv4(),
-        IpFamily::V6 => address.is_ipv6(),
-    };
-    let none = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address of this family"));
-    let address = (host, port).to_socket_addrs()?.find(fits).ok_or_else(none)?;
-    let family = if address.is_ipv4() { IpFamily::V4 } else { IpFamily::V6 };
-    let host = address.ip().to_string();
+    let address = address::first(family, host, port)?;
     Ok(match uri {
-        FaceUri::Udp(..) => FaceUri::Udp(family, host, port),
-        _ => FaceUri::Tcp(family, host, port),
+        FaceUri::Udp(..) => FaceUri::udp(address),
+        _ => FaceUri::tcp(address),
     })
 }
 

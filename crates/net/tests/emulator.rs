@@ -66,7 +66,7 @@ fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
     }
     assert!((11..=14).contains(&got), "{got}: more only if sending took long");
     let counters = running.counters(0, End::A);
-    assert_eq!(counters.queue.data_packets + counters.queue.drops.iter().sum::<u64>(), 30);
+    assert_eq!(counters.queue.data_packets + counters.queue.drops.total(), 30);
     running.stop().unwrap();
 }
 
@@ -134,7 +134,7 @@ fn two_pairs_share_the_queue_of_a_link_between_switches() {
     let total: u64 = got.iter().sum();
     assert!((5..20).contains(&total), "{got:?}");
     assert_eq!(counters.queue.data_packets + counters.queue.interest_packets, total);
-    assert_eq!(counters.queue.drops.iter().sum::<u64>(), 20 - total);
+    assert_eq!(counters.queue.drops.total(), 20 - total);
     assert!(counters.queue.interest_packets >= 1);
     let delivered = |pair| running.end_counters(pair, End::B).delivered;
     assert_eq!([delivered(0), delivered(1)], got);

@@ -3,6 +3,8 @@
 use ndnweir_core::packet::Kind;
 use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration};
+use serde::{Deserialize, Serialize};
+use std::ops::{AddAssign, Index, IndexMut};
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +27,7 @@ pub enum DropCause {
 }
 
 impl DropCause {
-    /// Every cause, in the order of the `drops` arrays.
+    /// Every cause.
     pub const ALL: [DropCause; 7] = [
         DropCause::Overflow,
         DropCause::Marker,
@@ -35,10 +37,87 @@ impl DropCause {
         DropCause::Bound,
         DropCause::Shaper,
     ];
+
+    /// Its name in results and statistics: that of its field in [`Drops`].
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropCause::Overflow => "overflow",
+            DropCause::Marker => "marker",
+            DropCause::Loss => "loss",
+            DropCause::Down => "down",
+            DropCause::Protocol => "protocol",
+            DropCause::Bound => "bound",
+            DropCause::Shaper => "shaper",
+        }
+    }
+}
+
+/// Packets dropped, by [`DropCause`], which indexes them too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names are those of the causes")]
+pub struct Drops {
+    pub overflow: u64,
+    pub marker: u64,
+    pub loss: u64,
+    pub down: u64,
+    pub protocol: u64,
+    pub bound: u64,
+    pub shaper: u64,
+}
+
+impl Drops {
+    /// All causes together.
+    pub fn total(&self) -> u64 {
+        DropCause::ALL.into_iter().map(|cause| self[cause]).sum()
+    }
+
+    /// What was dropped since `earlier`.
+    pub fn since(&self, earlier: &Drops) -> Drops {
+        let mut drops = *self;
+        DropCause::ALL.into_iter().for_each(|cause| drops[cause] = drops[cause].saturating_sub(earlier[cause]));
+        drops
+    }
+}
+
+impl Index<DropCause> for Drops {
+    type Output = u64;
+
+    fn index(&self, cause: DropCause) -> &u64 {
+        match cause {
+            DropCause::Overflow => &self.overflow,
+            DropCause::Marker => &self.marker,
+            DropCause::Loss => &self.loss,
+            DropCause::Down => &self.down,
+            DropCause::Protocol => &self.protocol,
+            DropCause::Bound => &self.bound,
+            DropCause::Shaper => &self.shaper,
+        }
+    }
+}
+
+impl IndexMut<DropCause> for Drops {
+    fn index_mut(&mut self, cause: DropCause) -> &mut u64 {
+        match cause {
+            DropCause::Overflow => &mut self.overflow,
+            DropCause::Marker => &mut self.marker,
+            DropCause::Loss => &mut self.loss,
+            DropCause::Down => &mut self.down,
+            DropCause::Protocol => &mut self.protocol,
+            DropCause::Bound => &mut self.bound,
+            DropCause::Shaper => &mut self.shaper,
+        }
+    }
+}
+
+impl AddAssign<Drops> for Drops {
+    fn add_assign(&mut self, other: Drops) {
+        DropCause::ALL.into_iter().for_each(|cause| self[cause] += other[cause]);
+    }
 }
 
 /// Running totals of one face's egress since the start, and the state of its queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaceCounters {
     /// Bits of Data whose transmission has started, framing included.
     pub data_bits: u64,
@@ -52,8 +131,8 @@ pub struct FaceCounters {
     pub interest_packets: u64,
     /// NACKs whose transmission has started.
     pub nack_packets: u64,
-    /// Packets dropped, by [`DropCause`].
-    pub drops: [u64; 7],
+    /// Packets dropped.
+    pub drops: Drops,
     /// Bits of Data lost to a full queue.
     pub overflow_data_bits: u64,
     /// Marks set here on Data.
@@ -104,7 +183,7 @@ impl FaceCounters {
     /// These and those of a later life of the face together; the state of the queue is the later one's.
     pub fn plus(self, later: FaceCounters) -> FaceCounters {
         let mut drops = later.drops;
-        drops.iter_mut().zip(self.drops).for_each(|(sum, n)| *sum += n);
+        drops += self.drops;
         FaceCounters {
             data_bits: self.data_bits + later.data_bits,
             interest_bits: self.interest_bits + later.interest_bits,
@@ -131,7 +210,7 @@ impl FaceCounters {
     /// The sum that does not hold.
     pub fn check(&self) -> Result<(), String> {
         let started = self.data_packets + self.interest_packets + self.nack_packets;
-        let dropped: u64 = self.drops.iter().sum();
+        let dropped = self.drops.total();
         if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
             return Ok(());
         }
@@ -203,8 +282,8 @@ pub struct NodeCounters {
     pub held_stale: u64,
     /// Interests not offered to a shaper because it held as many as the PIT may have entries.
     pub held_full: u64,
-    /// Packets dropped outside the egress queues, by [`DropCause`].
-    pub drops: [u64; 7],
+    /// Packets dropped outside the egress queues.
+    pub drops: Drops,
 }
 
 impl NodeCounters {

@@ -430,7 +430,7 @@ impl Egress {
     #[cold]
     fn drop(&mut self, packet: &Packet, size: u32, cause: DropCause, out: &mut Outbox) {
         out.released(packet.tag);
-        self.counters.drops[cause as usize] += 1;
+        self.counters.drops[cause] += 1;
         if cause == DropCause::Overflow && packet.kind == Kind::Data {
             self.counters.overflow_data_bits += u64::from(size) * 8;
         }

@@ -1,6 +1,6 @@
 //! Applications without congestion control: a stream at constant pace, and requests over a catalogue.
 
-use crate::fetcher::FetcherCounters;
+use crate::fetcher::{Arrival, FetcherCounters};
 use crate::server::millis;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -8,10 +8,12 @@ use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::{Bytes, Duration, Time};
+use serde::Serialize;
 use std::collections::VecDeque;
 
 /// What a consumer does about a segment that does not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Retry {
     /// Gives it up when its lifetime ends.
     Never,
@@ -63,23 +65,6 @@ struct Pending {
     first: Time,
     last: Time,
     tries: u32,
-}
-
-/// A request that was answered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answered {
-    /// Its segment, or its object in a catalogue.
-    pub segment: u64,
-    /// From the first Interest to now.
-    pub delay: Duration,
-    /// From the last Interest, unless there were several.
-    pub rtt: Option<Duration>,
-    /// Interests beyond the first.
-    pub retransmissions: u32,
-    /// Whether every earlier segment has been answered; always for a catalogue.
-    pub in_order: bool,
-    /// Whether this was the last one of a finite stream.
-    pub completed: bool,
 }
 
 /// What is asked for next.
@@ -165,7 +150,7 @@ impl Requests {
     }
 
     /// A packet arrived; what it answered, if it is Data that was waited for.
-    pub fn handle(&mut self, now: Time, packet: &Packet) -> Option<Answered> {
+    pub fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         let segment = packet.name.segment;
         match packet.kind {
             Kind::Interest => return None,
@@ -180,7 +165,8 @@ impl Requests {
             return None;
         };
         self.counters.segments += 1;
-        self.counters.payload_bits += Bytes::new(packet.payload.into()).bits();
+        let payload = Bytes::new(packet.payload.into());
+        self.counters.payload_bits += payload.bits();
         self.counters.marks += u64::from(packet.mark > 0);
         let rtt = (pending.tries == 1).then(|| now.since(pending.last));
         let (mut in_order, mut completed) = (true, false);
@@ -201,7 +187,8 @@ impl Requests {
             rtt.map_or(self.counters.srtt, |rtt| (self.counters.srtt * 7 + rtt) / 8)
         };
         let (delay, retransmissions) = (now.since(pending.first), pending.tries - 1);
-        Some(Answered { segment: segment.into(), delay, rtt, retransmissions, in_order, completed })
+        let (segment, mark) = (segment.into(), packet.mark);
+        Some(Arrival { segment, payload, delay, rtt, mark, retransmissions, in_order, completed })
     }
 
     /// The next Interest to send now.

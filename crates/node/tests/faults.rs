@@ -8,7 +8,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Rate, Time};
 use ndnweir_node::{DropCause, Node};
 
-const DOWN: usize = DropCause::Down as usize;
+const DOWN: DropCause = DropCause::Down;
 
 /// Four Data (1 ms each) given to face 0 at 10 ms.
 fn busy(force_events: bool) -> Node {

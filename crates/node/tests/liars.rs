@@ -77,7 +77,7 @@ impl World {
         let mut layout = scheme.layout();
         let fetcher = |flow: u32, layout: &mut FieldLayout| {
             let config = FetcherConfig { flow: FlowId(flow), number: flow, ..FetcherConfig::default() };
-            let mut consumer = scheme.consumer(layout).unwrap();
+            let mut consumer = scheme.consumer(layout);
             ndnweir_core::consumer::Consumer::on_link(&mut consumer, Some(Rate::from_mbps(UPSTREAM)));
             Fetcher::new(config, consumer)
         };

@@ -92,7 +92,7 @@ fn hop_limit_zero_is_dropped_and_one_reaches_applications_only() {
     assert!(give(&mut node, ms(0), 0, Packet { hop_limit: 1, ..interest(2, 2) }).is_empty());
     node.set_route(ms(0), PrefixId(0), &[hop(2, 1)]);
     assert_eq!(summary(&give(&mut node, ms(0), 0, Packet { hop_limit: 1, ..interest(3, 3) })), [(2, I)]);
-    assert_eq!(node.counters().drops[DropCause::Protocol as usize], 2);
+    assert_eq!(node.counters().drops[DropCause::Protocol], 2);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn what_waits_at_an_egress_excludes_the_packet_on_the_wire_and_the_next_beyond_t
     assert_eq!(ends, [ms(11), ms(12), ms(13)]);
     let counters = node.face_counters(ms(10), FaceId(0));
     assert_eq!((counters.queue_packets, counters.queue_bytes), (2, Bytes::new(2500)));
-    assert_eq!((counters.drops[DropCause::Overflow as usize], counters.overflow_data_bits), (1, 10_000));
+    assert_eq!((counters.drops[DropCause::Overflow], counters.overflow_data_bits), (1, 10_000));
     let counters = node.face_counters(ms(11), FaceId(0));
     assert_eq!((counters.queue_packets, counters.data_packets, counters.data_bits), (1, 2, 20_000));
     assert_eq!(counters.sojourn_max, Duration::from_millis(1));
@@ -282,13 +282,13 @@ fn what_a_discipline_marks_or_drops_inside_is_counted_by_its_cause() {
         assert_eq!(interests.queue_packets, 100);
         let out = wake(&mut node, ms(200));
         let interests = node.face_counters(ms(200), FaceId(1));
-        assert_eq!((interests.interest_marks, interests.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!((interests.interest_marks, interests.drops[DropCause::Marker]), (marks, drops));
         assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
         let out: Vec<_> = (0..101).flat_map(|i| give(&mut node, ms(200), 1, data(i))).collect();
         assert_eq!(out.len(), 1);
         let out = wake(&mut node, ms(400));
         let counters = node.face_counters(ms(400), FaceId(0));
-        assert_eq!((counters.data_marks, counters.drops[DropCause::Marker as usize]), (marks, drops));
+        assert_eq!((counters.data_marks, counters.drops[DropCause::Marker]), (marks, drops));
         assert_eq!((counters.data_packets, counters.queue_packets), (101 - drops, 0));
         assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
     }
@@ -330,6 +330,6 @@ fn unknown_faces_and_packets_nobody_asked_for_are_counted_and_dropped() {
     }
     assert!(give(&mut node, ms(0), 1, data(1)).is_empty());
     let drops = node.counters().drops;
-    assert_eq!((drops[DropCause::Down as usize], drops[DropCause::Protocol as usize]), (3, 1));
+    assert_eq!((drops[DropCause::Down], drops[DropCause::Protocol]), (3, 1));
     assert_eq!(node.poll_timeout(), Time::NEVER);
 }

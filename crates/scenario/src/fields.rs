@@ -8,29 +8,45 @@ use super::diag::{Findings, Location, suggest};
 use super::model::QueueLimit;
 use super::tree::{Item, Quantity, Table, Value};
 
-/// A value that can be read from a tree item; errors are (message, remedy).
+/// Why a value cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {help}")]
+pub struct ReadError {
+    /// What is wrong with it.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl ReadError {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> ReadError {
+        ReadError { message: message.into(), help: help.into() }
+    }
+}
+
+/// A value that can be read from a tree item.
 pub trait Read: Sized {
     /// Reads it.
     ///
     /// # Errors
     /// What is wrong with the value, and what to write instead.
-    fn read(item: &Item) -> Result<Self, (String, String)>;
+    fn read(item: &Item) -> Result<Self, ReadError>;
 }
 
-fn wrong<T>(item: &Item, want: &str) -> Result<T, (String, String)> {
+fn wrong<T>(item: &Item, want: &str) -> Result<T, ReadError> {
     match &item.value {
-        Value::Unusable(what) => Err((format!("{what} cannot be used here"), format!("write {want}"))),
+        Value::Unusable(what) => Err(ReadError::new(format!("{what} cannot be used here"), format!("write {want}"))),
         Value::Int(_) | Value::Float(_) if want.contains("such as \"") => {
-            Err(("a number without a unit".into(), format!("write {want}, in quotes and with its unit")))
+            Err(ReadError::new("a number without a unit", format!("write {want}, in quotes and with its unit")))
         }
-        _ => Err((format!("expected {want}, found {}", item.kind()), format!("write {want}"))),
+        _ => Err(ReadError::new(format!("expected {want}, found {}", item.kind()), format!("write {want}"))),
     }
 }
 
 macro_rules! read_quantity {
     ($type:ty, $want:literal $(, $quantity:path)?) => {
         impl Read for $type {
-            fn read(item: &Item) -> Result<Self, (String, String)> {
+            fn read(item: &Item) -> Result<Self, ReadError> {
                 $(
                     if let Value::Quantity($quantity(value)) = item.value {
                         return Ok(value);
@@ -40,8 +56,8 @@ macro_rules! read_quantity {
                 text.parse::<$type>().map_err(|error| {
                     let text = error.to_string();
                     match text.split_once(": write") {
-                        Some((message, help)) => (message.to_string(), format!("write{help}")),
-                        None => (text, format!("write {}", $want)),
+                        Some((message, help)) => ReadError::new(message, format!("write{help}")),
+                        None => ReadError::new(text, format!("write {}", $want)),
                     }
                 })
             }
@@ -53,16 +69,16 @@ read_quantity!(Rate, "a rate such as \"10Mbps\"", Quantity::Rate);
 read_quantity!(Bytes, "a size such as \"1024B\"");
 
 impl Read for String {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         item.as_text().map_or_else(|| wrong(item, "a text in quotes"), |t| Ok(t.to_string()))
     }
 }
 
 impl Read for f64 {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         match item.value {
             Value::Float(x) if x.is_finite() => Ok(x),
-            Value::Float(x) => Err((format!("{x} is no finite number"), "write a plain number".into())),
+            Value::Float(x) => Err(ReadError::new(format!("{x} is not a finite number"), "write a plain number")),
             Value::Int(n) => Ok(n as f64),
             _ => wrong(item, "a number"),
         }
@@ -70,7 +86,7 @@ impl Read for f64 {
 }
 
 impl Read for bool {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         match item.value {
             Value::Bool(b) => Ok(b),
             _ => wrong(item, "true or false"),
@@ -79,11 +95,10 @@ impl Read for bool {
 }
 
 impl Read for u64 {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         match item.value {
-            Value::Int(n) => {
-                u64::try_from(n).map_err(|_| (format!("{n} is negative"), "write a whole number from 0 up".into()))
-            }
+            Value::Int(n) => u64::try_from(n)
+                .map_err(|_| ReadError::new(format!("{n} is negative"), "write a whole number from 0 up")),
             _ => wrong(item, "a whole number"),
         }
     }
@@ -93,21 +108,21 @@ impl Read for u64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packets(pub u64);
 
-fn packets(text: &str) -> Option<Result<u64, (String, String)>> {
+fn packets(text: &str) -> Option<Result<u64, ReadError>> {
     let head = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("packet"))?;
     let digits = head.trim().replace('_', "");
     let help = "write a whole number of packets such as \"500 packets\"";
-    Some(digits.parse::<u64>().map_err(|_| (format!("no whole number in \"{text}\""), help.to_string())))
+    Some(digits.parse::<u64>().map_err(|_| ReadError::new(format!("no whole number in \"{text}\""), help)))
 }
 
 impl Read for Packets {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         let want = "a number of packets such as \"500 packets\"";
         match &item.value {
             Value::Int(_) => u64::read(item).map(Packets),
             Value::Text(text) => match packets(text) {
                 Some(count) => count.map(Packets),
-                None => Err((format!("missing unit \"packets\" in \"{text}\""), format!("write {want}"))),
+                None => Err(ReadError::new(format!("missing unit \"packets\" in \"{text}\""), format!("write {want}"))),
             },
             _ => wrong(item, want),
         }
@@ -117,7 +132,7 @@ impl Read for Packets {
 const QUEUE: &str = "a queue such as \"500 packets\" or \"64KiB\"";
 
 impl Read for QueueLimit {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         if let Value::Quantity(Quantity::Queue(limit)) = item.value {
             return sensible(limit);
         }
@@ -133,29 +148,29 @@ impl Read for QueueLimit {
                 Err(error) => {
                     let message = error.to_string();
                     let message = message.split(": write").next().unwrap_or_default();
-                    Err((message.to_string(), format!("write {QUEUE}")))
+                    Err(ReadError::new(message, format!("write {QUEUE}")))
                 }
             },
         }
     }
 }
 
-fn absurd(packets: u64) -> (String, String) {
-    (format!("a queue of {packets} packets is absurd"), "write at most \"100000000 packets\"".into())
+fn absurd(packets: u64) -> ReadError {
+    ReadError::new(format!("a queue of {packets} packets is absurd"), "write at most \"100000000 packets\"")
 }
 
 /// A limit that lets something pass and that memory can hold.
-fn sensible(limit: QueueLimit) -> Result<QueueLimit, (String, String)> {
+fn sensible(limit: QueueLimit) -> Result<QueueLimit, ReadError> {
     match limit {
         QueueLimit::Packets(0) => {
-            Err(("a queue of zero packets passes nothing".into(), "write at least \"1 packets\"".into()))
+            Err(ReadError::new("a queue of zero packets passes nothing", "write at least \"1 packets\""))
         }
         QueueLimit::Packets(n) if n > 100_000_000 => Err(absurd(n.into())),
         QueueLimit::Bytes(Bytes::ZERO) => {
-            Err(("a queue of zero bytes passes nothing".into(), format!("write {QUEUE}")))
+            Err(ReadError::new("a queue of zero bytes passes nothing", format!("write {QUEUE}")))
         }
         QueueLimit::Bytes(bytes) if bytes > Bytes::new(1 << 40) => {
-            Err((format!("a queue of {bytes} is absurd"), "write at most \"1024GiB\"".into()))
+            Err(ReadError::new(format!("a queue of {bytes} is absurd"), "write at most \"1024GiB\""))
         }
         limit => Ok(limit),
     }
@@ -166,14 +181,14 @@ fn sensible(limit: QueueLimit) -> Result<QueueLimit, (String, String)> {
 pub(crate) struct Probability(pub f64);
 
 impl Read for Probability {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         let help = "write a probability from \"0%\" to \"100%\", or from 0 to 1";
         let value = match &item.value {
             Value::Float(x) => *x,
             Value::Int(n) => *n as f64,
             Value::Text(text) => match text.trim().strip_suffix('%') {
                 Some(number) => number.trim().parse::<f64>().unwrap_or(f64::NAN) / 100.0,
-                None => return Err((format!("no probability in \"{text}\""), help.into())),
+                None => return Err(ReadError::new(format!("no probability in \"{text}\""), help)),
             },
             _ => return wrong(item, "a probability such as \"1%\""),
         };
@@ -181,7 +196,7 @@ impl Read for Probability {
             Ok(Probability(value))
         } else {
             let written = item.as_text().map_or_else(|| value.to_string(), |t| format!("\"{t}\""));
-            Err((format!("{written} is no probability"), help.into()))
+            Err(ReadError::new(format!("{written} is not a probability"), help))
         }
     }
 }
@@ -194,16 +209,19 @@ pub(crate) enum RequestRate {
 }
 
 impl Read for RequestRate {
-    fn read(item: &Item) -> Result<Self, (String, String)> {
+    fn read(item: &Item) -> Result<Self, ReadError> {
         let want = "a request rate such as \"1000/s\" or \"5Mbps\" of payload";
         let Some(text) = item.as_text() else { return wrong(item, want) };
         match text.trim().strip_suffix("/s").map(|n| n.trim().parse::<f64>()) {
             Some(Ok(n)) if n > 0.0 && n <= 1e9 => Ok(RequestRate::PerSecond(n)),
-            Some(_) => Err((format!("\"{text}\" is no rate from above zero to 1e9/s"), format!("write {want}"))),
+            Some(_) => Err(ReadError::new(
+                format!("\"{text}\" is not a rate from above zero to 1e9/s"),
+                format!("write {want}"),
+            )),
             None => match Rate::read(item) {
-                Ok(Rate::ZERO) => Err(("the request rate is zero".into(), format!("write {want}"))),
+                Ok(Rate::ZERO) => Err(ReadError::new("the request rate is zero", format!("write {want}"))),
                 Ok(rate) => Ok(RequestRate::Bits(rate)),
-                Err((message, _)) => Err((message, format!("write {want}"))),
+                Err(ReadError { message, .. }) => Err(ReadError::new(message, format!("write {want}"))),
             },
         }
     }
@@ -238,7 +256,7 @@ impl<'a> Fields<'a> {
         let item = self.item(key)?;
         match T::read(item) {
             Ok(value) => Some(value),
-            Err((message, help)) => {
+            Err(ReadError { message, help }) => {
                 self.found.error(&item.at, format!("{key}: {message}"), help);
                 None
             }

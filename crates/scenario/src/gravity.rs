@@ -7,14 +7,14 @@
 //! traffic matrices. Draws use a generator seeded by `demand.seed` alone: the demand is part of the scenario and stays
 //! the same over the seeds of a run.
 
-use ndnweir_core::units::Duration;
+use ndnweir_core::units::{Duration, Rate};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::MAX_APPLICATIONS;
 use super::diag::Findings;
 use super::fields::{Fields, Packets};
-use super::model::NodeKind;
+use super::model::{Direction, NodeKind};
 use super::network::Network;
 use super::reach::Reach;
 use super::tree::{Item, Table, Value};
@@ -86,7 +86,8 @@ pub(super) fn expand(root: &mut Table, network: &Network, found: &Findings) {
 fn weights(network: &Network) -> Vec<u128> {
     let mut weight = vec![0u128; network.nodes.len()];
     for link in &network.links {
-        let rate = u128::from(link.forward.rate.bps()) + u128::from(link.backward.rate.bps());
+        let bps = |direction: &Direction| u128::from(direction.rate.map_or(0, Rate::bps));
+        let rate = bps(&link.forward) + bps(&link.backward);
         weight[link.a] += rate;
         weight[link.b] += rate;
     }
@@ -101,7 +102,7 @@ fn largest_part(network: &Network) -> Vec<usize> {
     let mut best = Vec::new();
     while left.len() > best.len() {
         // What a router reaches all reach each other, which is not so of a host between two parts.
-        let router = left.iter().copied().find(|&n| network.nodes[n].kind != NodeKind::Host);
+        let router = left.iter().copied().find(|&n| !network.nodes[n].kind.is_host());
         let root = router.unwrap_or(left[0]);
         let (part, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|&n| reach.can(root, n));
         if part.len() > best.len() {

@@ -20,6 +20,7 @@ mod reach;
 mod schemes;
 mod settings;
 mod shipped;
+mod simulated;
 mod source;
 pub mod topology;
 mod traffic;

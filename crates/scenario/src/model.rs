@@ -4,11 +4,12 @@
 //! checking again. Types without names and places are the simulator's own.
 
 pub use ndnweir_core::queue::Limit as QueueLimit;
-use ndnweir_core::registry::{ConsumerParams, MarkerParams};
+use ndnweir_core::scheme::Scheme;
 pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
-use ndnweir_core::scheme::{ComponentChoice, Scheme};
-use ndnweir_core::units::{Bytes, Duration, Rate};
-pub use ndnweir_sim::network::{Control, Impairment, Routes};
+use ndnweir_core::units::{Bytes, Duration};
+pub use ndnweir_sim::network::{
+    Change, Control, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
+};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Location};
@@ -49,27 +50,13 @@ pub struct Scenario {
     pub notes: Vec<Diagnostic>,
 }
 
-/// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NodeKind {
-    /// A full NDN node that also forwards for others.
-    Router,
-    /// An NDN node at the edge, with one link at most, so that it never forwards for others.
-    Host,
-    /// A layer-2 switch: queues and forwards frames, knows no NDN, carries no applications.
-    Switch,
-}
-
 /// A node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Node {
     /// Unique name.
     pub name: String,
-    /// What it is.
+    /// What it is, and what it caches.
     pub kind: NodeKind,
-    /// Content store capacity in packets; 0: none. Always 0 for switches.
-    pub cache: u64,
     /// Position for drawing, x to the right and y up, in any unit; degrees of longitude and latitude for real
     /// topologies.
     pub position: Option<(f64, f64)>,
@@ -84,28 +71,13 @@ pub struct Link {
     pub a: usize,
     /// Index of the node at the second end.
     pub b: usize,
-    /// Routing cost, 1 or more, as routing should use it: what the file gives, else 1, or with [`CostModel::Delay`] the
+    /// Routing cost, 1 or more, as routing should use it: what the file gives, else 1, or where routing goes by delay the
     /// larger propagation delay of the two directions in microseconds.
     pub cost: u32,
     /// From `a` to `b`.
     pub forward: Direction,
     /// From `b` to `a`.
     pub backward: Direction,
-}
-
-/// One direction of a link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Direction {
-    /// Rate at which bits are put on the link, above zero.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Queue at the sending end; a packet in transmission does not count.
-    pub queue: QueueLimit,
-    /// What goes wrong on the way.
-    pub impairment: Impairment,
-    /// Marker that replaces the scheme's at this queue; `None` where the sender is a switch.
-    pub marker: Option<ComponentChoice<MarkerParams>>,
 }
 
 /// Who answers a prefix.
@@ -140,55 +112,8 @@ pub struct Consumer {
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
-    /// Consumer component that replaces the scheme's.
-    pub component: Option<ComponentChoice<ConsumerParams>>,
     /// Producers (indices) that answer its prefix and can be reached, in file order; never empty.
     pub producers: Vec<usize>,
-}
-
-/// What a consumer asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
-pub enum Traffic {
-    /// An endless object, as fast as the scheme's window allows.
-    Fetch,
-    /// An object of so many Data, as fast as the scheme's window allows; its completion time is measured.
-    Object {
-        /// Number of Data, 1 or more.
-        packets: u64,
-    },
-    /// The segments of one object at a constant rate, whatever the network does.
-    Stream {
-        /// Interests per second, above zero.
-        rate: f64,
-        /// Number of Data; `None`: until stopped.
-        packets: Option<u64>,
-        /// How often a segment is asked for again when its Interest's lifetime ends.
-        retries: u32,
-    },
-    /// One-packet objects drawn from a catalogue by Zipf's law: rank r with probability proportional to r^-exponent.
-    Zipf {
-        /// Interests per second, above zero.
-        rate: f64,
-        /// How they are spaced.
-        arrivals: Arrivals,
-        /// Number of objects, 1 or more.
-        catalogue: u32,
-        /// Exponent, 0 (uniform) or more.
-        exponent: f64,
-        /// How often an object is asked for again when its Interest's lifetime ends.
-        retries: u32,
-    },
-}
-
-/// Spacing of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// Evenly spaced.
-    Constant,
-    /// Exponentially distributed gaps.
-    Poisson,
 }
 
 /// A change during the run.
@@ -198,59 +123,6 @@ pub struct Event {
     pub at: Duration,
     /// What.
     pub change: Change,
-}
-
-/// What an event changes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// The link (index) carries nothing, both ways.
-    LinkDown(usize),
-    /// The link works again.
-    LinkUp(usize),
-    /// New rate.
-    Rate(usize, LinkDirection, Rate),
-    /// New propagation delay.
-    Delay(usize, LinkDirection, Duration),
-    /// New loss probability.
-    Loss(usize, LinkDirection, f64),
-    /// The node (index) loses its state and stops.
-    NodeCrash(usize),
-    /// The node starts again, empty.
-    NodeRestart(usize),
-}
-
-/// Which direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LinkDirection {
-    /// From the first end to the second.
-    Forward,
-    /// From the second end to the first.
-    Backward,
-    /// Both directions.
-    Both,
-}
-
-/// How next hops are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Routing {
-    /// Which paths get into the FIBs.
-    pub mode: Routes,
-    /// Where costs come from; [`Link::cost`] follows it already.
-    pub cost: CostModel,
-    /// How long after a failure or return the FIBs follow; `None`: never.
-    pub reaction: Option<Duration>,
-}
-
-/// Where routing costs come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CostModel {
-    /// 1 per link unless the link gives a cost.
-    Hops,
-    /// The propagation delay in microseconds (at least 1) unless the link gives a cost.
-    Delay,
 }
 
 /// Settings of the run.
@@ -275,7 +147,7 @@ pub struct Run {
     /// What content stores do with marks; `None`: the scheme decides.
     pub cached_marks: Option<CachedMarks>,
     /// Pending Interests per node at most.
-    pub pit_limit: u64,
+    pub pit_limit: usize,
 }
 
 impl Run {

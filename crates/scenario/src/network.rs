@@ -10,9 +10,9 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{CostModel, Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::model::{Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
 use super::reach::Reach;
-use super::settings::{Settings, cache_check};
+use super::settings::{CostModel, Settings, cache_check};
 use super::tree::{Item, Table, Value};
 use super::{is_name, overrides};
 use crate::topology::{MAX_LINKS, MAX_NODES};
@@ -64,20 +64,20 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
     if items.len() > MAX_NODES {
         found.error(&items[MAX_NODES].at, format!("more than {MAX_NODES} nodes"), "use a smaller network");
     }
-    let kinds = [("router", NodeKind::Router), ("host", NodeKind::Host), ("switch", NodeKind::Switch)];
+    let kinds = ["router", "host", "switch"].map(|kind| (kind, kind));
     let mut seen = BTreeMap::new();
     for item in items.iter().take(MAX_NODES) {
         let Some(table) = item.as_table() else { continue };
         let f = Fields::new(table, "this node", &item.at, found);
         if let Some(names) = f.item("names") {
             let help = "write names = [\"A\", \"B\"] with at least one name, and no name beside it";
-            found.error(&names.at, "names is no list of names", help);
+            found.error(&names.at, "names is not a list of names", help);
         }
         let name = name(&f, "nodes", &seen, found);
-        let kind = f.word("kind", &kinds).unwrap_or(NodeKind::Router);
+        let kind = f.word("kind", &kinds).unwrap_or("router");
         let help = "write a number of packets such as \"1000 packets\"";
         let cache = f.checked("cache", help, cache_check).map(|Packets(n)| n);
-        if kind == NodeKind::Switch && cache.is_some_and(|n| n > 0) {
+        if kind == "switch" && cache.is_some_and(|n| n > 0) {
             f.error(
                 "cache",
                 "cache: a switch knows no NDN and caches nothing",
@@ -97,8 +97,13 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         let Some(name) = name else { continue };
         seen.insert(name.clone(), item.at.clone());
         network.node_index.insert(name.clone(), network.nodes.len());
-        let cache = if kind == NodeKind::Switch { 0 } else { cache.unwrap_or(settings.cache) };
-        network.nodes.push(Node { name, kind, cache, position: x.zip(y) });
+        let cache = usize::try_from(cache.unwrap_or(settings.cache)).unwrap_or(usize::MAX);
+        let kind = match kind {
+            "switch" => NodeKind::Switch,
+            "host" => NodeKind::Host { cache },
+            _ => NodeKind::Ndn { cache },
+        };
+        network.nodes.push(Node { name, kind, position: x.zip(y) });
     }
 }
 
@@ -197,9 +202,10 @@ impl DirectionTable {
             f.error("queue", message, "write a larger queue, or count it in packets");
         }
         Some(Direction {
-            rate: self.rate?,
+            rate: Some(self.rate?),
             delay,
-            queue,
+            limit: queue,
+            framing: run.framing,
             impairment: Impairment {
                 loss: self.loss.map_or(0.0, |p| p.0),
                 jitter: self.jitter.unwrap_or(Duration::ZERO),
@@ -253,7 +259,7 @@ pub(super) fn written(item: &Item, found: &Findings) -> Option<serde_json::Value
     };
     if !named {
         let help = "write \"codel\", or { name = \"codel\", target = \"5ms\" }";
-        found.error(&item.at, "this is no component: it has no name", help);
+        found.error(&item.at, "this is not a component: it has no name", help);
         return None;
     }
     match item.to_json() {
@@ -351,7 +357,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         network.link_index.insert(name.clone(), network.links.len());
         network.link_places.push(item.at.clone());
         let delay = forward.delay.max(backward.delay).nanos() / 1_000;
-        let cost = cost.unwrap_or(match settings.routing.cost {
+        let cost = cost.unwrap_or(match settings.cost {
             CostModel::Hops => 1,
             CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
         });
@@ -361,7 +367,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
 
 fn cost(f: &Fields<'_>) -> Option<u32> {
     f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
-        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
+        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is not a routing cost")) }
     })
     .map(|c| c as u32)
 }
@@ -382,13 +388,13 @@ fn overlay(root: &Table, found: &Findings, network: &mut Network) {
             _ => Vec::new(),
         };
         let &[a, b] = names.as_slice() else {
-            found.error(&pair.at, "this is no pair of nodes", help);
+            found.error(&pair.at, "this is not a pair of nodes", help);
             continue;
         };
         let (a, b) = (node_index(a, &pair.at, network, found), node_index(b, &pair.at, network, found));
         let (Some(a), Some(b)) = (a, b) else { continue };
         if a == b || [a, b].iter().any(|&n| network.nodes[n].kind == NodeKind::Switch) {
-            found.error(&pair.at, "this is no pair of two different NDN nodes", help);
+            found.error(&pair.at, "this is not a pair of two different NDN nodes", help);
         } else if !switches.can(a, b) && !network.partial {
             let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
             let help = "overlay neighbours need a path of switches between them";

@@ -52,7 +52,7 @@ pub(super) fn apply_settings(root: &mut Table, overrides: &[Override], found: &F
         if SETTINGS.contains(&o.section.as_str()) {
             match root.table_mut(&o.section, &o.at) {
                 Some(table) => table.set(&o.path, o.value.clone()),
-                None => found.error(&o.at, format!("{} is no section in this file", o.section), ""),
+                None => found.error(&o.at, format!("{} is not a section in this file", o.section), ""),
             }
         } else if o.section == "scheme" {
             scheme(root, o, found);
@@ -104,7 +104,7 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
             }
             match table.table_mut(family, &o.at) {
                 Some(component) => component.set(parameter, o.value.clone()),
-                None => found.error(&o.at, format!("{family} is no component"), ""),
+                None => found.error(&o.at, format!("{family} is not a component"), ""),
             }
         }
     }
@@ -117,7 +117,7 @@ fn prefix(scheme: &mut Table, choice: &str, o: &Override, found: &Findings) {
         _ => (choice, "strategy"),
     };
     let Some(prefixes) = scheme.table_mut("prefixes", &o.at) else {
-        found.error(&o.at, "prefixes is no table", "write prefixes = { \"/video\" = { strategy = \"asf\" } }");
+        found.error(&o.at, "prefixes is not a table", "write prefixes = { \"/video\" = { strategy = \"asf\" } }");
         return;
     };
     if let Some(Item { value: Value::Text(strategy), at }) = prefixes.get(prefix).cloned() {

@@ -20,7 +20,7 @@ impl Reach {
             None => links.collect(),
             Some(overlay) => links.filter(|&(a, b)| !switch(a) && !switch(b)).chain(overlay.iter().copied()).collect(),
         };
-        Reach::over(network, &pairs, |n| network.nodes[n].kind != NodeKind::Host)
+        Reach::over(network, &pairs, |n| !network.nodes[n].kind.is_host())
     }
 
     /// Paths from NDN node to NDN node over switches alone.

@@ -4,18 +4,28 @@ use ndnweir_core::units::{Bytes, Duration, Time};
 
 use super::diag::{Findings, Location};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{CachedMarks, Control, CostModel, InterestMarks, Routes, Routing, Run};
+use super::model::{CachedMarks, Control, InterestMarks, Routes, Routing, Run};
 use super::tree::Table;
 
 /// `[run]`, `[routing]` and `[control]`.
 pub(super) struct Settings {
     pub run: Run,
     pub routing: Routing,
+    pub cost: CostModel,
     pub control: Control,
     /// Content of each Data of producers that give none.
     pub payload: Bytes,
     /// Content store of nodes that give none.
     pub cache: u64,
+}
+
+/// Where the costs of links that give none come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CostModel {
+    /// 1 per link.
+    Hops,
+    /// The propagation delay in microseconds, at least 1.
+    Delay,
 }
 
 const HOUR: Duration = Duration::from_millis(3_600_000);
@@ -95,7 +105,7 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
         .checked::<Packets>("pit-limit", "write a number of packets such as \"1000000 packets\"", |&Packets(n)| {
             if (1..=1_000_000_000).contains(&n) { Ok(()) } else { Err(format!("{n} pending Interests make no sense")) }
         })
-        .map_or(1 << 20, |Packets(n)| n);
+        .map_or(1 << 20, |Packets(n)| n as usize);
     f.item("schemes");
     f.finish();
 
@@ -138,7 +148,8 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
     Settings {
         run,
         control,
-        routing: Routing { mode, cost, reaction },
+        routing: Routing { routes: mode, reaction },
+        cost,
         payload,
         cache: cache.map_or(0, |Packets(n)| n),
     }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ndnweir_core::registry::ConsumerParams;
+use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability, RequestRate};
-use super::model::{Arrivals, Change, Consumer, Event, LinkDirection, NodeKind, Producer, Traffic};
+use super::model::{Change, Consumer, Event, LinkDirection, NodeKind, Producer, Retry, Traffic};
 use super::network::{self, Network};
 use super::reach::Reach;
 use super::settings::{self, Settings};
@@ -125,7 +127,7 @@ fn queues_hold_data(producers: &[Producer], settings: &Settings, network: &Netwo
     let wire = settings.run.data_on_wire(largest);
     for (link, place) in network.links.iter().zip(&network.link_places) {
         for direction in [&link.forward, &link.backward] {
-            if let super::QueueLimit::Bytes(bytes) = direction.queue
+            if let super::QueueLimit::Bytes(bytes) = direction.limit
                 && bytes < wire
             {
                 let message = format!("queue: {bytes} has no room for one Data of {wire}");
@@ -161,7 +163,7 @@ impl ConsumerReader<'_> {
         let lifetime = f
             .checked("lifetime", "write a time from \"1ms\" to \"60min\"", |&t: &Duration| {
                 let fits = t >= Duration::from_millis(1) && t <= Duration::from_millis(3_600_000);
-                if fits { Ok(()) } else { Err(format!("{t} is no sensible Interest lifetime")) }
+                if fits { Ok(()) } else { Err(format!("{t} is not a sensible Interest lifetime")) }
             })
             .unwrap_or(Duration::from_millis(2_000));
         let component = f.item("component").and_then(|item| network::component(item, self.found));
@@ -170,7 +172,7 @@ impl ConsumerReader<'_> {
             _ => None,
         };
         let payload = producers.as_ref().and_then(|p| p.first()).map(|&p| self.producers[p].payload);
-        let traffic = self.traffic(&f, payload.unwrap_or(self.settings.payload));
+        let traffic = self.traffic(&f, payload.unwrap_or(self.settings.payload), component);
         f.finish();
         Some(Consumer {
             name: name?,
@@ -180,7 +182,6 @@ impl ConsumerReader<'_> {
             stop,
             traffic: traffic?,
             lifetime,
-            component,
             producers: producers?,
         })
     }
@@ -216,7 +217,12 @@ impl ConsumerReader<'_> {
         Some(reached)
     }
 
-    fn traffic(&self, f: &Fields<'_>, payload: Bytes) -> Option<Traffic> {
+    fn traffic(
+        &self,
+        f: &Fields<'_>,
+        payload: Bytes,
+        consumer: Option<ComponentChoice<ConsumerParams>>,
+    ) -> Option<Traffic> {
         #[derive(Clone, Copy, PartialEq)]
         enum Kind {
             Fetch,
@@ -233,7 +239,7 @@ impl ConsumerReader<'_> {
                 return None;
             }
         };
-        let words = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+        let words = [("constant", false), ("poisson", true)];
         let count = |key: &'static str, example: &str| {
             if f.item(key).is_none() {
                 f.missing(key, example);
@@ -248,24 +254,28 @@ impl ConsumerReader<'_> {
         };
         let retries = || {
             let check = |&n: &u64| if n <= 1_000 { Ok(()) } else { Err(format!("{n} retries make no sense")) };
-            f.checked("retries", "write a whole number from 0 to 1000", check).unwrap_or(0) as u32
+            match f.checked("retries", "write a whole number from 0 to 1000", check).unwrap_or(0) as u32 {
+                0 => Retry::Never,
+                n => Retry::Lifetime(n),
+            }
         };
-        let rate = || {
-            f.required::<RequestRate>("rate", "\"1000/s\"").map(|rate| match rate {
+        let gap = || {
+            let per_second = f.required::<RequestRate>("rate", "\"1000/s\"").map(|rate| match rate {
                 RequestRate::PerSecond(n) => n,
                 RequestRate::Bits(rate) => rate.packets_per_second(payload),
-            })
+            });
+            per_second.map(|rate| Duration::from_secs_f64(1.0 / rate))
         };
         match kind {
-            Kind::Fetch => Some(Traffic::Fetch),
-            Kind::Object => Some(Traffic::Object { packets: count("packets", "\"15000 packets\"")? }),
+            Kind::Fetch => Some(Traffic::Fetch { segments: None, consumer }),
+            Kind::Object => Some(Traffic::Fetch { segments: Some(count("packets", "\"15000 packets\"")?), consumer }),
             Kind::Stream => {
-                let packets = f.item("packets").and_then(|_| count("packets", "\"15000 packets\""));
-                let retries = retries();
-                Some(Traffic::Stream { rate: rate()?, packets, retries })
+                let segments = f.item("packets").and_then(|_| count("packets", "\"15000 packets\""));
+                let retry = retries();
+                Some(Traffic::Stream { gap: gap()?, segments, retry })
             }
             Kind::Zipf => {
-                let arrivals = f.word("arrivals", &words).unwrap_or(Arrivals::Poisson);
+                let poisson = f.word("arrivals", &words).unwrap_or(true);
                 if f.item("catalogue").is_none() {
                     f.missing("catalogue", "10000");
                 }
@@ -276,9 +286,9 @@ impl ConsumerReader<'_> {
                 let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
                     if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is no Zipf exponent")) }
                 });
-                let retries = retries();
-                let (rate, catalogue) = (rate()?, catalogue? as u32);
-                Some(Traffic::Zipf { rate, arrivals, catalogue, exponent: exponent.unwrap_or(0.8), retries })
+                let retry = retries();
+                let (gap, objects) = (gap()?, catalogue? as u32);
+                Some(Traffic::Zipf { gap, poisson, objects, exponent: exponent.unwrap_or(0.8), retry })
             }
         }
     }
@@ -332,7 +342,7 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
             f.error("node", format!("{name} is a switch"), "only NDN nodes crash; take a switch's links down instead");
             return None;
         }
-        return Some(if action == 5 { Change::NodeCrash(node) } else { Change::NodeRestart(node) });
+        return Some(if action == 5 { Change::Crash { node } } else { Change::Restart { node } });
     }
     let name = f.required::<String>("link", "\"A-B\"")?;
     let reversed = || {
@@ -358,16 +368,21 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         };
     }
     match action {
-        0 => Some(Change::LinkDown(link)),
-        1 => Some(Change::LinkUp(link)),
+        0 => Some(Change::LinkDown { link }),
+        1 => Some(Change::LinkUp { link }),
         2 => {
             f.required::<ndnweir_core::units::Rate>("rate", "\"5Mbps\"")?;
-            f.checked("rate", network::RATE_HELP, network::rate_check).map(|r| Change::Rate(link, direction, r))
+            let rate = f.checked("rate", network::RATE_HELP, network::rate_check)?;
+            Some(Change::Rate { link, direction, rate })
         }
         3 => {
             f.required::<Duration>("delay", "\"20ms\"")?;
-            f.checked("delay", network::DELAY_HELP, network::delay_check).map(|d| Change::Delay(link, direction, d))
+            let delay = f.checked("delay", network::DELAY_HELP, network::delay_check)?;
+            Some(Change::Delay { link, direction, delay })
         }
-        _ => f.required::<Probability>("loss", "\"1%\"").map(|p| Change::Loss(link, direction, p.0)),
+        _ => {
+            let Probability(loss) = f.required::<Probability>("loss", "\"1%\"")?;
+            Some(Change::Loss { link, direction, loss })
+        }
     }
 }

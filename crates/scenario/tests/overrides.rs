@@ -22,11 +22,11 @@ fn links_nodes_runs_and_consumers_can_be_changed() {
     ];
     let s = with("dumbbell", &set);
     let link = &s.links[s.link("R1-R2").unwrap()];
-    assert_eq!((link.forward.rate, link.backward.rate), (Rate::from_mbps(5.0), Rate::from_mbps(5.0)));
+    assert_eq!((link.forward.rate, link.backward.rate), (Some(Rate::from_mbps(5.0)), Some(Rate::from_mbps(5.0))));
     assert_eq!(s.run.duration, Duration::from_millis(20_000));
     assert_eq!(s.consumers[0].start, Duration::from_millis(2_000));
-    assert_eq!(s.nodes[s.node("R1").unwrap()].cache, 1000);
-    assert!(s.links.iter().all(|l| l.backward.queue == QueueLimit::Packets(200)));
+    assert_eq!(s.nodes[s.node("R1").unwrap()].kind.cache(), Some(1000));
+    assert!(s.links.iter().all(|l| l.backward.limit == QueueLimit::Packets(200)));
 }
 
 #[test]
@@ -35,16 +35,16 @@ fn one_direction_can_be_changed_from_either_end() {
     let t = with("dumbbell", &["link.R2-R1.backward.rate=1Mbps"]);
     assert_eq!(s.links, t.links);
     let link = &s.links[s.link("R1-R2").unwrap()];
-    assert_eq!((link.forward.rate, link.backward.rate), (Rate::from_mbps(1.0), Rate::from_mbps(10.0)));
+    assert_eq!((link.forward.rate, link.backward.rate), (Some(Rate::from_mbps(1.0)), Some(Rate::from_mbps(10.0))));
     let both = with("dumbbell", &["link.R1-R2.forward.rate=1Mbps", "link.R1-R2.rate=2Mbps"]);
-    assert_eq!(both.links[both.link("R1-R2").unwrap()].forward.rate, Rate::from_mbps(2.0));
+    assert_eq!(both.links[both.link("R1-R2").unwrap()].forward.rate, Some(Rate::from_mbps(2.0)));
 }
 
 #[test]
 fn links_of_a_topology_file_and_consumers_of_the_demand_can_be_changed() {
     let s = with("geant", &["link.UK-NL.rate=3Mbps", "consumer.C7.start=3s", "topology.rate-scale=0.01"]);
-    assert_eq!(s.links[s.link("NL-UK").unwrap()].forward.rate, Rate::from_mbps(3.0));
-    assert_eq!(s.links[s.link("DK-IS").unwrap()].forward.rate, Rate::from_mbps(100.0));
+    assert_eq!(s.links[s.link("NL-UK").unwrap()].forward.rate, Some(Rate::from_mbps(3.0)));
+    assert_eq!(s.links[s.link("DK-IS").unwrap()].forward.rate, Some(Rate::from_mbps(100.0)));
     assert_eq!(s.consumers[6].start, Duration::from_millis(3_000));
 }
 

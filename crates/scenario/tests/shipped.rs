@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use ndnweir_core::units::{Duration, Rate};
-use ndnweir_scenario::{
-    self as scenario, NodeKind, QueueLimit, Routes, Scenario, Source, Traffic, find, load, shipped,
-};
+use ndnweir_scenario::{self as scenario, QueueLimit, Routes, Scenario, Source, Traffic, find, load, shipped};
 
 fn get(name: &str) -> Scenario {
     load(name, &[]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -58,9 +56,9 @@ fn the_dumbbell_is_the_one_of_the_reference_runs() {
     assert_eq!((s.nodes.len(), s.links.len(), s.consumers.len()), (6, 5, 2));
     for link in &s.links {
         for direction in [&link.forward, &link.backward] {
-            assert_eq!(direction.rate, Rate::from_mbps(10.0));
+            assert_eq!(direction.rate, Some(Rate::from_mbps(10.0)));
             assert_eq!(direction.delay, Duration::from_millis(10));
-            assert_eq!(direction.queue, QueueLimit::Packets(100));
+            assert_eq!(direction.limit, QueueLimit::Packets(100));
         }
     }
     assert_eq!(s.run.duration, Duration::from_millis(60_000));
@@ -72,7 +70,7 @@ fn the_dumbbell_is_the_one_of_the_reference_runs() {
 #[test]
 fn the_linear_scenario_fetches_fifteen_thousand_data_over_a_round_trip_of_forty_milliseconds() {
     let s = get("linear");
-    assert_eq!(s.consumers[0].traffic, Traffic::Object { packets: 15_000 });
+    assert_eq!(s.consumers[0].traffic, Traffic::Fetch { segments: Some(15_000), consumer: None });
     let one_way: u64 = s.links.iter().map(|l| l.forward.delay.nanos()).sum();
     assert_eq!(2 * one_way, Duration::from_millis(40).nanos());
 }
@@ -84,9 +82,9 @@ fn abilene_has_the_links_of_the_data_set_with_delays_of_light_in_fibre() {
     assert_eq!((s.producers.len(), s.consumers.len()), (3, 10));
     let link = &s.links[s.link("New_York-Chicago").unwrap()];
     // OC-192 at 1/1000; 1144 km by the haversine formula at 199 862 km/s.
-    assert_eq!(link.forward.rate, Rate::from_bps(9_953_280));
+    assert_eq!(link.forward.rate, Some(Rate::from_bps(9_953_280)));
     assert!((link.forward.delay.millis() - 5.73).abs() < 0.02, "{}", link.forward.delay);
-    assert_eq!(s.routing.mode, Routes::LoopFree);
+    assert_eq!(s.routing.routes, Routes::LoopFree);
 }
 
 #[test]
@@ -94,9 +92,9 @@ fn geant_has_forty_nodes_and_keeps_stated_rates_apart_from_assumed_ones() {
     let s = get("geant");
     assert_eq!((s.nodes.len(), s.links.len()), (40, 61));
     let rate = |name: &str| s.links[s.link(name).unwrap()].forward.rate;
-    assert_eq!(rate("BG-MK"), Rate::from_bps(155_000));
-    assert_eq!(rate("DK-IS"), Rate::from_mbps(10.0));
-    assert_eq!(rate("NL-BE"), Rate::from_mbps(10.0));
+    assert_eq!(rate("BG-MK"), Some(Rate::from_bps(155_000)));
+    assert_eq!(rate("DK-IS"), Some(Rate::from_mbps(10.0)));
+    assert_eq!(rate("NL-BE"), Some(Rate::from_mbps(10.0)));
     let ua = &s.links[s.link("PL-UA").unwrap()];
     assert_eq!(ua.forward.delay, Duration::from_millis(5));
 }
@@ -105,7 +103,7 @@ fn geant_has_forty_nodes_and_keeps_stated_rates_apart_from_assumed_ones() {
 fn the_star_spreads_a_hundred_hosts() {
     let s = get("star-100");
     assert_eq!(s.consumers.len(), 100);
-    assert_eq!(s.nodes.iter().filter(|n| n.kind == NodeKind::Host).count(), 100);
+    assert_eq!(s.nodes.iter().filter(|n| n.kind.is_host()).count(), 100);
 }
 
 #[test]

@@ -59,18 +59,18 @@ struct Sums {
 
 impl Observer for Sums {
     fn delivered(&mut self, delivery: &Delivery) {
-        self.first.get_or_insert(delivery.at - delivery.delay);
-        self.bits[delivery.consumer.0 as usize % 2] += delivery.payload.bits() as f64;
-        if let Some(rtt) = delivery.rtt {
+        self.first.get_or_insert(delivery.at - delivery.arrival.delay);
+        self.bits[delivery.consumer.0 as usize % 2] += delivery.arrival.payload.bits() as f64;
+        if let Some(rtt) = delivery.arrival.rtt {
             self.rtt = (self.rtt.0 + rtt.millis(), self.rtt.1 + 1);
             self.longest_rtt = self.longest_rtt.max(rtt.millis());
         }
-        self.delay += delivery.delay.millis();
-        self.longest = self.longest.max(delivery.delay.millis());
+        self.delay += delivery.arrival.delay.millis();
+        self.longest = self.longest.max(delivery.arrival.delay.millis());
         self.last = delivery.at;
         let bin = (delivery.at.secs() / 5.0) as usize;
         self.bins.resize(self.bins.len().max(bin + 1), 0.0);
-        self.bins[bin] += delivery.payload.bits() as f64;
+        self.bins[bin] += delivery.arrival.payload.bits() as f64;
     }
     fn completed(&mut self, at: Time, _: ConsumerId) {
         self.completed = Some(at);
@@ -89,7 +89,7 @@ fn simulate(network: &Network, scheme: &str, seed: u64) -> Result<(Outcome, Sums
     let scheme = Scheme::named(scheme).map_err(|e| e.to_string())?;
     let mut sums = Sums::default();
     let outcome = run(network, &scheme, seed, &mut sums, RunOptions::full()).map_err(|e| e.to_string())?;
-    outcome.check()?;
+    outcome.check().map_err(|e| e.to_string())?;
     Ok((outcome, sums))
 }
 
@@ -98,7 +98,7 @@ fn nodes(n: usize) -> Vec<NodeKind> {
 }
 
 fn drops(outcome: &Outcome) -> u64 {
-    outcome.drops()[DropCause::Overflow as usize]
+    outcome.drops()[DropCause::Overflow]
 }
 
 fn marks(outcome: &Outcome) -> u64 {

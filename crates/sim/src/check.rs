@@ -1,6 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
-use crate::network::{Change, Control, Direction, Link, Metric, Network, NetworkError, NodeKind, Routes, Traffic};
+use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 
@@ -64,7 +64,7 @@ impl Network {
     fn check_control(&self) -> Result<(), NetworkError> {
         let Control { loss, fails, stand_by, returns, .. } = self.control;
         if !(0.0..=1.0).contains(&loss) {
-            return fail(format!("control loss {loss} is no probability"));
+            return fail(format!("control loss {loss} is not a probability"));
         }
         for (what, at) in [("stand-by takes over", stand_by), ("planner returns", returns)] {
             if at.is_some_and(|at| fails.is_none_or(|fails| at <= fails)) {
@@ -82,18 +82,18 @@ impl Network {
             if link.a == link.b {
                 return fail(format!("link {i} joins node {} to itself", link.a));
             }
-            if link.cost == 0 && self.routing.metric == Metric::Cost {
+            if link.cost == 0 {
                 return fail(format!("link {i} has cost 0: give at least 1, or routes may loop"));
             }
-            check_direction(i, &link.forth)?;
-            check_direction(i, &link.back)?;
+            check_direction(i, &link.forward)?;
+            check_direction(i, &link.backward)?;
             self.check_switch_ports(i, link)?;
         }
         Ok(())
     }
 
     fn check_switch_ports(&self, i: usize, link: &Link) -> Result<(), NetworkError> {
-        let from_switch = [(link.a, &link.forth), (link.b, &link.back)];
+        let from_switch = [(link.a, &link.forward), (link.b, &link.backward)];
         for (from, direction) in from_switch {
             if self.nodes[from] == NodeKind::Switch && direction.marker.is_some() {
                 return fail(format!("link {i} has a marker at switch {from}: switches do not mark"));
@@ -160,15 +160,19 @@ impl Network {
             node
         };
         for (i, link) in self.links.iter().enumerate() {
-            let becomes_zero = |forth: bool| {
-                self.changes
-                    .iter()
-                    .any(|&(_, change)| change == Change::Delay { link: i, forth, delay: Duration::ZERO })
+            let becomes_zero = |which: usize| {
+                self.changes.iter().any(|&(_, change)| match change {
+                    Change::Delay { link, direction, delay: Duration::ZERO } => {
+                        link == i && direction.directions()[which]
+                    }
+                    _ => false,
+                })
             };
-            let instant = |direction: &Direction, forth: bool| {
-                direction.rate.is_none() && (direction.delay == Duration::ZERO || becomes_zero(forth))
+            let instant = |which: usize| {
+                let direction = link.directions()[which];
+                direction.rate.is_none() && (direction.delay == Duration::ZERO || becomes_zero(which))
             };
-            if instant(&link.forth, true) && instant(&link.back, false) {
+            if instant(0) && instant(1) {
                 let (a, b) = (find(&group, link.a), find(&group, link.b));
                 group[a.max(b)] = a.min(b);
             }

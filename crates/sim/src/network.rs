@@ -12,10 +12,10 @@ pub use ndnweir_link::Impairment;
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;
-use std::fmt;
 
 /// What stands at a place of the topology.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
     /// A node that speaks NDN: consumer, producer, forwarder or all of them.
     Ndn {
@@ -39,10 +39,15 @@ impl NodeKind {
             NodeKind::Switch => None,
         }
     }
+
+    /// Whether it carries no transit.
+    pub fn is_host(self) -> bool {
+        matches!(self, NodeKind::Host { .. })
+    }
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Direction {
     /// Transmission rate; none transmits instantly and queues nothing.
     pub rate: Option<Rate>,
@@ -67,24 +72,34 @@ impl Direction {
 }
 
 /// A link between two places.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
     /// The first end, an index into [`Network::nodes`].
     pub a: usize,
     /// The second end.
     pub b: usize,
-    /// Routing cost, alike in both directions; at least 1 unless routing goes by delay.
+    /// Routing cost, alike in both directions; at least 1.
     pub cost: u32,
     /// From `a` to `b`.
-    pub forth: Direction,
+    pub forward: Direction,
     /// From `b` to `a`.
-    pub back: Direction,
+    pub backward: Direction,
 }
 
 impl Link {
     /// A link that is alike in both directions, with cost 1.
     pub fn symmetric(a: usize, b: usize, direction: Direction) -> Link {
-        Link { a, b, cost: 1, forth: direction.clone(), back: direction }
+        Link { a, b, cost: 1, forward: direction.clone(), backward: direction }
+    }
+
+    /// Both directions, forward first.
+    pub fn directions(&self) -> [&Direction; 2] {
+        [&self.forward, &self.backward]
+    }
+
+    /// Both directions, forward first.
+    pub fn directions_mut(&mut self) -> [&mut Direction; 2] {
+        [&mut self.forward, &mut self.backward]
     }
 }
 
@@ -104,7 +119,8 @@ pub struct Producer {
 }
 
 /// What a consumer asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Traffic {
     /// The segments of one object under the scheme's congestion control.
     Fetch {
@@ -135,6 +151,13 @@ pub enum Traffic {
         /// About lost objects.
         retry: Retry,
     },
+}
+
+impl Traffic {
+    /// Whether there is always more to ask for under congestion control: only such consumers count for fairness.
+    pub fn is_long_lived(&self) -> bool {
+        matches!(self, Traffic::Fetch { segments: None, .. })
+    }
 }
 
 /// An application that asks.
@@ -215,8 +238,8 @@ impl Network {
     /// The rate of the fastest link into a node; none if it has no link or one without a rate.
     pub fn inward_rate(&self, node: usize) -> Option<Rate> {
         let inward = self.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
-            (true, _) => Some(&link.back),
-            (_, true) => Some(&link.forth),
+            (true, _) => Some(&link.backward),
+            (_, true) => Some(&link.forward),
             _ => None,
         });
         let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
@@ -251,22 +274,11 @@ pub enum Routes {
     None,
 }
 
-/// What a path is measured by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// The sum of [`Link::cost`].
-    Cost,
-    /// The sum of propagation delays at start-up, in microseconds (at least 1 per link).
-    Delay,
-}
-
 /// Routing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Routing {
     /// Which next hops.
     pub routes: Routes,
-    /// By which metric.
-    pub metric: Metric,
     /// How long after a link or node fails or returns all FIBs follow; none never follows.
     pub reaction: Option<Duration>,
 }
@@ -275,12 +287,38 @@ impl Default for Routing {
     /// Shortest path by cost; failures are noticed after 200 ms (ours: the order of a routing protocol with fast
     /// hellos).
     fn default() -> Routing {
-        Routing { routes: Routes::Shortest, metric: Metric::Cost, reaction: Some(Duration::from_millis(200)) }
+        Routing { routes: Routes::Shortest, reaction: Some(Duration::from_millis(200)) }
+    }
+}
+
+/// Which direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkDirection {
+    /// From the first end to the second.
+    Forward,
+    /// From the second end to the first.
+    Backward,
+    /// Both directions.
+    Both,
+}
+
+impl LinkDirection {
+    /// Whether the direction from the first end to the second is meant, and that of the way back.
+    pub fn directions(self) -> [bool; 2] {
+        [self != LinkDirection::Backward, self != LinkDirection::Forward]
+    }
+
+    /// The directed links that are meant of a link with this index, by [`crate::observer::DirectedLinkId`].
+    pub fn directed_links(self, link: usize) -> impl Iterator<Item = u32> {
+        let both = [2 * link as u32, 2 * link as u32 + 1].into_iter();
+        both.zip(self.directions()).filter(|(_, meant)| *meant).map(|(directed_link, _)| directed_link)
     }
 }
 
 /// What happens to the network while it runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// Both directions fail: queues and packets on the way are lost.
     LinkDown {
@@ -296,8 +334,8 @@ pub enum Change {
     Rate {
         /// Which.
         link: usize,
-        /// From `a` to `b`, or back.
-        forth: bool,
+        /// Which way.
+        direction: LinkDirection,
         /// The rate.
         rate: Rate,
     },
@@ -305,8 +343,8 @@ pub enum Change {
     Delay {
         /// Which.
         link: usize,
-        /// From `a` to `b`, or back.
-        forth: bool,
+        /// Which way.
+        direction: LinkDirection,
         /// The delay.
         delay: Duration,
     },
@@ -314,8 +352,8 @@ pub enum Change {
     Loss {
         /// Which.
         link: usize,
-        /// From `a` to `b`, or back.
-        forth: bool,
+        /// Which way.
+        direction: LinkDirection,
         /// In [0, 1].
         loss: f64,
     },
@@ -418,13 +456,7 @@ impl Default for Network {
     }
 }
 
-/// A description that cannot be simulated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A description that cannot be simulated: which part of it, and why not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NetworkError(pub String);
-
-impl fmt::Display for NetworkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for NetworkError {}

@@ -3,9 +3,10 @@
 //! The engine measures nothing itself: it counts (see [`Snapshot`]) and reports events, and whoever runs it
 //! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
 
-use ndnweir_core::units::{Bytes, Duration, Time};
-use ndnweir_node::FetcherCounters;
-pub use ndnweir_node::{DropCause, FaceCounters as LinkCounters, NodeCounters};
+use ndnweir_core::units::Time;
+pub use ndnweir_node::{
+    Arrival, DropCause, Drops, FaceCounters as LinkCounters, FetcherCounters as ConsumerCounters, NodeCounters,
+};
 
 /// A consumer application, numbered in the order of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,73 +31,10 @@ pub struct Delivery {
     pub at: Time,
     /// Who asked for it.
     pub consumer: ConsumerId,
-    /// Its number within the object.
-    pub segment: u64,
-    /// Content bytes, without names, headers and link framing.
-    pub payload: Bytes,
-    /// From the first Interest for the segment to this Data.
-    pub delay: Duration,
-    /// From the last Interest to this Data; none when the segment was requested more than once.
-    pub rtt: Option<Duration>,
-    /// The CongestionMark it carried; 0 is none.
-    pub mark: u8,
     /// The way the Data came.
     pub path: PathId,
-    /// Interests sent for it beyond the first.
-    pub retransmissions: u32,
-    /// Whether every earlier segment had arrived before.
-    pub in_order: bool,
-}
-
-/// Running totals and state of one consumer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ConsumerCounters {
-    /// Interests sent, retransmissions included.
-    pub interests: u64,
-    /// Of these, retransmissions.
-    pub retransmissions: u64,
-    /// Segments received for the first time.
-    pub segments: u64,
-    /// Content bits of these.
-    pub payload_bits: u64,
-    /// Data that arrived again.
-    pub duplicates: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// NACKs received.
-    pub nacks: u64,
-    /// Marked Data received.
-    pub marks: u64,
-    /// Times the window was cut.
-    pub decreases: u64,
-    /// The congestion window now, in segments.
-    pub window: f64,
-    /// Interests outstanding now.
-    pub in_flight: u32,
-    /// Smoothed round-trip time now; zero before the first sample.
-    pub srtt: Duration,
-    /// Interests per second that the consumer paces to now; none if it does not pace.
-    pub rate: Option<f64>,
-}
-
-impl From<FetcherCounters> for ConsumerCounters {
-    fn from(c: FetcherCounters) -> ConsumerCounters {
-        ConsumerCounters {
-            interests: c.interests,
-            retransmissions: c.retransmissions,
-            segments: c.segments,
-            payload_bits: c.payload_bits,
-            duplicates: c.duplicates,
-            timeouts: c.timeouts,
-            nacks: c.nacks,
-            marks: c.marks,
-            decreases: c.decreases,
-            window: c.window,
-            in_flight: c.in_flight,
-            srtt: c.srtt,
-            rate: c.rate,
-        }
-    }
+    /// What came.
+    pub arrival: Arrival,
 }
 
 /// The share of a prefix's Interests that a node's strategy sends to one next hop.

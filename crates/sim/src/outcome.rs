@@ -1,6 +1,6 @@
 //! What a run leaves behind, and the proof that it lost nothing unnoticed.
 
-use crate::observer::{ConsumerCounters, DropCause, LinkCounters};
+use crate::observer::{ConsumerCounters, Drops, LinkCounters};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::planner::PlannerCounters;
 use ndnweir_core::units::Time;
@@ -113,6 +113,39 @@ pub struct Outcome {
     pub control: Option<ControlCounters>,
 }
 
+/// A packet or Interest got lost unnoticed: a bug of the simulator or of a node.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AccountingError {
+    /// The Interests of a consumer do not add up.
+    #[error("consumer {consumer}: {account:?}")]
+    Consumer {
+        /// Its number.
+        consumer: usize,
+        /// What is known of its Interests.
+        account: Account,
+    },
+    /// The packets of a directed link do not add up.
+    #[error("link {link}: {totals:?}, {in_flight} in flight")]
+    Link {
+        /// Its number.
+        link: usize,
+        /// What it did with its packets.
+        totals: LinkTotals,
+        /// How many are on their way.
+        in_flight: u64,
+    },
+    /// The Interests that arrived at a node do not add up.
+    #[error("node {node}: {} Interests, {accounted} accounted for: {counters:?}", counters.interests)]
+    Node {
+        /// Its number.
+        node: usize,
+        /// Interests that were answered, dropped and counted, or are pending.
+        accounted: u64,
+        /// What it counted.
+        counters: Box<NodeCounters>,
+    },
+}
+
 /// What passed between nodes and planners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlCounters {
@@ -133,13 +166,13 @@ pub struct ControlCounters {
 }
 
 impl Outcome {
-    /// Drops of the whole network, by [`DropCause`].
-    pub fn drops(&self) -> [u64; 7] {
-        let mut drops = [0; 7];
-        for link in self.links.iter().map(|l| &l.drops).chain(self.nodes.iter().map(|n| &n.drops)) {
-            drops.iter_mut().zip(link).for_each(|(sum, n)| *sum += n);
+    /// Drops of the whole network.
+    pub fn drops(&self) -> Drops {
+        let mut drops = Drops::default();
+        for link in self.links.iter().map(|l| l.drops).chain(self.nodes.iter().map(|n| n.drops)) {
+            drops += link;
         }
-        drops[DropCause::Down as usize] += self.dead.iter().sum::<u64>() + self.unswitched.iter().sum::<u64>();
+        drops.down += self.dead.iter().sum::<u64>() + self.unswitched.iter().sum::<u64>();
         drops
     }
 
@@ -150,24 +183,25 @@ impl Outcome {
     ///
     /// # Errors
     /// The first account that does not balance.
-    pub fn check(&self) -> Result<(), String> {
-        for (i, account) in self.accounts.iter().enumerate() {
+    pub fn check(&self) -> Result<(), AccountingError> {
+        for (consumer, &account) in self.accounts.iter().enumerate() {
             if !account.balances() {
-                return Err(format!("consumer {i}: {account:?}"));
+                return Err(AccountingError::Consumer { consumer, account });
             }
         }
-        for (i, (propagation, in_flight)) in self.propagations.iter().zip(&self.in_flight_by_link).enumerate() {
-            let there = propagation.revoked + propagation.arrived + propagation.lost + propagation.down + in_flight;
-            if propagation.sent + propagation.copies != there {
-                return Err(format!("link {i}: {propagation:?}, {in_flight} in flight"));
+        for (link, (&totals, &in_flight)) in self.propagations.iter().zip(&self.in_flight_by_link).enumerate() {
+            let there = totals.revoked + totals.arrived + totals.lost + totals.down + in_flight;
+            if totals.sent + totals.copies != there {
+                return Err(AccountingError::Link { link, totals, in_flight });
             }
         }
-        for (i, n) in self.nodes.iter().enumerate() {
+        for (node, n) in self.nodes.iter().enumerate() {
             let at_once =
                 n.down + n.hop_limit + n.hits + n.loops + n.duplicates + n.pit_full + n.no_prefix + n.retransmitted;
             let pending = n.answered + n.rejected + n.expired + n.lost + n.pending;
             if n.interests != at_once + pending {
-                return Err(format!("node {i}: {} Interests, {} accounted for: {n:?}", n.interests, at_once + pending));
+                let accounted = at_once + pending;
+                return Err(AccountingError::Node { node, accounted, counters: Box::new(*n) });
             }
         }
         Ok(())

@@ -1,11 +1,10 @@
 //! Which next hops each node has for each prefix.
 
 use crate::network::{NetworkError, Routes};
+use crate::shortest::{Edge, ShortestPaths};
 use crate::topology::Topology;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::strategy::NextHop;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// What of the network works.
 #[derive(Clone, Debug)]
@@ -26,33 +25,19 @@ impl Working {
 /// The cost from every node to the nearest of `targets`, never passing through `avoid` or a host; [`u64::MAX`] where
 /// there is no way.
 pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
-    let mut distances = vec![u64::MAX; topology.faces.len()];
-    let mut open = BinaryHeap::new();
-    for &target in targets {
-        if working.nodes[target as usize] && avoid != Some(target) {
-            distances[target as usize] = 0;
-            open.push(Reverse((0u64, target)));
-        }
-    }
-    while let Some(Reverse((distance, node))) = open.pop() {
-        if distance > distances[node as usize] || !leads_on(topology, node, distance) {
-            continue;
-        }
-        for &out in &topology.faces[node as usize] {
+    let usable = |node: u32| working.nodes[node as usize] && avoid != Some(node);
+    let roots = targets.iter().filter(|target| usable(**target)).map(|target| *target as usize);
+    let paths = ShortestPaths::new(topology.faces.len(), roots, 0, |node, distance: u64| {
+        let out: &[u32] = if leads_on(topology, node as u32, distance) { &topology.faces[node] } else { &[] };
+        out.iter().filter_map(move |&out| {
             // The neighbour sends to this node over the opposite channel.
-            let inward = topology.channels[out as usize ^ 1];
-            let from = inward.from as usize;
-            if !working.channels[out as usize ^ 1] || !working.nodes[from] || avoid == Some(inward.from) {
-                continue;
-            }
-            let through = distance.saturating_add(u64::from(inward.cost));
-            if through < distances[from] {
-                distances[from] = through;
-                open.push(Reverse((through, inward.from)));
-            }
-        }
-    }
-    distances
+            let id = out as usize ^ 1;
+            let inward = topology.channels[id];
+            let cost = distance.saturating_add(u64::from(inward.cost));
+            (working.channels[id] && usable(inward.from)).then_some(Edge { from: inward.from as usize, cost, id })
+        })
+    });
+    (0..topology.faces.len()).map(|node| paths.cost(node).unwrap_or(u64::MAX)).collect()
 }
 
 /// Whether neighbours may send by way of a node this far from the targets: a host takes only what is for itself.

@@ -1,9 +1,7 @@
 //! Who is whose neighbour: the NDN faces and layer-2 forwarding that follow from places, links and the overlay.
 
-use crate::network::{Metric, Network, NetworkError, NodeKind};
-use ndnweir_core::units::Duration;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::network::{Network, NetworkError, NodeKind};
+use crate::shortest::{Edge, ShortestPaths};
 
 /// No link, node or channel.
 pub const NONE: u32 = u32::MAX;
@@ -77,13 +75,9 @@ impl Topology {
                 count += 1;
             }
         }
-        let costs = network.links.iter().map(|link| match network.routing.metric {
-            Metric::Cost => link.cost,
-            Metric::Delay => micros(link.forth.delay).max(micros(link.back.delay)).max(1),
-        });
-        let costs = costs.collect();
+        let costs = network.links.iter().map(|link| link.cost).collect();
         let faces = vec![Vec::new(); network.nodes.len()];
-        let hosts = network.nodes.iter().map(|kind| matches!(kind, NodeKind::Host { .. })).collect();
+        let hosts = network.nodes.iter().map(|kind| kind.is_host()).collect();
         let mut topology =
             Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs };
         topology.bridge(&vec![true; network.links.len()]);
@@ -162,25 +156,16 @@ impl Topology {
 
     /// The cost from every switch to `destination` with only switches in between.
     fn through_switches(&self, destination: u32, up: &[bool]) -> Vec<u64> {
-        let into = |place: u32| {
-            let directed_links = self.directed_links.iter().enumerate();
-            directed_links.filter(move |(_, w)| w.to == place).map(|(i, w)| (i, w.from))
+        let into = |place: usize, distance: u64| {
+            let directed_links = self.directed_links.iter().enumerate().filter(move |(_, w)| w.to as usize == place);
+            directed_links.filter(|(id, w)| up[id / 2] && self.is_switch(w.from)).map(move |(id, w)| Edge {
+                from: w.from as usize,
+                cost: distance + u64::from(self.costs[id / 2]),
+                id,
+            })
         };
-        let mut distances = vec![u64::MAX; self.switches.len()];
-        let mut open = BinaryHeap::from([Reverse((0u64, destination))]);
-        while let Some(Reverse((distance, place))) = open.pop() {
-            if place != destination && distance > distances[place as usize] {
-                continue;
-            }
-            for (directed_link, from) in into(place) {
-                let through = distance + u64::from(self.costs[directed_link / 2]);
-                if up[directed_link / 2] && self.is_switch(from) && through < distances[from as usize] {
-                    distances[from as usize] = through;
-                    open.push(Reverse((through, from)));
-                }
-            }
-        }
-        distances
+        let paths = ShortestPaths::new(self.switches.len(), [destination as usize], 0, into);
+        (0..self.switches.len()).map(|place| paths.cost(place).unwrap_or(u64::MAX)).collect()
     }
 
     /// The first wire from an NDN node towards another through switches, and the cost.
@@ -274,16 +259,12 @@ impl Topology {
     }
 }
 
-fn micros(span: Duration) -> u32 {
-    u32::try_from(span.nanos() / 1000).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::network::{Direction, Link};
     use ndnweir_core::queue::Limit;
-    use ndnweir_core::units::Rate;
+    use ndnweir_core::units::{Duration, Rate};
 
     const NDN: NodeKind = NodeKind::Ndn { cache: 0 };
 

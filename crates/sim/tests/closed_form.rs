@@ -53,7 +53,9 @@ fn a_window_of_one_sees_the_round_trip_of_the_closed_form_to_the_nanosecond() {
     let rates = [10.0, 3.0, 100.0];
     let (_, deliveries) = simulate(&chain(&rates, 100, 10), &fixed_window(1.0));
     let expected = round_trip(&rates);
-    assert!(deliveries.iter().all(|d| d.rtt == Some(expected) && d.delay == expected && d.in_order));
+    assert!(
+        deliveries.iter().all(|d| d.arrival.rtt == Some(expected) && d.arrival.delay == expected && d.arrival.in_order)
+    );
     let count = (Duration::from_millis(10_000).nanos() / expected.nanos()) as usize;
     assert_eq!(deliveries.len(), count);
     assert!(deliveries.windows(2).all(|pair| pair[1].at.since(pair[0].at) == expected));
@@ -82,7 +84,7 @@ fn a_saturated_link_carries_all_of_its_rate_and_its_queue_is_the_rest_of_the_win
         (steady.len() - 1) as f64 * f64::from(PAYLOAD) * 8.0 / steady[steady.len() - 1].at.since(steady[0].at).secs();
     let ceiling = 10e6 * f64::from(PAYLOAD) / f64::from(DATA_SIZE + 2);
     assert!((goodput / ceiling - 1.0).abs() < 1e-6, "{goodput} {ceiling}");
-    let rtt = steady[0].rtt.unwrap();
+    let rtt = steady[0].arrival.rtt.unwrap();
     assert_eq!(rtt, per_data * window as u64, "Little's law");
     // The way back over the middle link, from its first Data on, is never idle.
     let first = Time::ZERO + round_trip(&rates[1..]) - Duration::from_millis(10);
@@ -99,7 +101,7 @@ fn a_finite_object_is_delivered_once_and_completes() {
             self.0.push(at);
         }
         fn delivered(&mut self, delivery: &Delivery) {
-            self.1.push(delivery.segment);
+            self.1.push(delivery.arrival.segment);
         }
         fn sample(&mut self, snapshot: &Snapshot<'_>) {
             assert_eq!(snapshot.consumers.len(), 1);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Digest;
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::bench::{dumbbell, grid};
 use ndnweir_sim::network::{Impairment, Network};
@@ -69,9 +69,9 @@ fn one_seed_gives_the_same_observations_in_another_thread() {
 fn another_marker_leaves_the_losses_alone() {
     let lost = |marker: &str| {
         let mut network = small_dumbbell();
-        let bottleneck = &mut network.links[2].back;
+        let bottleneck = &mut network.links[2].backward;
         bottleneck.impairment = Impairment { loss: 0.05, ..Impairment::default() };
-        bottleneck.marker = Some((marker.into(), json!({})));
+        bottleneck.marker = Some(ComponentChoice::plain(marker).unwrap());
         // A fixed window does not react to marks, so that the packets are the same.
         let scheme = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
         let scheme = Scheme::resolve("fixed-window", &scheme).unwrap();

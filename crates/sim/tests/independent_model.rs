@@ -65,7 +65,7 @@ fn authors(mut network: Network) -> Network {
 fn signals(outcome: &Outcome) -> [u64; 3] {
     let timeouts = outcome.consumers.iter().map(|consumer| consumer.timeouts).sum();
     let marks = outcome.links.iter().map(|link| link.data_marks + link.interest_marks).sum();
-    [timeouts, outcome.drops()[DropCause::Overflow as usize], marks]
+    [timeouts, outcome.drops()[DropCause::Overflow], marks]
 }
 
 /// Segments of each flow, and [`signals`].

@@ -130,7 +130,7 @@ fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
 fn two_prefixes_behave_as_their_strategies_do_alone() {
     let (outcome, keep) = two_prefixes(json!({ "/b": "multicast" }));
     let missing = |consumer: u32| {
-        let got = keep.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.segment);
+        let got = keep.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.arrival.segment);
         let got: std::collections::BTreeSet<u64> = got.collect();
         (0..ASKED).filter(|segment| !got.contains(segment)).count()
     };

@@ -6,7 +6,9 @@ use ndnweir_core::packet::NackReason;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_sim::network::{Change, Consumer, Direction, Link, Network, NodeKind, Producer, Retry, Traffic};
+use ndnweir_sim::network::{
+    Change, Consumer, Direction, Link, LinkDirection, Network, NodeKind, Producer, Retry, Traffic,
+};
 use ndnweir_sim::observer::{Delivery, Observer};
 use ndnweir_sim::{Outcome, RunOptions, run};
 
@@ -117,8 +119,8 @@ fn data_come_again_after_the_shared_link_was_down() {
 #[test]
 fn data_come_again_after_the_way_of_the_data_or_of_the_interests_had_next_to_no_capacity() {
     // A Data takes 10 s at 1 kbit/s, an Interest 0.3 s.
-    for forth in [false, true] {
-        let change = |rate| Change::Rate { link: 2, forth, rate };
+    for direction in [LinkDirection::Backward, LinkDirection::Forward] {
+        let change = |rate| Change::Rate { link: 2, direction, rate };
         recovers(&[(3, change(Rate::from_bps(1000))), (4, change(Rate::from_mbps(5.0)))], None);
     }
 }

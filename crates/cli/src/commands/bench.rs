@@ -8,7 +8,7 @@ use serde_json::json;
 
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     #[cfg(feature = "network")]
-    if let Some(crate::args::BenchCommand::Get(args)) = &args.command {
+    if let Some(crate::transfer_args::BenchCommand::Get(args)) = &args.command {
         return super::bench_get::run(args);
     }
     let cases = speed::chosen(args.filter.as_deref(), args.quick);

@@ -2,8 +2,8 @@
 
 use super::transfer::{connect, download, name, waiter};
 use super::{print, print_json};
-use crate::args::BenchGetArgs;
 use crate::failure::Failure;
+use crate::transfer_args::BenchGetArgs;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::metrics::{Histogram, jain};
 use ndnweir_net::clock::Clock;

@@ -1,6 +1,6 @@
 //! `ndnweir emulate`.
 
-use super::sim::{changed_in_vain, load, quote, seeds};
+use super::sim::{changed_in_vain, load, seeds, words};
 use super::{joined, print, target};
 use crate::failure::Failure;
 use crate::network_args::{EmulateArgs, NOISE};
@@ -21,22 +21,22 @@ use std::sync::atomic::AtomicBool;
 const MOST_NOISE: Duration = Duration::from_millis(2000);
 
 pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario, &args.overrides)?;
-    let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
-    emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.scenario)))?;
-    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::Input)?;
+    let scenario = load(&args.run.scenario, &args.run.overrides)?;
+    let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
+    emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.run.scenario)))?;
+    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::input)?;
     if args.noise > MOST_NOISE {
         return Err(Failure::Input(format!("--noise {}: give at most {MOST_NOISE}", args.noise)));
     }
     let scenario = emulate::comparable(&scenario);
-    experiment::network(&scenario).check().map_err(Failure::input)?;
-    let seeds = seeds(args.seed, args.seeds)?;
+    scenario.network().check().map_err(Failure::input)?;
+    let seeds = seeds(args.run.seed, args.run.seeds)?;
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
     // No two emulated runs come out the same: results are never written over without being told to.
-    let target = target::choose(args.out.as_deref(), default, None, args.force)?;
+    let target = target::choose(args.run.out.as_deref(), default, None, args.run.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;
-    let bar = Bar::new(schemes.len() * seeds.len(), args.quiet);
+    let bar = Bar::new(schemes.len() * seeds.len(), args.run.quiet);
     let mut done = Vec::new();
     let ended = emulate_all(&scenario, &schemes, &seeds, &bar, stop, &mut done);
     bar.done();
@@ -58,10 +58,10 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     if let Err(error) = report::write(&comparison, &out, Keep::First) {
         problems.push(error.to_string());
     }
-    if args.json {
+    if args.run.json {
         print(&comparison.to_summary())?;
-    } else if !args.quiet {
-        let look = terminal::look(args.wide);
+    } else if !args.run.quiet {
+        let look = terminal::look(args.run.wide);
         notes.extend(comparison.scenario.notes.iter().chain(&comparison.repeat.notes).cloned());
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let (all, report) = (results::table(&comparison, Sort::Given, look), out.join("report.html"));
@@ -120,16 +120,8 @@ fn emulate_all(
 
 /// The command that does the same again.
 fn repeat(args: &EmulateArgs, schemes: &[Scheme]) -> Repeat {
-    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
-    let mut words = vec!["ndnweir".to_string(), "emulate".into(), quote(&args.scenario)];
-    words.extend(["--scheme".into(), quote(&names.join(","))]);
-    words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
-    if NOISE.parse() != Ok(args.noise) {
-        words.extend(["--noise".into(), args.noise.to_string()]);
-    }
-    for change in &args.overrides {
-        words.extend(["--set".into(), quote(change)]);
-    }
+    let noise = if NOISE.parse() == Ok(args.noise) { vec![] } else { vec!["--noise".into(), args.noise.to_string()] };
+    let words = words("emulate", &args.run, schemes, &noise);
     let notes = vec!["Emulated runs depend on this machine: they come out alike, not the same".into()];
     Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes }
 }

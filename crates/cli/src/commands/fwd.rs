@@ -1,10 +1,11 @@
 //! `ndnweir fwd`.
 
-use crate::args::FwdArgs;
 use crate::failure::Failure;
+use crate::network_args::FwdArgs;
 use ndnweir_core::units::Rate;
-use ndnweir_net::forwarder::config::{self, Config, RouteSpec};
-use ndnweir_net::forwarder::{Daemon, DaemonRequest, RunError};
+use ndnweir_net::daemon::config::{self, Config, RouteSpec};
+use ndnweir_net::daemon::{Daemon, DaemonRequest, RunError};
+use std::fmt::Display;
 
 pub fn run(args: &FwdArgs) -> Result<(), Failure> {
     ndnweir_net::log::start();
@@ -56,32 +57,32 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         found.scheme = config::scheme(&value).map_err(|e| Failure::Input(format!("--scheme: {e}")))?;
     }
     for text in &args.strategy {
-        let fail = |why: String| Failure::Input(format!("--strategy {text}: {why}"));
+        let fail = |why: &dyn Display| Failure::Input(format!("--strategy {text}: {why}"));
         // Names may hold `=`, strategies may not.
-        let (prefix, strategy) =
-            text.rsplit_once('=').ok_or_else(|| fail("write PREFIX=NAME, such as /video=asf".into()))?;
-        let prefix = config::name(prefix).map_err(fail)?;
-        config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(|e| fail(e.to_string()))?;
+        let (prefix, strategy) = text.rsplit_once('=').ok_or_else(|| fail(&"write PREFIX=NAME, such as /video=asf"))?;
+        let prefix = config::name(prefix).map_err(|e| fail(&e))?;
+        config::choose(&mut found.scheme, &prefix, &strategy.into()).map_err(|e| fail(&e))?;
     }
     found.cache = args.cs.unwrap_or(found.cache);
     for text in &args.region {
         found.regions.push(config::name(text).map_err(|e| Failure::Input(format!("--region: {e}")))?);
     }
     for text in &args.rate {
-        let fail = |why: String| Failure::Input(format!("--rate {text}: {why}"));
-        let (uri, rate) = text.rsplit_once('=').ok_or_else(|| fail("write FACEURI=RATE".into()))?;
-        let rate: Rate = rate.parse().map_err(|e| fail(format!("{e}")))?;
+        let fail = |why: &dyn Display| Failure::Input(format!("--rate {text}: {why}"));
+        let (uri, rate) = text.rsplit_once('=').ok_or_else(|| fail(&"write FACEURI=RATE"))?;
+        let rate: Rate = rate.parse().map_err(|e| fail(&e))?;
         if rate == Rate::ZERO {
-            return Err(fail("a rate of 0 sends nothing".into()));
+            return Err(fail(&"a rate of 0 sends nothing"));
         }
-        found.face(config::uri(uri).map_err(fail)?).rate = Some(rate);
+        found.face(config::uri(uri).map_err(|e| fail(&e))?).rate = Some(rate);
     }
     for text in &args.route {
-        let fail = |why: String| Failure::Input(format!("--route {text}: {why}"));
+        let fail = |why: &dyn Display| Failure::Input(format!("--route {text}: {why}"));
         // Names may hold `=`, as in /video/v=1; a face URI follows the last one before its scheme.
         let at = text.find("://").and_then(|scheme| text[..scheme].rfind('='));
-        let at = at.ok_or_else(|| fail("write PREFIX=FACEURI, such as /example=udp4://192.0.2.1:6363".into()))?;
-        let (prefix, to) = (config::name(&text[..at]).map_err(fail)?, config::uri(&text[at + 1..]).map_err(fail)?);
+        let at = at.ok_or_else(|| fail(&"write PREFIX=FACEURI, such as /example=udp4://192.0.2.1:6363"))?;
+        let prefix = config::name(&text[..at]).map_err(|e| fail(&e))?;
+        let to = config::uri(&text[at + 1..]).map_err(|e| fail(&e))?;
         found.routes.push(RouteSpec { prefix, to, cost: 0 });
     }
     found.complete().map_err(Failure::input)?;

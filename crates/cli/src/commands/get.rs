@@ -2,8 +2,8 @@
 
 use super::print_json;
 use super::transfer::{connect, download, name, waiter};
-use crate::args::GetArgs;
 use crate::failure::Failure;
+use crate::transfer_args::GetArgs;
 use crate::transfer_progress::Fetched;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::fetch_trace::FetchTrace;

@@ -13,7 +13,7 @@ pub const VARIABLE: &str = "NDNWEIR_FORWARDER_KEY";
 /// What signs commands: the key, or a digest without one.
 pub fn command_signer(args: &KeyArgs) -> Result<Box<dyn Signer + Send>, Failure> {
     let Some(file) = &args.key else { return Ok(Box::new(DigestSha256)) };
-    let signer = keys::private(file, args.key_name.clone().unwrap_or_default()).map_err(Failure::Input)?;
+    let signer = keys::private(file, args.key_name.clone().unwrap_or_default()).map_err(Failure::input)?;
     warn_if_exposed(file);
     Ok(signer)
 }

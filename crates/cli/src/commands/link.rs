@@ -71,7 +71,7 @@ struct Counted {
 
 impl Counted {
     fn drops(&self) -> u64 {
-        self.counters.queue.drops.iter().sum()
+        self.counters.queue.drops.total()
     }
 
     fn mean_queue_ms(&self) -> f64 {

@@ -2,8 +2,8 @@
 
 use super::key::{command_signer, forwarder_key, warn_if_exposed};
 use super::transfer::{connect, name, span, waiter};
-use crate::args::PutArgs;
 use crate::failure::Failure;
+use crate::transfer_args::PutArgs;
 use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::LOCALHOP;

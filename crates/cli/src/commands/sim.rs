@@ -4,6 +4,7 @@ use super::{joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
+use crate::run_args::RunArgs;
 use crate::terminal;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::experiment::{self, Experiment};
@@ -15,13 +16,13 @@ use ndnweir_scenario::{self as scenario, Scenario};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario, &args.overrides)?;
-    let schemes = experiment::choose(&scenario, &args.scheme).map_err(Failure::input)?;
-    experiment::network(&scenario).check().map_err(Failure::input)?;
-    let seeds = seeds(args.seed, args.seeds)?;
-    let repeat = repeat(args, &schemes);
+    let scenario = load(&args.run.scenario, &args.run.overrides)?;
+    let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
+    scenario.network().check().map_err(Failure::input)?;
+    let seeds = seeds(args.run.seed, args.run.seeds)?;
+    let repeat = repeat(&args.run, &schemes);
     let default = Path::new("results").join(&scenario.name);
-    let target = target::choose(args.out.as_deref(), default, Some(&repeat.command), args.force)?;
+    let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.force)?;
     for (option, path) in [("--trace", &args.trace), ("--deliveries", &args.deliveries)] {
         path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
     }
@@ -32,7 +33,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
-    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.quiet);
+    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.run.quiet);
     let result = experiment.run(&bar, stop);
     bar.done();
     let mut comparison = result.map_err(Failure::work)?;
@@ -51,9 +52,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(Err(error)) = delivered.map(|path| deliveries::write(&experiment, path, stop)) {
         problems.push(error.to_string());
     }
-    if args.json {
+    if args.run.json {
         print(&comparison.to_summary())?;
-    } else if !args.quiet {
+    } else if !args.run.quiet {
         notes.extend(comparison.scenario.notes.iter().cloned());
         print(&summary(&comparison, &experiment, args, &notes, &out))?;
     }
@@ -101,10 +102,10 @@ pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
-    let look = terminal::look(args.wide);
+    let look = terminal::look(args.run.wide);
     let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
     let mut text = format!("{}\n\n", wrapped(&about, look.width).join("\n"));
-    text.push_str(&table(comparison, args.sort.into(), look));
+    text.push_str(&table(comparison, args.sort, look));
     let stand_ins: Vec<&str> = experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
     if !stand_ins.is_empty() {
         text.push_str(&format!("\nStand-ins (the original law is not public): {}\n", stand_ins.join(", ")));
@@ -142,21 +143,26 @@ fn events(comparison: &Comparison) -> String {
 }
 
 /// The command that gives the same numbers again.
-fn repeat(args: &SimArgs, schemes: &[Scheme]) -> Repeat {
-    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
-    let mut words = vec!["ndnweir".to_string(), "sim".into(), quote(&args.scenario)];
-    words.extend(["--scheme".into(), quote(&names.join(","))]);
-    words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
-    for change in &args.overrides {
-        words.extend(["--set".into(), quote(change)]);
-    }
+fn repeat(args: &RunArgs, schemes: &[Scheme]) -> Repeat {
     let stand_ins = schemes.iter().filter(|s| s.is_stand_in());
     let notes = stand_ins.map(|s| format!("{} is a stand-in: the original law is not public", s.name));
+    let words = words("sim", args, schemes, &[]);
     Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes: notes.collect() }
 }
 
+/// The words of a command that runs the same again, with what only it has.
+pub(super) fn words(command: &str, args: &RunArgs, schemes: &[Scheme], more: &[String]) -> Vec<String> {
+    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
+    let mut words = vec!["ndnweir".to_string(), command.into(), quote(&args.scenario)];
+    words.extend(["--scheme".into(), quote(&names.join(","))]);
+    words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
+    words.extend_from_slice(more);
+    words.extend(args.overrides.iter().flat_map(|change| ["--set".into(), quote(change)]));
+    words
+}
+
 /// A word as a shell reads it.
-pub(super) fn quote(word: &str) -> String {
+fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.into(),

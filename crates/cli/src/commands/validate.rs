@@ -8,7 +8,7 @@ use serde_json::json;
 
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let scenario = super::sim::load(&args.scenario, &args.overrides)?;
-    experiment::network(&scenario).check().map_err(Failure::input)?;
+    scenario.network().check().map_err(Failure::input)?;
     experiment::choose(&scenario, &[]).map_err(Failure::input)?;
     if args.json {
         return print_json(&json!(scenario));

@@ -186,7 +186,7 @@ impl Timer {
             return Err(SchemeError::value("timer.scan", self.scan, "is too rare", "give at most \"1min\""));
         }
         if self.backoff_cap == 0 {
-            let help = "give at least 1, which is no back-off";
+            let help = "give at least 1, which turns back-off off";
             return Err(SchemeError::value("timer.backoff-cap", 0, "is no multiplier", help));
         }
         check::number("timer.deviations", self.deviations, 0.0, 1000.0)

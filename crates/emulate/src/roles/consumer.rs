@@ -60,7 +60,7 @@ impl Witness {
 
 impl DownloadObserver for Witness {
     fn arrived(&mut self, now: Time, arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {
-        self.add(&Record::arrival(now, arrival));
+        self.add(&Record::Arrival { at: now.nanos(), arrival: *arrival });
     }
 }
 
@@ -106,12 +106,13 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
             witness.add(&Record::Completed { at: clock.now().nanos() });
         }
         if let Some(at) = grid.reached(clock.now()) {
-            witness.add(&Record::consumer(at, &download.finished().counters));
+            witness.add(&Record::Consumer { at: at.nanos(), counters: download.finished().counters });
         }
         let due = if complete { stop } else { download.poll_timeout().min(stop) };
         waiter.wait(clock.until(due.min(grid.next()))).map_err(RoleError::new)?;
     }
-    witness.add(&Record::consumer(clock.now().min(stop), &download.finished().counters));
+    let at = clock.now().min(stop).nanos();
+    witness.add(&Record::Consumer { at, counters: download.finished().counters });
     witness.failed.map_or(Ok(()), |error| Err(RoleError::new(error)))?;
     witness.recorder.flush().map_err(RoleError::new)
 }

@@ -7,8 +7,8 @@ use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_net::clock::Clock;
+use ndnweir_net::daemon::{Config, Daemon, DaemonRequest, FaceSpec, RouteSpec};
 use ndnweir_net::face_uri::{FaceUri, IpFamily};
-use ndnweir_net::forwarder::{Config, Daemon, DaemonRequest, FaceSpec, RouteSpec};
 use ndnweir_wire::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -169,7 +169,8 @@ fn record(
 ) -> io::Result<()> {
     for (place, face) in task.faces.iter().enumerate() {
         if let Some((link, egress)) = daemon.face_counters(&uri(face.remote)) {
-            recorder.add(&Record::face(at, place, &link, &egress))?;
+            let (arrived, counters) = (link.packets_in(), Box::new(egress));
+            recorder.add(&Record::Face { at: at.nanos(), face: place, counters, arrived })?;
         }
     }
     for (place, prefix) in prefixes.iter().enumerate() {

@@ -1,67 +1,42 @@
 //! What processes record: one JSON value per line.
 
-use ndnweir_core::units::{Bytes, Duration, Time};
-use ndnweir_node::fetcher::Arrival;
-use ndnweir_node::forwarder::LinkCounters;
-use ndnweir_node::{FaceCounters, FetcherCounters};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_node::{Arrival, FaceCounters, FetcherCounters};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// One record. Times are in nanoseconds since the origin, other spans too.
+/// One record. Instants are in nanoseconds since the origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Record {
     /// A consumer got a segment.
     Arrival {
         /// When.
         at: u64,
-        /// Its number.
-        segment: u64,
-        /// Content bytes.
-        payload: u64,
-        /// Since the first Interest for it.
-        delay: u64,
-        /// Since its only Interest.
-        rtt: Option<u64>,
-        /// CongestionMark.
-        mark: u8,
-        /// Interests beyond the first.
-        retransmissions: u32,
-        /// Whether all before it were there.
-        in_order: bool,
+        /// What came.
+        arrival: Arrival,
     },
     /// A consumer has its whole object.
     Completed {
         /// When.
         at: u64,
     },
-    /// A consumer's counters: interests, retransmissions, segments, payload bits, duplicates, timeouts, nacks, marks,
-    /// decreases; its window, what is in flight, its smoothed round-trip time.
+    /// A consumer's counters.
     Consumer {
         /// When.
         at: u64,
-        /// Counts in the order above.
-        counts: [u64; 9],
-        /// In segments.
-        window: f64,
-        /// Interests.
-        in_flight: u32,
-        /// Smoothed.
-        srtt: u64,
+        /// Totals and state.
+        counters: FetcherCounters,
     },
-    /// A forwarder's face: Data, Interest and NACK bits, the same in packets, overflowed Data bits, marks on Data and
-    /// on Interests, sum, number and maximum of sojourns, packets and bytes waiting, packets and bits offered, packets
-    /// cut off; drops by cause.
+    /// A forwarder's face.
     Face {
         /// When.
         at: u64,
         /// Its place in the task.
         face: usize,
-        /// Counts in the order above.
-        counts: [u64; 17],
-        /// By cause.
-        drops: [u64; 7],
+        /// Totals and state of its egress.
+        counters: Box<FaceCounters>,
         /// Packets that arrived by it.
         arrived: u64,
     },
@@ -86,60 +61,6 @@ pub enum Record {
 }
 
 impl Record {
-    /// Of a segment's arrival.
-    pub fn arrival(at: Time, arrival: &Arrival) -> Record {
-        Record::Arrival {
-            at: at.nanos(),
-            segment: arrival.segment,
-            payload: arrival.payload.get(),
-            delay: arrival.delay.nanos(),
-            rtt: arrival.rtt.map(Duration::nanos),
-            mark: arrival.mark,
-            retransmissions: arrival.retransmissions,
-            in_order: arrival.in_order,
-        }
-    }
-
-    /// Of a fetch's counters.
-    pub fn consumer(at: Time, c: &FetcherCounters) -> Record {
-        let counts = [
-            c.interests,
-            c.retransmissions,
-            c.segments,
-            c.payload_bits,
-            c.duplicates,
-            c.timeouts,
-            c.nacks,
-            c.marks,
-            c.decreases,
-        ];
-        Record::Consumer { at: at.nanos(), counts, window: c.window, in_flight: c.in_flight, srtt: c.srtt.nanos() }
-    }
-
-    /// Of a face's counters.
-    pub fn face(at: Time, face: usize, link: &LinkCounters, c: &FaceCounters) -> Record {
-        let counts = [
-            c.data_bits,
-            c.interest_bits,
-            c.nack_bits,
-            c.data_packets,
-            c.interest_packets,
-            c.nack_packets,
-            c.overflow_data_bits,
-            c.data_marks,
-            c.interest_marks,
-            u64::try_from(c.sojourn_sum).unwrap_or(u64::MAX),
-            c.sojourn_count,
-            c.sojourn_max.nanos(),
-            u64::from(c.queue_packets),
-            c.queue_bytes.get(),
-            c.offered_packets,
-            c.offered_bits,
-            c.cut,
-        ];
-        Record::Face { at: at.nanos(), face, counts, drops: c.drops, arrived: link.packets_in() }
-    }
-
     /// When.
     pub fn at(&self) -> Time {
         let (Record::Arrival { at, .. }
@@ -149,50 +70,6 @@ impl Record {
         | Record::Accounting { at, .. }
         | Record::Share { at, .. }) = self;
         Time::from_nanos(*at)
-    }
-}
-
-/// The counters behind [`Record::Consumer`].
-pub fn fetcher_counters(counts: &[u64; 9], window: f64, in_flight: u32, srtt: u64) -> FetcherCounters {
-    let [interests, retransmissions, segments, payload_bits, duplicates, timeouts, nacks, marks, decreases] = *counts;
-    FetcherCounters {
-        interests,
-        retransmissions,
-        segments,
-        payload_bits,
-        duplicates,
-        timeouts,
-        nacks,
-        marks,
-        decreases,
-        window,
-        in_flight,
-        srtt: Duration::from_nanos(srtt),
-        ..FetcherCounters::default()
-    }
-}
-
-/// The counters behind [`Record::Face`].
-pub fn face_counters(counts: &[u64; 17], drops: &[u64; 7]) -> FaceCounters {
-    FaceCounters {
-        data_bits: counts[0],
-        interest_bits: counts[1],
-        nack_bits: counts[2],
-        data_packets: counts[3],
-        interest_packets: counts[4],
-        nack_packets: counts[5],
-        overflow_data_bits: counts[6],
-        data_marks: counts[7],
-        interest_marks: counts[8],
-        sojourn_sum: u128::from(counts[9]),
-        sojourn_count: counts[10],
-        sojourn_max: Duration::from_nanos(counts[11]),
-        queue_packets: u32::try_from(counts[12]).unwrap_or(u32::MAX),
-        queue_bytes: Bytes::new(counts[13]),
-        offered_packets: counts[14],
-        offered_bits: counts[15],
-        cut: counts[16],
-        drops: *drops,
     }
 }
 
@@ -281,39 +158,50 @@ pub fn read(path: &Path) -> io::Result<Vec<Record>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndnweir_core::units::Bytes;
+    use ndnweir_node::Drops;
 
     #[test]
-    fn counters_come_back_as_they_were_recorded() {
+    fn records_come_back_as_they_were_written() {
+        let drops = Drops { overflow: 1, marker: 2, loss: 3, down: 4, protocol: 5, bound: 6, shaper: 7 };
         let face = FaceCounters {
             data_bits: 1,
-            interest_bits: 2,
-            nack_bits: 3,
-            data_packets: 4,
-            interest_packets: 5,
-            nack_packets: 6,
-            overflow_data_bits: 7,
-            data_marks: 8,
-            interest_marks: 9,
-            sojourn_sum: 10,
-            sojourn_count: 11,
-            sojourn_max: Duration::from_nanos(12),
-            queue_packets: 13,
-            queue_bytes: Bytes::new(14),
-            offered_packets: 15,
-            offered_bits: 16,
-            cut: 17,
-            drops: [1, 2, 3, 4, 5, 6, 7],
+            sojourn_sum: u128::from(u64::MAX),
+            sojourn_max: Duration::from_nanos(1_234_567),
+            queue_bytes: Bytes::new(14_001),
+            drops,
+            ..FaceCounters::default()
         };
-        let link = LinkCounters { interests_in: 20, data_in: 300, nacks_in: 4000, ..LinkCounters::default() };
-        let Record::Face { counts, drops, arrived, .. } = Record::face(Time::ZERO, 0, &link, &face) else { panic!() };
-        assert_eq!(arrived, 4320);
-        assert_eq!(face_counters(&counts, &drops), face);
-        let fetch =
-            FetcherCounters { interests: 1, decreases: 9, window: 2.5, in_flight: 3, ..FetcherCounters::default() };
-        let Record::Consumer { counts, window, in_flight, srtt, .. } = Record::consumer(Time::ZERO, &fetch) else {
-            panic!()
+        let fetch = FetcherCounters {
+            interests: 1,
+            decreases: 9,
+            window: 2.5,
+            in_flight: 3,
+            srtt: Duration::from_nanos(40_000_001),
+            rate: Some(0.1),
+            ..FetcherCounters::default()
         };
-        assert_eq!(fetcher_counters(&counts, window, in_flight, srtt), fetch);
+        let arrival = Arrival {
+            segment: 5,
+            payload: Bytes::new(1024),
+            delay: Duration::from_nanos(123_456_789),
+            rtt: None,
+            mark: 1,
+            retransmissions: 2,
+            in_order: true,
+            completed: false,
+        };
+        let records = [
+            Record::Face { at: 7, face: 1, counters: Box::new(face), arrived: 4320 },
+            Record::Consumer { at: 8, counters: fetch },
+            Record::Arrival { at: 9, arrival },
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records");
+        let mut recorder = Recorder::create(&path).unwrap();
+        records.iter().for_each(|record| recorder.add(record).unwrap());
+        recorder.flush().unwrap();
+        assert_eq!(read(&path).unwrap(), records);
     }
 
     #[test]

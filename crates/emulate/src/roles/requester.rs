@@ -6,7 +6,7 @@ use super::record::{Record, Recorder, SampleTimes};
 use super::{RoleError, ready, stop_when_abandoned};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::client::{Session, Waiter};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::naming;
@@ -99,8 +99,9 @@ pub(super) fn run(task: &RequesterTask, origin: u64) -> Result<(), RoleError> {
         session.receive(clock.now(), |header, packet| {
             let now = clock.now();
             if let Some(arrival) = take(&mut requests, &object, now, header, packet) {
-                let done = arrival.completed.then_some(Record::Completed { at: now.nanos() });
-                for record in [Some(Record::arrival(now, &arrival)), done].into_iter().flatten() {
+                let at = now.nanos();
+                let done = arrival.completed.then_some(Record::Completed { at });
+                for record in [Some(Record::Arrival { at, arrival }), done].into_iter().flatten() {
                     failed = failed.take().or(recorder.add(&record).err());
                 }
             }
@@ -108,13 +109,15 @@ pub(super) fn run(task: &RequesterTask, origin: u64) -> Result<(), RoleError> {
         failed.map_or(Ok(()), |error| Err(RoleError::new(error)))?;
         send(&mut requests, &object, clock.now(), &mut session);
         if let Some(at) = grid.reached(clock.now()) {
-            recorder.add(&Record::consumer(at, &requests.counters())).map_err(RoleError::new)?;
+            let (at, counters) = (at.nanos(), requests.counters());
+            recorder.add(&Record::Consumer { at, counters }).map_err(RoleError::new)?;
         }
         let own = if session.is_connected() { requests.poll_timeout() } else { Time::NEVER };
         let due = own.min(session.poll_timeout()).min(grid.next()).min(stop).min(end);
         waiter.wait(clock.until(due)).map_err(RoleError::new)?;
     }
-    recorder.add(&Record::consumer(clock.now().min(end), &requests.counters())).map_err(RoleError::new)?;
+    let (at, counters) = (clock.now().min(end).nanos(), requests.counters());
+    recorder.add(&Record::Consumer { at, counters }).map_err(RoleError::new)?;
     recorder.flush().map_err(RoleError::new)
 }
 
@@ -146,15 +149,5 @@ fn take(requests: &mut Requests, object: &Name, now: Time, header: &LpHeader, pa
     let segment = u32::try_from(naming::segment_of(object.as_view(), name.as_view())?).ok()?;
     let mark = u8::try_from(header.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX);
     let name = NameId { flow: FlowId(0), segment };
-    let answered = requests.handle(now, &Packet { name, kind, payload, mark, ..Packet::default() })?;
-    Some(Arrival {
-        segment: answered.segment,
-        payload: Bytes::new(payload.into()),
-        delay: answered.delay,
-        rtt: answered.rtt,
-        mark,
-        retransmissions: answered.retransmissions,
-        in_order: answered.in_order,
-        completed: answered.completed,
-    })
+    requests.handle(now, &Packet { name, kind, payload, mark, ..Packet::default() })
 }

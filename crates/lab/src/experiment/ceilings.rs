@@ -1,22 +1,21 @@
 //! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free ways.
 
 use super::describe;
-use super::network::{network, sources};
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
-use ndnweir_scenario::{Scenario, Traffic};
-use ndnweir_sim::network::Routes as Fibs;
+use ndnweir_scenario::{Routes as Fibs, Scenario};
+use ndnweir_sim::NetworkError;
 use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
 
 /// The optimum of a scenario, or why it has none.
 pub fn optimum(scenario: &Scenario) -> Optimum {
-    if scenario.nodes.iter().any(|node| node.cache > 0) {
+    if scenario.nodes.iter().any(|node| node.kind.cache() > Some(0)) {
         return Optimum::undefined("nodes cache Data");
     }
     if !scenario.events.is_empty() {
         return Optimum::undefined("the network changes during the run");
     }
-    if scenario.consumers.iter().any(|c| c.traffic != Traffic::Fetch) {
+    if scenario.consumers.iter().any(|c| !c.traffic.is_long_lived()) {
         return Optimum::undefined("not every consumer is a long-lived fetch");
     }
     match routed(scenario) {
@@ -27,13 +26,13 @@ pub fn optimum(scenario: &Scenario) -> Optimum {
             }
             optimum
         }
-        Err(reason) => Optimum::undefined(reason),
+        Err(reason) => Optimum::undefined(reason.to_string()),
     }
 }
 
 /// Long-lived consumers served by any producer of their prefix, over any loop-free ways.
 pub fn physical(scenario: &Scenario) -> Problem {
-    let producers = (scenario.consumers.iter().zip(sources(scenario)))
+    let producers = (scenario.consumers.iter().zip(scenario.sources()))
         .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
         .collect();
     Problem::new(&describe(scenario), &producers)
@@ -44,10 +43,10 @@ pub fn physical(scenario: &Scenario) -> Problem {
 ///
 /// # Errors
 /// Why the topology cannot be had.
-pub fn routed(scenario: &Scenario) -> Result<Problem, String> {
+pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     let mut problem = physical(scenario);
-    let network = network(scenario);
-    let topology = Topology::new(&network).map_err(|e| e.to_string())?;
+    let network = scenario.network();
+    let topology = Topology::new(&network)?;
     let wires = |channel: usize| topology.route(channel as u32).into_iter().map(|w| w as usize).collect();
     problem.hops = (0..topology.channels.len())
         .map(|c| Hop {
@@ -57,12 +56,12 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, String> {
             interests: wires(c ^ 1),
         })
         .collect();
-    if scenario.routing.mode == Fibs::None {
+    if scenario.routing.routes == Fibs::None {
         return Ok(problem);
     }
     let working = Working::all(&topology);
-    let long_lived = network.consumers.iter().zip(&scenario.consumers).filter(|(_, c)| c.traffic == Traffic::Fetch);
-    let prefixes: Vec<u32> = long_lived.map(|(c, _)| c.prefix).collect();
+    let long_lived = network.consumers.iter().filter(|c| c.traffic.is_long_lived());
+    let prefixes: Vec<u32> = long_lived.map(|c| c.prefix).collect();
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
         let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
         let hops = next_hops(&topology, &working, &serving.collect::<Vec<_>>(), network.routing.routes);

@@ -7,6 +7,20 @@ use ndnweir_scenario::Scenario;
 /// Run when neither the command line nor the scenario names or composes a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
+/// Why schemes cannot be chosen: what is wrong, and what there is instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// A name without a character.
+    #[error("an empty name is not a scheme; name one or more with commas between, or \"all\"; there are: {there}")]
+    Empty {
+        /// The names that there are.
+        there: String,
+    },
+    /// Nothing has this name.
+    #[error("{0}")]
+    Unknown(String),
+}
+
 /// Every scheme a scenario can run: those that come with the product, then its own.
 pub fn available(scenario: &Scenario) -> Vec<String> {
     let own = scenario.compositions.iter().map(|c| c.name.clone());
@@ -18,8 +32,8 @@ pub fn available(scenario: &Scenario) -> Vec<String> {
 /// name at all is the scenario's list.
 ///
 /// # Errors
-/// A sentence that names what is unknown and what there is.
-pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, String> {
+/// [`ChoiceError`], for the first name that is unknown or unsound.
+pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     let mut wanted: Vec<String> = Vec::new();
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let asked = match names {
@@ -31,10 +45,7 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
     };
     for name in asked {
         if name.is_empty() {
-            return Err(format!(
-                "an empty name is no scheme; name one or more with commas between, or \"all\"; there are: {}",
-                available(scenario).join(", ")
-            ));
+            return Err(ChoiceError::Empty { there: available(scenario).join(", ") });
         }
         let found = if name == "all" { available(scenario) } else { vec![name] };
         for name in found {
@@ -53,13 +64,13 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Stri
     Ok(schemes)
 }
 
-fn find(scenario: &Scenario, name: &str) -> Result<Scheme, String> {
+fn find(scenario: &Scenario, name: &str) -> Result<Scheme, ChoiceError> {
     if let Some(own) = scenario.composition(name) {
         return Ok(own.scheme.clone());
     }
     let there = available(scenario);
     let there: Vec<&str> = there.iter().map(String::as_str).collect();
-    Scheme::named(name).map_err(|_| suggest::unknown("scheme", name, &there).to_string())
+    Scheme::named(name).map_err(|_| ChoiceError::Unknown(suggest::unknown("scheme", name, &there).to_string()))
 }
 
 #[cfg(test)]

@@ -30,12 +30,12 @@ fn info(at: Duration, what: &str, target: &str, text: String) -> EventInfo {
 }
 
 fn network_event(scenario: &Scenario, at: Duration, change: &Change) -> EventInfo {
-    let link = |i: usize| scenario.links.get(i).map_or("?", |link| link.name.as_str());
-    let node = |i: usize| scenario.nodes.get(i).map_or("?", |node| node.name.as_str());
-    let on_link = |what: &str, i: usize, text: String| info(at, what, link(i), format!("link {} {text}", link(i)));
-    let on_node = |what: &str, i: usize, text: &str| info(at, what, node(i), format!("node {} {text}", node(i)));
+    let name = |i: usize| scenario.links.get(i).map_or("?", |link| link.name.as_str());
+    let place = |i: usize| scenario.nodes.get(i).map_or("?", |node| node.name.as_str());
+    let on_link = |what: &str, i: usize, text: String| info(at, what, name(i), format!("link {} {text}", name(i)));
+    let on_node = |what: &str, i: usize, text: &str| info(at, what, place(i), format!("node {} {text}", place(i)));
     let towards = |i: usize, direction: LinkDirection| {
-        let ends = scenario.links.get(i).map(|link| (node(link.a), node(link.b)));
+        let ends = scenario.links.get(i).map(|link| (place(link.a), place(link.b)));
         match (ends, direction) {
             (Some((a, b)), LinkDirection::Forward) => format!(" from {a} to {b}"),
             (Some((a, b)), LinkDirection::Backward) => format!(" from {b} to {a}"),
@@ -43,18 +43,18 @@ fn network_event(scenario: &Scenario, at: Duration, change: &Change) -> EventInf
         }
     };
     match *change {
-        Change::LinkDown(i) => on_link("link-down", i, "fails".into()),
-        Change::LinkUp(i) => on_link("link-up", i, "works again".into()),
-        Change::Rate(i, direction, rate) => {
-            on_link("link-rate", i, format!("has a rate of {rate}{}", towards(i, direction)))
+        Change::LinkDown { link } => on_link("link-down", link, "fails".into()),
+        Change::LinkUp { link } => on_link("link-up", link, "works again".into()),
+        Change::Rate { link, direction, rate } => {
+            on_link("link-rate", link, format!("has a rate of {rate}{}", towards(link, direction)))
         }
-        Change::Delay(i, direction, delay) => {
-            on_link("link-delay", i, format!("has a delay of {delay}{}", towards(i, direction)))
+        Change::Delay { link, direction, delay } => {
+            on_link("link-delay", link, format!("has a delay of {delay}{}", towards(link, direction)))
         }
-        Change::Loss(i, direction, loss) => {
-            on_link("link-loss", i, format!("loses {} %{}", 100.0 * loss, towards(i, direction)))
+        Change::Loss { link, direction, loss } => {
+            on_link("link-loss", link, format!("loses {} %{}", 100.0 * loss, towards(link, direction)))
         }
-        Change::NodeCrash(i) => on_node("node-crash", i, "crashes and loses its state"),
-        Change::NodeRestart(i) => on_node("node-restart", i, "starts again, empty"),
+        Change::Crash { node } => on_node("node-crash", node, "crashes and loses its state"),
+        Change::Restart { node } => on_node("node-restart", node, "starts again, empty"),
     }
 }

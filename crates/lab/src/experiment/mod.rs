@@ -2,21 +2,20 @@
 
 mod ceilings;
 mod choice;
+mod describe;
 mod events;
-mod network;
 
 pub use ceilings::{optimum, physical, routed};
-pub use choice::{available, choose};
-pub use network::{describe, network};
-pub use network::{objects, prefixes};
+pub use choice::{ChoiceError, available, choose};
+pub use describe::describe;
 
 use crate::metrics::Collector;
 use crate::results::{Comparison, ControlRun, Repeat, Run, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
-use ndnweir_sim::outcome::Outcome;
-use ndnweir_sim::{PacketTap, RunOptions};
+use ndnweir_sim::outcome::{AccountingError, Outcome};
+use ndnweir_sim::{NetworkError, PacketTap, RunOptions};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,8 +50,8 @@ impl Progress for Silent {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario cannot be simulated.
-    #[error("{0}")]
-    Network(String),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// An Interest or packet got lost unnoticed: a bug of the simulator.
     #[error("scheme {scheme}, seed {seed}: packet accounting failed: {what}; please report this")]
     Accounting {
@@ -61,7 +60,7 @@ pub enum Error {
         /// The seed.
         seed: u64,
         /// What does not add up.
-        what: String,
+        what: AccountingError,
     },
     /// The seeds made no difference, so their spread would mean nothing.
     #[error("scheme {scheme}: {seeds} seeds gave identical runs; set run.start-jitter above zero, or run one seed")]
@@ -93,7 +92,7 @@ impl Experiment {
     /// # Errors
     /// See [`Error`].
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Comparison, Error> {
-        let network = network(&self.scenario);
+        let network = self.scenario.network();
         let jobs: Vec<(usize, &Scheme, u64)> = (self.schemes.iter())
             .flat_map(|scheme| self.seeds.iter().map(move |&seed| (scheme, seed)))
             .enumerate()
@@ -141,8 +140,7 @@ impl Experiment {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let mut collector = Collector::new(describe(&self.scenario).setup(&events));
         let options = RunOptions { trace: !events.is_empty(), stop: Some(stop), progress, tap, ..RunOptions::full() };
-        let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)
-            .map_err(|error| Error::Network(error.to_string()))?;
+        let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)?;
         if !outcome.finished {
             return Ok(None);
         }

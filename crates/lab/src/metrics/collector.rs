@@ -129,7 +129,7 @@ impl Collector {
         run.nacks = run.consumers.iter().map(|c| c.nacks).sum();
         run.retransmissions = run.consumers.iter().map(|c| c.retransmissions).sum();
         for link in &run.links {
-            run.drops.add(&link.drops);
+            run.drops += link.drops;
         }
         run.shares = self.final_shares();
         run.nodes = self.used_nodes().map(|(name, gather)| gather.finish(name)).collect();

@@ -2,7 +2,7 @@
 
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
-use crate::results::{ConsumerRun, Drops, LinkRun, PathRun};
+use crate::results::{ConsumerRun, LinkRun, PathRun};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
@@ -89,29 +89,30 @@ impl ConsumerGather {
     }
 
     pub(super) fn delivered(&mut self, delivery: &Delivery, bin: Option<usize>, window: bool, bins: usize) {
-        let bits = delivery.payload.bits();
+        let arrival = &delivery.arrival;
+        let bits = arrival.payload.bits();
         let path = self.path(delivery.path, bins);
         if window {
             self.paths[path].window_bits += bits;
             self.window_bits += bits;
-            self.delay.record(delivery.delay);
-            if let Some(rtt) = delivery.rtt {
+            self.delay.record(arrival.delay);
+            if let Some(rtt) = arrival.rtt {
                 self.rtt.record(rtt);
             }
-            if delivery.in_order {
+            if arrival.in_order {
                 self.in_order += 1;
             } else {
                 self.out_of_order += 1;
             }
         }
         if let Some(bin) = bin {
-            let ms = delivery.delay.millis();
+            let ms = arrival.delay.millis();
             self.bits[bin] += bits;
             self.paths[path].bits[bin] += bits;
             self.delays.add(bin, ms);
             // `max` takes the number when the other is NaN.
             self.delay_max[bin] = self.delay_max[bin].max(ms);
-            if let Some(rtt) = delivery.rtt {
+            if let Some(rtt) = arrival.rtt {
                 self.rtts.add(bin, rtt.millis());
             }
         }
@@ -325,7 +326,6 @@ impl LinkGather {
         let data = b.data_bits.saturating_sub(a.data_bits);
         let interests = b.interest_bits.saturating_sub(a.interest_bits);
         let nacks = b.nack_bits.saturating_sub(a.nack_bits);
-        let drop = |i: usize| b.drops[i].saturating_sub(a.drops[i]);
         let departed = b.sojourn_count.saturating_sub(a.sojourn_count);
         let waited = b.sojourn_sum.saturating_sub(a.sojourn_sum) as f64 / 1e6;
         LinkRun {
@@ -341,15 +341,7 @@ impl LinkGather {
             marks: b.data_marks.saturating_sub(a.data_marks),
             interest_marks: b.interest_marks.saturating_sub(a.interest_marks),
             nacks: b.nack_packets.saturating_sub(a.nack_packets),
-            drops: Drops {
-                overflow: drop(0),
-                marker: drop(1),
-                loss: drop(2),
-                down: drop(3),
-                protocol: drop(4),
-                bound: drop(5),
-                shaper: drop(6),
-            },
+            drops: b.drops.since(&a.drops),
         }
     }
 
@@ -370,18 +362,5 @@ impl LinkGather {
             counts(&self.marks),
             counts(&self.nacks),
         ]
-    }
-}
-
-impl Drops {
-    /// Adds the drops of another link.
-    pub(super) fn add(&mut self, other: &Drops) {
-        self.overflow += other.overflow;
-        self.marker += other.marker;
-        self.loss += other.loss;
-        self.down += other.down;
-        self.protocol += other.protocol;
-        self.bound += other.bound;
-        self.shaper += other.shaper;
     }
 }

@@ -113,7 +113,7 @@ pub(super) struct PacketGather {
 
 impl PacketGather {
     pub(super) fn sample(&mut self, now: &LinkCounters, bins: usize, bin: Option<usize>) {
-        let drops = now.drops.iter().sum();
+        let drops = now.drops.total();
         let totals = [now.interest_packets, now.data_packets, now.nack_packets, drops];
         for (steps, total) in self.steps.iter_mut().zip(totals) {
             steps.add(bins, bin, total);

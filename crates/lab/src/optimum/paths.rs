@@ -1,8 +1,8 @@
 //! The paths that flows may take, and the cheapest one at given prices.
 
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use ndnweir_sim::shortest::{Edge, ShortestPaths};
+use std::collections::BTreeMap;
 
 /// A path: hops from a producer to the consumer.
 pub(super) type Path = Vec<usize>;
@@ -111,38 +111,22 @@ impl<'a> Paths<'a> {
         if *consumer >= self.problem.nodes {
             return None;
         }
-        // Dijkstra from the consumer against the direction of Data.
-        let mut best = vec![(f64::INFINITY, usize::MAX); self.problem.nodes];
-        let mut via = vec![usize::MAX; self.problem.nodes];
-        best[*consumer] = (0.0, 0);
-        let mut open = BinaryHeap::from([Reverse((Cost(0.0), 0, *consumer))]);
-        while let Some(Reverse((Cost(cost), hops, node))) = open.pop() {
-            if (cost, hops) != best[node] {
-                continue;
-            }
-            if producers.contains(&node) {
-                let mut path = Vec::new();
-                let mut at = node;
-                while at != *consumer {
-                    path.push(via[at]);
-                    at = self.to[via[at]];
-                }
-                return Some(path);
-            }
-            if self.hosts[node] && node != *consumer {
-                continue;
-            }
-            for &hop in self.into[node].iter().filter(|h| usable.is_none_or(|u| u[**h])) {
-                let from = self.from[hop];
-                let next = (cost + costs[hop], hops + 1);
-                if next < best[from] {
-                    best[from] = next;
-                    via[from] = hop;
-                    open.push(Reverse((Cost(next.0), next.1, from)));
-                }
-            }
+        // From the consumer against the direction of Data.
+        let into = |node: usize, (Cost(cost), hops): (Cost, usize)| {
+            let passes = !self.hosts[node] || node == *consumer;
+            let into: &[usize] = if passes { &self.into[node] } else { &[] };
+            let usable = into.iter().filter(|hop| usable.is_none_or(|usable| usable[**hop]));
+            usable.map(move |&hop| Edge { from: self.from[hop], cost: (Cost(cost + costs[hop]), hops + 1), id: hop })
+        };
+        let paths = ShortestPaths::new(self.problem.nodes, [*consumer], (Cost(0.0), 0), into);
+        let reached = producers.iter().filter_map(|node| Some((paths.cost(*node)?, *node)));
+        let (_, mut at) = reached.min()?;
+        let mut path = Vec::new();
+        while let Some(hop) = paths.first_edge(at) {
+            path.push(hop);
+            at = self.to[hop];
         }
-        None
+        Some(path)
     }
 }
 

@@ -139,7 +139,11 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
                 match choose(&scenario, &names) {
                     Ok(schemes) => chosen = schemes,
                     Err(error) => {
-                        found.error(&schemes[0].1, error, "name schemes of the registry or of the scenario file");
+                        found.error(
+                            &schemes[0].1,
+                            error.to_string(),
+                            "name schemes of the registry or of the scenario file",
+                        );
                         return None;
                     }
                 }
@@ -168,7 +172,7 @@ fn vary(item: &Item, found: &Findings) -> Vec<Vary> {
     let Value::List(items) = &item.value else {
         found.error(
             &item.at,
-            "vary is no list of tables",
+            "vary is not a list of tables",
             "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
         );
         return Vec::new();

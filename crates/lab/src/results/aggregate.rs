@@ -1,6 +1,7 @@
 //! Mean and spread over seeds.
 
 use super::{Comparison, Distribution, Run, mean_sd};
+use ndnweir_sim::observer::DropCause;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -122,17 +123,9 @@ impl Run {
     }
 }
 
-/// The causes with their counts, in the order of the trait.
+/// The causes with their counts.
 pub fn drops(d: &super::Drops) -> [(&'static str, u64); 7] {
-    [
-        ("overflow", d.overflow),
-        ("marker", d.marker),
-        ("loss", d.loss),
-        ("down", d.down),
-        ("protocol", d.protocol),
-        ("bound", d.bound),
-        ("shaper", d.shaper),
-    ]
+    DropCause::ALL.map(|cause| (cause.name(), d[cause]))
 }
 
 #[derive(Default)]

@@ -12,7 +12,7 @@ mod json;
 mod nodes;
 mod number;
 mod optimum;
-#[cfg(feature = "parquet")]
+#[cfg(any(test, feature = "parquet"))]
 mod parquet;
 mod scenario;
 mod series;
@@ -31,6 +31,7 @@ pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use table::{Sort, ceilings, overview, table};
 
+pub use ndnweir_sim::observer::Drops;
 use serde::{Deserialize, Serialize};
 
 /// Why results could not be stored or read back. Every message names the file, what is wrong and the remedy.
@@ -73,7 +74,7 @@ pub enum Error {
         folder: String,
     },
     /// The target exists and is no result folder, so it is not replaced.
-    #[error("{path}: exists and is no result folder; name another folder or remove it")]
+    #[error("{path}: exists and is not a result folder; name another folder or remove it")]
     Foreign {
         /// The folder.
         path: String,
@@ -103,27 +104,6 @@ pub struct Distribution {
     pub p99: f64,
     /// Largest.
     pub max: f64,
-}
-
-/// Packets dropped, by cause; the causes are those of `ndnweir_sim::observer::DropCause`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the names are those of the causes")]
-pub struct Drops {
-    pub overflow: u64,
-    pub marker: u64,
-    pub loss: u64,
-    pub down: u64,
-    pub protocol: u64,
-    pub bound: u64,
-    pub shaper: u64,
-}
-
-impl Drops {
-    /// All causes together.
-    pub fn total(&self) -> u64 {
-        self.overflow + self.marker + self.loss + self.down + self.protocol + self.bound + self.shaper
-    }
 }
 
 /// What came to a consumer over one path.

@@ -54,6 +54,43 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// All orders.
+    pub const ALL: [Sort; 8] =
+        [Sort::Goodput, Sort::Delay, Sort::P99, Sort::Jain, Sort::Queue, Sort::Loss, Sort::Name, Sort::Given];
+
+    /// The name of the order.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Goodput => "goodput",
+            Sort::Delay => "delay",
+            Sort::P99 => "p99",
+            Sort::Jain => "jain",
+            Sort::Queue => "queue",
+            Sort::Loss => "loss",
+            Sort::Name => "name",
+            Sort::Given => "given",
+        }
+    }
+
+    /// The order of a name.
+    pub fn named(name: &str) -> Option<Sort> {
+        Sort::ALL.into_iter().find(|sort| sort.name() == name)
+    }
+
+    /// What comes first.
+    pub fn about(self) -> &'static str {
+        match self {
+            Sort::Goodput => "The highest goodput first",
+            Sort::Delay => "The lowest mean delay first",
+            Sort::P99 => "The lowest 99th percentile of delay first",
+            Sort::Jain => "The fairest first",
+            Sort::Queue => "The lowest queueing delay at the bottleneck first",
+            Sort::Loss => "The least loss first",
+            Sort::Name => "By the scheme's name",
+            Sort::Given => "As the schemes were given",
+        }
+    }
+
     fn compare(self, a: &Aggregate, b: &Aggregate) -> Ordering {
         let (metric, more) = match self {
             Sort::Goodput => ("goodput_mbps", true),

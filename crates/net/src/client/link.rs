@@ -1,15 +1,17 @@
 //! One connection to a forwarder: packets with their link headers, in both directions.
 
 use super::waiter::{Waiter, Watched};
+use crate::address;
+use crate::face::stream::{Stream, StreamLink};
 use crate::face::udp::UdpPort;
-use crate::face_uri::{FaceUri, IpFamily};
-use crate::framing::Deframer;
+use crate::face_uri::FaceUri;
 use ndnweir_core::units::Time;
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::{Fragmenter, LpPacketView, Reassembler};
-use socket2::{Domain, SockAddr, Socket, Type};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// The largest UDP payload sent: an Ethernet frame of 1500 bytes less IPv6 and UDP headers, as NFD has it less its
@@ -19,7 +21,7 @@ const DATAGRAM: usize = 1400;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Bytes taken from the socket at once.
 const READ: usize = 256 << 10;
-/// Output waiting for the socket beyond which [`Link::is_congested`], in bytes.
+/// Output waiting for the socket beyond which [`Connection::is_congested`], in bytes.
 const BACKLOG: usize = 1 << 20;
 
 /// Why there is no connection.
@@ -35,16 +37,24 @@ pub struct ConnectError {
 
 /// A connection.
 pub struct Connection {
-    socket: Watched,
-    io: Io,
+    transport: Watched<Transport>,
     reassembler: Reassembler,
     buffer: Box<[u8]>,
     reading: bool,
 }
 
-enum Io {
-    Stream { deframer: Deframer, out: Vec<u8>, sent: usize, local: bool },
+enum Transport {
+    Stream { link: Box<StreamLink>, local: bool },
     Datagrams { fragmenter: Fragmenter, port: Box<UdpPort>, peer: SocketAddr, blocked: bool },
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Transport::Stream { link, .. } => link.as_fd(),
+            Transport::Datagrams { port, .. } => port.socket().as_fd(),
+        }
+    }
 }
 
 impl Connection {
@@ -59,26 +69,24 @@ impl Connection {
         first_sequence: u64,
     ) -> Result<Connection, ConnectError> {
         let fail = |problem| ConnectError { uri: uri.clone(), problem };
-        let (socket, io) = open(uri, first_sequence).map_err(fail)?;
-        socket.set_nonblocking(true).map_err(fail)?;
-        let socket = waiter.watch(socket, key).map_err(fail)?;
-        Ok(Connection { socket, io, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
+        let transport = open(uri, first_sequence).map_err(fail)?;
+        let transport = waiter.watch(transport, key).map_err(fail)?;
+        Ok(Connection { transport, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
     }
 
     /// Whether the forwarder takes this for a connection within its machine.
     pub fn is_local(&self) -> bool {
-        match &self.io {
-            Io::Stream { local, .. } => *local,
-            Io::Datagrams { .. } => false,
+        match &*self.transport {
+            Transport::Stream { local, .. } => *local,
+            Transport::Datagrams { .. } => false,
         }
     }
 
-    /// Queues a packet; [`Link::flush`] sends it. A packet too large for the link is dropped, as a network would.
+    /// Queues a packet; [`Connection::flush`] sends it. A packet too large for the link is dropped, as a network would.
     pub fn send(&mut self, header: &LpHeader, packet: &[u8]) {
-        match &mut self.io {
-            Io::Stream { out, .. } if header.is_empty() => out.extend_from_slice(packet),
-            Io::Stream { out, .. } => header.encode_into(Some(packet), out),
-            Io::Datagrams { fragmenter, port, peer, .. } => {
+        match &mut *self.transport {
+            Transport::Stream { link, .. } => link.send_packet(header, packet),
+            Transport::Datagrams { fragmenter, port, peer, .. } => {
                 for fragment in fragmenter.fragment(header, packet).unwrap_or_default() {
                     port.send(*peer, &fragment);
                 }
@@ -88,13 +96,13 @@ impl Connection {
 
     /// Whether so much output waits for the socket that nothing should be added.
     pub fn is_congested(&self) -> bool {
-        match &self.io {
-            Io::Stream { out, sent, .. } => out.len() - sent > BACKLOG,
-            Io::Datagrams { blocked, .. } => *blocked,
+        match &*self.transport {
+            Transport::Stream { link, .. } => link.pending() > BACKLOG,
+            Transport::Datagrams { blocked, .. } => *blocked,
         }
     }
 
-    /// Whether input wakes the waiter, from the next [`Link::flush`] on.
+    /// Whether input wakes the waiter, from the next [`Connection::flush`] on.
     pub fn set_reading(&mut self, reading: bool) {
         self.reading = reading;
     }
@@ -104,30 +112,14 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub fn flush(&mut self) -> io::Result<()> {
-        let mut blocked = false;
-        match &mut self.io {
-            Io::Stream { out, sent, .. } => {
-                while *sent < out.len() && !blocked {
-                    match (&*self.socket).write(&out[*sent..]) {
-                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                        Ok(n) => *sent += n,
-                        Err(error) => blocked = would_block(error)?,
-                    }
-                }
-                if *sent == out.len() {
-                    out.clear();
-                    *sent = 0;
-                } else if *sent > BACKLOG {
-                    out.drain(..*sent);
-                    *sent = 0;
-                }
+        let blocked = match &mut *self.transport {
+            Transport::Stream { link, .. } => !link.flush()?,
+            Transport::Datagrams { port, blocked, .. } => {
+                *blocked = port.flush().unwrap_or(*blocked);
+                *blocked
             }
-            Io::Datagrams { port, blocked: waits, .. } => {
-                *waits = port.flush().unwrap_or(*waits);
-                blocked = *waits;
-            }
-        }
-        self.socket.want(self.reading, blocked)
+        };
+        self.transport.want(self.reading, blocked)
     }
 
     /// Reads what has arrived, up to a bound, and hands every whole packet to `take`. What is malformed is dropped.
@@ -143,80 +135,32 @@ impl Connection {
                 take(&whole.header, &whole.packet);
             }
         };
-        match &mut self.io {
-            Io::Stream { deframer, .. } => {
-                let n = match (&*self.socket).read(&mut self.buffer) {
-                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                    Ok(n) => n,
-                    Err(error) => return would_block(error).map(|_| ()),
-                };
-                deframer.push(&self.buffer[..n]);
-                let broken = |error| io::Error::new(ErrorKind::InvalidData, error);
-                while let Some(bytes) = deframer.next_frame().map_err(broken)? {
-                    frame(bytes);
-                }
-            }
-            Io::Datagrams { port, .. } => {
-                port.receive(|_, datagram| frame(datagram))?;
-            }
+        match &mut *self.transport {
+            Transport::Stream { link, .. } => link.receive(&mut self.buffer, frame).map(drop).map_err(io::Error::from),
+            Transport::Datagrams { port, .. } => port.receive(|_, datagram| frame(datagram)).map(drop),
         }
-        Ok(())
     }
 }
 
-/// True if the socket can take or give no more now; errors that mean more than that are passed on.
-fn would_block(error: io::Error) -> io::Result<bool> {
-    match error.kind() {
-        ErrorKind::WouldBlock => Ok(true),
-        ErrorKind::Interrupted => Ok(false),
-        _ => Err(error),
-    }
-}
-
-fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<(Socket, Io)> {
-    let stream = |local| Io::Stream { deframer: Deframer::new(), out: Vec::new(), sent: 0, local };
+fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<Transport> {
+    let stream = |stream, local| Transport::Stream { link: Box::new(StreamLink::of_application(stream)), local };
     match uri {
         FaceUri::Unix(path) => {
-            let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-            socket.connect(&SockAddr::unix(path)?)?;
-            Ok((socket, stream(true)))
+            let socket = UnixStream::connect(path)?;
+            socket.set_nonblocking(true)?;
+            Ok(stream(Stream::Unix(socket), true))
         }
-        FaceUri::Tcp(family, host, port) => each_address(*family, host, *port, |address| {
-            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-            socket.set_tcp_nodelay(true)?;
-            socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;
-            Ok((socket, stream(address.ip().is_loopback())))
+        FaceUri::Tcp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+            let socket = TcpStream::connect_timeout(&peer, CONNECT_TIMEOUT)?;
+            socket.set_nonblocking(true)?;
+            Ok(stream(Stream::Tcp(socket), peer.ip().is_loopback()))
         }),
-        FaceUri::Udp(family, host, port) => each_address(*family, host, *port, |peer| {
-            let any = if peer.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
-            let port = Box::new(UdpPort::open(SocketAddr::new(any, 0))?);
+        FaceUri::Udp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+            let port = Box::new(UdpPort::open(address::unspecified(peer))?);
             // So that the kernel tells when nobody listens there.
             port.socket().connect(peer)?;
-            let socket = port.socket().try_clone()?.into();
             let fragmenter = Fragmenter::new(DATAGRAM, first_sequence);
-            Ok((socket, Io::Datagrams { fragmenter, port, peer, blocked: false }))
+            Ok(Transport::Datagrams { fragmenter, port, peer, blocked: false })
         }),
     }
-}
-
-/// The first address of the host that works; else the last error.
-fn each_address<T>(
-    family: IpFamily,
-    host: &str,
-    port: u16,
-    mut connect: impl FnMut(SocketAddr) -> io::Result<T>,
-) -> io::Result<T> {
-    let fits = |address: &SocketAddr| match family {
-        IpFamily::Any => true,
-        IpFamily::V4 => address.is_ipv4(),
-        IpFamily::V6 => address.is_ipv6(),
-    };
-    let mut failure = io::Error::new(ErrorKind::NotFound, "the host has no address of this family");
-    for address in (host, port).to_socket_addrs()?.filter(fits) {
-        match connect(address) {
-            Ok(connected) => return Ok(connected),
-            Err(error) => failure = error,
-        }
-    }
-    Err(failure)
 }

@@ -2,9 +2,9 @@
 
 use crate::poll::{Poll, Ready, Sources};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use socket2::Socket;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,10 +37,10 @@ impl Stop {
     }
 }
 
-/// A socket that a [`Waiter`] watches for as long as this exists.
+/// A source that a [`Waiter`] watches for as long as this exists.
 #[derive(Debug)]
-pub struct Watched {
-    socket: Socket,
+pub struct Watched<S> {
+    source: S,
     sources: Sources,
     key: usize,
     wanted: (bool, bool),
@@ -68,14 +68,14 @@ impl Waiter {
         self.stop.stopped.load(Ordering::Relaxed)
     }
 
-    /// Watches a socket for input; [`Waiter::ready`] will name it by `key`.
+    /// Watches a source for input; [`Waiter::ready`] will name it by `key`.
     ///
     /// # Errors
     /// If the system rejects.
-    pub fn watch(&self, socket: Socket, key: usize) -> io::Result<Watched> {
+    pub fn watch<S: AsFd>(&self, source: S, key: usize) -> io::Result<Watched<S>> {
         let sources = self.poll.sources().clone();
-        sources.add(&socket, key)?;
-        Ok(Watched { socket, sources, key, wanted: (true, false) })
+        sources.add(&source, key)?;
+        Ok(Watched { source, sources, key, wanted: (true, false) })
     }
 
     /// Sleeps until a socket is ready or `timeout` has passed.
@@ -97,24 +97,30 @@ impl Waiter {
     }
 }
 
-impl Watched {
+impl<S: AsFd> Watched<S> {
     /// Whether to be woken when there is input, and when there is room for output.
     ///
     /// # Errors
     /// If the system rejects.
     pub fn want(&mut self, readable: bool, writable: bool) -> io::Result<()> {
         if self.wanted != (readable, writable) {
-            self.sources.want(&self.socket, self.key, readable, writable)?;
+            self.sources.want(&self.source, self.key, readable, writable)?;
             self.wanted = (readable, writable);
         }
         Ok(())
     }
 }
 
-impl Deref for Watched {
-    type Target = Socket;
+impl<S> Deref for Watched<S> {
+    type Target = S;
 
-    fn deref(&self) -> &Socket {
-        &self.socket
+    fn deref(&self) -> &S {
+        &self.source
+    }
+}
+
+impl<S> DerefMut for Watched<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.source
     }
 }

@@ -63,7 +63,7 @@ impl Pipe {
             let bits = (packet.bytes() + self.framing).bits();
             self.rejected.offered_packets += 1;
             self.rejected.offered_bits += bits;
-            self.rejected.drops[DropCause::Overflow as usize] += 1;
+            self.rejected.drops[DropCause::Overflow] += 1;
             self.rejected.overflow_data_bits += if kind == Kind::Data { bits } else { 0 };
             return;
         }
@@ -142,7 +142,7 @@ impl Pipe {
         queue.offered_packets += rejected.offered_packets;
         queue.offered_bits += rejected.offered_bits;
         queue.overflow_data_bits += rejected.overflow_data_bits;
-        queue.drops[DropCause::Overflow as usize] += rejected.drops[DropCause::Overflow as usize];
+        queue.drops[DropCause::Overflow] += rejected.drops[DropCause::Overflow];
         DirectionCounters {
             queue,
             propagation: self.propagation.totals,
@@ -233,7 +233,7 @@ mod tests {
         offer(&mut pipe, 300, &[1; 80]);
         let times: Vec<u64> = arrivals(&mut pipe).iter().map(|(at, _)| *at).collect();
         assert_eq!(times, [1100, 1160, 1250, 1350]);
-        assert_eq!(pipe.counters(us(2000)).queue.drops, [0; 7]);
+        assert_eq!(pipe.counters(us(2000)).queue.drops.total(), 0);
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         }
         let first: Vec<u8> = arrivals(&mut pipe).iter().map(|(_, bytes)| bytes[0]).collect();
         assert_eq!(first, [0, 1, 2], "one on the wire, two waiting");
-        assert_eq!(pipe.counters(us(10_000)).queue.drops.iter().sum::<u64>(), 2);
+        assert_eq!(pipe.counters(us(10_000)).queue.drops.total(), 2);
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
         }
         let counters = pipe.counters(us(1));
         counters.queue.check().unwrap();
-        assert_eq!(counters.queue.drops[DropCause::Overflow as usize], 3);
+        assert_eq!(counters.queue.drops[DropCause::Overflow], 3);
         assert_eq!(counters.queue.overflow_data_bits, 240);
         assert_eq!((counters.in_flight, arrivals(&mut pipe).len()), (MAX_IN_FLIGHT as u64, MAX_IN_FLIGHT));
     }
@@ -308,7 +308,7 @@ mod tests {
             delivered += arrivals(&mut pipe).len() as u64;
             let DirectionCounters { queue, propagation, in_flight } = pipe.counters(Time::NEVER);
             prop_assert_eq!(queue.check(), Ok(()));
-            let dropped: u64 = queue.drops.iter().sum();
+            let dropped: u64 = queue.drops.total();
             prop_assert_eq!(gaps.len() as u64 + propagation.copies, delivered + propagation.lost + dropped);
             prop_assert_eq!((pipe.kept(), in_flight), (0, 0));
         }

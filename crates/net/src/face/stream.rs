@@ -3,10 +3,11 @@
 use super::sockets;
 use crate::framing::{Deframer, FramingError};
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_wire::LpHeader;
 use ndnweir_wire::packet::frame_len;
-use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 /// Bytes taken back from the front of the backlog at once.
@@ -48,6 +49,16 @@ impl Stream {
     }
 }
 
+impl From<Ended> for io::Error {
+    fn from(ended: Ended) -> io::Error {
+        match ended {
+            Ended::Closed => io::ErrorKind::UnexpectedEof.into(),
+            Ended::Failed(error) => error,
+            Ended::Framing(error) => io::Error::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+}
+
 /// Why a stream has ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
@@ -72,7 +83,7 @@ pub struct StreamLink {
     start: usize,
     written: usize,
     dropped: u64,
-    /// Bytes of the kernel's send buffer, as asked for.
+    /// Bytes of the kernel's send buffer, as asked for; 0 if it was left alone.
     buffer: usize,
     /// Bytes written since the buffer has this size.
     since_sized: usize,
@@ -95,6 +106,12 @@ impl StreamLink {
     pub fn new(stream: Stream, buffer: usize) -> StreamLink {
         sockets::size_buffers(&stream);
         sockets::size_send_buffer(&stream, buffer);
+        StreamLink { buffer, ..StreamLink::of_application(stream) }
+    }
+
+    /// Takes an application's stream to its forwarder, which does not block. The kernel's buffers stay as they are:
+    /// what waits in them no queue of the forwarder sees.
+    pub fn of_application(stream: Stream) -> StreamLink {
         if let Stream::Tcp(stream) = &stream {
             // Without it small packets wait for acknowledgements; a socket that rejects is merely slower.
             let _ = stream.set_nodelay(true);
@@ -106,7 +123,7 @@ impl StreamLink {
             start: 0,
             written: 0,
             dropped: 0,
-            buffer,
+            buffer: 0,
             since_sized: 0,
             still: None,
             moved: false,
@@ -188,6 +205,15 @@ impl StreamLink {
             return;
         }
         self.backlog.extend_from_slice(frame);
+    }
+
+    /// Sends a packet with its link header, not before [`StreamLink::flush`]. The caller looks at
+    /// [`StreamLink::pending`] before it makes another.
+    pub fn send_packet(&mut self, header: &LpHeader, packet: &[u8]) {
+        match header.is_empty() {
+            true => self.backlog.extend_from_slice(packet),
+            false => header.encode_into(Some(packet), &mut self.backlog),
+        }
     }
 
     /// Writes what the socket takes. Whether all is away; if not, call again when the socket takes more.

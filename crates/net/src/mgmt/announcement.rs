@@ -6,6 +6,7 @@
 
 use super::codec::{CodecError, CodecResult, millis, put_millis, required, set_with};
 use super::types;
+use jiff::civil::DateTime;
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::error::EncodeError;
 use ndnweir_wire::signature::{Signer, ValidityPeriod};
@@ -88,31 +89,14 @@ impl Announcement {
     }
 }
 
-/// Seconds since the Unix epoch of `yyyyMMddTHHmmss` in UTC; zero before it, none when it is no time.
+/// The time since the Unix epoch of `yyyyMMddTHHmmss` in UTC; zero before it, none when it is no time. A leap second
+/// counts as the one before it.
 fn since_epoch(text: &[u8; 15]) -> Option<Duration> {
-    let number = |at: usize, digits: usize| {
-        let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
-        text[at..at + digits].iter().try_fold(0, |number, byte| Some(10 * number + digit(byte)?))
-    };
-    let (year, month, day) = (number(0, 4)?, number(4, 2)?, number(6, 2)?);
-    let (hour, minute, second) = (number(9, 2)?, number(11, 2)?, number(13, 2)?);
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = |month: u64| match month {
-        2 if leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    let month_is = (1..=12).contains(&month) && (1..=days(month)).contains(&day);
-    // A leap second counts as the one before it.
-    if text[8] != b'T' || !month_is || hour > 23 || minute > 59 || second > 60 {
+    const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+    let is_written_so = |(at, byte): (usize, &u8)| if at == 8 { *byte == b'T' } else { byte.is_ascii_digit() };
+    if !text.iter().enumerate().all(is_written_so) {
         return None;
     }
-    // Of the years before this one, and before 1970.
-    let leaps = |year: u64| year.div_ceil(4) - year.div_ceil(100) + year.div_ceil(400);
-    let days_before = |year: u64| 365 * year + leaps(year);
-    let date = days_before(year) + (1..month).map(days).sum::<u64>() + day - 1;
-    let date = date.saturating_sub(days_before(1970));
-    let seconds = if days_before(year) < days_before(1970) { 0 } else { 3600 * hour + 60 * minute + second.min(59) };
-    Some(Duration::from_secs(86_400 * date + seconds))
+    let since = DateTime::strptime("%Y%m%dT%H%M%S", text).ok()?.duration_since(EPOCH);
+    Some(Duration::try_from(since).unwrap_or_default())
 }

@@ -70,20 +70,34 @@ fn present(p: &ControlParameters) -> u32 {
     .fold(0, |bits, (bit, &is)| bits | u32::from(is) << bit)
 }
 
+/// Why the parameters of a command cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FieldError {
+    /// One that the command needs.
+    #[error("{0} is required but missing")]
+    Missing(&'static str),
+    /// One that the command does not know.
+    #[error("{0} is not allowed here")]
+    Forbidden(&'static str),
+    /// Flags without Mask, or the other way round.
+    #[error("Flags and Mask go together")]
+    Alone,
+}
+
 /// Checks that the parameters have all required fields and no other than these and the optional ones.
-pub fn check(p: &ControlParameters, required: u32, optional: u32) -> Result<(), String> {
+pub fn check(p: &ControlParameters, required: u32, optional: u32) -> Result<(), FieldError> {
     let present = present(p);
     let name = |bits: u32| NAMES.get(bits.trailing_zeros() as usize).copied().unwrap_or_default();
     if required & !present != 0 {
-        return Err(format!("{} is required but missing", name(required & !present)));
+        return Err(FieldError::Missing(name(required & !present)));
     }
     let forbidden = present & !(required | optional);
     if forbidden != 0 {
-        return Err(format!("{} is not allowed here", name(forbidden)));
+        return Err(FieldError::Forbidden(name(forbidden)));
     }
     let both = FLAGS | MASK;
     if optional & both == both && present & both != 0 && present & both != both {
-        return Err("Flags and Mask go together".to_owned());
+        return Err(FieldError::Alone);
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ pub fn execute(
         _ => return no(501, format!("there is no command {module}/{verb}")),
     };
     if let Err(problem) = check(&p, required, optional) {
-        return no(400, problem);
+        return no(400, problem.to_string());
     }
     if p.name.as_ref().is_some_and(|name| name.len() > MAX_PREFIX_COMPONENTS) {
         return no(414, format!("a prefix cannot have more than {MAX_PREFIX_COMPONENTS} components"));

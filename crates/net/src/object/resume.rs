@@ -11,7 +11,10 @@ use super::trust::{Checked, Trust};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::sha256;
 use ndnweir_wire::{DataView, Name};
-use rustix::fs::{Mode, OFlags};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -84,17 +87,17 @@ const MAX_HEAD: u64 = 4 * MAX_PACKET_SIZE as u64;
 /// Opens a file of our own beside the target, made if it is not there. Others can write in folders such as `/tmp`: what
 /// leads elsewhere or belongs to somebody else is left alone.
 pub(super) fn open_own(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let rejected = |what: &str| io::Error::other(format!("{what}; remove it, or name another file with -o"));
-    let file = match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
-        Err(rustix::io::Errno::LOOP) => return Err(rejected("is a symbolic link, which is not followed")),
+    let file = match open(path, flags, Mode::from_bits_truncate(0o666)) {
+        Err(Errno::ELOOP) => return Err(rejected("is a symbolic link, which is not followed")),
         result => File::from(result?),
     };
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(rejected("is not a regular file"));
     }
-    if about.uid() != rustix::process::geteuid().as_raw() {
+    if about.uid() != geteuid().as_raw() {
         return Err(rejected("belongs to another user"));
     }
     if about.nlink() != 1 {

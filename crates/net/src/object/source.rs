@@ -1,6 +1,8 @@
 //! What an object's bytes are read from.
 
-use rustix::fs::{Mode, OFlags};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsFd;
@@ -49,7 +51,7 @@ impl FileSource {
     /// If it cannot be read, or is no regular file: only of such a one any piece can be read at any time.
     pub fn open(path: &Path) -> io::Result<FileSource> {
         // Who opens a pipe would wait for its writer.
-        let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        let file = open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC, Mode::empty())?;
         FileSource::of(file.into(), path)
     }
 
@@ -66,9 +68,9 @@ impl FileSource {
             return FileSource::of(file, path);
         }
         let folder = std::env::temp_dir();
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let failed = |e: rustix::io::Errno| io::Error::other(format!("cannot be kept in {}: {e}", folder.display()));
-        let mut kept = File::from(rustix::fs::open(&folder, flags, Mode::from_raw_mode(0o600)).map_err(failed)?);
+        let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
+        let failed = |e: Errno| io::Error::other(format!("cannot be kept in {}: {e}", folder.display()));
+        let mut kept = File::from(open(&folder, flags, Mode::S_IRUSR | Mode::S_IWUSR).map_err(failed)?);
         io::copy(&mut file, &mut kept)?;
         FileSource::of(kept, path)
     }

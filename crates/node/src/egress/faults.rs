@@ -59,7 +59,7 @@ impl Egress {
     pub(crate) fn flush(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) -> usize {
         self.advance(now, out, trace);
         let mut lost = self.ring.len();
-        self.counters.drops[DropCause::Down as usize] += u64::from(self.view().packets);
+        self.counters.drops[DropCause::Down] += u64::from(self.view().packets);
         self.ring.clear();
         self.ring_bytes = Bytes::ZERO;
         self.data = 0;
@@ -76,7 +76,7 @@ impl Egress {
         }
         if !self.idle {
             lost += 1;
-            self.counters.drops[DropCause::Down as usize] += 1;
+            self.counters.drops[DropCause::Down] += 1;
             self.counters.cut += 1;
             self.idle = true;
             self.busy_until = now;

@@ -30,6 +30,7 @@ use ndnweir_core::shared::pacer::Pacer;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use segments::{Segments, State};
+use serde::{Deserialize, Serialize};
 
 /// What a [`Fetcher`] fetches, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,10 +83,10 @@ impl Default for FetcherConfig {
     }
 }
 
-/// A segment that arrived for the first time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A segment that arrived at an application for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// Its number within the object.
+    /// Its number within the object, or its object's in a catalogue.
     pub segment: u64,
     /// Content bytes.
     pub payload: Bytes,
@@ -97,14 +98,14 @@ pub struct Arrival {
     pub mark: u8,
     /// Interests sent for it beyond the first.
     pub retransmissions: u32,
-    /// Whether every earlier segment had arrived before.
+    /// Whether every earlier segment had arrived before; always in a catalogue.
     pub in_order: bool,
-    /// Whether the object is complete with it.
+    /// Whether the object is complete with it; never a catalogue.
     pub completed: bool,
 }
 
 /// Running totals and state of one fetch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FetcherCounters {
     /// Interests sent, retransmissions included.
     pub interests: u64,

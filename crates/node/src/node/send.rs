@@ -27,7 +27,7 @@ pub(super) enum Sent {
 impl Node {
     #[inline]
     pub(super) fn drop(&mut self, cause: DropCause) {
-        self.counters.drops[cause as usize] += 1;
+        self.counters.drops[cause] += 1;
     }
 
     /// Sends one copy of a pending Interest, if the shaper agrees.

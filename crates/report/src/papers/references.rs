@@ -2,6 +2,7 @@
 
 use crate::svg::escape;
 use crate::tables;
+use ndnweir_core::units::Rate;
 use ndnweir_lab::experiment::describe;
 use ndnweir_lab::optimum::{Subflow, coupled};
 use ndnweir_lab::papers::Results;
@@ -74,8 +75,8 @@ pub fn allocation(scenario: &Scenario) -> Vec<f64> {
         .producers
         .first()
         .map_or(1.0, |p| scenario.run.data_on_wire(p.payload).get() as f64 / p.payload.get().max(1) as f64);
-    let capacities: Vec<f64> =
-        scenario.links.iter().flat_map(|l| [l.forward.rate.mbps() / data, l.backward.rate.mbps() / data]).collect();
+    let directions = scenario.links.iter().flat_map(|l| [&l.forward, &l.backward]);
+    let capacities: Vec<f64> = directions.map(|d| d.rate.map_or(f64::INFINITY, Rate::mbps) / data).collect();
     let subflows = |c: &ndnweir_scenario::Consumer| {
         let ways = c.producers.iter().filter_map(|p| way(scenario, scenario.producers[*p].node, c.node));
         ways.collect::<Vec<_>>()

@@ -5,7 +5,8 @@ use ndnweir_lab::metrics::Collector;
 use ndnweir_lab::optimum::Problem;
 use ndnweir_lab::results::{Comparison, ConsumerInfo, LinkInfo, NodeInfo, Repeat, ScenarioInfo};
 use ndnweir_sim::observer::{
-    ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share, Snapshot,
+    Arrival, ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share,
+    Snapshot,
 };
 use std::collections::BTreeMap;
 
@@ -161,20 +162,23 @@ pub fn run(scenario: &ScenarioInfo, scheme: &str, temper: f64, seed: u64) -> ndn
                 state.marks += u64::from(mark);
                 links[direct].data_marks += u64::from(mark);
                 if again > 0 {
-                    links[direct].drops[0] += 1;
+                    links[direct].drops.overflow += 1;
                     links[direct].overflow_data_bits += WIRE as u64;
                 }
                 collector.delivered(&Delivery {
                     at: Time::ZERO + Duration::from_secs_f64(now + STEP * noise.next() * 0.9),
                     consumer: ConsumerId(c as u32),
-                    segment: segment[c],
-                    payload: Bytes::new(1024),
-                    delay: Duration::from_secs_f64(delay),
-                    rtt: (again == 0).then(|| Duration::from_secs_f64(delay)),
-                    mark: u8::from(mark),
                     path: PathId((2 * c + path) as u32),
-                    retransmissions: again,
-                    in_order: path == 0,
+                    arrival: Arrival {
+                        segment: segment[c],
+                        payload: Bytes::new(1024),
+                        delay: Duration::from_secs_f64(delay),
+                        rtt: (again == 0).then(|| Duration::from_secs_f64(delay)),
+                        mark: u8::from(mark),
+                        retransmissions: again,
+                        in_order: path == 0,
+                        completed: false,
+                    },
                 });
                 segment[c] += 1;
                 let inner = at(&format!("R1>C{}", c + 1)).unwrap();

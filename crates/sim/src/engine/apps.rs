@@ -1,10 +1,10 @@
 //! Consumers on their local faces.
 
-use crate::observer::{ConsumerCounters, ConsumerId, Delivery, PathId};
+use crate::observer::{Arrival, ConsumerCounters};
 use crate::outcome::Account;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::packet::Packet;
-use ndnweir_core::units::{Bytes, Time};
+use ndnweir_core::units::Time;
 use ndnweir_node::Fetcher;
 use ndnweir_node::requests::Requests;
 
@@ -19,7 +19,6 @@ pub(super) enum Application {
 /// A consumer application.
 pub(super) struct App {
     pub(super) application: Application,
-    pub(super) number: u32,
     pub(super) node: u32,
     pub(super) face: u16,
     pub(super) source: u32,
@@ -29,15 +28,9 @@ pub(super) struct App {
     paused: bool,
 }
 
-/// What the observer is to hear of a packet.
-pub(super) struct ReportedPacket {
-    pub(super) delivery: Delivery,
-    pub(super) completed: bool,
-}
-
 impl App {
-    pub(super) fn new(application: Application, number: u32, node: u32, face: u16, start: Time, stop: Time) -> App {
-        App { application, number, node, face, source: 0, start, stop, paused: false }
+    pub(super) fn new(application: Application, node: u32, face: u16, start: Time, stop: Time) -> App {
+        App { application, node, face, source: 0, start, stop, paused: false }
     }
 
     /// When it wants to act next.
@@ -83,42 +76,13 @@ impl App {
         }
     }
 
+    /// What a packet was for the application, if it is Data that it waited for.
     #[inline]
-    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<ReportedPacket> {
-        let mut delivery = Delivery {
-            at: now,
-            consumer: ConsumerId(self.number),
-            segment: 0,
-            payload: Bytes::new(packet.payload.into()),
-            delay: Default::default(),
-            rtt: None,
-            mark: packet.mark,
-            path: PathId(0),
-            retransmissions: 0,
-            in_order: true,
-        };
-        let completed;
+    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         match &mut self.application {
-            Application::Fetch(fetcher) => {
-                let got = fetcher.handle(now, packet)?;
-                delivery.segment = got.segment;
-                delivery.delay = got.delay;
-                delivery.rtt = got.rtt;
-                delivery.retransmissions = got.retransmissions;
-                delivery.in_order = got.in_order;
-                completed = got.completed;
-            }
-            Application::Requests(requests) => {
-                let got = requests.handle(now, packet)?;
-                delivery.segment = got.segment;
-                delivery.delay = got.delay;
-                delivery.rtt = got.rtt;
-                delivery.retransmissions = got.retransmissions;
-                delivery.in_order = got.in_order;
-                completed = got.completed;
-            }
+            Application::Fetch(fetcher) => fetcher.handle(now, packet),
+            Application::Requests(requests) => requests.handle(now, packet),
         }
-        Some(ReportedPacket { delivery, completed })
     }
 
     pub(super) fn pause(&mut self, paused: bool) {
@@ -127,8 +91,8 @@ impl App {
 
     pub(super) fn counters(&self) -> ConsumerCounters {
         match &self.application {
-            Application::Fetch(fetcher) => fetcher.counters().into(),
-            Application::Requests(requests) => requests.counters().into(),
+            Application::Fetch(fetcher) => fetcher.counters(),
+            Application::Requests(requests) => requests.counters(),
         }
     }
 

@@ -36,7 +36,7 @@ fn error(message: impl Into<String>) -> NetworkError {
 /// The direction of a link that a wire is.
 pub(super) fn direction(network: &Network, directed_link: u32) -> &Direction {
     let link = &network.links[directed_link as usize / 2];
-    if directed_link.is_multiple_of(2) { &link.forth } else { &link.back }
+    link.directions()[directed_link as usize % 2]
 }
 
 /// The propagation delay of `node`'s next hops to where the prefix is served and back, by the first next hop of every
@@ -184,7 +184,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let jitter = self.network.start_jitter.nanos().saturating_add(1);
             let start = consumer.start + Duration::from_nanos(phase.below(jitter));
             let stop = consumer.stop.unwrap_or(Time::NEVER);
-            self.apps.push(App::new(asker, number, consumer.node as u32, face, start, stop));
+            self.apps.push(App::new(asker, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
             let governing =

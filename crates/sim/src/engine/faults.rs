@@ -2,7 +2,7 @@
 
 use super::build::base_rtts;
 use super::{Engine, Local};
-use crate::network::{Change, Network};
+use crate::network::{Change, LinkDirection, Network};
 use crate::observer::Observer;
 use crate::routing::{Working, next_hops};
 use crate::schedule::Schedule;
@@ -138,14 +138,19 @@ impl<O: Observer> Engine<'_, '_, O> {
         match change {
             Change::LinkDown { link } => self.set_link(link, false),
             Change::LinkUp { link } => self.set_link(link, true),
-            Change::Rate { link, forth, rate } => self.set_rate(directed_link(link, forth), rate),
-            Change::Delay { link, forth, delay } => {
-                let directed_link = directed_link(link, forth);
-                self.net.propagations[directed_link as usize].set_delay(self.now, delay);
-                self.reschedule(directed_link);
+            Change::Rate { link, direction, rate } => {
+                direction.directed_links(link).for_each(|directed_link| self.set_rate(directed_link, rate));
             }
-            Change::Loss { link, forth, loss } => {
-                self.net.propagations[directed_link(link, forth) as usize].set_loss(self.now, loss)
+            Change::Delay { link, direction, delay } => {
+                for directed_link in direction.directed_links(link) {
+                    self.net.propagations[directed_link as usize].set_delay(self.now, delay);
+                    self.reschedule(directed_link);
+                }
+            }
+            Change::Loss { link, direction, loss } => {
+                for directed_link in direction.directed_links(link) {
+                    self.net.propagations[directed_link as usize].set_loss(self.now, loss);
+                }
             }
             Change::Crash { node } => self.crash(node as u32),
             Change::Restart { node } => self.restart(node as u32),
@@ -191,7 +196,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         if std::mem::replace(&mut self.faults.link_up[link], up) == up {
             return;
         }
-        for directed_link in [directed_link(link, true), directed_link(link, false)] {
+        for directed_link in LinkDirection::Both.directed_links(link) {
             let from = self.net.topology.directed_links[directed_link as usize].from;
             let mut unsent = 0;
             if let Some(port) = &mut self.net.ports[directed_link as usize] {
@@ -209,7 +214,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.reschedule(directed_link);
             }
         }
-        for directed_link in [directed_link(link, true), directed_link(link, false)] {
+        for directed_link in LinkDirection::Both.directed_links(link) {
             self.pump(self.net.topology.directed_links[directed_link as usize].from);
         }
         self.control_link(link);
@@ -333,8 +338,4 @@ impl<O: Observer> Engine<'_, '_, O> {
                 .for_each(|n| self.pump(n as u32));
         }
     }
-}
-
-fn directed_link(link: usize, forth: bool) -> u32 {
-    2 * link as u32 + u32::from(!forth)
 }

@@ -7,13 +7,13 @@ mod planner;
 mod sampling;
 
 use crate::network::{Network, NetworkError};
-use crate::observer::{DirectedLinkId, NodeId, Observer, PathId};
+use crate::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId};
 use crate::outcome::{EventHash, Outcome};
 use crate::path::Paths;
 use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
 use crate::topology::{Channel, NONE, Topology};
-use apps::{App, ReportedPacket};
+use apps::App;
 use faults::Faults;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
@@ -330,8 +330,10 @@ impl<O: Observer> Engine<'_, '_, O> {
                         }
                     }
                     Local::App(app) => {
-                        let reaction = apps[app as usize].handle(now, &transmit.packet);
-                        report(reaction, now, &transmit.packet, net, *observer, links);
+                        if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
+                            let (consumer, path) = (ConsumerId(app), PathId(transmit.packet.tag));
+                            report(&Delivery { at: now, consumer, path, arrival }, net, *observer, links);
+                        }
                         if !eager.contains(&app) {
                             eager.push(app);
                         }
@@ -383,22 +385,13 @@ impl<O: Observer> Engine<'_, '_, O> {
     }
 }
 
-/// Tells the observer what a packet meant to an application.
-fn report<O: Observer>(
-    reaction: Option<ReportedPacket>,
-    now: Time,
-    packet: &Packet,
-    net: &mut Net<'_>,
-    observer: &mut O,
-    links: &mut Vec<DirectedLinkId>,
-) {
-    let Some(ReportedPacket { mut delivery, completed }) = reaction else { return };
-    delivery.path = PathId(packet.tag);
-    if net.with_paths && net.paths.links_if_new(packet.tag, links) {
+/// Tells the observer what reached an application.
+fn report<O: Observer>(delivery: &Delivery, net: &mut Net<'_>, observer: &mut O, links: &mut Vec<DirectedLinkId>) {
+    if net.with_paths && net.paths.links_if_new(delivery.path.0, links) {
         observer.path(delivery.path, links);
     }
-    observer.delivered(&delivery);
-    if completed {
-        observer.completed(now, delivery.consumer);
+    observer.delivered(delivery);
+    if delivery.arrival.completed {
+        observer.completed(delivery.at, delivery.consumer);
     }
 }

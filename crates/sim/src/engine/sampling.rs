@@ -2,7 +2,7 @@
 
 use super::{Engine, EngineNode};
 use crate::network::Network;
-use crate::observer::{DirectedLinkId, DropCause, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
+use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
 use crate::schedule::Schedule;
 use crate::topology::NONE;
@@ -94,8 +94,8 @@ impl<O: Observer> Engine<'_, '_, O> {
                 }
             };
             let totals = &net.propagations[directed_link].totals;
-            counters.drops[DropCause::Loss as usize] += totals.lost;
-            counters.drops[DropCause::Down as usize] += totals.down;
+            counters.drops.loss += totals.lost;
+            counters.drops.down += totals.down;
             sampler.links.push(counters);
         }
     }

@@ -65,7 +65,7 @@ impl Observer for Keep {
 impl Keep {
     /// Of the first `count` segments those that never arrived.
     pub fn missing(&self, count: u64) -> Vec<u64> {
-        (0..count).filter(|segment| self.deliveries.iter().all(|d| d.segment != *segment)).collect()
+        (0..count).filter(|segment| self.deliveries.iter().all(|d| d.arrival.segment != *segment)).collect()
     }
 
     /// The last delivery until `at`.

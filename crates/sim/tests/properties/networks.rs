@@ -78,22 +78,26 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     ]
 }
 
+fn which() -> impl Strategy<Value = LinkDirection> {
+    prop_oneof![Just(LinkDirection::Forward), Just(LinkDirection::Backward), Just(LinkDirection::Both)]
+}
+
 fn change(links: usize, nodes: usize) -> impl Strategy<Value = (Time, Change)> {
     let at = (0u64..3000).prop_map(|ms| Time::ZERO + Duration::from_millis(ms));
     let kind = prop_oneof![
         (0..links).prop_map(|link| Change::LinkDown { link }),
         (0..links).prop_map(|link| Change::LinkUp { link }),
-        (0..links, any::<bool>(), 1u64..40).prop_map(|(link, forth, rate)| Change::Rate {
+        (0..links, which(), 1u64..40).prop_map(|(link, direction, rate)| Change::Rate {
             link,
-            forth,
+            direction,
             rate: Rate::from_bps(rate * 500_000)
         }),
-        (0..links, any::<bool>(), 0u64..30).prop_map(|(link, forth, ms)| Change::Delay {
+        (0..links, which(), 0u64..30).prop_map(|(link, direction, ms)| Change::Delay {
             link,
-            forth,
+            direction,
             delay: Duration::from_millis(ms)
         }),
-        (0..links, any::<bool>(), 0.0..0.5f64).prop_map(|(link, forth, loss)| Change::Loss { link, forth, loss }),
+        (0..links, which(), 0.0..0.5f64).prop_map(|(link, direction, loss)| Change::Loss { link, direction, loss }),
         (0..nodes).prop_map(|node| Change::Crash { node }),
         (0..nodes).prop_map(|node| Change::Restart { node }),
     ];

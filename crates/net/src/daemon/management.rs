@@ -1,19 +1,50 @@
 //! The management protocol's place in the process: an application on an internal face.
 
 use super::config::{ConfigError, FaceSpec, RouteSpec};
-use super::links::{STATIC, SocketFace, Transport};
+use super::faces::{SocketFace, Transport};
+use super::links::STATIC;
+use super::requests::Requests;
 use super::{Daemon, RunError};
 use crate::face_uri::FaceUri;
-use crate::mgmt::dataset::{FaceEventKind, Persistency};
+use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
 use crate::mgmt::{Management, Moment, Requester};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, DataView, InterestView, LpPacketView, Name};
+use std::collections::VecDeque;
 
 /// Requests and notifications taken at a time, before packets have their turn.
 const MAX_TURNS: usize = 64;
 /// What happened to faces is told at once beyond so many: none is lost, for routes end with their faces.
 const MAX_EVENTS: usize = 1024;
+
+/// The management behind its face, and what waits for it.
+pub(super) struct ManagementFace {
+    id: FaceId,
+    /// None while it works on the forwarder.
+    protocol: Option<Management>,
+    requests: Requests,
+    /// What happened to faces since it heard of it.
+    events: VecDeque<(FaceEventKind, FaceStatus)>,
+}
+
+impl ManagementFace {
+    /// Without a face yet.
+    pub(super) fn new(now: Time, protocol: Management) -> ManagementFace {
+        let requests = Requests::new(now);
+        ManagementFace { id: FaceId::NONE, protocol: Some(protocol), requests, events: VecDeque::new() }
+    }
+
+    /// Its face; [`FaceId::NONE`] if applications may not manage the forwarder.
+    pub(super) fn id(&self) -> FaceId {
+        self.id
+    }
+
+    /// When something waits for it.
+    fn due(&mut self, now: Time) -> Time {
+        if self.events.is_empty() { self.requests.due(now) } else { now }
+    }
+}
 
 impl Daemon {
     /// Opens the internal face, if applications may manage the forwarder.
@@ -25,27 +56,25 @@ impl Daemon {
             return Ok(());
         }
         let spec = FaceSpec::new(FaceUri::Unix("/internal".into()));
-        self.inside = self.add(now, &spec, Transport::Management, true, Persistency::Permanent)?;
-        let prefixes = self.management.as_ref().map(Management::prefixes).unwrap_or_default();
+        self.management.id = self.add(now, &spec, Transport::Management, true, Persistency::Permanent)?;
+        let prefixes = self.management.protocol.as_ref().map(Management::prefixes).unwrap_or_default();
         for prefix in prefixes {
-            self.forwarder.reserve(prefix.clone(), self.inside);
-            self.forwarder.add_next_hop(now, prefix.as_view(), self.inside, 0).map_err(ConfigError::new)?;
+            self.forwarder.reserve(prefix.clone(), self.management.id);
+            self.forwarder.add_next_hop(now, prefix.as_view(), self.management.id, 0).map_err(ConfigError::new)?;
         }
         Ok(())
     }
 
     /// Lets the management work on this forwarder; none while it does so already.
     pub(super) fn with_management<T>(&mut self, work: impl FnOnce(&mut Management, &mut Daemon) -> T) -> Option<T> {
-        let mut management = self.management.take()?;
+        let mut management = self.management.protocol.take()?;
         let done = work(&mut management, self);
-        self.management = Some(management);
+        self.management.protocol = Some(management);
         Some(done)
     }
 
     pub(super) fn remove_configured_route(&mut self, route: &RouteSpec) {
-        let Some(face_id) = self.face_of(&route.to).and_then(|id| Some(self.links[id.index()].as_ref()?.id)) else {
-            return;
-        };
+        let Some(face_id) = self.faces.with_uri(&route.to).and_then(|id| self.faces.number(id)) else { return };
         self.with_management(|management, daemon| {
             management.unregister(route.prefix.as_view(), face_id, STATIC, daemon);
         });
@@ -54,7 +83,7 @@ impl Daemon {
     /// Takes note of what happened to a face, to be told when the management is free.
     pub(super) fn note_event(&mut self, kind: FaceEventKind, id: FaceId) {
         if let Some(status) = self.face_status(id) {
-            self.face_events.push_back((kind, status));
+            self.management.events.push_back((kind, status));
         }
     }
 
@@ -66,20 +95,20 @@ impl Daemon {
                 management.handle_timeout(now, daemon);
             }
         });
-        for _ in 0..MAX_TURNS.max(self.face_events.len().saturating_sub(MAX_EVENTS)) {
-            if let Some((kind, face)) = self.face_events.pop_front() {
+        for _ in 0..MAX_TURNS.max(self.management.events.len().saturating_sub(MAX_EVENTS)) {
+            if let Some((kind, face)) = self.management.events.pop_front() {
                 let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
                 // Those who ask later get it from the management.
                 let waited_for =
                     |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.is_waited_for(&data));
                 let told = told.flatten().filter(waited_for);
                 self.inject(now, told);
-            } else if let Some((frame, charged)) = self.requests.pop(now) {
+            } else if let Some((frame, charged)) = self.management.requests.pop(now) {
                 let start = self.clock.now();
                 let answer = self.answer(&frame, at);
                 self.inject(now, answer);
                 if charged {
-                    self.requests.charge(now, self.clock.now().since(start));
+                    self.management.requests.charge(now, self.clock.now().since(start));
                 }
             } else {
                 return;
@@ -90,7 +119,7 @@ impl Daemon {
 
     /// When there is something for [`Daemon::manage`] to do; what it left has its turn after the next packets.
     pub(super) fn management_due(&mut self, now: Time) -> Time {
-        if self.face_events.is_empty() { self.requests.due(now) } else { now }
+        self.management.due(now)
     }
 
     /// What is to be sent is for the management: it waits.
@@ -98,10 +127,9 @@ impl Daemon {
         for frame in self.frames.iter() {
             let face = LpPacketView::decode(frame).ok().and_then(|packet| packet.incoming_face_id);
             let owner = |face: &u64| {
-                let link = self.by_id.get(face).and_then(|id| self.links.get(id.index())?.as_ref());
-                link.is_some_and(|link| link.owner)
+                self.faces.with_number(*face).and_then(|id| self.faces.get(id)).is_some_and(|face| face.owner)
             };
-            if !face.is_some_and(|face| self.requests.push(face, owner(&face), frame)) {
+            if !face.is_some_and(|face| self.management.requests.push(face, owner(&face), frame)) {
                 self.totals.requests += 1;
             }
         }
@@ -109,15 +137,15 @@ impl Daemon {
 
     fn inject(&mut self, now: Time, data: Option<Vec<u8>>) {
         if let Some(data) = data {
-            self.forwarder.receive(now, self.inside, &data);
+            self.forwarder.receive(now, self.management.id, &data);
         }
     }
 
     fn answer(&mut self, frame: &[u8], at: Moment) -> Option<Vec<u8>> {
         let packet = LpPacketView::decode(frame).ok()?;
-        let from = self.by_id.get(&packet.incoming_face_id?)?;
-        let SocketFace { id, local, owner, registers, .. } = self.links[from.index()].as_ref()?;
-        let from = Requester { face_id: *id, local: *local, owner: *owner, registers: *registers };
+        let from = self.faces.with_number(packet.incoming_face_id?)?;
+        let SocketFace { number, local, owner, registers, .. } = self.faces.get(from)?;
+        let from = Requester { face_id: *number, local: *local, owner: *owner, registers: *registers };
         let interest = InterestView::decode(packet.fragment.filter(|_| packet.nack.is_none())?).ok()?;
         self.with_management(|management, daemon| management.interest(&interest, from, at, daemon))?
     }
@@ -126,7 +154,7 @@ impl Daemon {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forwarder::Config;
+    use crate::daemon::Config;
     use crate::mgmt::ManagedForwarder;
 
     fn daemon(faces: &[&str]) -> (Daemon, tempfile::TempDir) {
@@ -145,17 +173,17 @@ mod tests {
         let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9", "udp4://127.0.0.1:10"]);
         let now = daemon.clock.now();
         daemon.manage(now);
-        assert_eq!(daemon.management.as_ref().unwrap().rib().len(), 2);
-        let id = daemon.face_of(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
+        assert_eq!(daemon.management.protocol.as_ref().unwrap().rib().len(), 2);
+        let id = daemon.faces.with_uri(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
         for _ in 0..3 * MAX_EVENTS {
             daemon.note_event(FaceEventKind::Up, id);
         }
         daemon.close(now, id, "test");
         for _ in 0..3 * MAX_EVENTS / MAX_TURNS {
             daemon.manage(now);
-            assert!(daemon.face_events.len() <= MAX_EVENTS, "{}", daemon.face_events.len());
+            assert!(daemon.management.events.len() <= MAX_EVENTS, "{}", daemon.management.events.len());
         }
-        assert_eq!((daemon.face_events.len(), daemon.management.as_ref().unwrap().rib().len()), (0, 1));
+        assert_eq!((daemon.management.events.len(), daemon.management.protocol.as_ref().unwrap().rib().len()), (0, 1));
     }
 
     #[test]
@@ -166,7 +194,7 @@ mod tests {
         near.set_nonblocking(true).unwrap();
         let stream = crate::face::stream::Stream::Unix(near);
         let id = daemon.add_stream(now, stream, FaceUri::Unix("/x".into()), true).unwrap();
-        let face_id = daemon.links[id.index()].as_ref().map(|link| link.id);
+        let face_id = daemon.faces.number(id);
         for prefix in ["/localhost/nfd", "/localhost/nfd/faces/list"] {
             let parameters = crate::mgmt::ControlParameters {
                 face_id,
@@ -177,14 +205,14 @@ mod tests {
             let prefix: Name = prefix.parse().unwrap();
             assert_eq!(daemon.set_next_hop(prefix.as_view(), face_id.unwrap(), 0).unwrap_err().code, 403);
         }
-        assert_eq!(daemon.management.as_ref().unwrap().rib().len(), 1);
+        assert_eq!(daemon.management.protocol.as_ref().unwrap().rib().len(), 1);
     }
 
     #[test]
     fn what_passed_a_face_is_counted_when_it_is_gone() {
         let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
         let now = daemon.clock.now();
-        let id = daemon.face_of(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
+        let id = daemon.faces.with_uri(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();
         let interest = ndnweir_wire::InterestBuilder::new("/b".parse::<ndnweir_wire::Name>().unwrap().as_view())
             .nonce([1, 2, 3, 4])
             .encode()
@@ -217,6 +245,6 @@ mod tests {
             daemon.forwarder.receive(now, id, &interest);
             daemon.send_all(now);
         }
-        assert_eq!((daemon.requests.len(), daemon.totals.requests), (1024, 5000 - 1024));
+        assert_eq!((daemon.management.requests.len(), daemon.totals.requests), (1024, 5000 - 1024));
     }
 }

@@ -3,16 +3,17 @@
 use super::admission::{Admission, Origin};
 use super::backlogs::Backlogs;
 use super::config::FaceSpec;
-use super::links::{SocketFace, Transport, uri_of};
+use super::faces::{SocketFace, Transport};
+use super::listeners::Accepted;
 use super::proof::{self, Challenge, Sign};
-use super::{Daemon, Listener, key};
-use crate::face::stream::{Ended, Stream, StreamLink};
+use super::{Daemon, key};
+use crate::face::stream::{Ended, StreamLink};
+use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_node::forwarder::Frames;
-use std::io;
 use std::net::SocketAddr;
 
 /// Batches taken from one socket before the others have their turn.
@@ -22,87 +23,33 @@ impl Daemon {
     /// A listener has connections.
     pub(super) fn on_listener(&mut self, index: usize) {
         let now = self.clock.now();
-        let Some(listener) = self.listeners.get(index) else { return };
-        let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().and_then(|(stream, peer)| {
-                stream.set_nonblocking(true)?;
-                // A listener for IPv6 may take IPv4 as well, in IPv6 addresses.
-                Ok((Stream::Tcp(stream), uri_of(false, peer), peer.ip().to_canonical().is_loopback()))
-            }),
-            Listener::Unix(place) => place.listener().accept().and_then(|(stream, _)| {
-                stream.set_nonblocking(true)?;
-                Ok((Stream::Unix(stream), FaceUri::Unix(place.path().to_owned()), true))
-            }),
+        let taken = match self.listeners.accept(index) {
+            Some(Ok(Accepted { stream, uri, local })) => self.add_stream(now, stream, uri, local).map(drop),
+            Some(Err(error)) => Err(error),
+            None => return,
         };
-        match accepted {
-            Ok((stream, uri, local)) => {
-                if let Err(error) = self.add_stream(now, stream, uri, local) {
-                    self.reject(&error);
-                }
-            }
-            // Whoever wanted to connect has gone again, or nobody does.
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
-            // There are no descriptors, or no memory. The connection would be offered again without end.
-            Err(error) => {
-                self.reject(&error);
-                self.listen_again(false);
-            }
-        }
-    }
-
-    /// Counts a connection that was not taken in; the log says so once until the next housekeeping.
-    fn reject(&mut self, error: &io::Error) {
-        if self.rejected == 0 {
-            tracing::warn!(%error, "connection not accepted");
-        }
-        self.rejected += 1;
-        self.totals.on_demand_peers += 1;
-    }
-
-    /// Housekeeping: who could not be admitted may try again.
-    pub(super) fn admit_again(&mut self) {
-        if self.rejected > 1 {
-            tracing::warn!(connections = self.rejected, "not accepted within a second");
-        }
-        self.rejected = 0;
-        if self.listeners_paused {
-            self.listen_again(true);
-        }
-    }
-
-    fn listen_again(&mut self, again: bool) {
-        self.listeners_paused = !again;
-        for (index, listener) in self.listeners.iter().enumerate() {
-            let key = key::LISTENER + index;
-            let wanted = match listener {
-                Listener::Tcp(listener) => self.poll.sources().want(listener, key, again, false),
-                Listener::Unix(place) => self.poll.sources().want(place.listener(), key, again, false),
-            };
-            if let Err(error) = wanted {
-                tracing::debug!(%error, "poll");
-            }
+        if let Err(error) = taken {
+            self.listeners.reject(&error);
+            self.totals.on_demand_peers += 1;
         }
     }
 
     /// A stream has bytes, or takes more.
     pub(super) fn on_stream(&mut self, id: FaceId, readable: bool, writable: bool) {
         let now = self.clock.now();
-        let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
-        if link.is_some_and(|link| matches!(link.transport, Transport::Dialing(_))) {
+        if self.faces.get(id).is_some_and(|link| matches!(link.transport, Transport::Dialing(_))) {
             self.dialled(now, id);
             return;
         }
         if writable {
-            self.touched.push(id);
+            self.faces.touch(id);
         }
         if !readable {
             return;
         }
         for _ in 0..MAX_BATCHES {
             let now = self.clock.now();
-            let Some(SocketFace { transport: Transport::Stream(stream), last_in, .. }) =
-                self.links.get_mut(id.index()).and_then(Option::as_mut)
-            else {
+            let Some(SocketFace { transport: Transport::Stream(stream), last_in, .. }) = self.faces.get_mut(id) else {
                 return;
             };
             *last_in = now;
@@ -123,22 +70,21 @@ impl Daemon {
     /// A UDP port has datagrams, or takes more.
     pub(super) fn on_port(&mut self, index: usize, readable: bool, writable: bool) {
         if writable {
-            self.touched_ports.push(index);
+            self.ports.touch(index);
         }
         if !readable {
             return;
         }
         for _ in 0..MAX_BATCHES {
             let now = self.clock.now();
-            let Some(port) = self.udp.get_mut(index) else { return };
+            let Some(port) = self.ports.get_mut(index) else { return };
             let mut on_demand_peers: Vec<(SocketAddr, Vec<u8>)> = Vec::new();
-            let (by_peer, links, forwarder) = (&self.by_peer, &mut self.links, &mut self.forwarder);
-            let admission = &mut self.admission;
+            let (faces, forwarder, admission) = (&mut self.faces, &mut self.forwarder, &mut self.admission);
             let mut last = None;
             let more = port.receive(|peer, datagram| {
                 let known = match last {
                     Some((address, id)) if address == peer => Some(id),
-                    _ => by_peer.get(&(index, peer)).copied(),
+                    _ => faces.with_peer(index, peer),
                 };
                 let Some(id) = known else {
                     on_demand_peers.push((peer, datagram.to_vec()));
@@ -146,11 +92,11 @@ impl Daemon {
                 };
                 if last.is_none_or(|(address, _)| address != peer) {
                     last = Some((peer, id));
-                    if let Some(link) = links[id.index()].as_mut() {
+                    if let Some(link) = faces.get_mut(id) {
                         link.last_in = now;
                     }
                 }
-                if let Some(link) = links[id.index()].as_mut() {
+                if let Some(link) = faces.get_mut(id) {
                     link.listen_for_proof(now, admission, datagram);
                 }
                 forwarder.receive(now, id, datagram);
@@ -172,12 +118,12 @@ impl Daemon {
 
     /// A datagram from somebody without a face: it gets one, if the datagram is a packet.
     fn on_on_demand_peer(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
-        if let Some(&id) = self.by_peer.get(&(port, peer)) {
+        if let Some(id) = self.faces.with_peer(port, peer) {
             self.hear(now, id, datagram);
             return;
         }
         // A port that nobody was told of is for the peers that it was opened for.
-        if self.outgoing.contains(&port) {
+        if !self.ports.is_listening(port) {
             self.totals.on_demand_peers += 1;
             return;
         }
@@ -185,7 +131,7 @@ impl Daemon {
             self.totals.on_demand_peers += 1;
             return;
         }
-        let mut spec = FaceSpec::new(uri_of(true, peer));
+        let mut spec = FaceSpec::new(FaceUri::udp(peer));
         (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
             Ok(id) => self.hear(now, id, datagram),
@@ -194,7 +140,7 @@ impl Daemon {
     }
 
     fn hear(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
-        if let Some(link) = self.links[id.index()].as_mut() {
+        if let Some(link) = self.faces.get_mut(id) {
             link.listen_for_proof(now, &mut self.admission, datagram);
         }
         self.forwarder.receive(now, id, datagram);
@@ -205,7 +151,7 @@ impl Daemon {
         loop {
             self.frames.clear();
             let Some(id) = self.forwarder.poll_transmit(now, &mut self.frames) else { break };
-            let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
+            let Some(link) = self.faces.get_mut(id) else { continue };
             match &mut link.transport {
                 Transport::Udp { port, peer } => {
                     if let Some(challenge) = &mut link.challenge {
@@ -218,12 +164,7 @@ impl Daemon {
                             continue;
                         }
                     }
-                    for frame in self.frames.iter() {
-                        self.udp[*port].send(*peer, frame);
-                    }
-                    if !self.touched_ports.contains(port) {
-                        self.touched_ports.push(*port);
-                    }
+                    self.ports.send(*port, *peer, self.frames.iter());
                 }
                 Transport::Stream(stream) => {
                     for frame in self.frames.iter() {
@@ -238,27 +179,18 @@ impl Daemon {
                 }
                 Transport::Dialing(_) | Transport::Down { .. } => self.totals.unconnected += 1,
             }
-            if !self.touched.contains(&id) {
-                self.touched.push(id);
-            }
+            self.faces.touch(id);
         }
         self.flush(now);
     }
 
     /// Hands what was sent to the kernel, and looks at what waits there.
     fn flush(&mut self, now: Time) {
-        while let Some(index) = self.touched_ports.pop() {
-            let Some(port) = self.udp.get_mut(index) else { continue };
-            if let Some(waits) = port.flush()
-                && let Err(error) = self.poll.sources().want(port.socket(), index, true, waits)
-            {
-                tracing::debug!(%error, "poll");
-            }
-        }
-        while let Some(id) = self.touched.pop() {
-            let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { continue };
+        self.ports.flush();
+        while let Some(id) = self.faces.pop_touched() {
+            let Some(link) = self.faces.get_mut(id) else { continue };
             let waiting = match &mut link.transport {
-                Transport::Udp { port, .. } => self.udp[*port].waiting(),
+                Transport::Udp { port, .. } => self.ports.get(*port).map_or(0, UdpPort::waiting),
                 Transport::Stream(stream) => match flush_stream(stream, &mut self.backlogs) {
                     Ok(away) => {
                         if link.wants_writable == away {
@@ -322,7 +254,7 @@ impl SocketFace {
             Sign::None => {}
             Sign::Hit => admission.reward(now, self.origin),
             Sign::Proved => {
-                tracing::debug!(face = self.id, uri = %self.uri, "gets what is sent to it");
+                tracing::debug!(face = self.number, uri = %self.uri, "gets what is sent to it");
                 self.challenge = None;
             }
         }

@@ -1,14 +1,15 @@
 //! The configuration of a forwarder: a TOML file, flags, or both.
 
 mod listen;
+mod values;
 
 pub use super::users::Allowed;
 pub use listen::Limits;
+pub use values::{ValueError, address, choose, name, queue, scheme, uri};
 
 use crate::face_uri::FaceUri;
 use crate::keys;
 use crate::mgmt::{self, TrustAnchor};
-use ndnweir_core::error::SchemeError;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
@@ -180,6 +181,11 @@ fn default_scheme() -> Scheme {
     Scheme::named("measured").unwrap_or_else(|_| unreachable!("a test resolves every scheme of the registry"))
 }
 
+/// What is said of a scheme that takes neighbours for producers.
+const PLAIN_ENDS: &str = "the meter hbhcm takes a neighbour that writes no header field of its own for a producer, and \
+                          its whole way for one hop; say plain-ends = false where not every neighbour measures, or \
+                          plain-ends = true if that is meant";
+
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -278,8 +284,12 @@ impl ConfigReader<'_> {
         ConfigError(format!("{}:{line}: {message}", self.file))
     }
 
-    fn parse<T>(&self, text: &Spanned<String>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
-        read(text.get_ref()).map_err(|message| self.error(text.span().start, message))
+    fn parse<T, E: Display>(
+        &self,
+        text: &Spanned<String>,
+        read: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, ConfigError> {
+        read(text.get_ref()).map_err(|error| self.error(text.span().start, error))
     }
 
     fn within<T: PartialOrd + Display + Copy>(
@@ -296,74 +306,6 @@ impl ConfigReader<'_> {
             false => Err(self.error(at, format!("{what} = {value}: write a value from {least} to {most}"))),
         }
     }
-}
-
-/// Reads where a face leads.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn uri(text: &str) -> Result<FaceUri, String> {
-    text.parse().map_err(|e: crate::face_uri::FaceUriError| e.to_string())
-}
-
-/// Reads a name.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn name(text: &str) -> Result<Name, String> {
-    text.parse().map_err(|e| format!("`{text}` is no name: {e}; write it as /example/video"))
-}
-
-/// Reads an address to listen on.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is no address: write one such as 0.0.0.0:6363 or [::]:6363"))
-}
-
-/// Reads what may wait: `"1000 packets"` or an amount such as `"1MiB"`.
-///
-/// # Errors
-/// A sentence with the remedy.
-pub fn queue(text: &str) -> Result<Limit, String> {
-    if let Some(packets) = text.trim().strip_suffix("packets") {
-        let packets = packets.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
-        return packets
-            .map(Limit::Packets)
-            .ok_or_else(|| format!("`{text}`: write a number of packets from 1 to 1000000, such as \"1000 packets\""));
-    }
-    match text.parse::<Bytes>() {
-        Ok(bytes) if bytes.get() >= 10_000 => Ok(Limit::Bytes(bytes)),
-        Ok(_) => Err(format!("`{text}`: a queue below 10kB does not hold one packet of full size")),
-        Err(e) => Err(format!("{e}; or write \"1000 packets\"")),
-    }
-}
-
-/// The scheme that a name or composition says.
-///
-/// # Errors
-/// What is wrong with it, and what would do.
-pub fn scheme(value: &Value) -> Result<Scheme, SchemeError> {
-    match value {
-        Value::String(name) => Scheme::named(name),
-        _ => Scheme::resolve("configured", value),
-    }
-}
-
-/// What is said of a scheme that takes neighbours for producers.
-const PLAIN_ENDS: &str = "the meter hbhcm takes a neighbour that writes no header field of its own for a producer, and \
-                          its whole way for one hop; say plain-ends = false where not every neighbour measures, or \
-                          plain-ends = true if that is meant";
-
-/// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
-/// [`Scheme::choose`]).
-///
-/// # Errors
-/// What is wrong with it, and what would do.
-pub fn choose(scheme: &mut Scheme, prefix: &Name, choice: &Value) -> Result<(), SchemeError> {
-    // Who calls names the prefix.
-    scheme.choose(&prefix.to_string(), choice).map_err(|e| SchemeError { prefix: None, ..e })
 }
 
 impl Config {

@@ -13,46 +13,51 @@ mod control;
 mod dial;
 mod events;
 mod exporter;
+mod faces;
 mod links;
+mod listeners;
 mod management;
 mod metrics;
+mod ports;
 mod proof;
 mod requests;
+mod signals;
 mod strategies;
+mod timers;
 mod unix;
 mod users;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
-pub use users::Allowed;
+pub use users::{Allowed, AllowedError};
 
 use crate::clock::Clock;
 use crate::face::sockets;
-use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
-use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
+use crate::mgmt::dataset::Persistency;
 use crate::mgmt::{Management, Moment};
 use crate::poll::{Poll, Ready};
 use admission::Admission;
 use backlogs::Backlogs;
 use control::CsSettings;
-use links::SocketFace;
+use faces::{FaceTable, SocketFace};
+use listeners::Listeners;
+use management::ManagementFace;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::forwarder::{Frames, LinkCounters};
 use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, HashKey, NodeCounters};
 use ndnweir_wire::NameView;
-use requests::Requests;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::io::{self, ErrorKind, Read};
-use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixStream;
-use unix::UnixPlace;
+use ports::Ports;
+use signals::Signals;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use timers::Timers;
 use users::Users;
 
-/// How often idle faces are looked for and metrics are written.
-const HOUSEKEEPING: Duration = Duration::from_millis(1000);
 /// For how long somebody may be connected without having sent a packet.
 const GREETING: Duration = Duration::from_millis(30_000);
+
 /// What may be wrong when an address cannot be had.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
@@ -66,9 +71,6 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Face numbers below are reserved, as NFD has it.
-const FIRST_ID: u64 = 256;
-
 /// Descriptors beside those of faces: listeners, ports, readers of the metrics, the poll.
 const SPARE_DESCRIPTORS: usize = 64;
 
@@ -78,11 +80,6 @@ mod key {
     pub(super) const STREAM: usize = 1 << 21;
     pub(super) const STOP: usize = 1 << 22;
     pub(super) const RELOAD: usize = STOP + 1;
-}
-
-enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixPlace),
 }
 
 /// Why the forwarder cannot run.
@@ -128,45 +125,24 @@ pub struct Daemon {
     poll: Poll,
     forwarder: Forwarder,
     config: Config,
-    udp: Vec<UdpPort>,
-    listeners: Vec<Listener>,
-    /// Whether the listeners wait until the next housekeeping, as the system has no descriptors left.
-    listeners_paused: bool,
-    /// Connections rejected since the log said so.
-    rejected: u64,
-    /// By the number of the face in the node.
-    links: Vec<Option<SocketFace>>,
-    by_id: BTreeMap<u64, FaceId>,
-    by_peer: HashMap<(usize, SocketAddr), FaceId>,
-    next_id: u64,
-    /// Ports that are not listened on: only named peers are heard there.
-    outgoing: Vec<usize>,
+    signals: Signals,
+    timers: Timers,
+    ports: Ports,
+    listeners: Listeners,
+    faces: FaceTable,
     /// Faces that are on demand.
     admission: Admission,
-    /// No face gives way to another until then, as none did just now.
-    no_way_until: Time,
     users: Users,
     backlogs: Backlogs,
-    management: Option<Management>,
-    /// The face of the management.
-    inside: FaceId,
+    management: ManagementFace,
     /// How commands want the content store.
     cs: CsSettings,
-    /// Frames for the management.
-    requests: Requests,
-    /// What happened to faces since the management heard of it.
-    face_events: VecDeque<(FaceEventKind, FaceStatus)>,
-    stop: UnixStream,
-    reload: UnixStream,
-    metrics: Option<exporter::Exporter>,
+    exporter: Option<exporter::Exporter>,
     totals: metrics::ProcessTotals,
-    next_housekeeping: Time,
+    /// Memory that is used again: for what the poll reports, what is read, and what is sent.
     ready: Vec<Ready>,
     buffer: Vec<u8>,
     frames: Frames,
-    /// Faces and ports that something was sent on since the last flush.
-    touched: Vec<FaceId>,
-    touched_ports: Vec<usize>,
 }
 
 /// A key that nobody else knows: `RandomState` has 128 bits from the operating system, and what it gives out does not
@@ -175,16 +151,6 @@ fn secret() -> HashKey {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
     HashKey::new([random.hash_one(0), random.hash_one(1)])
-}
-
-/// A pair whose first end becomes readable when one of `signals` arrives.
-fn signals(signals: &[std::ffi::c_int]) -> io::Result<UnixStream> {
-    let (read, write) = UnixStream::pair()?;
-    read.set_nonblocking(true)?;
-    for signal in signals {
-        signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
-    }
-    Ok(read)
 }
 
 impl Daemon {
@@ -211,50 +177,34 @@ impl Daemon {
         })
         .map_err(ConfigError::new)?;
         let poll = Poll::new()?;
-        let stop = signals(&[signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT])?;
-        let reload = signals(&[signal_hook::consts::SIGHUP])?;
-        poll.sources().add(&stop, key::STOP)?;
-        poll.sources().add(&reload, key::RELOAD)?;
-        let metrics = config.metrics.map(exporter::Exporter::open).transpose();
-        let metrics = metrics.map_err(|error| RunError::socket("metrics".into(), error))?;
+        let signals = Signals::open(poll.sources())?;
+        let exporter = config.metrics.map(exporter::Exporter::open).transpose();
+        let exporter = exporter.map_err(|error| RunError::socket("metrics".into(), error))?;
         if !sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS) {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
         }
         let now = clock.now();
-        let next_housekeeping = now + HOUSEKEEPING;
+        let management = Management::new(config.authority.clone(), Moment { now, unix: clock.unix() });
         let mut daemon = Daemon {
             clock,
-            poll,
             forwarder,
             config: Config::default(),
-            udp: Vec::new(),
-            listeners: Vec::new(),
-            listeners_paused: false,
-            rejected: 0,
-            links: Vec::new(),
-            by_id: BTreeMap::new(),
-            by_peer: HashMap::new(),
-            next_id: FIRST_ID,
-            outgoing: Vec::new(),
+            signals,
+            timers: Timers::new(now),
+            ports: Ports::new(poll.sources().clone()),
+            listeners: Listeners::new(poll.sources().clone()),
+            faces: FaceTable::new(),
             admission: Admission::new(now, config.max_peers, config.limits),
-            no_way_until: now,
             users: Users::default(),
             backlogs: Backlogs::new(config.limits.backlog.get()),
-            management: Some(Management::new(config.authority.clone(), Moment { now, unix: clock.unix() })),
-            inside: FaceId::NONE,
+            management: ManagementFace::new(now, management),
             cs: CsSettings { capacity: config.cache, admits: true, serves: true },
-            requests: Requests::new(now),
-            face_events: VecDeque::new(),
-            stop,
-            reload,
-            metrics,
+            exporter,
             totals: metrics::ProcessTotals::default(),
-            next_housekeeping,
             ready: Vec::new(),
             buffer: vec![0; 256 << 10],
             frames: Frames::default(),
-            touched: Vec::new(),
-            touched_ports: Vec::new(),
+            poll,
         };
         daemon.listen(&config)?;
         daemon.forwarder.set_regions(config.regions.clone());
@@ -271,38 +221,22 @@ impl Daemon {
     }
 
     fn listen(&mut self, config: &Config) -> Result<(), RunError> {
-        let fail = |what: String| move |error| RunError::socket(what, error);
         for &address in &config.udp {
-            self.open_port(address).map_err(fail(format!("udp {address}")))?;
+            let failed = |error| RunError::socket(format!("udp {address}"), error);
+            self.ports.listen(address).map_err(failed)?;
         }
         for &address in &config.tcp {
-            let listener = TcpListener::bind(address).map_err(fail(format!("tcp {address}")))?;
-            listener.set_nonblocking(true)?;
-            tracing::info!(address = %listener.local_addr()?, "listening on tcp");
-            self.poll.sources().add(&listener, key::LISTENER + self.listeners.len())?;
-            self.listeners.push(Listener::Tcp(listener));
+            self.listeners.listen_on_tcp(address)?;
         }
         if let Some(path) = &config.unix {
-            let what = format!("unix {}", path.display());
-            let place = UnixPlace::open(path).map_err(|(error, remedy)| RunError::Socket { what, error, remedy })?;
-            tracing::info!(path = %path.display(), "listening on unix");
-            self.poll.sources().add(place.listener(), key::LISTENER + self.listeners.len())?;
-            self.listeners.push(Listener::Unix(place));
+            self.listeners.listen_on_unix(path)?;
         }
         Ok(())
     }
 
-    fn open_port(&mut self, address: SocketAddr) -> io::Result<usize> {
-        let port = UdpPort::open(address)?;
-        tracing::info!(address = %port.local(), "listening on udp");
-        self.poll.sources().add(port.socket(), self.udp.len())?;
-        self.udp.push(port);
-        Ok(self.udp.len() - 1)
-    }
-
     /// The addresses that UDP is received on.
     pub fn udp_addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
-        self.udp.iter().map(UdpPort::local)
+        self.ports.addresses()
     }
 
     /// Another clock, which must not be behind the one so far.
@@ -312,7 +246,7 @@ impl Daemon {
 
     /// What passed the face that leads to `uri`, if there is one, at its link layer and at its queue.
     pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
-        let id = self.face_of(uri)?;
+        let id = self.faces.with_uri(uri)?;
         Some(self.forwarder.face_counters(self.clock.now(), id))
     }
 
@@ -323,7 +257,7 @@ impl Daemon {
 
     /// Changes the rate of the face that leads to `uri`, or the one at which its neighbour sends back.
     pub fn set_rates(&mut self, uri: &FaceUri, rate: Option<Rate>, return_rate: Option<Rate>) {
-        let Some(id) = self.face_of(uri) else { return };
+        let Some(id) = self.faces.with_uri(uri) else { return };
         if let Some(rate) = rate {
             self.forwarder.set_rate(self.clock.now(), id, rate);
         }
@@ -336,7 +270,7 @@ impl Daemon {
     pub fn shares(&self, prefix: NameView<'_>) -> Vec<(FaceUri, f64)> {
         let mut shares = Vec::new();
         self.forwarder.shares(prefix, &mut shares);
-        let uri = |id: FaceId| Some(self.links.get(id.index())?.as_ref()?.uri.clone());
+        let uri = |id: FaceId| Some(self.faces.get(id)?.uri.clone());
         shares.into_iter().filter_map(|(id, share)| Some((uri(id)?, share))).collect()
     }
 
@@ -359,7 +293,7 @@ impl Daemon {
     pub fn run_until(&mut self, end: Time) -> Result<Option<DaemonRequest>, RunError> {
         loop {
             let management = self.management_due(self.clock.now());
-            let due = self.forwarder.poll_timeout().min(self.next_housekeeping).min(management).min(end);
+            let due = self.forwarder.poll_timeout().min(self.timers.next()).min(management).min(end);
             self.poll.wait(self.clock.until(due), &mut self.ready)?;
             let ready = std::mem::take(&mut self.ready);
             let request = ready.iter().find_map(|&event| self.on_event(event));
@@ -368,8 +302,7 @@ impl Daemon {
             if self.forwarder.poll_timeout() <= now {
                 self.forwarder.handle_timeout(now);
             }
-            if self.next_housekeeping <= now {
-                self.next_housekeeping = now + HOUSEKEEPING;
+            if self.timers.take_housekeeping(now) {
                 self.run_housekeeping(now);
             }
             self.send_all(now);
@@ -382,15 +315,7 @@ impl Daemon {
 
     fn on_event(&mut self, Ready { key, readable, writable }: Ready) -> Option<DaemonRequest> {
         match key {
-            key::STOP | key::RELOAD => {
-                let (socket, request) = match key {
-                    key::STOP => (&mut self.stop, DaemonRequest::Stop),
-                    _ => (&mut self.reload, DaemonRequest::Reload),
-                };
-                let mut waste = [0; 64];
-                while socket.read(&mut waste).is_ok_and(|read| read == waste.len()) {}
-                return Some(request);
-            }
+            key::STOP | key::RELOAD => return Some(self.signals.take(key)),
             key if key >= key::STREAM => self.on_stream(FaceId((key - key::STREAM) as u16), readable, writable),
             key if key >= key::LISTENER => self.on_listener(key - key::LISTENER),
             port => self.on_port(port, readable, writable),
@@ -413,7 +338,7 @@ impl Daemon {
             self.remove_configured_route(route);
         }
         for face in old.faces.iter().filter(|face| !config.faces.contains(face)) {
-            if let Some(id) = self.face_of(&face.uri) {
+            if let Some(id) = self.faces.with_uri(&face.uri) {
                 self.close(now, id, "no longer configured");
             }
         }
@@ -423,7 +348,7 @@ impl Daemon {
         self.users.forget();
         self.config = Config { faces, routes, regions, allow_local, ..old };
         for face in &config.faces {
-            match self.face_of(&face.uri) {
+            match self.faces.with_uri(&face.uri) {
                 Some(id) => self.adopt(id, Persistency::Permanent),
                 None => drop(self.add_configured(face)?),
             }
@@ -440,12 +365,12 @@ impl Daemon {
         self.look_after_readers(now);
         self.forwarder.expire_fragments(now);
         self.redial(now);
-        self.admit_again();
+        self.listeners.resume();
         self.admission.forget(now);
-        if self.metrics.is_some() {
+        if self.exporter.is_some() {
             let text = self.metrics_text(now);
-            if let Some(metrics) = &self.metrics {
-                metrics.publish(text);
+            if let Some(exporter) = &self.exporter {
+                exporter.publish(text);
             }
         }
     }
@@ -459,14 +384,14 @@ impl Daemon {
             let unheard = !link.is_datagram() && silent > GREETING && !self.has_spoken(id);
             (link.may_expire() && (silent > idle || unheard)).then_some(id)
         };
-        let mut gone: Vec<FaceId> = self.present().filter_map(gone).collect();
+        let mut gone: Vec<FaceId> = self.faces.iter().filter_map(gone).collect();
         if gone.is_empty() {
             return;
         }
         let routed: HashSet<FaceId> =
             self.forwarder.routes().flat_map(|route| route.hops.iter().map(|hop| hop.face)).collect();
         gone.retain(|id| {
-            let datagram = self.links[id.index()].as_ref().is_some_and(SocketFace::is_datagram);
+            let datagram = self.faces.get(*id).is_some_and(SocketFace::is_datagram);
             datagram || !routed.contains(id)
         });
         for id in gone {
@@ -477,9 +402,5 @@ impl Daemon {
     /// Whether a packet has ever come over a face.
     fn has_spoken(&self, id: FaceId) -> bool {
         self.forwarder.link_counters(id).packets_in() > 0
-    }
-
-    fn present(&self) -> impl Iterator<Item = (FaceId, &SocketFace)> {
-        self.links.iter().enumerate().filter_map(|(i, link)| Some((FaceId(i as u16), link.as_ref()?)))
     }
 }

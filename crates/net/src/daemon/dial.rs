@@ -1,11 +1,13 @@
 //! Streams that the forwarder opens, and opens again when they end.
 
-use super::links::{SocketFace, Transport, resolve};
+use super::faces::{SocketFace, Transport};
 use super::{Daemon, key};
+use crate::address;
 use crate::face::stream::{Stream, StreamLink};
 use crate::face_uri::FaceUri;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Duration, Time};
+use nix::errno::Errno;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +18,7 @@ const RETRY: Duration = Duration::from_millis(2000);
 fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
     let (domain, address) = match uri {
         FaceUri::Tcp(family, host, port) => {
-            let address = resolve(*family, host, *port)?;
+            let address = address::first(*family, host, *port)?;
             (Domain::for_address(address), SockAddr::from(address))
         }
         FaceUri::Unix(path) => (Domain::UNIX, SockAddr::unix(path)?),
@@ -26,7 +28,7 @@ fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
     socket.set_nonblocking(true)?;
     match socket.connect(&address) {
         Ok(()) => {}
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+        Err(e) if e.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
         Err(e) => return Err(e),
     }
     Ok(Some(socket))
@@ -35,7 +37,7 @@ fn start(uri: &FaceUri) -> io::Result<Option<Socket>> {
 impl Daemon {
     /// Starts to connect a face's stream.
     pub(super) fn dial(&mut self, now: Time, id: FaceId) {
-        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        let Some(link) = self.faces.get_mut(id) else { return };
         link.wants_writable = true;
         let key = key::STREAM + id.index();
         let dialing = start(&link.uri).and_then(|socket| {
@@ -47,7 +49,7 @@ impl Daemon {
         match dialing {
             Ok(transport) => link.transport = transport,
             Err(error) => {
-                tracing::debug!(face = link.id, uri = %link.uri, %error, "not connected");
+                tracing::debug!(face = link.number, uri = %link.uri, %error, "not connected");
                 link.transport = Transport::Down { retry: now + RETRY };
             }
         }
@@ -55,7 +57,7 @@ impl Daemon {
 
     /// A socket that was being connected is, or is not.
     pub(super) fn dialled(&mut self, now: Time, id: FaceId) {
-        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        let Some(link) = self.faces.get_mut(id) else { return };
         let Transport::Dialing(socket) = &link.transport else { return };
         let connected = match socket.take_error() {
             Ok(None) => socket.peer_addr().and_then(|_| socket.try_clone()),
@@ -76,7 +78,7 @@ impl Daemon {
         });
         match connected {
             Ok(stream) => {
-                tracing::info!(face = link.id, uri = %link.uri, "connected");
+                tracing::info!(face = link.number, uri = %link.uri, "connected");
                 link.transport = Transport::Stream(stream);
                 link.wants_writable = false;
             }
@@ -86,12 +88,12 @@ impl Daemon {
 
     /// A stream has ended: a face that was configured waits for the next attempt, another one goes.
     pub(super) fn lost(&mut self, now: Time, id: FaceId, why: &dyn std::fmt::Display) {
-        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else { return };
+        let Some(link) = self.faces.get_mut(id) else { return };
         if link.is_on_demand() {
             self.close(now, id, &why.to_string());
             return;
         }
-        tracing::warn!(face = link.id, uri = %link.uri, %why, "stream lost");
+        tracing::warn!(face = link.number, uri = %link.uri, %why, "stream lost");
         let transport = std::mem::replace(&mut link.transport, Transport::Down { retry: now + RETRY });
         self.hang_up(&transport);
     }
@@ -99,7 +101,7 @@ impl Daemon {
     /// Tries again where it is time to.
     pub(super) fn redial(&mut self, now: Time) {
         let due = |link: &SocketFace| matches!(link.transport, Transport::Down { retry } if retry <= now);
-        let due: Vec<FaceId> = self.present().filter(|(_, link)| due(link)).map(|(id, _)| id).collect();
+        let due: Vec<FaceId> = self.faces.iter().filter(|(_, link)| due(link)).map(|(id, _)| id).collect();
         for id in due {
             self.dial(now, id);
         }

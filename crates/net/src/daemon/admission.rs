@@ -1,7 +1,7 @@
 //! Who may have a face that nobody configured, and how much goes to addresses that nobody has proved to be real.
 //!
 //! Faces are counted by where they come from: a user of this machine (the kernel names the user at the other end of a
-//! Unix socket), or an address, for IPv6 the /64 around it, which one host can choose freely in. No origin may have
+//! Unix socket), or an address, for IPv6 the /64 around it unless it is link-local ([`network_of`]). No origin may have
 //! more than its share or make faces faster than its rate; what comes from elsewhere leaves room for this machine, and
 //! everybody leaves room for the forwarder's owner.
 
@@ -29,16 +29,25 @@ pub(super) enum Origin {
     Owner,
     /// Another user of this machine.
     User(u32),
-    /// An address, or the first 64 bits of one.
+    /// The [`network_of`] an address.
     Host(IpAddr),
 }
 
 impl Origin {
     pub(super) fn of_address(address: IpAddr) -> Origin {
-        Origin::Host(match address.to_canonical() {
-            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-            v4 => v4,
-        })
+        Origin::Host(network_of(address))
+    }
+}
+
+/// What of an address says who is there: an IPv4 address, the first 64 bits of an IPv6 address (what one customer of a
+/// provider has at least, and one host can choose freely in), or a whole link-local one, as all neighbours on all links
+/// have the same first 64 bits.
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) if !v6.is_unicast_link_local() => {
+            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)))
+        }
+        whole => whole,
     }
 }
 
@@ -245,6 +254,7 @@ mod tests {
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:192.0.2.1"), host(1));
+        assert_ne!(of("fe80::1"), of("fe80::2"), "neighbours on a link are several");
     }
 
     #[test]

@@ -23,15 +23,20 @@ pub enum Allowed {
     Group(String),
 }
 
-impl FromStr for Allowed {
-    type Err = String;
+/// Text that names nobody who may.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}`: write \"everybody\", \"user:NAME\" or \"group:NAME\"")]
+pub struct AllowedError(String);
 
-    fn from_str(text: &str) -> Result<Allowed, String> {
+impl FromStr for Allowed {
+    type Err = AllowedError;
+
+    fn from_str(text: &str) -> Result<Allowed, AllowedError> {
         match text.split_once(':') {
             None if text == "everybody" => Ok(Allowed::Everybody),
             Some(("user", name)) if !name.is_empty() => Ok(Allowed::User(name.to_owned())),
             Some(("group", name)) if !name.is_empty() => Ok(Allowed::Group(name.to_owned())),
-            _ => Err(format!("`{text}`: write \"everybody\", \"user:NAME\" or \"group:NAME\"")),
+            _ => Err(AllowedError(text.to_owned())),
         }
     }
 }
@@ -145,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_neither_is_rejected_with_what_there_is() {
         for text in ["", "root", "user:", "group:", "all:x"] {
-            assert!(text.parse::<Allowed>().unwrap_err().contains("everybody"), "{text}");
+            assert!(text.parse::<Allowed>().unwrap_err().to_string().contains("everybody"), "{text}");
         }
         for text in ["everybody", "user:root", "group:ndn"] {
             assert_eq!(text.parse::<Allowed>().unwrap().to_string(), text);

@@ -1,7 +1,7 @@
 //! Numbers for operators, in Prometheus' text format.
 
 use super::Daemon;
-use super::links::{SocketFace, Transport};
+use super::faces::{SocketFace, Transport};
 use ndnweir_core::units::Time;
 use ndnweir_node::DropCause;
 use ndnweir_node::forwarder::LinkCounters;
@@ -25,18 +25,6 @@ pub(super) struct ProcessTotals {
     pub(super) requests: u64,
 }
 
-fn label(cause: DropCause) -> &'static str {
-    match cause {
-        DropCause::Overflow => "overflow",
-        DropCause::Marker => "marker",
-        DropCause::Loss => "loss",
-        DropCause::Down => "down",
-        DropCause::Protocol => "protocol",
-        DropCause::Bound => "bound",
-        DropCause::Shaper => "shaper",
-    }
-}
-
 /// Packets by direction and type, with their labels.
 fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
     [
@@ -47,6 +35,11 @@ fn packets(link: &LinkCounters) -> [(&'static str, u64); 6] {
         ("direction=\"out\",type=\"data\"", link.data_out),
         ("direction=\"out\",type=\"nack\"", link.nacks_out),
     ]
+}
+
+/// The value of a label, as the text format has it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 struct Page(String);
@@ -113,7 +106,7 @@ impl Daemon {
             ("unconnected", self.totals.unconnected),
             ("backlog", self.backlog_drops()),
             ("management", self.totals.requests),
-            ("udp-send", self.udp.iter().map(|port| port.dropped()).sum()),
+            ("udp-send", self.ports.dropped()),
         ] {
             page.line("dropped_total", &format!("reason=\"{reason}\""), value);
         }
@@ -127,12 +120,12 @@ impl Daemon {
             Transport::Stream(stream) => stream.dropped(),
             _ => 0,
         };
-        self.totals.backlog + self.present().map(|(_, link)| of(link)).sum::<u64>()
+        self.totals.backlog + self.faces.iter().map(|(_, link)| of(link)).sum::<u64>()
     }
 
     /// What passed all faces since the start.
     pub(super) fn passed(&self) -> LinkCounters {
-        let present = self.present().map(|(id, _)| self.forwarder.link_counters(id));
+        let present = self.faces.iter().map(|(id, _)| self.forwarder.link_counters(id));
         present.fold(self.totals.gone, LinkCounters::plus)
     }
 
@@ -148,12 +141,11 @@ impl Daemon {
     }
 
     fn face_lines(&mut self, now: Time, page: &mut Page) {
-        let faces: Vec<_> = self.present().map(|(id, link)| (id, link.id, link.uri.to_string())).collect();
+        let faces: Vec<_> = self.faces.iter().map(|(id, link)| (id, link.number, link.uri.to_string())).collect();
         let rows: Vec<_> = faces
             .into_iter()
             .map(|(id, number, uri)| {
-                let uri = uri.replace('\\', "\\\\").replace('"', "\\\"");
-                (format!("face=\"{number}\",uri=\"{uri}\""), self.forwarder.face_counters(now, id))
+                (format!("face=\"{number}\",uri=\"{}\"", escaped(&uri)), self.forwarder.face_counters(now, id))
             })
             .collect();
         page.head("face_packets_total", "counter", "Packets by face, direction and type.");
@@ -202,11 +194,21 @@ impl Daemon {
         page.head("face_drops_total", "counter", "Packets dropped at the egress queue, by cause.");
         for (labels, (_, egress)) in &rows {
             for cause in DropCause::ALL {
-                let dropped = egress.drops[cause as usize];
+                let dropped = egress.drops[cause];
                 if dropped > 0 {
-                    page.line("face_drops_total", &format!("{labels},cause=\"{}\"", label(cause)), dropped);
+                    page.line("face_drops_total", &format!("{labels},cause=\"{}\"", cause.name()), dropped);
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_any_characters_stays_within_its_label() {
+        assert_eq!(escaped("unix:///a\"b\\c\nd"), "unix:///a\\\"b\\\\c\\nd");
     }
 }

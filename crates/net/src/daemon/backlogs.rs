@@ -2,12 +2,11 @@
 //! Both give a face at most what is free, the dynamic threshold of Choudhury and Hahne (1998): whoever hangs alone gets
 //! half, and many share it evenly.
 
-use super::links::Transport;
-use super::{Daemon, links::SocketFace};
+use super::Daemon;
+use super::faces::Transport;
 use crate::face::sockets::BUFFER;
 use crate::face::stream::StreamLink;
 use crate::framing::MAX_FRAME;
-use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Duration, Time};
 
 /// Bytes that wait for one reader at most.
@@ -89,11 +88,11 @@ impl Daemon {
     pub(super) fn look_after_readers(&mut self, now: Time) {
         let much = self.backlogs.limit / 4;
         let mut stuck = Vec::new();
-        for (at, link) in self.links.iter_mut().enumerate() {
-            let Some(SocketFace { transport: Transport::Stream(stream), .. }) = link else { continue };
+        for (id, face) in self.faces.iter_mut() {
+            let Transport::Stream(stream) = &mut face.transport else { continue };
             let still = stream.still_for(now);
             if still >= self.config.limits.stuck {
-                stuck.push(FaceId(at as u16));
+                stuck.push(id);
             } else if still >= HANGS && self.backlogs.used > much {
                 let before = stream.pending();
                 stream.discard();

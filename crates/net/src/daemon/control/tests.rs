@@ -1,7 +1,7 @@
 //! Strategies and content store as commands and configurations have them.
 
 use super::*;
-use crate::forwarder::{Config, RouteSpec};
+use crate::daemon::{Config, RouteSpec};
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_wire::{DataBuilder, InterestBuilder, LpPacketView};
@@ -36,7 +36,7 @@ impl Rig {
         let (config, dir) = config(scheme);
         let mut daemon = Daemon::new(config).unwrap();
         // Without management nobody makes the configured routes.
-        let faces: Vec<FaceId> = daemon.present().map(|(id, _)| id).collect();
+        let faces: Vec<FaceId> = daemon.faces.iter().map(|(id, _)| id).collect();
         let now = daemon.clock.now();
         for (cost, face) in (1..).zip(&faces) {
             daemon.forwarder.add_next_hop(now, name("/a").as_view(), *face, cost).unwrap();
@@ -74,7 +74,7 @@ impl Rig {
     fn answer(&mut self, asked: &str) {
         let data = DataBuilder::new(name(asked).as_view()).sign(&ndnweir_wire::signature::DigestSha256).unwrap();
         assert!(LpPacketView::decode(&data).is_ok());
-        let (now, from) = (self.daemon.clock.now(), self.daemon.present().next().unwrap().0);
+        let (now, from) = (self.daemon.clock.now(), self.daemon.faces.iter().next().unwrap().0);
         self.daemon.forwarder.receive(now, from, &data);
         self.daemon.send_all(now);
     }

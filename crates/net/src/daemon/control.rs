@@ -1,9 +1,9 @@
 //! What the management protocol may do with the forwarder.
 
+use super::Daemon;
 use super::config::FaceSpec;
-use super::links::{SocketFace, Transport, uri_of};
+use super::faces::{SocketFace, Transport};
 use super::strategies::{name_of, strategy_of};
-use super::{Daemon, Listener};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceCounters, FaceStatus, FibEntry, ForwarderStatus, LinkType, NextHop, Persistency, Scope,
@@ -44,12 +44,12 @@ fn flag(is: bool, flag: u64) -> u64 {
 
 impl Daemon {
     pub(super) fn face_status(&self, id: FaceId) -> Option<FaceStatus> {
-        let link = self.links.get(id.index())?.as_ref()?;
+        let link = self.faces.get(id)?;
         let count = self.forwarder.link_counters(id);
         let (remote_uri, local_uri) = self.uris(link);
         let (marks, rule) = (self.forwarder.marks_kernel_queue(id), nfd::Params::default());
         Some(FaceStatus {
-            face_id: link.id,
+            face_id: link.number,
             remote_uri,
             local_uri,
             expiration_period: self.idles_for(link),
@@ -93,12 +93,15 @@ impl Daemon {
     fn uris(&self, link: &SocketFace) -> (String, String) {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
-            (Transport::Udp { port, .. }, uri) => (uri.to_string(), uri_of(true, self.udp[*port].local()).to_string()),
+            (Transport::Udp { port, .. }, uri) => {
+                let local = self.ports.get(*port).map_or_else(|| uri.clone(), |port| FaceUri::udp(port.local()));
+                (uri.to_string(), local.to_string())
+            }
             (Transport::Stream(stream), FaceUri::Tcp(..)) => {
-                let local = stream.local().map_or_else(|| link.uri.clone(), |address| uri_of(false, address));
+                let local = stream.local().map_or_else(|| link.uri.clone(), FaceUri::tcp);
                 (link.uri.to_string(), local.to_string())
             }
-            (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.id), link.uri.to_string()),
+            (_, FaceUri::Unix(_)) if link.is_on_demand() => (format!("fd://{}", link.number), link.uri.to_string()),
             (_, uri) => (uri.to_string(), uri.to_string()),
         }
     }
@@ -131,20 +134,16 @@ impl ManagedForwarder for Daemon {
     }
 
     fn faces(&self) -> Vec<FaceStatus> {
-        self.by_id.values().filter_map(|&id| self.face_status(id)).collect()
+        self.faces.by_age().filter_map(|id| self.face_status(id)).collect()
     }
 
     fn channels(&self) -> Vec<ChannelStatus> {
-        let udp = self.udp_addresses().map(|address| uri_of(true, address));
-        let streams = self.listeners.iter().filter_map(|listener| match listener {
-            Listener::Tcp(listener) => Some(uri_of(false, listener.local_addr().ok()?)),
-            Listener::Unix(place) => Some(FaceUri::Unix(place.path().to_owned())),
-        });
-        udp.chain(streams).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
+        let udp = self.udp_addresses().map(FaceUri::udp);
+        udp.chain(self.listeners.uris()).map(|uri| ChannelStatus { local_uri: uri.to_string() }).collect()
     }
 
     fn face(&self, face_id: u64) -> Option<FaceStatus> {
-        self.face_status(*self.by_id.get(&face_id)?)
+        self.face_status(self.faces.with_number(face_id)?)
     }
 
     fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, CommandFailure> {
@@ -152,10 +151,10 @@ impl ManagedForwarder for Daemon {
             return Err(CommandFailure::new(406, "faces to Unix sockets are made by who listens there"));
         }
         let persistency = request.settings.persistency.unwrap_or(Persistency::Persistent);
-        if let Some(id) = self.face_of(&request.remote) {
+        if let Some(id) = self.faces.with_uri(&request.remote) {
             // Who may give commands vouches for the neighbour.
             self.adopt(id, persistency);
-            return Ok(FaceCreated::Existing(self.links[id.index()].as_ref().map_or(0, |link| link.id)));
+            return Ok(FaceCreated::Existing(self.faces.number(id).unwrap_or(0)));
         }
         let datagram = matches!(request.remote, FaceUri::Udp(..));
         if request.settings.reliability == Some(true) && !datagram {
@@ -168,7 +167,7 @@ impl ManagedForwarder for Daemon {
         };
         spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
         let id = self.create(&spec, persistency).map_err(|e| CommandFailure::new(504, e.to_string()))?;
-        let number = self.links[id.index()].as_ref().map_or(0, |link| link.id);
+        let number = self.faces.number(id).unwrap_or(0);
         if request.settings.congestion_marking == Some(false) {
             self.forwarder.set_mark_kernel_queue(id, false);
         }
@@ -177,8 +176,10 @@ impl ManagedForwarder for Daemon {
 
     fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), CommandFailure> {
         let now = self.clock.now();
-        let Some(&id) = self.by_id.get(&face_id) else { return Err(CommandFailure::new(404, "there is no such face")) };
-        let Some(link) = self.links[id.index()].as_mut() else { return Ok(()) };
+        let Some(id) = self.faces.with_number(face_id) else {
+            return Err(CommandFailure::new(404, "there is no such face"));
+        };
+        let Some(link) = self.faces.get_mut(id) else { return Ok(()) };
         if settings.reliability == Some(true) && !link.is_datagram() {
             return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
@@ -219,15 +220,17 @@ impl ManagedForwarder for Daemon {
 
     fn destroy_face(&mut self, face_id: u64) {
         let now = self.clock.now();
-        if let Some(&id) = self.by_id.get(&face_id).filter(|id| **id != self.inside) {
+        if let Some(id) = self.faces.with_number(face_id).filter(|id| *id != self.management.id()) {
             self.close(now, id, "destroyed by command");
         }
     }
 
     fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure> {
         let now = self.clock.now();
-        let Some(&id) = self.by_id.get(&face_id) else { return Err(CommandFailure::new(410, "there is no such face")) };
-        if let Some(link) = self.links[id.index()].as_mut() {
+        let Some(id) = self.faces.with_number(face_id) else {
+            return Err(CommandFailure::new(410, "there is no such face"));
+        };
+        if let Some(link) = self.faces.get_mut(id) {
             // Who may give commands vouches for the neighbour.
             link.challenge = None;
         }
@@ -238,15 +241,15 @@ impl ManagedForwarder for Daemon {
 
     fn remove_next_hop(&mut self, prefix: NameView<'_>, face_id: u64) {
         let now = self.clock.now();
-        if let Some(&id) = self.by_id.get(&face_id) {
+        if let Some(id) = self.faces.with_number(face_id) {
             self.forwarder.remove_next_hop(now, prefix, id);
         }
     }
 
     fn fib(&self) -> Vec<FibEntry> {
-        let number = |id: FaceId| self.links.get(id.index()).and_then(|link| Some(link.as_ref()?.id));
-        let hop =
-            |hop: &ndnweir_core::strategy::NextHop| Some(NextHop { face_id: number(hop.face)?, cost: hop.cost.into() });
+        let hop = |hop: &ndnweir_core::strategy::NextHop| {
+            Some(NextHop { face_id: self.faces.number(hop.face)?, cost: hop.cost.into() })
+        };
         let entry = |route: ndnweir_node::forwarder::Route<'_>| FibEntry {
             name: route.prefix.to_owned(),
             next_hops: route.hops.iter().filter_map(hop).collect(),

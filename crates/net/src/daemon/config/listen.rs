@@ -9,7 +9,8 @@ use toml::Spanned;
 /// The bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Faces that are on demand from one address (IPv6: /64) at most; an eighth of all if not said.
+    /// Faces that are on demand from one address (IPv6: a /64, or a whole link-local address) at most; an eighth of all
+    /// if not said.
     pub per_address: Option<usize>,
     /// Those of one user of this machine who is not the forwarder's owner; a quarter of all if not said.
     pub per_user: Option<usize>,
