@@ -1,5 +1,5 @@
 //! A link below NDN, without I/O: a drop-tail queue with a rate ([`Port`]) and the way to the other end with delay and
-//! misbehaviour ([`Way`]). The simulator and the link emulator share it.
+//! misbehaviour ([`Propagation`]). The simulator and the link emulator share it.
 //!
 //! Where the queue at the sending end is an NDN node's own, it is the egress of `ndnweir-node`, and only the way is
 //! used.
@@ -12,4 +12,4 @@ mod propagation;
 
 pub use impairment::Impairment;
 pub use port::Port;
-pub use propagation::{InFlight, LinkTotals, Propagation};
+pub use propagation::{InFlight, LinkTotals, MAX_CHANNELS, Propagation};

@@ -1,6 +1,7 @@
 //! Who is whose neighbour: the NDN faces and layer-2 forwarding that follow from places, links and the overlay.
 
 use crate::network::{Network, NetworkError, NodeKind};
+use ndnweir_link::MAX_CHANNELS;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -84,6 +85,9 @@ impl Topology {
         topology.bridge(&vec![true; network.links.len()]);
         topology.add_direct();
         topology.add_overlay(network)?;
+        if topology.channels.len() >= MAX_CHANNELS as usize {
+            return Err(NetworkError(format!("{} neighbourhoods: too many to number", topology.channels.len())));
+        }
         topology.number_faces()?;
         Ok(topology)
     }
