@@ -113,7 +113,7 @@ impl FromStr for Queue {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Queue, String> {
-        let remedy = || format!("{text:?} is no queue size: write '100 packets', 250kB or 1BDP");
+        let remedy = || format!("{text:?} is not a queue size: write '100 packets', 250kB or 1BDP");
         let text = text.trim();
         if let Some(number) = text.strip_suffix("packets").or(text.strip_suffix("packet")) {
             return number.trim().parse().ok().filter(|n| *n > 0).map(Queue::Packets).ok_or_else(remedy);

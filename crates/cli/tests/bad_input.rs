@@ -21,7 +21,7 @@ const BROKEN: [(&str, &str, &str); 14] = [
     ("unknown-scheme.toml", "", "scheme"),
     ("truncated.graphml", "8", "not valid XML"),
     ("cch-router-twice.cch", "4", "router 2 occurs twice"),
-    ("ndnsim-zero-queue.txt", "7", "is no queue length"),
+    ("ndnsim-zero-queue.txt", "7", "is not a queue length"),
 ];
 
 #[test]

@@ -4,6 +4,28 @@
 //! them. Time, randomness and the recorder are arguments (see [`ctx::Ctx`]): nothing here reads a clock, spawns a
 //! thread or keeps global state.
 //!
+//! ```
+//! use ndnweir_core::consumer::Consumer;
+//! use ndnweir_core::registry::Family;
+//! use ndnweir_core::scheme::Scheme;
+//! use serde_json::json;
+//!
+//! // PCON's marks and forwarding under CUBIC with a gentler cut; the other families keep what PCON names.
+//! let table = json!({ "base": "pcon", "consumer": { "name": "cubic", "beta": 0.8 } });
+//! let scheme = Scheme::resolve("gentle", &table)?;
+//! assert_eq!(scheme.part(Family::Marker).name, "codel-pcon");
+//!
+//! // Each fetch builds a consumer of its own; the layout says which header fields packets of the run carry.
+//! let mut layout = scheme.layout();
+//! let consumer = scheme.consumer(&mut layout)?;
+//! assert_eq!(consumer.window(), 1.0);
+//!
+//! // An error names the remedy.
+//! let wrong = Scheme::resolve("wrong", &json!({ "consumer": "qubic" })).unwrap_err();
+//! assert!(wrong.to_string().contains("cubic"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! It knows schemes, units and the table of header fields. It never knows packet bytes, sockets, clocks or the network
 //! around a node.
 

@@ -446,7 +446,7 @@ impl ComponentChoice {
     /// Builds it as a strategy.
     ///
     /// # Errors
-    /// As [`Part::check`].
+    /// As [`ComponentChoice::check`].
     pub fn strategy(&self, layout: &mut FieldLayout) -> Result<AnyStrategy, String> {
         AnyStrategy::build(&self.name, &Value::Object(self.params.clone()), &mut Env { layout })
     }

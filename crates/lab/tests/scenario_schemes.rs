@@ -101,7 +101,6 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
         ("scheme.pcno.consumer.beta=0.7", "did you mean scheme \"pcon\"?"),
         ("scheme.pcon.consumer.beat=0.7", "did you mean `beta`?"),
         ("scheme.pcon.consumer.max_increment=3", "`max_increment` is written `max-increment`"),
-        ("scheme.pcon.consumer.timer.backoff_cap=3", "`backoff_cap` is written `backoff-cap`"),
         ("scheme.pcon.marker=codle", "did you mean \"codel\"?"),
         ("scheme.mine.base=cubik", "did you mean \"cubic\"?"),
         ("run.schemes=[\"cubik\"]", "did you mean \"cubic\"?"),
@@ -112,6 +111,11 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
         assert!(text.contains(meant), "{set}: {text}");
         assert!(!text.contains("scheme : "), "{set}: {text}");
     }
+    let nested = findings("[scheme.mine]\nbase = \"pcon\"\nconsumer = { timer = { backoff_cap = 3 } }", &[]);
+    assert!(
+        nested[0].starts_with("x.toml:") && nested[0].contains("`backoff_cap` is written `backoff-cap`"),
+        "{nested:?}"
+    );
     let scenario = read("", &[]).unwrap();
     assert!(choose(&scenario, &["cubik".into()]).unwrap_err().to_string().contains("did you mean \"cubic\"?"));
     assert!(choose(&scenario, &[String::new()]).unwrap_err().to_string().contains("empty name"));

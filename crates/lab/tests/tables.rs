@@ -83,7 +83,7 @@ fn a_node_has_series_of_hits_misses_and_what_its_tables_hold() {
     assert!(stored[0] < 50.0 && stored[29] == 200.0, "{stored:?}");
     let pending = run.series.get(SeriesKind::Nodes, &["R"], "pit_entries").unwrap();
     assert!(pending[1] > 0.0 && pending[29] == 0.0, "{pending:?}");
-    assert!(run.series.get(SeriesKind::Nodes, &["S"], "cs_hits").is_none(), "an application is no node");
+    assert!(run.series.get(SeriesKind::Nodes, &["S"], "cs_hits").is_none(), "an application is not a node");
     let router = run.nodes.iter().find(|n| n.name == "R").unwrap();
     assert_eq!((router.cs_hits, router.cs_misses, router.cs_hit_ratio), (200, 200, Some(0.5)));
     assert!(router.pit_max_entries > 0 && router.pit_entries < router.pit_max_entries as f64);

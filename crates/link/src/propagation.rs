@@ -222,7 +222,7 @@ impl Propagation {
         self.ring.front()
     }
 
-    /// The packet that arrives now, if it was not lost. It stays in its place until [`Way::clear_first`].
+    /// The packet that arrives now, if it was not lost. It stays in its place until [`Propagation::clear_first`].
     #[inline]
     pub fn arrive(&mut self) -> Option<&mut InFlight> {
         let first = self.ring.front_mut()?;

@@ -37,7 +37,7 @@ pub enum FaceUri {
 
 /// A text that is no face URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no face URI: {problem}; write udp4://HOST:PORT, tcp4://HOST:PORT or unix:///PATH")]
+#[error("`{text}` is not a face URI: {problem}; write udp4://HOST:PORT, tcp4://HOST:PORT or unix:///PATH")]
 pub struct FaceUriError {
     text: String,
     problem: &'static str,
@@ -73,7 +73,7 @@ impl FromStr for FaceUri {
             return Err(error("its host is missing or malformed"));
         }
         let port = match port {
-            Some(port) => port.parse().map_err(|_| error("its port is no number from 0 to 65535"))?,
+            Some(port) => port.parse().map_err(|_| error("its port is not a number from 0 to 65535"))?,
             None => NDN_PORT,
         };
         let host = host.to_owned();

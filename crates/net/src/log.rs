@@ -26,7 +26,7 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     for word in words.clone() {
         let (part, level) = word.rsplit_once('=').map_or((None, word), |(part, level)| (Some(part), level));
         if !is_level(level) {
-            return Err(format!("{level:?} is no level: write one of {}", LEVELS.join(", ")));
+            return Err(format!("{level:?} is not a level: write one of {}", LEVELS.join(", ")));
         }
         if part.is_some_and(|part| !part.starts_with("ndnweir")) {
             return Err(format!(
@@ -50,7 +50,7 @@ mod tests {
             assert!(filter(right).is_ok(), "{right}");
         }
         for (wrong, says) in
-            [("debgu", "\"debgu\" is no level"), ("ndnweir_net=loud", "trace"), ("net=info", "ndnweir")]
+            [("debgu", "\"debgu\" is not a level"), ("ndnweir_net=loud", "trace"), ("net=info", "ndnweir")]
         {
             let problem = filter(wrong).map(|_| ()).unwrap_err();
             assert!(problem.contains(says), "{problem}");

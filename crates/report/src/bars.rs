@@ -89,7 +89,11 @@ fn draw_metric(canvas: &mut Canvas, metric: &Metric, all: &[Aggregate], left: f6
     let room = width - 44.0;
     let x = |v: f64| left + if top > 0.0 { (v / top).clamp(0.0, 1.0) * room } else { 0.0 };
     canvas.text("name", (left, 12.0), Anchor::Start, metric.title);
-    canvas.text("mute small", (left, 26.0), Anchor::Start, metric.unit);
+    let unit = match metric.reference {
+        Some((v, name)) => format!("{}; dashed: {name} {}", metric.unit, short(v)),
+        None => metric.unit.to_owned(),
+    };
+    canvas.text("mute small", (left, 26.0), Anchor::Start, &unit);
     for (k, a) in all.iter().enumerate() {
         let y = head + (k as f64 + 0.5) * row;
         let (h, thick) = (row * 0.5, row * 0.5 / 2.0);
@@ -122,10 +126,9 @@ fn draw_metric(canvas: &mut Canvas, metric: &Metric, all: &[Aggregate], left: f6
         let at = if metric.reference.is_some() || end > left + room - 1.0 { left + room } else { end };
         canvas.text("small", (at + 6.0, y + 4.0), Anchor::Start, &text);
     }
-    if let Some((v, name)) = metric.reference {
+    if let Some((v, _)) = metric.reference {
         let bottom = head + all.len() as f64 * row;
         canvas.line("opt", (x(v), head - 6.0), (x(v), bottom));
-        canvas.text("small optt", (x(v), head - 10.0), Anchor::End, &format!("{name} {}", short(v)));
     }
 }
 

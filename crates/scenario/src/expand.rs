@@ -18,7 +18,7 @@ pub(super) fn topology(root: &mut Table, source: &Source, found: &Findings) -> R
     let Some(table) = item.as_table() else { return found.check() };
     let fields = Fields::new(table, "[topology]", &item.at, found);
     let scale = fields.checked::<f64>("rate-scale", "write a factor such as 0.001", |&x| {
-        if x > 0.0 && x <= 1e6 { Ok(()) } else { Err(format!("{x} is no factor above zero and up to a million")) }
+        if x > 0.0 && x <= 1e6 { Ok(()) } else { Err(format!("{x} is not a factor above zero and up to a million")) }
     });
     let file = fields.get::<String>("file");
     if table.get("file").is_none() {

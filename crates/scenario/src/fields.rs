@@ -78,7 +78,7 @@ impl Read for f64 {
     fn read(item: &Item) -> Result<Self, ReadError> {
         match item.value {
             Value::Float(x) if x.is_finite() => Ok(x),
-            Value::Float(x) => Err(ReadError::new(format!("{x} is no finite number"), "write a plain number")),
+            Value::Float(x) => Err(ReadError::new(format!("{x} is not a finite number"), "write a plain number")),
             Value::Int(n) => Ok(n as f64),
             _ => wrong(item, "a number"),
         }
@@ -196,7 +196,7 @@ impl Read for Probability {
             Ok(Probability(value))
         } else {
             let written = item.as_text().map_or_else(|| value.to_string(), |t| format!("\"{t}\""));
-            Err(ReadError::new(format!("{written} is no probability"), help))
+            Err(ReadError::new(format!("{written} is not a probability"), help))
         }
     }
 }
@@ -214,9 +214,10 @@ impl Read for RequestRate {
         let Some(text) = item.as_text() else { return wrong(item, want) };
         match text.trim().strip_suffix("/s").map(|n| n.trim().parse::<f64>()) {
             Some(Ok(n)) if n > 0.0 && n <= 1e9 => Ok(RequestRate::PerSecond(n)),
-            Some(_) => {
-                Err(ReadError::new(format!("\"{text}\" is no rate from above zero to 1e9/s"), format!("write {want}")))
-            }
+            Some(_) => Err(ReadError::new(
+                format!("\"{text}\" is not a rate from above zero to 1e9/s"),
+                format!("write {want}"),
+            )),
             None => match Rate::read(item) {
                 Ok(Rate::ZERO) => Err(ReadError::new("the request rate is zero", format!("write {want}"))),
                 Ok(rate) => Ok(RequestRate::Bits(rate)),

@@ -67,7 +67,7 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         let f = Fields::new(table, "this node", &item.at, found);
         if let Some(names) = f.item("names") {
             let help = "write names = [\"A\", \"B\"] with at least one name, and no name beside it";
-            found.error(&names.at, "names is no list of names", help);
+            found.error(&names.at, "names is not a list of names", help);
         }
         let name = name(&f, "nodes", &seen, found);
         let kind = f.word("kind", &kinds).unwrap_or("router");
@@ -224,7 +224,7 @@ pub(super) fn component(item: &Item, found: &Findings) -> Option<serde_json::Val
     };
     if !named {
         let help = "write \"codel\", or { name = \"codel\", target = \"5ms\" }";
-        found.error(&item.at, "this is no component: it has no name", help);
+        found.error(&item.at, "this is not a component: it has no name", help);
         return None;
     }
     match item.to_json() {
@@ -355,7 +355,7 @@ const MTU: Bytes = Bytes::new(1500);
 fn mtu(f: &Fields<'_>) -> Option<Bytes> {
     f.checked("mtu", "write a size from \"64B\" to \"1MB\"", |&bytes: &Bytes| {
         let fits = bytes >= Bytes::new(64) && bytes <= Bytes::new(1_000_000);
-        if fits { Ok(()) } else { Err(format!("{bytes} is no MTU")) }
+        if fits { Ok(()) } else { Err(format!("{bytes} is not an MTU")) }
     })
 }
 
@@ -378,7 +378,7 @@ pub(super) fn note_fragments(network: &Network, largest: Bytes, whole: &Location
 
 fn cost(f: &Fields<'_>) -> Option<u32> {
     f.checked("cost", "write a whole number from 1 to 1000000000", |&c: &u64| {
-        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is no routing cost")) }
+        if (1..=1_000_000_000).contains(&c) { Ok(()) } else { Err(format!("{c} is not a routing cost")) }
     })
     .map(|c| c as u32)
 }
@@ -399,13 +399,13 @@ fn overlay(root: &Table, found: &Findings, network: &mut Network) {
             _ => Vec::new(),
         };
         let &[a, b] = names.as_slice() else {
-            found.error(&pair.at, "this is no pair of nodes", help);
+            found.error(&pair.at, "this is not a pair of nodes", help);
             continue;
         };
         let (a, b) = (node_index(a, &pair.at, network, found), node_index(b, &pair.at, network, found));
         let (Some(a), Some(b)) = (a, b) else { continue };
         if a == b || [a, b].iter().any(|&n| network.nodes[n].kind == NodeKind::Switch) {
-            found.error(&pair.at, "this is no pair of two different NDN nodes", help);
+            found.error(&pair.at, "this is not a pair of two different NDN nodes", help);
         } else if !switches.can(a, b) && !network.partial {
             let (a, b) = (&network.nodes[a].name, &network.nodes[b].name);
             let help = "overlay neighbours need a path of switches between them";

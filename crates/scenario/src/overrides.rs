@@ -52,7 +52,7 @@ pub(super) fn apply_settings(root: &mut Table, overrides: &[Override], found: &F
         if SETTINGS.contains(&o.section.as_str()) {
             match root.table_mut(&o.section, &o.at) {
                 Some(table) => table.set(&o.path, o.value.clone()),
-                None => found.error(&o.at, format!("{} is no section in this file", o.section), ""),
+                None => found.error(&o.at, format!("{} is not a section in this file", o.section), ""),
             }
         } else if o.section == "scheme" {
             scheme(root, o, found);
@@ -117,7 +117,7 @@ fn set_parameter(table: &mut Table, key: &str, parameter: &str, o: &Override, fo
         Some(table) => table.set(last, o.value.clone()),
         None => {
             let help = format!("write {key} or its parameters as a table, or override the whole of it");
-            found.error(&o.at, format!("\"{key}.{parameter}\" is no parameter of a component here"), help);
+            found.error(&o.at, format!("\"{key}.{parameter}\" is not a parameter of a component here"), help);
         }
     }
 }
@@ -129,7 +129,7 @@ fn prefix(scheme: &mut Table, choice: &str, o: &Override, found: &Findings) {
         _ => (choice, "strategy"),
     };
     let Some(prefixes) = scheme.table_mut("prefixes", &o.at) else {
-        found.error(&o.at, "prefixes is no table", "write prefixes = { \"/video\" = { strategy = \"asf\" } }");
+        found.error(&o.at, "prefixes is not a table", "write prefixes = { \"/video\" = { strategy = \"asf\" } }");
         return;
     };
     if let Some(Item { value: Value::Text(strategy), at }) = prefixes.get(prefix).cloned() {

@@ -204,7 +204,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
 pub(super) fn read_text(path: &Path, shown: &str) -> Result<String, Problems> {
     let fail = |message: String, help: &str| Err(Problems::one(Location::whole(shown), message, help));
     match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return fail("this is no file".into(), "give the path of a scenario file"),
+        Ok(meta) if !meta.is_file() => return fail("this is not a file".into(), "give the path of a scenario file"),
         Ok(meta) if meta.len() > MAX_FILE as u64 => {
             let message = format!("the file has {} bytes, more than {MAX_FILE}", meta.len());
             return fail(message, "use a smaller file");

@@ -166,7 +166,7 @@ impl ConsumerReader<'_> {
         let lifetime = f
             .checked("lifetime", "write a time from \"1ms\" to \"60min\"", |&t: &Duration| {
                 let fits = t >= Duration::from_millis(1) && t <= Duration::from_millis(3_600_000);
-                if fits { Ok(()) } else { Err(format!("{t} is no sensible Interest lifetime")) }
+                if fits { Ok(()) } else { Err(format!("{t} is not a sensible Interest lifetime")) }
             })
             .unwrap_or(Duration::from_millis(2_000));
         let component = f.item("component").and_then(|item| {

@@ -172,7 +172,7 @@ impl Item {
             Value::Int(n) => Json::from(*n),
             Value::Float(x) => Json::Number(
                 serde_json::Number::from_f64(*x)
-                    .ok_or_else(|| (self.at.clone(), format!("{x} is no finite number")))?,
+                    .ok_or_else(|| (self.at.clone(), format!("{x} is not a finite number")))?,
             ),
             Value::Bool(b) => Json::Bool(*b),
             Value::Unusable(what) => return Err((self.at.clone(), format!("{what} cannot be used here"))),

@@ -98,7 +98,7 @@ fn parameters_of_components_and_within_their_tables_can_be_changed() {
     assert_eq!(link.forward.marker, Some(("pie".into(), json!({ "target": "7ms" }))));
     assert_eq!(link.backward.marker, Some(("codel".into(), json!({ "target": "7ms" }))));
     let text = error("dumbbell", "consumer.C1.component.beta=0.5");
-    assert!(text.contains("no component: it has no name"), "{text}");
+    assert!(text.contains("it has no name"), "{text}");
     let text = error("dumbbell", "scheme.mine.marker.target.min=1ms");
     assert!(!text.contains("panic"), "{text}");
 }
@@ -119,7 +119,7 @@ fn packets_larger_than_a_link_carries_are_noted() {
     let found = notes(&["run.payload=4000B", "link.C*.mtu=9000B"]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("4042B exceed the MTU of 1500B of link") && found[0].contains("and 2 more"), "{found:?}");
-    assert!(error("dumbbell", "link.R1-R2.mtu=10B").contains("10B is no MTU"));
+    assert!(error("dumbbell", "link.R1-R2.mtu=10B").contains("10B is not an MTU"));
 }
 
 #[test]

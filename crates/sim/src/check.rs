@@ -66,7 +66,7 @@ impl Network {
     fn check_control(&self) -> Result<(), NetworkError> {
         let Control { loss, fails, stand_by, returns, .. } = self.control;
         if !(0.0..=1.0).contains(&loss) {
-            return fail(format!("control loss {loss} is no probability"));
+            return fail(format!("control loss {loss} is not a probability"));
         }
         for (what, at) in [("stand-by takes over", stand_by), ("planner returns", returns)] {
             if at.is_some_and(|at| fails.is_none_or(|fails| at <= fails)) {

@@ -6,6 +6,42 @@
 //! and faults; consumers without congestion control are `ndnweir_node::requests`. It knows no particular
 //! scheme, no scenario file, no statistics and nothing of the operating system.
 //!
+//! ```
+//! use ndnweir_core::queue::Limit;
+//! use ndnweir_core::scheme::Scheme;
+//! use ndnweir_core::units::{Duration, Rate, Time};
+//! use ndnweir_sim::network::{Consumer, Direction, Link, Network, NodeKind, Producer, Traffic};
+//! use ndnweir_sim::observer::NoObserver;
+//! use ndnweir_sim::{RunOptions, run};
+//!
+//! // Consumer – router – producer over 10 Mbit/s with 10 ms and room for 500 packets each.
+//! let direction = Direction::new(Rate::from_mbps(10.0), Duration::from_millis(10), Limit::Packets(500));
+//! let fetch = Consumer {
+//!     node: 0,
+//!     prefix: 0,
+//!     object: 0,
+//!     traffic: Traffic::Fetch { segments: Some(500), consumer: None },
+//!     start: Time::ZERO,
+//!     stop: None,
+//!     interest_size: 50,
+//!     lifetime: Duration::from_millis(4000),
+//! };
+//! let network = Network {
+//!     nodes: vec![NodeKind::Ndn { cache: 0 }; 3],
+//!     links: vec![Link::symmetric(0, 1, direction.clone()), Link::symmetric(1, 2, direction)],
+//!     prefixes: 1,
+//!     producers: vec![Producer { node: 2, prefix: 0, payload: 1200, size: 1250, freshness: Duration::ZERO }],
+//!     consumers: vec![fetch],
+//!     duration: Duration::from_millis(5000),
+//!     ..Network::default()
+//! };
+//! let outcome = run(&network, &Scheme::named("cubic")?, 1, &mut NoObserver, RunOptions::default())?;
+//! // Every packet is accounted for, and every segment has arrived.
+//! outcome.check()?;
+//! assert_eq!(outcome.consumers[0].segments, 500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! **Time** is in whole nanoseconds. An event is due at a source: a directed link (its next arrival), a node (its next
 //! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network
 //! and not as the traffic in it. Of one instant, changes of the network come first, then packets that arrive, then

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 /// A name as the user wrote it.
 pub fn name(text: &str) -> Result<Name, Failure> {
-    let name: Name = text.parse().map_err(|e| Failure::Input(format!("{text:?} is no name: {e}")))?;
+    let name: Name = text.parse().map_err(|e| Failure::Input(format!("{text:?} is not a name: {e}")))?;
     if name.is_empty() {
-        return Err(Failure::Input(format!("{text:?} is no name of an object: write /like/this")));
+        return Err(Failure::Input(format!("{text:?} is not a name of an object: write /like/this")));
     }
     Ok(name)
 }

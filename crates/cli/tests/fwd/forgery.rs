@@ -68,6 +68,6 @@ fn a_mistyped_log_level_is_said_and_silences_nothing() {
         command.args(["fwd", "--unix", "s"]).current_dir(dir.path()).env("NDNWEIR_LOG", level);
         let running = Running::start(&mut command);
         wait_for("its log", || running.said().contains("listening on unix"));
-        assert_eq!(running.said().contains("is no level: write one of off, error"), warned, "{}", running.said());
+        assert_eq!(running.said().contains("is not a level: write one of off, error"), warned, "{}", running.said());
     }
 }

@@ -188,7 +188,7 @@ impl Timer {
             return Err(format!("timer.scan = {} is too rare: give at most 1min", self.scan));
         }
         if self.backoff_cap == 0 {
-            return Err("timer.backoff-cap = 0: give at least 1, which is no back-off".into());
+            return Err("timer.backoff-cap = 0: give at least 1, which turns back-off off".into());
         }
         check_number("timer.deviations", self.deviations, 0.0, 1000.0)
     }
@@ -265,7 +265,7 @@ pub fn check_window(name: &str, window: f64) -> Result<(), String> {
     if (1.0..=MAX_WINDOW).contains(&window) {
         return Ok(());
     }
-    Err(format!("{name} = {window} is no window: give a number of segments from 1 to {MAX_WINDOW:e}"))
+    Err(format!("{name} = {window} is not a window: give a number of segments from 1 to {MAX_WINDOW:e}"))
 }
 
 /// Checks a number to lie within `min..=max`.

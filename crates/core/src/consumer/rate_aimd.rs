@@ -62,7 +62,7 @@ pub struct RateAimd {
     size: SizeEstimate,
     rated: Rated,
     cuts: u64,
-    /// Where packets carry the tolerance rate, if it is heeded.
+    /// Where packets carry the tolerance rate, if the consumer obeys it.
     slot: Option<Slot>,
     /// The last one received.
     granted: Grant,
@@ -306,12 +306,12 @@ mod tests {
             bench.consumer.pacing(&Flight::default()).unwrap()
         };
         // L = 1000/s. Data without a rate leave the last one in force.
-        let heeding = || json!({ "tolerance": true });
-        assert_eq!(gap_after(heeding(), &[250, 0]), Duration::from_millis(4));
-        assert_eq!(gap_after(heeding(), &[250, 5000]), Duration::from_millis(1));
+        let obeying = || json!({ "tolerance": true });
+        assert_eq!(gap_after(obeying(), &[250, 0]), Duration::from_millis(4));
+        assert_eq!(gap_after(obeying(), &[250, 5000]), Duration::from_millis(1));
         assert_eq!(gap_after(json!({}), &[250]), Duration::from_millis(1));
         // A NACK tells as well, and then does not halve. Who tells no more is not believed for ever.
-        let mut bench = Bench::new(heeding());
+        let mut bench = Bench::new(obeying());
         let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
         assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);

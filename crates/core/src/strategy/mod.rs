@@ -188,7 +188,7 @@ impl ForwardingDecision {
         self.special = true;
         self.stamp = Some((slot, value));
     }
-    /// The Interest as [`Choice::stamp`] wants it sent; none if it goes out as it is.
+    /// The Interest as [`ForwardingDecision::stamp`] wants it sent; none if it goes out as it is.
     pub fn stamped(&self, packet: &Packet) -> Option<Packet> {
         let (slot, value) = self.stamp?;
         let mut stamped = *packet;
@@ -293,7 +293,7 @@ pub struct Released {
     pub packet: Packet,
     /// Where it goes.
     pub face: FaceId,
-    /// Whether it was held (see [`Choice::hold`]) and now goes; if not, it is sent once more.
+    /// Whether it was held (see [`ForwardingDecision::hold`]) and now goes; if not, it is sent once more.
     pub held: bool,
 }
 

@@ -6,12 +6,12 @@ use ndnweir_core::scheme::Scheme;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-fn page(name: &str) -> Option<String> {
+pub fn page(name: &str) -> Option<String> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/schemes", &format!("{name}.md")].iter().collect();
     std::fs::read_to_string(path).ok()
 }
 
-fn components() -> impl Iterator<Item = (Family, &'static Info)> {
+pub fn components() -> impl Iterator<Item = (Family, &'static Info)> {
     Family::ALL.into_iter().flat_map(|family| family.components().iter().map(move |info| (family, info)))
 }
 

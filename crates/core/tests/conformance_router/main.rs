@@ -6,6 +6,7 @@ mod router;
 
 mod catalogue;
 mod discipline;
+mod index;
 mod marker;
 mod meter;
 mod planner;

@@ -12,7 +12,7 @@ use ndnweir_core::shaper::{
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 
-/// Interests one face may hold at the very most, whatever its parameters: the house's bound on memory.
+/// Interests one face may hold at the very most, whatever its parameters: this project's bound on memory.
 const MOST_HELD: u32 = 100_000;
 
 struct Face {

@@ -13,7 +13,7 @@ pub use ndnweir_scenario::registry_check as scheme_check;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     /// A name without a character.
-    #[error("an empty name is no scheme; name one or more with commas between, or \"all\"; there are: {there}")]
+    #[error("an empty name is not a scheme; name one or more with commas between, or \"all\"; there are: {there}")]
     Empty {
         /// The names that there are.
         there: String,

@@ -47,7 +47,7 @@ fn range(reader: &PublishedReader<'_>, item: &Item) -> Option<(f64, f64)> {
         _ => None,
     };
     if read.is_none() {
-        reader.found.error(&item.at, "this is no range", "write y-range = [0, 1]");
+        reader.found.error(&item.at, "this is not a range", "write y-range = [0, 1]");
     }
     read
 }

@@ -172,7 +172,7 @@ fn vary(item: &Item, found: &Findings) -> Vec<Vary> {
     let Value::List(items) = &item.value else {
         found.error(
             &item.at,
-            "vary is no list of tables",
+            "vary is not a list of tables",
             "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
         );
         return Vec::new();

@@ -175,7 +175,7 @@ impl PublishedReader<'_> {
         };
         let read = read.filter(|r| r.0.is_finite() && r.0 >= 0.0);
         if read.is_none() {
-            self.found.error(&item.at, "tolerance: this is no tolerance", "write 0.5 (in the unit) or \"5%\"");
+            self.found.error(&item.at, "tolerance: this is not a tolerance", "write 0.5 (in the unit) or \"5%\"");
         }
         read
     }

@@ -201,7 +201,7 @@ impl<'a> Resolver<'a> {
     pub fn series(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
         let Some((kind, keys, metric)) = split(name) else {
             let help = "write TABLE.KEY.COLUMN such as consumers.C1.goodput_mbps, links.A>B.queue_ms or network.jain";
-            return Err((format!("\"{name}\" is no series"), help.into()));
+            return Err((format!("\"{name}\" is not a series"), help.into()));
         };
         self.column(kind, metric)?;
         let Some(case) = self.experiments[experiment].cases.first() else { return Ok(()) };

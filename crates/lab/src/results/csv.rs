@@ -103,12 +103,12 @@ pub(super) fn read(comparison: &mut Comparison, kind: SeriesKind, text: &str, pa
     for (at, line) in lines {
         let row = fields(line).filter(|f| f.len() == 3 + keys + metrics);
         let row = row.ok_or_else(|| damaged(at, &format!("not {} fields", 3 + keys + metrics)))?;
-        let seed: u64 = row[1].parse().map_err(|_| damaged(at, &format!("seed {:?} is no number", row[1])))?;
+        let seed: u64 = row[1].parse().map_err(|_| damaged(at, &format!("seed {:?} is not a number", row[1])))?;
         let time: f64 = row[2]
             .parse()
             .ok()
             .filter(|t: &f64| t.is_finite() && *t >= 0.0)
-            .ok_or_else(|| damaged(at, &format!("time {:?} is no number of seconds", row[2])))?;
+            .ok_or_else(|| damaged(at, &format!("time {:?} is not a number of seconds", row[2])))?;
         let key = row[3..3 + keys].to_vec();
         let (run, rows) = match index.get(&(row[0].clone(), seed, key.clone())) {
             Some(found) => *found,
@@ -136,7 +136,7 @@ pub(super) fn read(comparison: &mut Comparison, kind: SeriesKind, text: &str, pa
         for (column, field) in columns.iter_mut().zip(&row[3 + keys..]) {
             let value =
                 if field.is_empty() { Some(f64::NAN) } else { field.parse().ok().filter(|v: &f64| v.is_finite()) };
-            column.push(value.ok_or_else(|| damaged(at, &format!("{field:?} is no number")))?);
+            column.push(value.ok_or_else(|| damaged(at, &format!("{field:?} is not a number")))?);
         }
     }
     Ok(())

@@ -30,7 +30,7 @@ pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
         if let Some(text) = csv::write(kept().map(|(_, run)| run), kind) {
             files.push((csv_name(kind), text.into_bytes()));
         }
-        #[cfg(feature = "parquet")]
+        #[cfg(any(test, feature = "parquet"))]
         if let Some(bytes) = super::parquet::write(kept().map(|(_, run)| run), kind) {
             files.push((format!("series/{}.parquet", kind.name()), bytes));
         }

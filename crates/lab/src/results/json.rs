@@ -78,7 +78,7 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     let version: Version = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     match version.format {
         None => {
-            return Err(damaged("has no \"format\", so it is no summary of ndnweir".to_owned(), REMEDY));
+            return Err(damaged("has no \"format\", so it is not a summary of ndnweir".to_owned(), REMEDY));
         }
         Some(f) if f > FORMAT => {
             let what = format!("format {f} is newer than this version reads ({FORMAT})");

@@ -12,7 +12,7 @@ mod json;
 mod nodes;
 mod number;
 mod optimum;
-#[cfg(feature = "parquet")]
+#[cfg(any(test, feature = "parquet"))]
 mod parquet;
 mod scenario;
 mod series;
@@ -74,7 +74,7 @@ pub enum Error {
         folder: String,
     },
     /// The target exists and is no result folder, so it is not replaced.
-    #[error("{path}: exists and is no result folder; name another folder or remove it")]
+    #[error("{path}: exists and is not a result folder; name another folder or remove it")]
     Foreign {
         /// The folder.
         path: String,

@@ -323,7 +323,7 @@ pub fn uri(text: &str) -> Result<FaceUri, String> {
 /// # Errors
 /// A sentence with the remedy.
 pub fn name(text: &str) -> Result<Name, String> {
-    text.parse().map_err(|e| format!("`{text}` is no name: {e}; write it as /example/video"))
+    text.parse().map_err(|e| format!("`{text}` is not a name: {e}; write it as /example/video"))
 }
 
 /// Reads an address to listen on.
@@ -331,7 +331,7 @@ pub fn name(text: &str) -> Result<Name, String> {
 /// # Errors
 /// A sentence with the remedy.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is no address: write one such as 0.0.0.0:6363 or [::]:6363"))
+    text.parse().map_err(|_| format!("`{text}` is not an address: write one such as 0.0.0.0:6363 or [::]:6363"))
 }
 
 /// Reads what may wait: `"1000 packets"` or an amount such as `"1MiB"`.

@@ -18,7 +18,7 @@ pub enum DatasetError {
     #[error("the forwarder answered: {} ({})", .0.text, .0.code)]
     Rejected(ControlResponse),
     /// A Data packet that is no segment of a dataset.
-    #[error("the forwarder's answer is no segment of a dataset")]
+    #[error("the forwarder's answer is not a segment of a dataset")]
     NotASegment,
     /// More than [`MAX_DATASET`].
     #[error("the dataset is larger than {MAX_DATASET} bytes")]

@@ -46,7 +46,7 @@ pub enum DiscoveryError {
     #[error("{0}")]
     Metadata(#[from] MetadataError),
     /// What is published under the name is no segmented object.
-    #[error("{0} is no segment of an object")]
+    #[error("{0} is not a segment of an object")]
     NotAnObject(Name),
 }
 

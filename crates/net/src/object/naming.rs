@@ -16,7 +16,7 @@ pub enum MetadataError {
     #[error("metadata {0} does not begin with a name")]
     NoName(Name),
     /// The name is not that of a version of the object asked for.
-    #[error("metadata of {asked} names {found}, which is no version of it")]
+    #[error("metadata of {asked} names {found}, which is not a version of it")]
     NotAVersion {
         /// What was asked for.
         asked: Name,

@@ -56,7 +56,7 @@ impl Choices {
         let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::keyed(MAX_COMPONENTS, key) };
         choices.put(Name::new(), StrategyChoiceId::ROOT, scheme.part(Family::Strategy), scheme.is_shaped(0))?;
         for (number, choice) in (1..).zip(&scheme.choices) {
-            let name = choice.prefix.parse().map_err(|e| format!("`{}` is no name: {e}", choice.prefix))?;
+            let name = choice.prefix.parse().map_err(|e| format!("`{}` is not a name: {e}", choice.prefix))?;
             choices.put(name, StrategyChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
         }
         Ok(choices)

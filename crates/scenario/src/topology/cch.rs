@@ -80,7 +80,7 @@ fn router(line: &str) -> Result<(u64, Vec<u64>), String> {
     let (head, tail) = line.split_once("->").ok_or("there is no \"->\" in this line")?;
     let mut head = head.split_whitespace();
     let first = head.next().ok_or("there is no uid before \"->\"")?;
-    let uid = first.parse().map_err(|_| format!("\"{first}\" is no uid (a whole number)"))?;
+    let uid = first.parse().map_err(|_| format!("\"{first}\" is not a uid (a whole number)"))?;
     if !head.next().is_some_and(|location| location.starts_with('@')) {
         return Err("the second field is no @location".into());
     }
@@ -91,7 +91,7 @@ fn router(line: &str) -> Result<(u64, Vec<u64>), String> {
         }
         let inner = field.strip_prefix('<').and_then(|f| f.strip_suffix('>'));
         let number = inner.and_then(|n| n.parse().ok());
-        neighbours.push(number.ok_or_else(|| format!("\"{field}\" is no neighbour: write <uid>"))?);
+        neighbours.push(number.ok_or_else(|| format!("\"{field}\" is not a neighbour: write <uid>"))?);
     }
     Ok((uid, neighbours))
 }

@@ -155,7 +155,7 @@ impl GraphmlReader<'_> {
                 let known = ids.get(id).copied();
                 if known.is_none() {
                     let help = suggest(id, "node ids", ids.keys().map(String::as_str));
-                    self.found.error(&place, format!("{which} \"{id}\" is no node of this graph"), help);
+                    self.found.error(&place, format!("{which} \"{id}\" is not a node of this graph"), help);
                 }
                 known
             };

@@ -61,14 +61,14 @@ impl NdnsimReader {
         let Some(name) = fields.next() else { return };
         if !crate::is_name(name) {
             let help = "use letters, digits, '_', '-', '.' and '+', at most 64";
-            self.found.error(&place, format!("\"{name}\" is no node name"), help);
+            self.found.error(&place, format!("\"{name}\" is not a node name"), help);
             return;
         }
         let _comment = fields.next();
         let mut coordinate = || match fields.next().map(|f| (f, f.parse::<f64>())) {
             None => Ok(None),
             Some((_, Ok(x))) if x.is_finite() => Ok(Some(x)),
-            Some((field, _)) => Err(format!("\"{field}\" is no coordinate")),
+            Some((field, _)) => Err(format!("\"{field}\" is not a coordinate")),
         };
         let (y, x) = match (coordinate(), coordinate()) {
             (Ok(y), Ok(x)) => (y, x),
@@ -97,7 +97,7 @@ impl NdnsimReader {
             let known = self.index.get(name).copied();
             if known.is_none() {
                 let help = suggest(name, "nodes", self.index.keys().map(String::as_str));
-                found.error(&place, format!("\"{name}\" is no node of the router section"), help);
+                found.error(&place, format!("\"{name}\" is not a node of the router section"), help);
             }
             known
         };
@@ -157,7 +157,7 @@ fn data_rate(text: &str) -> Result<Rate, String> {
 fn metric(text: &str) -> Result<u64, String> {
     match text.parse::<u16>() {
         Ok(metric) if metric > 0 => Ok(u64::from(metric)),
-        _ => Err(format!("\"{text}\" is no metric: write a whole number from 1 to 65535")),
+        _ => Err(format!("\"{text}\" is not a metric: write a whole number from 1 to 65535")),
     }
 }
 
@@ -166,7 +166,7 @@ fn max_packets(text: &str) -> Result<QueueLimit, String> {
     let number = attribute.unwrap_or(text).trim_end_matches('p');
     match number.parse::<u32>() {
         Ok(packets) if packets > 0 => Ok(QueueLimit::Packets(packets)),
-        _ => Err(format!("\"{text}\" is no queue length: write a number of packets above zero")),
+        _ => Err(format!("\"{text}\" is not a queue length: write a number of packets above zero")),
     }
 }
 

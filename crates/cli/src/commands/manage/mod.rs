@@ -56,7 +56,7 @@ enum FaceWord {
 impl FaceWord {
     fn parse(text: &str) -> Result<FaceWord, Failure> {
         match text.parse::<u64>() {
-            Ok(0) => Err(Failure::input("0 is no face's number; `ndnweir face list` shows them")),
+            Ok(0) => Err(Failure::input("0 is not a face's number; `ndnweir face list` shows them")),
             Ok(id) => Ok(FaceWord::Id(id)),
             Err(_) if !text.contains("://") => {
                 Err(Failure::input(format!("`{text}` is neither a face's number nor a URI such as udp4://HOST:PORT")))

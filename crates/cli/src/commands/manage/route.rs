@@ -133,7 +133,7 @@ fn origin_of(text: &str) -> Result<u64, Failure> {
     let named = ORIGINS.iter().find(|(name, _)| *name == text).map(|(_, number)| *number);
     named.or_else(|| text.parse().ok()).ok_or_else(|| {
         let names: Vec<&str> = ORIGINS.iter().map(|(name, _)| *name).collect();
-        Failure::input(format!("`{text}` is no origin; there are {} and numbers", names.join(", ")))
+        Failure::input(format!("`{text}` is not an origin; there are {} and numbers", names.join(", ")))
     })
 }
 

@@ -54,5 +54,5 @@ pub fn run(args: &StrategyArgs) -> Result<(), Failure> {
 
 fn full_name(text: &str) -> Result<Name, Failure> {
     let full = if text.starts_with('/') { text.to_owned() } else { format!("{STRATEGIES}/{text}") };
-    full.parse().map_err(|error| Failure::input(format!("`{text}` is no strategy's name: {error}")))
+    full.parse().map_err(|error| Failure::input(format!("`{text}` is not a strategy's name: {error}")))
 }

@@ -22,7 +22,7 @@ prefix = "/video/live"
 shaper = "none"
 [[strategy]]
 prefix = "/video"
-strategy = { name = "asf", max_timeouts = 3 }
+strategy = { name = "asf", max-timeouts = 3 }
 "#;
 
 #[test]
