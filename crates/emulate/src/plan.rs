@@ -226,7 +226,7 @@ impl Plan<'_> {
     pub(super) fn consumer(&self, number: usize, folder: &Path) -> Role {
         let consumer = &self.scenario.consumers[number];
         let mut rng = Rng::derive(self.seed, &[0x656d_756c, number as u64]);
-        let jitter = self.scenario.run.start_jitter.scale(rng.unit());
+        let jitter = consumer.start_jitter.unwrap_or(self.scenario.run.start_jitter).scale(rng.unit());
         let end = self.scenario.run.duration;
         let [start, stop, end] =
             [consumer.start + jitter, consumer.stop.unwrap_or(end).min(end), end].map(|at| (self.zero + at).nanos());

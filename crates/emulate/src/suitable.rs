@@ -119,6 +119,7 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
         scenario.run.interest_size = Bytes::new(interest as u64);
     }
     scenario.set_framing(UDP_FRAMING);
+    scenario.run.growing_sizes = true;
     scenario.routing.reaction = None;
     scenario
 }

@@ -60,6 +60,19 @@ fn a_scheme_of_the_file_is_the_base_of_another() {
 }
 
 #[test]
+fn a_scheme_of_the_product_is_not_replaced_by_another_of_its_name() {
+    let text = read("[scheme.aimd]\nmarker = \"droptail\"", &[]).unwrap_err();
+    assert!(text.starts_with("x.toml:17:"), "{text}");
+    assert!(text.contains("scheme aimd comes with the product") && text.contains("add base = \"aimd\""), "{text}");
+    let scenario = read("[scheme.aimd]\nbase = \"aimd\"\nmarker = \"droptail\"", &[]).unwrap();
+    let aimd = choose(&scenario, &["aimd".into()]).unwrap().remove(0);
+    assert_eq!(
+        (aimd.part(Family::Consumer).name.as_str(), aimd.part(Family::Marker).name.as_str()),
+        ("aimd", "droptail")
+    );
+}
+
+#[test]
 fn bases_that_lead_in_a_circle_are_told_as_such_and_where_they_are() {
     let circle =
         "[scheme.a]\nbase = \"b\"\n[scheme.b]\nbase = \"a\"\n[scheme.c]\nbase = \"c\"\n[scheme.d]\nbase = \"a\"";

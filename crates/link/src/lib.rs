@@ -12,4 +12,4 @@ mod propagation;
 
 pub use impairment::Impairment;
 pub use port::Port;
-pub use propagation::{InFlight, LinkTotals, Propagation};
+pub use propagation::{InFlight, LinkTotals, MAX_CHANNELS, Propagation};

@@ -13,16 +13,50 @@ pub struct InFlight {
     pub arrival: Time,
     /// The packet.
     pub packet: Packet,
-    /// Which neighbourhood it serves; tells switches where it goes.
-    pub channel: u32,
+    /// [`InFlight::channel`], [`LOST`] and [`COPY`].
+    channel: u32,
     /// Its number among the packets sent on the link; a copy has the number of the original.
     pub number: u32,
     /// Extra delay of this packet, in nanoseconds.
     lag: u32,
-    /// Whether it is lost, which is noticed where it would have arrived.
-    lost: bool,
-    /// Whether it is the second of two.
-    copy: bool,
+    /// See [`InFlight::age`].
+    age: u32,
+}
+
+/// Of [`InFlight::channel`]: the packet is lost, which is noticed where it would have arrived.
+const LOST: u32 = 1 << 31;
+/// Of [`InFlight::channel`]: it is the second of two.
+const COPY: u32 = 1 << 30;
+/// There are at most so many channels.
+pub const MAX_CHANNELS: u32 = COPY;
+
+impl InFlight {
+    /// Which neighbourhood it serves; tells switches where it goes.
+    #[inline]
+    pub fn channel(&self) -> u32 {
+        self.channel & !(LOST | COPY)
+    }
+
+    fn is(&self, flag: u32) -> bool {
+        self.channel & flag != 0
+    }
+
+    fn set(&mut self, flag: u32, on: bool) {
+        self.channel = if on { self.channel | flag } else { self.channel & !flag };
+    }
+
+    /// Moves the arrival.
+    fn arrive_at(&mut self, arrival: Time) {
+        let joined = self.arrival - Duration::from_nanos(self.age.into());
+        self.age = age(joined, arrival);
+        self.arrival = arrival;
+    }
+}
+
+/// Nanoseconds between joining and arrival; longer ones than 4.29 s are taken for equal.
+#[inline]
+fn age(joined: Time, arrival: Time) -> u32 {
+    arrival.since(joined).nanos().min(u32::MAX.into()) as u32
 }
 
 /// What a link does with the packets sent on it, counted since the start.
@@ -52,6 +86,8 @@ pub struct Propagation {
     /// When the second does. It is read one arrival before it is needed, as with many packets in flight it has to come
     /// from far memory.
     following: Time,
+    /// How long before its arrival the first joined the sender's queue, in nanoseconds, and the second.
+    ages: [u32; 2],
     delay: Duration,
     impairment: Impairment,
     perfect: bool,
@@ -74,6 +110,7 @@ impl Propagation {
             ring: VecDeque::new(),
             next: Time::NEVER,
             following: Time::NEVER,
+            ages: [0; 2],
             delay,
             impairment,
             perfect: impairment.is_none(),
@@ -91,10 +128,17 @@ impl Propagation {
         self.next
     }
 
+    /// How long before its arrival the next packet joined the sender's queue, in nanoseconds: of packets that reach a
+    /// node at one instant over several links, the one that joined first comes first. 4.29 s at most.
+    #[inline]
+    pub fn next_age(&self) -> u32 {
+        self.ages[0]
+    }
+
     /// Reads the first two arrivals, after any change of the ring but at its ends.
     fn look(&mut self) {
-        let arrival = |place: usize| self.ring.get(place).map_or(Time::NEVER, |entry| entry.arrival);
-        (self.next, self.following) = (arrival(0), arrival(1));
+        let read = |place: usize| self.ring.get(place).map_or((Time::NEVER, 0), |entry| (entry.arrival, entry.age));
+        ((self.next, self.ages[0]), (self.following, self.ages[1])) = (read(0), read(1));
     }
 
     /// Packets in flight, waiting in the sender's queue included if their departure is already known.
@@ -102,24 +146,28 @@ impl Propagation {
         self.ring.len()
     }
 
-    /// Puts a packet on the link whose last bit leaves at `end`. Returns whether the next arrival may have changed.
+    /// Puts a packet on the link that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns
+    /// whether the next arrival may have changed.
     #[inline]
-    pub fn send(&mut self, packet: &Packet, channel: u32, end: Time) -> bool {
+    pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
         // Built in each branch, so that the usual one writes it in its place in the ring.
-        let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, lost: false, copy: false };
+        let age = age(joined, arrival);
+        let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, age };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
             self.ring.push_back(entry());
             if self.next == Time::NEVER {
                 self.next = arrival;
+                self.ages[0] = age;
                 return true;
             }
             if self.following == Time::NEVER {
                 self.following = arrival;
+                self.ages[1] = age;
             }
             false
         } else {
@@ -141,18 +189,19 @@ impl Propagation {
     #[inline(never)]
     fn send_impaired(&mut self, mut entry: InFlight) {
         let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
-        entry.lost = self.is_lost(entry.number);
+        entry.set(LOST, self.is_lost(entry.number));
         if jitter > Duration::ZERO {
             entry.lag = self.draw(entry.number, 2).below(jitter.nanos().saturating_add(1)) as u32;
         }
         if reorder > 0.0 && self.draw(entry.number, 3).unit() < reorder {
             entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
         }
-        entry.arrival += Duration::from_nanos(entry.lag.into());
+        entry.arrive_at(entry.arrival + Duration::from_nanos(entry.lag.into()));
         self.insert(entry);
         if duplicate > 0.0 && self.draw(entry.number, 1).unit() < duplicate {
             self.totals.copies += 1;
-            self.insert(InFlight { copy: true, ..entry });
+            entry.set(COPY, true);
+            self.insert(entry);
         }
     }
 
@@ -161,7 +210,7 @@ impl Propagation {
             let place = self.ring.partition_point(|other| other.arrival <= entry.arrival);
             self.ring.insert(place, entry);
         } else {
-            entry.arrival = entry.arrival.max(self.last_arrival);
+            entry.arrive_at(entry.arrival.max(self.last_arrival));
             self.ring.push_back(entry);
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
@@ -177,7 +226,7 @@ impl Propagation {
     #[inline]
     pub fn arrive(&mut self) -> Option<&mut InFlight> {
         let first = self.ring.front_mut()?;
-        if first.lost {
+        if first.is(LOST) {
             self.totals.lost += 1;
             return None;
         }
@@ -190,7 +239,9 @@ impl Propagation {
     pub fn clear_first(&mut self) {
         self.ring.pop_front();
         self.next = self.following;
-        self.following = self.ring.get(1).map_or(Time::NEVER, |second| second.arrival);
+        self.ages[0] = self.ages[1];
+        (self.following, self.ages[1]) =
+            self.ring.get(1).map_or((Time::NEVER, 0), |second| (second.arrival, second.age));
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
@@ -200,7 +251,7 @@ impl Propagation {
         for entry in &mut self.ring {
             let place = entry.number.wrapping_sub(first) as usize;
             if let Some(&(_, end)) = departures.get(place) {
-                entry.arrival = end + delay + Duration::from_nanos(entry.lag.into());
+                entry.arrive_at(end + delay + Duration::from_nanos(entry.lag.into()));
             }
         }
         self.compact();
@@ -214,7 +265,7 @@ impl Propagation {
             let lag = Duration::from_nanos(entry.lag.into());
             let end = entry.arrival - lag - old;
             if end > now {
-                entry.arrival = end + delay + lag;
+                entry.arrive_at(end + delay + lag);
             }
         }
         self.compact();
@@ -227,7 +278,8 @@ impl Propagation {
         for i in 0..self.ring.len() {
             let InFlight { arrival, lag, number, .. } = self.ring[i];
             if arrival - Duration::from_nanos(lag.into()) - self.delay > now {
-                self.ring[i].lost = self.is_lost(number);
+                let lost = self.is_lost(number);
+                self.ring[i].set(LOST, lost);
             }
         }
     }
@@ -244,7 +296,7 @@ impl Propagation {
         let first = self.take_back(unsent);
         for entry in self.ring.drain(..) {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match (revoked, entry.copy, entry.lost) {
+            match (revoked, entry.is(COPY), entry.is(LOST)) {
                 (true, true, _) => self.totals.copies -= 1,
                 (true, false, _) => self.totals.revoked += 1,
                 (false, _, true) => self.totals.lost += 1,
@@ -261,7 +313,7 @@ impl Propagation {
         let totals = &mut self.totals;
         self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
-            match (revoked, entry.copy) {
+            match (revoked, entry.is(COPY)) {
                 (true, true) => totals.copies -= 1,
                 (true, false) => totals.revoked += 1,
                 (false, _) => {}
@@ -279,7 +331,7 @@ impl Propagation {
         } else {
             let mut latest = Time::ZERO;
             for entry in &mut self.ring {
-                entry.arrival = entry.arrival.max(latest);
+                entry.arrive_at(entry.arrival.max(latest));
                 latest = entry.arrival;
             }
         }
@@ -326,10 +378,29 @@ mod tests {
     }
 
     #[test]
+    fn the_age_of_the_next_packet_is_the_time_since_it_joined_wherever_it_was_moved_to() {
+        let mut propagation = propagation(Impairment::default());
+        for i in 0..4 {
+            propagation.send(&numbered(i), 0, ms(1), ms(2 + u64::from(i)));
+        }
+        let mut ages = Vec::new();
+        let mut next = |propagation: &mut Propagation| {
+            ages.push(propagation.next_age());
+            propagation.clear_first();
+        };
+        next(&mut propagation);
+        next(&mut propagation);
+        propagation.reschedule(&[(ms(4), ms(8)), (ms(8), ms(12))]);
+        next(&mut propagation);
+        next(&mut propagation);
+        assert_eq!(ages, [11_000_000, 12_000_000, 17_000_000, 21_000_000]);
+    }
+
+    #[test]
     fn a_perfect_link_delivers_everything_after_its_delay() {
         let mut propagation = propagation(Impairment::default());
         for i in 0..3 {
-            propagation.send(&numbered(i), 0, ms(i.into()));
+            propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
         }
         assert_eq!(drain(&mut propagation), [(ms(10), 0), (ms(11), 1), (ms(12), 2)]);
         assert!(propagation.balances());
@@ -342,7 +413,7 @@ mod tests {
         let survivors = |impairment| {
             let mut propagation = propagation(impairment);
             for i in 0..100 {
-                propagation.send(&numbered(i), 0, ms(i.into()));
+                propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
             }
             let mut got: Vec<_> = drain(&mut propagation).into_iter().map(|(_, n)| n).collect();
             assert!(propagation.balances());
@@ -360,7 +431,7 @@ mod tests {
         let order = |impairment| {
             let mut propagation = propagation(impairment);
             for i in 0..50 {
-                propagation.send(&numbered(i), 0, ms(i.into()));
+                propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
             }
             let got = drain(&mut propagation);
             assert!(got.is_sorted_by_key(|&(at, _)| at));
@@ -374,7 +445,7 @@ mod tests {
     fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
         let mut propagation = propagation(Impairment::default());
         for i in 0..5 {
-            propagation.send(&numbered(i), 0, ms(i.into()));
+            propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
         }
         propagation.cut(2);
         assert_eq!((propagation.totals.revoked, propagation.totals.down, propagation.in_flight()), (2, 3, 0));
@@ -385,7 +456,7 @@ mod tests {
     fn new_departures_move_only_the_packets_they_name() {
         let mut propagation = propagation(Impairment::default());
         for i in 0..4 {
-            propagation.send(&numbered(i), 0, ms(i.into()));
+            propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
         }
         propagation.reschedule(&[(ms(2), ms(5)), (ms(5), ms(8))]);
         assert_eq!(
@@ -398,7 +469,7 @@ mod tests {
     fn a_new_delay_holds_for_packets_that_have_not_left() {
         let mut propagation = propagation(Impairment::default());
         for i in 0..4 {
-            propagation.send(&numbered(i), 0, ms(i.into()));
+            propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
         }
         propagation.set_delay(ms(1), Duration::from_millis(2));
         let at: Vec<_> = drain(&mut propagation).iter().map(|&(at, _)| at).collect();

@@ -85,6 +85,8 @@ pub struct Transmit {
     pub face: FaceId,
     /// What.
     pub packet: Packet,
+    /// When it was offered to the face.
+    pub joined: Time,
     /// When its first bit leaves.
     pub start: Time,
     /// When its last bit has left; equal to `start` on local faces and faces without a rate.

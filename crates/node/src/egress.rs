@@ -273,7 +273,7 @@ impl Egress {
             let end = at + transmission_time(self.rate, packet.size);
             self.busy_until = end;
             packet.size -= self.framing;
-            out.push(Transmit { face: self.face, packet, start: at, end });
+            out.push(Transmit { face: self.face, packet, joined, start: at, end });
             return;
         }
     }

@@ -92,7 +92,8 @@ impl Outbox {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let blank = Transmit { face: FaceId::NONE, packet: Packet::default(), start: Time::ZERO, end: Time::ZERO };
+        let (face, packet) = (FaceId::NONE, Packet::default());
+        let blank = Transmit { face, packet, joined: Time::ZERO, start: Time::ZERO, end: Time::ZERO };
         self.queue.push(blank);
     }
 
@@ -101,7 +102,7 @@ impl Outbox {
     pub(crate) fn stage(&mut self, face: FaceId, packet: &Packet, now: Time) -> &mut Transmit {
         let staged = self.slot();
         staged.packet = *packet;
-        (staged.face, staged.start, staged.end) = (face, now, now);
+        (staged.face, staged.joined, staged.start, staged.end) = (face, now, now, now);
         staged
     }
 

@@ -1,7 +1,7 @@
 //! Applications without congestion control: a stream at constant pace, and requests over a catalogue.
 
 use crate::fetcher::{Arrival, FetcherCounters};
-use crate::server::millis;
+use crate::server::{grown, millis};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use ndnweir_core::ctx::Rng;
@@ -55,6 +55,8 @@ pub struct RequestsConfig {
     pub retry: Retry,
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
+    /// Whether that grows with the segment number (see [`crate::server::grown`]).
+    pub grows: bool,
     /// InterestLifetime.
     pub lifetime: Duration,
 }
@@ -81,6 +83,7 @@ enum NextRequest {
 pub struct Requests {
     flow: FlowId,
     interest_size: u32,
+    grows: bool,
     lifetime: Duration,
     retry: Retry,
     gap: Duration,
@@ -107,7 +110,7 @@ const STREAM: u64 = 0x7265_7173;
 impl Requests {
     /// An application that does not ask until [`Requests::start`].
     pub fn new(config: &RequestsConfig) -> Requests {
-        let RequestsConfig { flow, interest_size, lifetime, retry, gap, .. } = *config;
+        let RequestsConfig { flow, interest_size, grows, lifetime, retry, gap, .. } = *config;
         let rng = |purpose: u64| Rng::derive(config.seed, &[STREAM, config.number.into(), purpose]);
         let choice = match config.pattern {
             Pattern::Sequence(total) => NextRequest::Sequence { next: 0, total },
@@ -118,6 +121,7 @@ impl Requests {
         Requests {
             flow,
             interest_size,
+            grows,
             lifetime,
             retry,
             gap,
@@ -237,7 +241,7 @@ impl Requests {
         Packet {
             name: NameId { flow: self.flow, segment },
             nonce: self.nonces.bits(),
-            size: self.interest_size,
+            size: grown(self.interest_size, segment, self.grows),
             lifetime_ms: millis(self.lifetime),
             kind: Kind::Interest,
             hop_limit: Packet::HOP_LIMIT,
@@ -300,6 +304,7 @@ mod tests {
             poisson: false,
             retry,
             interest_size: 30,
+            grows: false,
             lifetime: Duration::from_millis(100),
         })
     }
@@ -360,6 +365,7 @@ mod tests {
             poisson: true,
             retry: Retry::Never,
             interest_size: 30,
+            grows: false,
             lifetime: Duration::from_millis(100),
         });
         app.start(ms(0));

@@ -11,6 +11,8 @@ pub struct ServerConfig {
     pub payload: u32,
     /// Bytes of each Data on the wire, link framing excluded (ndnSIM 2.8: 1064 for a payload of 1024).
     pub data_size: u32,
+    /// Whether that grows with the segment number (see [`grown`]).
+    pub grows: bool,
     /// Freshness period of each Data; whole milliseconds count.
     pub freshness: Duration,
     /// The last segment of the object; none is an object without end.
@@ -20,7 +22,7 @@ pub struct ServerConfig {
 impl Default for ServerConfig {
     /// ndnSIM 2.8's Producer with its usual payload.
     fn default() -> ServerConfig {
-        ServerConfig { payload: 1024, data_size: 1064, freshness: Duration::ZERO, last_segment: None }
+        ServerConfig { payload: 1024, data_size: 1064, grows: false, freshness: Duration::ZERO, last_segment: None }
     }
 }
 
@@ -60,7 +62,7 @@ impl Server {
         Packet {
             name: interest.name,
             nonce: 0,
-            size: self.config.data_size,
+            size: grown(self.config.data_size, segment, self.config.grows),
             payload: self.config.payload,
             lifetime_ms: millis(self.config.freshness),
             tag: 0,
@@ -76,6 +78,20 @@ impl Server {
     /// Totals so far.
     pub fn counters(&self) -> ServerCounters {
         self.counters
+    }
+}
+
+/// The size of a packet of a segment: `size` holds for numbers from 256 to 65 535, whose name component takes two bytes;
+/// if it `grows`, lower ones take a byte less and higher ones two more.
+///
+/// A segment number is a NonNegativeInteger of 1, 2, 4 or 8 bytes (NDN packet format v0.3, "Non-Negative Integer").
+#[inline]
+pub fn grown(size: u32, segment: u32, grows: bool) -> u32 {
+    match segment {
+        _ if !grows => size,
+        0..=0xff => size.saturating_sub(1).max(1),
+        0x100..=0xffff => size,
+        _ => size.saturating_add(2),
     }
 }
 
@@ -101,6 +117,17 @@ mod tests {
         assert_eq!((data.kind, data.name), (Kind::Data, interest(4).name));
         assert_eq!((data.size, data.payload, data.lifetime_ms), (1064, 1024, 1500));
         assert_eq!((data.mark, data.nonce, data.tag, data.flags), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn data_grow_with_their_segment_numbers_where_that_is_wanted() {
+        let sizes = |grows| {
+            let mut server = Server::new(ServerConfig { grows, ..ServerConfig::default() });
+            [0, 255, 256, 65_535, 65_536, u32::MAX].map(|segment| server.answer(Time::ZERO, &interest(segment)).size)
+        };
+        assert_eq!(sizes(false), [1064; 6]);
+        assert_eq!(sizes(true), [1063, 1063, 1064, 1064, 1066, 1066]);
+        assert_eq!(grown(1, 0, true), 1);
     }
 
     #[test]

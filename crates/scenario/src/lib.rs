@@ -15,6 +15,7 @@ pub mod fields;
 mod gravity;
 mod model;
 mod network;
+mod order;
 mod overrides;
 mod reach;
 mod schemes;
@@ -28,6 +29,7 @@ pub mod tree;
 
 pub use diag::{Diagnostic, Location, Problems};
 pub use model::*;
+pub use order::compare as compare_names;
 pub use shipped::{Shipped, shipped};
 pub use source::{Source, apply_overrides, find, load};
 

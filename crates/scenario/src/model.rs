@@ -23,16 +23,16 @@ pub struct Scenario {
     pub about: String,
     /// The file it was read from, as the user named it.
     pub source: String,
-    /// Nodes; links, producers and consumers refer to them by index.
+    /// Nodes in the order of their names; links, producers and consumers refer to them by index.
     pub nodes: Vec<Node>,
-    /// Links; events refer to them by index.
+    /// Links in the order of their ends; the first end comes before the second. Events refer to them by index.
     pub links: Vec<Link>,
     /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches
     /// alone.
     pub overlay: Option<Vec<(usize, usize)>>,
-    /// Who answers which prefix.
+    /// Who answers which prefix, in the order of their names.
     pub producers: Vec<Producer>,
-    /// Who asks for what, and when.
+    /// Who asks for what, and when, in the order of their names.
     pub consumers: Vec<Consumer>,
     /// What changes during the run, sorted by time (file order among equals).
     pub events: Vec<Event>,
@@ -78,6 +78,8 @@ pub struct Link {
     pub forward: Direction,
     /// From `b` to `a`.
     pub backward: Direction,
+    /// The largest packet that it carries whole, framing included.
+    pub mtu: Bytes,
 }
 
 /// Who answers a prefix.
@@ -106,13 +108,15 @@ pub struct Consumer {
     pub prefix: String,
     /// First Interest, before the start jitter of the seed.
     pub start: Duration,
+    /// The seed moves the start by up to so much; `None`: by up to [`Run::start_jitter`].
+    pub start_jitter: Option<Duration>,
     /// No new Interests from here on; `None`: until the end of the run.
     pub stop: Option<Duration>,
     /// What it asks for.
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
-    /// Producers (indices) that answer its prefix and can be reached, in file order; never empty.
+    /// Producers (indices) that answer its prefix and can be reached; never empty.
     pub producers: Vec<usize>,
 }
 
@@ -134,8 +138,11 @@ pub struct Run {
     pub warm_up: Duration,
     /// Spacing of the points of time series.
     pub sample: Duration,
-    /// A seed moves each consumer's start by a uniform draw from zero to this.
+    /// A seed moves each consumer's start by a uniform draw from zero to this, unless the consumer says otherwise.
     pub start_jitter: Duration,
+    /// Whether packets grow with the segment number, as real names do; their sizes then hold for the numbers from 256 to
+    /// 65 535.
+    pub growing_sizes: bool,
     /// Bytes a Data adds to its payload (name, signature, framing of the packet format).
     pub data_overhead: Bytes,
     /// Bytes of an Interest.
@@ -190,7 +197,7 @@ impl Scenario {
     pub fn link(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|l| l.name == name)
     }
-    /// For each node the links at it: (link index, neighbour, whether the node is the link's first end), in file order.
+    /// For each node the links at it: (link index, neighbour, whether the node is the link's first end).
     pub fn adjacency(&self) -> Vec<Vec<(usize, usize, bool)>> {
         let mut at = vec![Vec::new(); self.nodes.len()];
         for (i, link) in self.links.iter().enumerate() {

@@ -97,15 +97,27 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
     match rest.split_once('.') {
         None => table.set(rest, o.value.clone()),
         Some(("prefixes", choice)) => prefix(table, choice, o, found),
-        Some((family, parameter)) => {
-            // "bic" becomes { name = "bic" }, which takes parameters.
-            if let Some(Item { value: Value::Text(component), at }) = table.get(family).cloned() {
-                table.set(family, Item::table(&at, vec![("name", Item::text(&at, component))]));
-            }
-            match table.table_mut(family, &o.at) {
-                Some(component) => component.set(parameter, o.value.clone()),
-                None => found.error(&o.at, format!("{family} is not a component"), ""),
-            }
+        Some((family, parameter)) => set_parameter(table, family, parameter, o, found),
+    }
+}
+
+/// Sets a parameter of the component at `key`: `beta`, or `timer.min` within a table of parameters.
+fn set_parameter(table: &mut Table, key: &str, parameter: &str, o: &Override, found: &Findings) {
+    // "bic" becomes { name = "bic" }, which takes parameters.
+    if let Some(Item { value: Value::Text(component), at }) = table.get(key).cloned() {
+        table.set(key, Item::table(&at, vec![("name", Item::text(&at, component))]));
+    }
+    let mut inner = table.table_mut(key, &o.at);
+    let mut parts: Vec<&str> = parameter.split('.').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        inner = inner.and_then(|table| table.table_mut(part, &o.at));
+    }
+    match inner {
+        Some(table) => table.set(last, o.value.clone()),
+        None => {
+            let help = format!("write {key} or its parameters as a table, or override the whole of it");
+            found.error(&o.at, format!("\"{key}.{parameter}\" is not a parameter of a component here"), help);
         }
     }
 }
@@ -137,15 +149,35 @@ pub(super) fn entry_name(table: &Table) -> Option<String> {
     (ends.len() == 2).then(|| ends.join("-"))
 }
 
+/// The key of an entry whose value is a component with parameters of its own.
+fn component_key(section: &str) -> Option<&'static str> {
+    match section {
+        "consumer" => Some("component"),
+        "link" => Some("marker"),
+        _ => None,
+    }
+}
+
+/// Sets a key of an entry, or a parameter of the component at that key.
+fn put(table: &mut Table, key: &str, parameter: Option<&str>, o: &Override, found: &Findings) {
+    match parameter {
+        None => table.set(key, o.value.clone()),
+        Some(parameter) => set_parameter(table, key, parameter, o, found),
+    }
+}
+
 fn named(root: &mut Table, o: &Override, found: &Findings) {
-    let (path, way) = match o.path.rsplit_once('.') {
-        Some((head, key)) => match head.rsplit_once('.') {
-            Some((name, way @ ("forward" | "backward"))) if o.section == "link" => ((name, key), Some(way)),
-            _ => ((head, key), None),
-        },
-        None => return,
+    // What follows the key of a component is a parameter of it.
+    let component = component_key(&o.section).and_then(|key| {
+        let (head, parameter) = o.path.split_once(&format!(".{key}."))?;
+        Some(((head, key), Some(parameter)))
+    });
+    let plain = || Some((o.path.rsplit_once('.')?, None));
+    let Some(((head, key), parameter)) = component.or_else(plain) else { return };
+    let (pattern, way) = match head.rsplit_once('.') {
+        Some((name, way @ ("forward" | "backward"))) if o.section == "link" => (name, Some(way)),
+        _ => (head, None),
     };
-    let (pattern, key) = path;
     let mut names = Vec::new();
     let mut hits = 0;
     if let Some(Item { value: Value::List(items), .. }) = root.get_mut(&o.section) {
@@ -170,16 +202,24 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
                         _ => "backward",
                     };
                     if let Some(direction) = table.table_mut(way, &o.at) {
-                        direction.set(key, o.value.clone());
+                        put(direction, key, parameter, o, found);
                     }
                 }
                 None => {
+                    let mut directions = 0;
                     for way in ["forward", "backward"] {
-                        if let Some(direction) = table.get_mut(way).and_then(Item::as_table_mut) {
+                        let Some(direction) = table.get_mut(way).and_then(Item::as_table_mut) else { continue };
+                        if parameter.is_none() {
                             direction.remove(key);
+                        } else if direction.get(key).is_some() {
+                            directions += 1;
+                            put(direction, key, parameter, o, found);
                         }
                     }
-                    table.set(key, o.value.clone());
+                    // A parameter changes the components that there are.
+                    if directions == 0 || table.get(key).is_some() {
+                        put(table, key, parameter, o, found);
+                    }
                 }
             }
         }

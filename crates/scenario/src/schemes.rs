@@ -70,6 +70,13 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
             found.error(&item.at, format!("scheme {name} composes nothing"), help);
             continue;
         }
+        if table.get("base").is_none() && Scheme::names().any(|known| known == name) {
+            let message =
+                format!("scheme {name} comes with the product, and this table does not say what becomes of it");
+            let help = format!("add base = \"{name}\" to change it, or give the new scheme a name of its own");
+            found.error(&item.at, message, help);
+            continue;
+        }
         let mut sound = true;
         let families = Family::ALL.iter().map(|family| family.key());
         for entry in &table.entries {
@@ -134,11 +141,7 @@ fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
         return true;
     }
     let message = format!("scheme {scheme} has no {} whose parameters could change", entry.key);
-    let help = match meant == scheme {
-        true => format!("add base = \"{meant}\" to change the scheme that comes with the product"),
-        false => format!("did you mean scheme \"{meant}\"?"),
-    };
-    found.error(&entry.item.at, message, help);
+    found.error(&entry.item.at, message, format!("did you mean scheme \"{meant}\"?"));
     false
 }
 

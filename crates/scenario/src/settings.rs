@@ -43,6 +43,12 @@ fn within(low: Duration, high: Duration) -> impl Fn(&Duration) -> Result<(), Str
     }
 }
 
+pub(super) const JITTER_HELP: &str = "write a time from \"0ms\" to \"1h\"";
+
+pub(super) fn jitter_check(jitter: &Duration) -> Result<(), String> {
+    within(Duration::ZERO, HOUR)(jitter)
+}
+
 pub(super) fn payload_check(&bytes: &Bytes) -> Result<(), String> {
     match bytes {
         Bytes::ZERO => Err("a Data without content measures nothing".into()),
@@ -77,9 +83,7 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
         let message = format!("sample: {duration} at one point per {sample} is more than a million points");
         f.error("sample", message, "sample less often, or shorten the run");
     }
-    let start_jitter = f
-        .checked("start-jitter", "write a time from \"0ms\" to \"1h\"", within(Duration::ZERO, HOUR))
-        .unwrap_or(Duration::from_millis(5));
+    let start_jitter = f.checked("start-jitter", JITTER_HELP, jitter_check).unwrap_or(Duration::from_millis(5));
     let payload =
         f.checked("payload", "write a size from \"1B\" to \"8000B\"", payload_check).unwrap_or(Bytes::new(1024));
     let cache = f.checked("cache", "write a number of packets such as \"1000 packets\"", cache_check);
@@ -98,6 +102,7 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
     // Wire sizes of ndnSIM 2.8: 1064 B of Data for 1024 B of content, Interests of 30 B, 2 B of framing per link.
     let (data_overhead, interest_size, framing) =
         (size("data-overhead", 40, 0), size("interest-size", 30, 1), size("framing", 2, 0));
+    let growing_sizes = f.word("sizes", &[("constant", false), ("growing", true)]).unwrap_or(false);
     let marks = [("ignore", InterestMarks::Ignore), ("copy", InterestMarks::Copy), ("own", InterestMarks::Own)];
     let interest_marks = f.word("interest-marks", &marks);
     let cached_marks = f.word("cached-marks", &[("strip", CachedMarks::Strip), ("replay", CachedMarks::Replay)]);
@@ -140,6 +145,7 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
         data_overhead,
         interest_size,
         framing,
+        growing_sizes,
         interest_marks,
         cached_marks,
         pit_limit,

@@ -137,10 +137,12 @@ impl Source {
         let traffic = traffic::read(&root, &settings, &network, &whole, &found);
         let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
+        let largest = traffic.producers.iter().map(|p| p.payload).max().unwrap_or(settings.payload);
+        network::note_fragments(&network, settings.run.data_on_wire(largest), &whole, &found);
         found.check()?;
         let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);
         let stem = Path::new(&self.name).file_stem().map(|s| s.to_string_lossy().into_owned());
-        Ok(Scenario {
+        let mut scenario = Scenario {
             name: text("name").or(stem).unwrap_or_default(),
             about: text("about").unwrap_or_default(),
             source: self.name.clone(),
@@ -156,7 +158,9 @@ impl Source {
             schemes: names,
             compositions,
             notes: found.notes(),
-        })
+        };
+        scenario.sort_by_name();
+        Ok(scenario)
     }
 }
 

@@ -10,6 +10,7 @@ use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability, RequestRate};
 use super::model::{Change, Consumer, Event, LinkDirection, NodeKind, Producer, Retry, Traffic};
 use super::network::{self, Network};
+use super::order::compare;
 use super::reach::Reach;
 use super::settings::{self, Settings};
 use super::tree::Table;
@@ -157,6 +158,7 @@ impl ConsumerReader<'_> {
                 if t < duration { Ok(()) } else { Err(format!("{t} is not before the end of the run ({duration})")) }
             })
             .unwrap_or(Duration::ZERO);
+        let start_jitter = f.checked("start-jitter", settings::JITTER_HELP, settings::jitter_check);
         let stop = f.checked("stop", "stop after the start", |&t: &Duration| {
             if t > start { Ok(()) } else { Err(format!("{t} is not after the start ({start})")) }
         });
@@ -171,7 +173,9 @@ impl ConsumerReader<'_> {
             (Some(node), Some(prefix)) => self.producers_for(&f, node, prefix),
             _ => None,
         };
-        let payload = producers.as_ref().and_then(|p| p.first()).map(|&p| self.producers[p].payload);
+        let answering = producers.iter().flatten().map(|&p| &self.producers[p]);
+        let first = answering.min_by(|a, b| compare(&a.name, &b.name));
+        let payload = first.map(|producer| producer.payload);
         let traffic = self.traffic(&f, payload.unwrap_or(self.settings.payload), component);
         f.finish();
         Some(Consumer {
@@ -179,6 +183,7 @@ impl ConsumerReader<'_> {
             node: node?,
             prefix: prefix?,
             start,
+            start_jitter,
             stop,
             traffic: traffic?,
             lifetime,

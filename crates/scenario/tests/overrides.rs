@@ -1,7 +1,8 @@
 //! `--set` changes what it names, and says what exists when it names nothing.
 
 use ndnweir_core::units::{Duration, Rate};
-use ndnweir_scenario::{QueueLimit, Scenario, load};
+use ndnweir_scenario::{QueueLimit, Scenario, Traffic, load};
+use serde_json::json;
 
 fn with(name: &str, set: &[&str]) -> Scenario {
     load(name, set).unwrap_or_else(|problems| panic!("{problems}"))
@@ -67,6 +68,55 @@ fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
     assert_eq!((choice.prefix.as_str(), choice.strategy.name(), choice.shaper.name()), ("/prefix", "asf", "none"));
     let text = error("two-paths", "scheme.mine.prefixes./video=asf");
     assert!(text.contains("no consumer asks for names under /video"), "{text}");
+}
+
+#[test]
+fn parameters_of_components_and_within_their_tables_can_be_changed() {
+    let set = ["scheme.mine.base=bic", "scheme.mine.consumer.timer.min=300ms", "scheme.mine.consumer.timer.cap=8"];
+    let families = &with("dumbbell", &set).compositions[0].families;
+    assert_eq!(families["consumer"], json!({ "timer": { "min": "300ms", "cap": 8 } }));
+    let set = [
+        "consumer.C1.component=bic",
+        "consumer.C*.component.name=cubic",
+        "consumer.C1.component.timer.min=250ms",
+        "consumer.C2.component.beta=0.5",
+        "link.R1-R2.marker=codel",
+        "link.R2-R1.backward.marker.name=pie",
+        "link.R1-R2.marker.target=7ms",
+    ];
+    let s = with("dumbbell", &set);
+    let own = |i: usize| match &s.consumers[i].traffic {
+        Traffic::Fetch { consumer, .. } => consumer.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(own(0), ("cubic".into(), json!({ "timer": { "min": "250ms" } })));
+    assert_eq!(own(1), ("cubic".into(), json!({ "beta": 0.5 })));
+    let link = &s.links[s.link("R1-R2").unwrap()];
+    assert_eq!(link.forward.marker, Some(("pie".into(), json!({ "target": "7ms" }))));
+    assert_eq!(link.backward.marker, Some(("codel".into(), json!({ "target": "7ms" }))));
+    let text = error("dumbbell", "consumer.C1.component.beta=0.5");
+    assert!(text.contains("it has no name"), "{text}");
+    let text = error("dumbbell", "scheme.mine.marker.target.min=1ms");
+    assert!(!text.contains("panic"), "{text}");
+}
+
+#[test]
+fn a_start_jitter_of_its_own_and_growing_sizes_can_be_set() {
+    let s = with("parking-lot", &["run.sizes=growing", "consumer.*.start-jitter=1ms", "run.start-jitter=9ms"]);
+    let network = s.network();
+    assert!(network.growing_sizes && network.start_jitter == Duration::from_millis(9));
+    assert!(network.consumers.iter().all(|c| c.start_jitter == Some(Duration::from_millis(1))));
+    assert!(error("parking-lot", "run.sizes=small").contains("choices: constant, growing"));
+}
+
+#[test]
+fn packets_larger_than_a_link_carries_are_noted() {
+    let notes = |set: &[&str]| with("dumbbell", set).notes.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+    assert_eq!(notes(&[]), [""; 0]);
+    let found = notes(&["run.payload=4000B", "link.C*.mtu=9000B"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("4042B exceed the MTU of 1500B of link") && found[0].contains("and 2 more"), "{found:?}");
+    assert!(error("dumbbell", "link.R1-R2.mtu=10B").contains("10B is not an MTU"));
 }
 
 #[test]

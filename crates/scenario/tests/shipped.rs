@@ -112,7 +112,7 @@ fn a_bare_ndnsim_topology_runs_with_a_demand_of_its_own() {
     assert_eq!((s.nodes.len(), s.links.len()), (6, 6));
     assert_eq!(s.name, "example-ndnsim");
     assert!(!s.consumers.is_empty() && !s.producers.is_empty());
-    assert_eq!(s.links[3].cost, 2);
+    assert_eq!(s.links[s.link("D-A").unwrap()].cost, 2);
 }
 
 #[test]

@@ -15,9 +15,6 @@ const SHARE_TIMES: [f64; 13] = [0.0, 1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.
 const PCON_DATA: u32 = 1056;
 const PCON_INTEREST: u32 = 24;
 
-/// Shorter than a Data takes on the fastest link, so that no change of a window is missed.
-const PCON_SAMPLING: Duration = Duration::from_micros(80);
-
 /// A network with the packets of the PCON authors' simulator.
 fn authors(mut network: Network) -> Network {
     for producer in &mut network.producers {
@@ -26,12 +23,12 @@ fn authors(mut network: Network) -> Network {
     for consumer in &mut network.consumers {
         consumer.interest_size = PCON_INTEREST;
     }
-    network.sampling = PCON_SAMPLING;
     network
 }
 
-/// A network as the simulator had it from which the scheme's reference comes.
+/// A network with the packets of the simulator from which the scheme's reference comes.
 fn of_its_simulator(network: Network, scheme: &str) -> Network {
+    let network = Network { growing_sizes: true, ..network };
     if scheme == "pcon" { authors(network) } else { network }
 }
 
@@ -50,9 +47,6 @@ struct Sums {
     first: Option<Time>,
     /// At each of [`SHARE_TIMES`]: the shares of the first node that splits.
     shares: Vec<Vec<f64>>,
-    /// How often a window became smaller, and the windows before.
-    falls: u64,
-    windows: Vec<f64>,
     /// Payload bits per 5 s.
     bins: Vec<f64>,
 }
@@ -79,9 +73,6 @@ impl Observer for Sums {
         if SHARE_TIMES.contains(&snapshot.at.secs()) {
             self.shares.push(snapshot.shares.iter().map(|share| share.share).collect());
         }
-        let windows: Vec<_> = snapshot.consumers.iter().map(|consumer| consumer.window).collect();
-        self.falls += self.windows.iter().zip(&windows).filter(|(before, now)| now < before).count() as u64;
-        self.windows = windows;
     }
 }
 
@@ -107,6 +98,10 @@ fn marks(outcome: &Outcome) -> u64 {
 
 fn decreases(outcome: &Outcome) -> u64 {
     outcome.consumers.iter().map(|c| c.decreases).sum()
+}
+
+fn falls(outcome: &Outcome) -> u64 {
+    outcome.consumers.iter().map(|c| c.falls).sum()
 }
 
 /// C – R1 – {R2, R3} – P: two paths whose first links are the bottlenecks.
@@ -147,7 +142,7 @@ fn single(
         consumers: vec![consumer(from, 0, Traffic::Fetch { segments, consumer: None })],
         routing: Routing { routes: Routes::LoopFree, ..Routing::default() },
         duration,
-        sampling: Duration::from_millis(5000),
+        sampling: Duration::from_millis(1000),
         ..Network::default()
     }
 }
@@ -196,7 +191,7 @@ fn main() -> Result<(), String> {
                 drops(&outcome),
                 marks(&outcome),
                 decreases(&outcome),
-                s.falls,
+                falls(&outcome),
                 a + b
             );
         }
@@ -222,7 +217,7 @@ fn main() -> Result<(), String> {
                 drops(&outcome),
                 marks(&outcome),
                 decreases(&outcome),
-                s.falls,
+                falls(&outcome),
                 outcome.consumers[0].timeouts
             );
         }
@@ -236,15 +231,15 @@ fn main() -> Result<(), String> {
     ] {
         println!("{paths} paths, pcon: reference {published}");
         for seed in 1..=phases {
-            let (outcome, s) =
-                simulate(&jitter(authors(if paths == 2 { two_paths() } else { three_paths() })), "pcon", seed)?;
+            let network = if paths == 2 { two_paths() } else { three_paths() };
+            let (outcome, s) = simulate(&jitter(of_its_simulator(network, "pcon")), "pcon", seed)?;
             let rtt = s.rtt.0 / s.rtt.1 as f64;
             println!(
                 "  measured {:.2} Mbit/s, RTT {rtt:.1}, {} drops, {} cuts, {} falls, {} timeouts, {} marks",
                 s.bits[0] / 60e6,
                 drops(&outcome),
                 decreases(&outcome),
-                s.falls,
+                falls(&outcome),
                 outcome.consumers[0].timeouts,
                 marks(&outcome)
             );

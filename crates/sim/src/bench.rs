@@ -91,6 +91,7 @@ pub fn consumer(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
         object: 0,
         traffic,
         start: Time::ZERO,
+        start_jitter: None,
         stop: None,
         interest_size: INTEREST_SIZE,
         lifetime: Duration::from_millis(2000),

@@ -9,7 +9,9 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 const MOST: usize = 1 << 24;
 /// The most applications and neighbours one node can have.
 const MOST_FACES: usize = 60_000;
-/// The longest run, delay or lifetime: about 146 years, so that no sum overflows.
+/// The longest run: about 39 hours, well within what a schedule can hold.
+const LONGEST_RUN: Duration = Duration::from_nanos(1 << 47);
+/// The longest delay or lifetime: about 146 years, so that no sum overflows.
 const LONGEST: Duration = Duration::from_nanos(1 << 62);
 /// The largest extra delay: it is stored in 32 bits of nanoseconds.
 const LONGEST_JITTER: Duration = Duration::from_nanos(u32::MAX as u64);
@@ -39,8 +41,8 @@ impl Network {
                 return fail(format!("{count} {what}: at most {MOST} can be simulated"));
             }
         }
-        if self.duration == Duration::ZERO || self.duration > LONGEST {
-            return fail(format!("duration {}: give more than zero and at most {LONGEST}", self.duration));
+        if self.duration == Duration::ZERO || self.duration > LONGEST_RUN {
+            return fail(format!("duration {}: give more than zero and at most {LONGEST_RUN}", self.duration));
         }
         if self.start_jitter > LONGEST || self.control.delay > LONGEST {
             return fail(format!("start jitter and control delay must be at most {LONGEST}"));
@@ -144,6 +146,9 @@ impl Network {
                 || consumer.lifetime > Duration::from_millis(u32::MAX.into())
             {
                 return fail(format!("consumer {i}: an Interest lifetime of {}", consumer.lifetime));
+            }
+            if consumer.start_jitter > Some(LONGEST) {
+                return fail(format!("consumer {i}: a start jitter of more than {LONGEST}"));
             }
             check_traffic(i, &consumer.traffic)?;
         }

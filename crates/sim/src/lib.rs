@@ -44,9 +44,12 @@
 //!
 //! **Time** is in whole nanoseconds. An event is due at a source: a directed link (its next arrival), a node (its next
 //! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network
-//! and not as the traffic in it. Events of one instant come by destination, then link, then order of sending; changes
-//! of the network come before everything else of their instant, samples after. The same seed gives the same bytes on
-//! every machine and in every thread.
+//! and not as the traffic in it. Of one instant, changes of the network come first, then packets that arrive, then
+//! timeouts of nodes, of applications and of the planner's channel, then samples. Packets that arrive at one instant
+//! come in the order in which they joined their senders' queues, as in a simulator that serves first what was scheduled
+//! first ([`schedule::Turn::arrival`] says to which precision); then, as events of another kind, by destination and
+//! link. Who describes a network in the order of names, as scenarios do, gets results that do not depend on the order
+//! in which it was written down. The same seed gives the same bytes on every machine and in every thread.
 //!
 //! **One event per packet-hop**: a queue that is predictable (first in first out, constant rate, a marker that looks
 //! neither ahead nor at departures) hands a packet over when it joins, with its future departure. Other queues cost one

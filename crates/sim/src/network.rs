@@ -171,8 +171,10 @@ pub struct Consumer {
     pub object: u32,
     /// What it asks for.
     pub traffic: Traffic,
-    /// When it starts; the seed adds up to [`Network::start_jitter`].
+    /// When it starts, before its jitter.
     pub start: Time,
+    /// The seed moves the start by up to so much; none: by up to [`Network::start_jitter`].
+    pub start_jitter: Option<Duration>,
     /// When it stops asking; none runs to the end.
     pub stop: Option<Time>,
     /// Bytes of an Interest on the wire, link framing excluded.
@@ -201,8 +203,8 @@ impl Consumer {
         }
     }
 
-    /// How it asks if it asks without congestion control.
-    pub fn requests(&self, flow: FlowId, seed: u64, number: u32) -> Option<RequestsConfig> {
+    /// How it asks if it asks without congestion control; `grows` as [`Network::growing_sizes`].
+    pub fn requests(&self, flow: FlowId, seed: u64, number: u32, grows: bool) -> Option<RequestsConfig> {
         let (gap, poisson, retry, pattern) = match self.traffic {
             Traffic::Fetch { .. } => return None,
             Traffic::Stream { gap, segments, retry } => (gap, false, retry, Pattern::Sequence(segments)),
@@ -211,7 +213,7 @@ impl Consumer {
             }
         };
         let Consumer { interest_size, lifetime, .. } = *self;
-        Some(RequestsConfig { flow, number, seed, pattern, gap, poisson, retry, interest_size, lifetime })
+        Some(RequestsConfig { flow, number, seed, pattern, gap, poisson, retry, interest_size, grows, lifetime })
     }
 }
 
@@ -307,6 +309,15 @@ impl LinkDirection {
     /// Whether the direction from the first end to the second is meant, and that of the way back.
     pub fn directions(self) -> [bool; 2] {
         [self != LinkDirection::Backward, self != LinkDirection::Forward]
+    }
+
+    /// The same of a link that is written from its other end.
+    pub fn reversed(self) -> LinkDirection {
+        match self {
+            LinkDirection::Forward => LinkDirection::Backward,
+            LinkDirection::Backward => LinkDirection::Forward,
+            LinkDirection::Both => LinkDirection::Both,
+        }
     }
 
     /// The directed links that are meant of a link with this index, by [`crate::observer::DirectedLinkId`].
@@ -422,9 +433,11 @@ pub struct Network {
     pub routing: Routing,
     /// Faults and changes, in any order; those of one instant happen in the order given.
     pub changes: Vec<(Time, Change)>,
+    /// Whether packets grow with the segment number (see [`ndnweir_node::server::grown`]).
+    pub growing_sizes: bool,
     /// Pending Interests per node at most.
     pub pit_limit: usize,
-    /// Each consumer starts up to this much later, drawn from the seed.
+    /// Consumers that do not say otherwise start up to this much later, drawn from the seed.
     pub start_jitter: Duration,
     /// How long to run.
     pub duration: Duration,
@@ -447,6 +460,7 @@ impl Default for Network {
             consumers: Vec::new(),
             routing: Routing::default(),
             changes: Vec::new(),
+            growing_sizes: false,
             pit_limit: 1 << 20,
             start_jitter: Duration::ZERO,
             duration: Duration::from_millis(1000),

@@ -2,6 +2,7 @@
 
 use crate::network::{Network, NetworkError, NodeKind};
 use crate::shortest::{Edge, ShortestPaths};
+use ndnweir_link::MAX_CHANNELS;
 
 /// No link, node or channel.
 pub const NONE: u32 = u32::MAX;
@@ -83,6 +84,9 @@ impl Topology {
         topology.bridge(&vec![true; network.links.len()]);
         topology.add_direct();
         topology.add_overlay(network)?;
+        if topology.channels.len() >= MAX_CHANNELS as usize {
+            return Err(NetworkError(format!("{} neighbourhoods: too many to number", topology.channels.len())));
+        }
         topology.number_faces()?;
         Ok(topology)
     }

@@ -75,6 +75,7 @@ fn line(scheme: &str, first: f64, second: f64) -> Log {
         object: 0,
         traffic: Traffic::Fetch { segments: None, consumer: None },
         start: Time::ZERO,
+        start_jitter: None,
         stop: None,
         interest_size: 37,
         lifetime: Duration::from_millis(2000),

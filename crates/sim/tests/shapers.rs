@@ -53,7 +53,7 @@ fn fetch(node: usize, prefix: u32) -> Consumer {
 fn ask(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
     let (start, stop, object) = (Time::ZERO, None, 0);
     let (interest_size, lifetime) = (37, Duration::from_millis(2000));
-    Consumer { node, prefix, object, traffic, start, stop, interest_size, lifetime }
+    Consumer { node, prefix, object, traffic, start, start_jitter: None, stop, interest_size, lifetime }
 }
 
 fn serve(node: usize, prefix: u32) -> Producer {

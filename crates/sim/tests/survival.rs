@@ -43,7 +43,7 @@ fn at(seconds: u64) -> Time {
 fn ask(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
     let (start, stop, object) = (Time::ZERO, None, 0);
     let (interest_size, lifetime) = (37, Duration::from_millis(2000));
-    Consumer { node, prefix, object, traffic, start, stop, interest_size, lifetime }
+    Consumer { node, prefix, object, traffic, start, start_jitter: None, stop, interest_size, lifetime }
 }
 
 /// Two consumers (0, 1), two routers (2, 3) with 5 Mbit/s between them, two producers (4, 5).

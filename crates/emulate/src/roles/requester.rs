@@ -66,6 +66,7 @@ impl RequesterTask {
             retry: if self.retries == 0 { Retry::Never } else { Retry::Lifetime(self.retries) },
             // Only packets of the simulator have this size.
             interest_size: 0,
+            grows: false,
             lifetime: self.lifetime,
         })
     }

@@ -103,7 +103,7 @@ impl Collector {
         for (i, gather) in self.consumers.iter().enumerate() {
             delay.merge(&gather.delay);
             let (from, to) = active(i);
-            run.consumers.push(gather.finish(&self.setup, i, to.since(from), &self.paths));
+            run.consumers.push(gather.finish(&self.setup, i, (to.since(from), measured), &self.paths));
         }
         for (i, gather) in self.links.iter().enumerate() {
             run.links.push(gather.finish(&self.setup.links[i], sampled));

@@ -188,7 +188,7 @@ impl ConsumerGather {
         &self,
         setup: &Setup,
         index: usize,
-        active: Duration,
+        (active, measured): (Duration, Duration),
         names: &BTreeMap<PathId, String>,
     ) -> ConsumerRun {
         let me = &setup.consumers[index];
@@ -196,6 +196,7 @@ impl ConsumerGather {
         ConsumerRun {
             name: me.name.clone(),
             goodput_mbps: mbps(self.window_bits as f64, active.secs()),
+            goodput_run_mbps: mbps(self.window_bits as f64, measured.secs()),
             payload_bits: self.window_bits,
             active_s: active.secs(),
             delay_ms: self.delay.distribution(),
@@ -212,6 +213,7 @@ impl ConsumerGather {
             nacks: b.nacks.saturating_sub(a.nacks),
             timeouts: b.timeouts.saturating_sub(a.timeouts),
             decreases: b.decreases.saturating_sub(a.decreases),
+            falls: b.falls.saturating_sub(a.falls),
             window_mean: (self.window_count > 0).then(|| self.window_sum / self.window_count as f64),
             paths: self
                 .ranked(names)

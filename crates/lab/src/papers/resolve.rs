@@ -29,6 +29,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
     let consumer = |name: &str| ConsumerRun {
         name: name.into(),
         goodput_mbps: 0.0,
+        goodput_run_mbps: 0.0,
         payload_bits: 0,
         active_s: 0.0,
         delay_ms: some(),
@@ -45,6 +46,7 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         nacks: 0,
         timeouts: 0,
         decreases: 0,
+        falls: 0,
         window_mean: Some(1.0),
         paths: Vec::new(),
     };

@@ -72,6 +72,7 @@ impl Run {
         for c in &self.consumers {
             let at = format!("consumers.{}.", c.name);
             all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
+            all.put(&at, "goodput_run_mbps", Some(c.goodput_run_mbps));
             all.delay(&at, "delay_ms", c.delay_ms.as_ref());
             all.delay(&at, "rtt_ms", c.rtt_ms.as_ref());
             all.put(&at, "completion_s", c.completion_s);
@@ -88,6 +89,7 @@ impl Run {
                 ("nacks", c.nacks),
                 ("timeouts", c.timeouts),
                 ("decreases", c.decreases),
+                ("falls", c.falls),
             ];
             all.counts(&at, &counts);
             for p in &c.paths {

@@ -122,6 +122,9 @@ pub struct ConsumerRun {
     pub name: String,
     /// Payload bits over the part of the window in which it was active (started, not stopped, not complete).
     pub goodput_mbps: f64,
+    /// The same bits over the whole window; absent from results of older versions.
+    #[serde(default)]
+    pub goodput_run_mbps: f64,
     /// Payload bits received in the window.
     pub payload_bits: u64,
     /// How long it was active in the window.
@@ -154,6 +157,9 @@ pub struct ConsumerRun {
     pub timeouts: u64,
     /// Times the window was cut.
     pub decreases: u64,
+    /// Times the window became smaller, cuts included; absent from results of older versions.
+    #[serde(default)]
+    pub falls: u64,
     /// Mean of the sampled congestion window, in segments.
     pub window_mean: Option<f64>,
     /// By path, most first; empty when all came one way.

@@ -74,7 +74,7 @@ impl Pipe {
             (self.slots.len() - 1) as u32
         });
         let copies = self.propagation.totals.copies;
-        self.propagation.send(&packet, channel, end);
+        self.propagation.send(&packet, channel, at, end);
         let slot = &mut self.slots[packet.tag as usize];
         slot.bytes.clear();
         slot.bytes.extend_from_slice(datagram);
@@ -90,7 +90,7 @@ impl Pipe {
     /// if it was lost, or nothing is in flight.
     pub fn arrive(&mut self, bytes: &mut Vec<u8>) -> Option<(u32, Kind)> {
         let first = self.propagation.first()?;
-        let (tag, channel, kind) = (first.packet.tag, first.channel, first.packet.kind);
+        let (tag, channel, kind) = (first.packet.tag, first.channel(), first.packet.kind);
         let slot = &mut self.slots[tag as usize];
         let arrived = self.propagation.arrive().is_some();
         if arrived {

@@ -19,7 +19,7 @@ mod signals;
 
 pub use loss::LossDetection;
 
-use crate::server::millis;
+use crate::server::{grown, millis};
 use loss::Recovery;
 use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, SentEvent, Timer};
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
@@ -45,6 +45,8 @@ pub struct FetcherConfig {
     pub total: Option<u64>,
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
+    /// Whether that grows with the segment number (see [`crate::server::grown`]).
+    pub grows: bool,
     /// InterestLifetime; whole milliseconds count. `ndn-cxx` timers time out no later than this.
     pub lifetime: Duration,
     /// Whether the consumer's records are kept for [`Fetcher::drain_trace`].
@@ -74,6 +76,7 @@ impl Default for FetcherConfig {
             seed: 1,
             total: None,
             interest_size: 30,
+            grows: false,
             lifetime: Duration::from_millis(2000),
             trace: false,
             max_window: 1 << 17,
@@ -131,6 +134,8 @@ pub struct FetcherCounters {
     pub marks: u64,
     /// Times the window was cut.
     pub decreases: u64,
+    /// Times the window was smaller after a packet or a timeout than before it, cuts included.
+    pub falls: u64,
     /// Times an Interest had to wait since [`FetcherConfig::max_window`] was reached.
     pub table_full: u64,
     /// The congestion window now, in segments.
@@ -151,6 +156,8 @@ pub struct Fetcher {
     segments: Segments,
     rtt: RttEstimator,
     counters: FetcherCounters,
+    /// The window after the last packet or timeout.
+    window: f64,
     /// As the source of the consumer's timer counts, see the head of this file.
     in_flight: u32,
     /// When the timer last looked, or was known to find nothing.
@@ -193,6 +200,7 @@ impl Fetcher {
             rng: stream(1),
             trace: Trace::new(config.trace),
             counters: FetcherCounters::default(),
+            window: consumer.window(),
             in_flight: 0,
             scanned: None,
             next_deadline: Time::NEVER,
@@ -246,7 +254,7 @@ impl Fetcher {
         }
         // A scan due at this very instant comes first: in the source its event is the older one.
         self.scan_if_due(now, true);
-        match packet.kind {
+        let arrival = match packet.kind {
             Kind::Data => self.on_data(now, packet),
             Kind::Nack => {
                 self.on_nack(now, packet);
@@ -256,7 +264,16 @@ impl Fetcher {
                 self.counters.unexpected += 1;
                 None
             }
-        }
+        };
+        self.count_fall();
+        arrival
+    }
+
+    /// Compares the window with what it was.
+    fn count_fall(&mut self) {
+        let window = self.consumer.window();
+        self.counters.falls += u64::from(window < self.window);
+        self.window = window;
     }
 
     fn on_data(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
@@ -353,7 +370,7 @@ impl Fetcher {
         let mut packet = Packet {
             name: NameId { flow: self.config.flow, segment: segment as u32 },
             nonce,
-            size: self.config.interest_size,
+            size: grown(self.config.interest_size, segment as u32, self.config.grows),
             lifetime_ms: millis(self.config.lifetime),
             kind: Kind::Interest,
             hop_limit: Packet::HOP_LIMIT,
@@ -433,6 +450,7 @@ impl Fetcher {
         self.release_held(now);
         self.detect_losses(now);
         self.scan_if_due(now, false);
+        self.count_fall();
     }
 
     /// Tells the consumer of a failed Interest.

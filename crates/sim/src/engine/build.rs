@@ -143,6 +143,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.servers.push(Server::new(ServerConfig {
                 payload: producer.payload,
                 data_size: producer.size,
+                grows: self.network.growing_sizes,
                 freshness: producer.freshness,
                 last_segment: None,
             }));
@@ -167,6 +168,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                         seed: self.seed,
                         total: *segments,
                         interest_size: consumer.interest_size,
+                        grows: self.network.growing_sizes,
                         lifetime: consumer.lifetime,
                         trace: self.trace,
                         max_window: MAX_WINDOW,
@@ -176,12 +178,13 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                     Application::Fetch(Box::new(Fetcher::new(config, built)))
                 }
                 _ => {
-                    let Some(config) = consumer.requests(flow, self.seed, number) else { continue };
+                    let grows = self.network.growing_sizes;
+                    let Some(config) = consumer.requests(flow, self.seed, number, grows) else { continue };
                     Application::Requests(Box::new(Requests::new(&config)))
                 }
             };
             let mut phase = Rng::derive(self.seed, &[STREAM, number.into()]);
-            let jitter = self.network.start_jitter.nanos().saturating_add(1);
+            let jitter = consumer.start_jitter.unwrap_or(self.network.start_jitter).nanos().saturating_add(1);
             let start = consumer.start + Duration::from_nanos(phase.below(jitter));
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.apps.push(App::new(asker, consumer.node as u32, face, start, stop));
@@ -200,8 +203,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         Ok(())
     }
 
-    /// Numbers the sources so that events of one instant come by destination, then link: changes of the network first,
-    /// then at each place its links, its timeout and its applications, the planner, and sampling last.
+    /// Numbers the sources so that events of one instant and one turn come by destination, then link.
     fn number_sources(&mut self) {
         let mut inward = vec![Vec::new(); self.places.len()];
         for (directed_link, &DirectedLink { to, .. }) in self.net.topology.directed_links.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
 use super::build::base_rtts;
-use super::{Engine, Local};
+use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
 use crate::observer::Observer;
 use crate::routing::{Working, next_hops};
-use crate::schedule::Schedule;
+use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{NONE, Topology};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::strategy::NextHop;
@@ -107,14 +107,14 @@ impl<O: Observer> Engine<'_, '_, O> {
         for place in &mut self.places {
             if let Some(node) = &place.node {
                 place.due = node.poll_timeout();
-                self.net.schedule.set(place.source, place.due);
+                self.net.schedule.set(place.source, Due::new(place.due, Turn::TIMEOUT));
             }
         }
         for app in &self.apps {
-            self.net.schedule.set(app.source, app.due());
+            self.net.schedule.set(app.source, Due::new(app.due(), Turn::APPLICATION));
         }
-        self.net.schedule.set(0, self.faults.due());
-        self.net.schedule.set(self.sampler.source, self.sampler.due());
+        self.net.schedule.set(0, Due::new(self.faults.due(), Turn::CHANGE));
+        self.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), Turn::SAMPLE));
     }
 
     /// The next change, or a reaction to earlier ones, is due.
@@ -131,7 +131,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             self.reroute();
         }
-        self.net.schedule.set(source, self.faults.due());
+        self.net.schedule.set(source, Due::new(self.faults.due(), Turn::CHANGE));
     }
 
     fn apply(&mut self, change: Change) {
@@ -165,7 +165,7 @@ impl<O: Observer> Engine<'_, '_, O> {
 
     /// The next arrival on a link may have changed.
     fn reschedule(&mut self, directed_link: u32) {
-        let next = self.net.propagations[directed_link as usize].next_arrival();
+        let next = next_due(&self.net.propagations[directed_link as usize]);
         self.net.schedule.set(self.net.directed_link_source[directed_link as usize], next);
     }
 
@@ -252,11 +252,11 @@ impl<O: Observer> Engine<'_, '_, O> {
         let unsent = node.crash(self.now);
         while node.poll_transmit().is_some() {}
         place.due = Time::NEVER;
-        self.net.schedule.set(place.source, place.due);
+        self.net.schedule.set(place.source, Due::NEVER);
         for local in &place.locals {
             if let Local::App(app) = *local {
                 self.apps[app as usize].pause(true);
-                self.net.schedule.set(self.apps[app as usize].source, Time::NEVER);
+                self.net.schedule.set(self.apps[app as usize].source, Due::NEVER);
             }
         }
         let faces = self.net.topology.faces[number as usize].clone();
@@ -285,7 +285,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 let app = &mut self.apps[app as usize];
                 app.pause(false);
                 // Timers that ran out meanwhile are due now, not in the past.
-                self.net.schedule.set(app.source, app.due().max(self.now));
+                self.net.schedule.set(app.source, Due::new(app.due().max(self.now), Turn::APPLICATION));
             }
         }
         self.working().nodes[number as usize] = true;

@@ -10,8 +10,8 @@ use crate::network::{Network, NetworkError};
 use crate::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId};
 use crate::outcome::{EventHash, Outcome};
 use crate::path::Paths;
-use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
+use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use faults::Faults;
@@ -184,7 +184,8 @@ impl Net<'_> {
         if shared {
             self.offer(now, directed_link, channel, *packet);
         } else {
-            self.put(now, directed_link, channel, packet, transmit.start, transmit.end);
+            let Transmit { joined, start, end, .. } = *transmit;
+            self.put(now, directed_link, channel, &mut transmit.packet, [joined, start, end]);
         }
     }
 
@@ -193,12 +194,14 @@ impl Net<'_> {
     fn offer(&mut self, now: Time, directed_link: u32, channel: u32, mut packet: Packet) {
         let Some(port) = &mut self.ports[directed_link as usize] else { return };
         if let Some((start, end)) = port.offer(now, &packet) {
-            self.put(now, directed_link, channel, &mut packet, start, end);
+            self.put(now, directed_link, channel, &mut packet, [now, start, end]);
         }
     }
 
+    /// `times` are when the packet joined its queue, and when its transmission starts and ends.
     #[inline(always)]
-    fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, start: Time, end: Time) {
+    fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
+        let [joined, start, end] = times;
         if let Some(tap) = &mut self.tap {
             let Channel { from, to, .. } = self.topology.channels[channel as usize];
             tap.sent(now, start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
@@ -208,11 +211,11 @@ impl Net<'_> {
         }
         let propagation = &mut self.propagations[directed_link as usize];
         let length = propagation.in_flight();
-        let is_first = propagation.send(packet, channel, end);
+        let is_first = propagation.send(packet, channel, joined, end);
         self.in_flight += (propagation.in_flight() - length) as u64;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         if is_first {
-            let first = propagation.next_arrival();
+            let first = next_due(propagation);
             self.schedule.set(self.directed_link_source[directed_link as usize], first);
         }
     }
@@ -223,7 +226,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         let step = (end.nanos() / 1000).max(1);
         let mut report = Time::ZERO;
         loop {
-            let (at, source) = self.net.schedule.next();
+            let (due, source) = self.net.schedule.next();
+            let at = due.at();
             if at > end || at == Time::NEVER {
                 self.now = end;
                 return;
@@ -264,16 +268,16 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             match &mut place.node {
                 Some(node) if place.up => {
-                    let face = net.topology.channels[arrived.channel as usize].in_face;
+                    let face = net.topology.channels[arrived.channel() as usize].in_face;
                     node.receive(*now, FaceId(face), &mut arrived.packet);
                     handled = true;
                 }
                 Some(_) => self.dead[to as usize] += 1,
-                None => frame = Some((arrived.channel, arrived.packet)),
+                None => frame = Some((arrived.channel(), arrived.packet)),
             }
         }
         propagation.clear_first();
-        let next = propagation.next_arrival();
+        let next = next_due(propagation);
         net.in_flight -= 1;
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
@@ -345,12 +349,12 @@ impl<O: Observer> Engine<'_, '_, O> {
             while let Some(interest) = app.poll_transmit(now) {
                 node.handle(now, FaceId(app.face), interest);
             }
-            net.schedule.set(app.source, app.due().max(now));
+            net.schedule.set(app.source, Due::new(app.due().max(now), Turn::APPLICATION));
         }
         let due = node.poll_timeout().max(now);
         if due != place.due {
             place.due = due;
-            net.schedule.set(place.source, due);
+            net.schedule.set(place.source, Due::new(due, Turn::TIMEOUT));
         }
         if self.trace || self.control.is_on() {
             self.drain(number);
@@ -383,6 +387,12 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
         }
     }
+}
+
+/// The next arrival of a link.
+#[inline(always)]
+fn next_due(propagation: &Propagation) -> Due {
+    Due::new(propagation.next_arrival(), Turn::arrival(propagation.next_age()))
 }
 
 /// Tells the observer what reached an application.

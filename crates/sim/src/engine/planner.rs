@@ -5,8 +5,8 @@ use super::Engine;
 use crate::network::{self, Network};
 use crate::observer::{NodeId, Observer};
 use crate::outcome::ControlCounters;
-use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
+use crate::schedule::{Due, Schedule, Turn};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, PrefixId};
@@ -34,7 +34,7 @@ struct Seat {
 
 /// What becomes of the planners.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+enum Handover {
     /// The first one loses its state.
     Fails,
     /// A new one takes this seat; the nodes hear of it after the channel's delay.
@@ -51,7 +51,7 @@ pub(super) struct PlannerHost {
     scheme: Scheme,
     layout: FieldLayout,
     seats: [Seat; 2],
-    turns: Vec<(Time, Turn)>,
+    turns: Vec<(Time, Handover)>,
     /// With the seat they are for; none is for whoever is there.
     messages: VecDeque<(Time, Option<usize>, Message)>,
     orders: VecDeque<(Time, Order)>,
@@ -75,12 +75,12 @@ impl PlannerHost {
         let settings = network.control;
         let turn = |at: Option<Time>, turn| at.map(|at| (at, turn));
         let turns = [
-            turn(settings.fails, Turn::Fails),
-            turn(settings.stand_by, Turn::Takes(1)),
-            turn(settings.returns, Turn::Takes(0)),
+            turn(settings.fails, Handover::Fails),
+            turn(settings.stand_by, Handover::Takes(1)),
+            turn(settings.returns, Handover::Takes(0)),
         ];
         let on = !planner.is_none();
-        let mut turns: Vec<(Time, Turn)> = turns.into_iter().flatten().filter(|_| on).collect();
+        let mut turns: Vec<(Time, Handover)> = turns.into_iter().flatten().filter(|_| on).collect();
         turns.sort_by_key(|&(at, _)| at);
         PlannerHost {
             source: 0,
@@ -146,7 +146,7 @@ impl PlannerHost {
         for report in node.drain_reports() {
             self.send(now, Message::from_report(RouterId(number), now, report, entries));
         }
-        schedule.set(self.source, self.due(now));
+        schedule.set(self.source, Due::new(self.due(now), Turn::CONTROL));
     }
 
     /// Lets the planners hear what has arrived and act; their orders go on their way.
@@ -229,7 +229,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 );
             }
         }
-        self.net.schedule.set(self.control.source, self.control.due(self.now));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
     }
 
     fn in_force(&self, number: u32, prefix: PrefixId) -> Vec<NextHop> {
@@ -261,7 +261,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.control.send_until_acknowledged(self.now, None, message);
             }
         }
-        self.net.schedule.set(self.control.source, self.control.due(self.now));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
     }
 
     /// Routing has changed the next hops of a node.
@@ -275,7 +275,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             None,
             Message::Routes { router: RouterId(number), prefix, hops },
         );
-        self.net.schedule.set(self.control.source, self.control.due(self.now));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
     }
 
     /// A planner fails, a message has reached one, or an order a node.
@@ -294,26 +294,26 @@ impl<O: Observer> Engine<'_, '_, O> {
         for event in self.control.trace.drain() {
             self.observer.scheme_event(event.at, NodeId(event.id as u32), event.key, event.id, event.value);
         }
-        self.net.schedule.set(source, self.control.due(self.now));
+        self.net.schedule.set(source, Due::new(self.control.due(self.now), Turn::CONTROL));
     }
 
-    fn turn(&mut self, turn: Turn) {
+    fn turn(&mut self, turn: Handover) {
         match turn {
-            Turn::Fails => {
+            Handover::Fails => {
                 if let Some(planner) = self.control.seats[0].planner.take() {
                     self.control.counters.tally += planner.tally();
                 }
             }
-            Turn::Takes(seat) => {
+            Handover::Takes(seat) => {
                 let mut layout = self.control.layout.clone();
                 let mut planner = self.control.scheme.planner(&mut layout);
                 planner.elect(ELECTIONS[seat]);
                 self.control.seats[seat].planner = Some(planner);
                 let turns = &mut self.control.turns;
-                turns.push((self.now + self.control.settings.delay, Turn::Announce(seat)));
+                turns.push((self.now + self.control.settings.delay, Handover::Announce(seat)));
                 turns.sort_by_key(|&(at, _)| at);
             }
-            Turn::Announce(seat) => {
+            Handover::Announce(seat) => {
                 self.control.elections.iter_mut().for_each(|highest| *highest = (*highest).max(ELECTIONS[seat]));
                 self.announce_all(seat);
             }

@@ -4,7 +4,7 @@ use super::{Engine, EngineNode};
 use crate::network::Network;
 use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
-use crate::schedule::Schedule;
+use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::scheme::Scheme;
@@ -61,7 +61,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     pub(super) fn sample_due(&mut self, source: u32) {
         self.sample();
         self.sampler.next = self.now + self.sampler.every;
-        self.net.schedule.set(source, self.sampler.due());
+        self.net.schedule.set(source, Due::new(self.sampler.due(), Turn::SAMPLE));
     }
 
     fn sample(&mut self) {

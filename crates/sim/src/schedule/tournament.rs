@@ -2,31 +2,30 @@
 //!
 //! Four play each match: their entries fill one cache line, and a tree over 500 sources is five levels deep.
 
-use super::Schedule;
-use ndnweir_core::units::Time;
+use super::{Due, Schedule};
 
 /// How many play a match.
 const PLAYERS: usize = 4;
 
-/// A match, on a cache line of its own. A player is the earliest instant below it and the source that belongs to.
+/// A match, on a cache line of its own. A player is the earliest event below it and the source that belongs to.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Match {
-    at: [Time; PLAYERS],
+    due: [Due; PLAYERS],
     source: [u32; PLAYERS],
 }
 
 impl Match {
-    const EMPTY: Match = Match { at: [Time::NEVER; PLAYERS], source: [0; PLAYERS] };
+    const EMPTY: Match = Match { due: [Due::NEVER; PLAYERS], source: [0; PLAYERS] };
 
     /// The winner: the earliest, of equals the leftmost, which has the lowest number.
     #[inline]
-    fn winner(&self) -> (Time, u32) {
-        let at = &self.at;
-        let left = usize::from(at[1] < at[0]);
-        let right = 2 + usize::from(at[3] < at[2]);
-        let best = if at[right] < at[left] { right } else { left };
-        (at[best], self.source[best])
+    fn winner(&self) -> (Due, u32) {
+        let due = &self.due;
+        let left = usize::from(due[1] < due[0]);
+        let right = 2 + usize::from(due[3] < due[2]);
+        let best = if due[right] < due[left] { right } else { left };
+        (due[best], self.source[best])
     }
 }
 
@@ -37,14 +36,14 @@ pub struct Tournament {
     matches: Vec<Match>,
     /// The seat of source 0, counted over all matches.
     lowest: usize,
-    champion: (Time, u32),
+    champion: (Due, u32),
 }
 
 impl Tournament {
-    /// Sets the next instant of the source that [`Schedule::next`] names: every match it plays changes.
+    /// Sets the next event of the source that [`Schedule::next`] names: every match it plays changes.
     #[inline]
-    pub fn postpone(&mut self, at: Time) {
-        let mut player = (at, self.champion.1);
+    pub fn postpone(&mut self, due: Due) {
+        let mut player = (due, self.champion.1);
         let mut seat = self.lowest + player.1 as usize;
         while seat >= PLAYERS {
             player = self.replay(seat, player);
@@ -55,9 +54,9 @@ impl Tournament {
 
     /// Seats a player and gives the winner of its match.
     #[inline(always)]
-    fn replay(&mut self, seat: usize, player: (Time, u32)) -> (Time, u32) {
+    fn replay(&mut self, seat: usize, player: (Due, u32)) -> (Due, u32) {
         let played = &mut self.matches[seat / PLAYERS];
-        played.at[seat % PLAYERS] = player.0;
+        played.due[seat % PLAYERS] = player.0;
         played.source[seat % PLAYERS] = player.1;
         played.winner()
     }
@@ -77,18 +76,18 @@ impl Schedule for Tournament {
             let seat = lowest + source;
             matches[seat / PLAYERS].source[seat % PLAYERS] = source as u32;
         }
-        Tournament { matches, lowest, champion: (Time::NEVER, 0) }
+        Tournament { matches, lowest, champion: (Due::NEVER, 0) }
     }
 
     #[inline]
-    fn set(&mut self, source: u32, at: Time) {
+    fn set(&mut self, source: u32, due: Due) {
         let mut seat = self.lowest + source as usize;
-        let mut player = (at, source);
+        let mut player = (due, source);
         loop {
             let played = &self.matches[seat / PLAYERS];
             let chair = seat % PLAYERS;
             // Both at once: this branch is taken once per change, at whichever level.
-            let moved = played.at[chair].nanos() ^ player.0.nanos();
+            let moved = played.due[chair].0 ^ player.0.0;
             if moved | u64::from(played.source[chair] ^ player.1) == 0 {
                 return;
             }
@@ -101,12 +100,12 @@ impl Schedule for Tournament {
         self.champion = player;
     }
 
-    fn get(&self, source: u32) -> Time {
+    fn get(&self, source: u32) -> Due {
         let seat = self.lowest + source as usize;
-        self.matches[seat / PLAYERS].at[seat % PLAYERS]
+        self.matches[seat / PLAYERS].due[seat % PLAYERS]
     }
 
-    fn next(&self) -> (Time, u32) {
+    fn next(&self) -> (Due, u32) {
         self.champion
     }
 }

@@ -1,7 +1,6 @@
 //! An indexed 4-ary heap: like a heap, but it knows where each source stands and moves it.
 
-use ndnweir_core::units::Time;
-use ndnweir_sim::schedule::Schedule;
+use ndnweir_sim::schedule::{Due, Schedule};
 
 const ARITY: usize = 4;
 
@@ -9,18 +8,18 @@ const ARITY: usize = 4;
 #[derive(Clone, Debug)]
 pub struct DaryHeap {
     /// Keys in heap order.
-    heap: Vec<(Time, u32)>,
+    heap: Vec<(Due, u32)>,
     /// Where each source stands in `heap`.
     place: Vec<u32>,
 }
 
 impl DaryHeap {
-    fn put(&mut self, i: usize, key: (Time, u32)) {
+    fn put(&mut self, i: usize, key: (Due, u32)) {
         self.heap[i] = key;
         self.place[key.1 as usize] = i as u32;
     }
 
-    fn up(&mut self, mut i: usize, key: (Time, u32)) {
+    fn up(&mut self, mut i: usize, key: (Due, u32)) {
         while i > 0 {
             let parent = (i - 1) / ARITY;
             if self.heap[parent] <= key {
@@ -32,7 +31,7 @@ impl DaryHeap {
         self.put(i, key);
     }
 
-    fn down(&mut self, mut i: usize, key: (Time, u32)) {
+    fn down(&mut self, mut i: usize, key: (Due, u32)) {
         loop {
             let first = ARITY * i + 1;
             let last = (first + ARITY).min(self.heap.len());
@@ -50,11 +49,11 @@ impl DaryHeap {
 impl Schedule for DaryHeap {
     fn new(sources: usize) -> DaryHeap {
         let sources = sources as u32;
-        DaryHeap { heap: (0..sources).map(|s| (Time::NEVER, s)).collect(), place: (0..sources).collect() }
+        DaryHeap { heap: (0..sources).map(|s| (Due::NEVER, s)).collect(), place: (0..sources).collect() }
     }
 
     #[inline]
-    fn set(&mut self, source: u32, at: Time) {
+    fn set(&mut self, source: u32, at: Due) {
         let i = self.place[source as usize] as usize;
         let key = (at, source);
         if key < self.heap[i] {
@@ -64,11 +63,11 @@ impl Schedule for DaryHeap {
         }
     }
 
-    fn get(&self, source: u32) -> Time {
+    fn get(&self, source: u32) -> Due {
         self.heap[self.place[source as usize] as usize].0
     }
 
-    fn next(&self) -> (Time, u32) {
-        self.heap.first().copied().unwrap_or((Time::NEVER, 0))
+    fn next(&self) -> (Due, u32) {
+        self.heap.first().copied().unwrap_or((Due::NEVER, 0))
     }
 }

@@ -6,21 +6,26 @@ mod heap;
 use dary::DaryHeap;
 use heap::ReferenceHeap;
 use ndnweir_core::units::Time;
-use ndnweir_sim::schedule::Schedule;
 use ndnweir_sim::schedule::tournament::Tournament;
+use ndnweir_sim::schedule::{Due, Schedule, Turn};
 use proptest::prelude::*;
+
+/// Sixteen instants with four turns each; the last is never.
+fn due(n: u64) -> Due {
+    if n == 63 { Due::NEVER } else { Due::new(Time::from_nanos(n / 4), Turn::arrival(n as u32 % 4)) }
+}
 
 fn agree<A: Schedule, B: Schedule>(sources: usize, steps: &[(u32, u64)]) {
     let (mut a, mut b) = (A::new(sources), B::new(sources));
-    assert_eq!(a.next().0, Time::NEVER);
+    assert_eq!(a.next().0, Due::NEVER);
     for &(source, at) in steps {
         let source = source % sources as u32;
-        let at = if at == 63 { Time::NEVER } else { Time::from_nanos(at) };
+        let at = due(at);
         a.set(source, at);
         b.set(source, at);
         assert_eq!(a.get(source), at);
         assert_eq!(a.next().0, b.next().0);
-        if a.next().0 < Time::NEVER {
+        if a.next().0 < Due::NEVER {
             assert_eq!(a.next(), b.next());
         }
     }
@@ -44,14 +49,14 @@ proptest! {
         let (mut a, mut b) = (Tournament::new(sources), ReferenceHeap::new(sources));
         for (source, at, later) in steps {
             let source = source % sources as u32;
-            a.set(source, Time::from_nanos(at));
-            b.set(source, Time::from_nanos(at));
+            a.set(source, due(at));
+            b.set(source, due(at));
             let earliest = b.next().1;
-            let to = if later == 63 { Time::NEVER } else { Time::from_nanos(later) };
+            let to = due(later);
             a.postpone(to);
             b.set(earliest, to);
             prop_assert_eq!(a.next().0, b.next().0);
-            prop_assert!(a.next().0 == Time::NEVER || a.next() == b.next());
+            prop_assert!(a.next().0 == Due::NEVER || a.next() == b.next());
         }
     }
 }
