@@ -101,6 +101,7 @@ family!($ AnyMarker, queue::Marker, Marker, "A marker.", each_marker, {
     NdnDpdk = queue::ndn_dpdk::NdnDpdk;
     Nfd = queue::nfd::Nfd;
     Pie = queue::pie::Pie;
+    Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
@@ -108,6 +109,7 @@ family!($ AnyDiscipline, queue::Discipline, Discipline, "A queue discipline.", e
     Fifo = queue::fifo::Fifo;
     Drr = queue::drr::Drr;
     FqCodel = queue::fq_codel::FqCodel;
+    DualPi2 = queue::dualpi2::DualPi2;
 });
 
 family!($ AnyShaper, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
@@ -142,6 +144,7 @@ family!($ AnyMeter, meter::Meter, Meter, "A meter.", each_meter, {
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
+    LowLatency = meter::low_latency::LowLatency;
     NdnSieve = meter::ndnsieve::NdnSieve;
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;
