@@ -6,7 +6,7 @@
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
-pub use ndnweir_link::Impairment;
+pub use ndnweir_link::{Arq, BurstLoss, Impairment};
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;
