@@ -65,7 +65,7 @@ impl Port {
         }
         let packets = (self.queue.len() - self.started) as u32;
         let view = QueueView { packets, bytes: self.waiting_bytes, limit: self.limit, rate: self.rate };
-let start = self.rate.and_then(|_| self.queue.back()).map_or(now, |last| last.end);
+        let start = self.rate.and_then(|_| self.queue.back()).map_or(now, |last| last.end);
         if (start > now || self.trace.is_some()) && !view.fits(size) {
             self.counters.drops[DropCause::Overflow] += 1;
             if packet.kind == Kind::Data {
