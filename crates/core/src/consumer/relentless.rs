@@ -115,7 +115,7 @@ mod tests {
         let stamped = |params: serde_json::Value| {
             let params = parse_params::<Relentless>(&params).unwrap();
             let mut layout = FieldLayout::new();
-            let mut consumer = Relentless::new(&params, &mut Env { layout: &mut layout });
+            let mut consumer: Relentless = Component::new(&params, &mut Env { layout: &mut layout });
             let mut fields = Fields::default();
             consumer.stamp(0, &mut fields);
             (Relentless::needs(&params), layout.find(Field::LowLatency).map(|slot| fields.get(slot)))
