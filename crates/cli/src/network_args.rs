@@ -3,7 +3,7 @@
 use crate::run_args::RunArgs;
 use clap::Args;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_net::emulator::UDP_FRAMING;
+use ndnweir_net::emulator::{Arq, BurstLoss, UDP_FRAMING};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -44,8 +44,11 @@ Examples:
   ndnweir link --rate 10Mbps --delay 10ms --queue '100 packets' --duration 60s --json")]
 pub struct LinkArgs {
     /// Rate of each direction, e.g. 100Mbps; without it only delay and loss apply
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", conflicts_with = "trace")]
     pub rate: Option<Rate>,
+    /// File that says when each direction can deliver 1504 bytes, in ms, one line each (mahimahi's format)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// One-way delay, e.g. 10ms
     #[arg(long, default_value = "0ms", value_name = "TIME")]
     pub delay: Duration,
@@ -55,6 +58,12 @@ pub struct LinkArgs {
     /// Probability that a datagram is lost, 0 to 1
     #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = probability)]
     pub loss: f64,
+    /// Losses in bursts (Gilbert-Elliott): probabilities to turn bad and good again, and of loss when bad and when good
+    #[arg(long, value_name = "P,R[,BAD[,GOOD]]", value_parser = bursts)]
+    pub burst_loss: Option<BurstLoss>,
+    /// Retransmissions below: attempts, time from one to the next, probability that one fails, e.g. 4,8ms,0.1
+    #[arg(long, value_name = "N,TIME,P", value_parser = arq)]
+    pub arq: Option<Arq>,
     /// Extra delay of each datagram, uniform up to this; the order is kept
     #[arg(long, default_value = "0ms", value_name = "TIME")]
     pub jitter: Duration,
@@ -109,6 +118,29 @@ impl FromStr for Queue {
 fn probability(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.parse().ok();
     value.filter(|p| (0.0..=1.0).contains(p)).ok_or_else(|| "write a probability from 0 to 1, such as 0.01".into())
+}
+
+fn bursts(text: &str) -> Result<BurstLoss, String> {
+    let remedy = || "write 2 to 4 probabilities, such as 0.01,0.2 or 0.01,0.2,0.8,0.001".to_owned();
+    let all: Result<Vec<f64>, String> = text.split(',').map(|p| probability(p.trim())).collect();
+    match *all.map_err(|_| remedy())?.as_slice() {
+        [to_bad, to_good] => Ok(BurstLoss { to_bad, to_good, loss_bad: 1.0, loss_good: 0.0 }),
+        [to_bad, to_good, loss_bad] => Ok(BurstLoss { to_bad, to_good, loss_bad, loss_good: 0.0 }),
+        [to_bad, to_good, loss_bad, loss_good] => Ok(BurstLoss { to_bad, to_good, loss_bad, loss_good }),
+        _ => Err(remedy()),
+    }
+}
+
+fn arq(text: &str) -> Result<Arq, String> {
+    let parse = || {
+        let (attempts, rest) = text.split_once(',')?;
+        let (slot, loss) = rest.split_once(',')?;
+        let attempts = attempts.trim().parse().ok().filter(|n| (1..=100).contains(n))?;
+        let slot: Duration = slot.trim().parse().ok()?;
+        Some(Arq { attempts, slot, loss: probability(loss.trim()).ok()?, in_order: true })
+    };
+    let remedy = "write attempts from 1 to 100, a time and a probability, such as 4,8ms,0.1; at most 2 s in all";
+    parse().filter(|arq| arq.longest() <= Duration::from_millis(2000)).ok_or_else(|| remedy.into())
 }
 
 fn ports(text: &str) -> Result<(u16, u16), String> {

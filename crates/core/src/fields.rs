@@ -43,6 +43,8 @@ pub enum Field {
     ToleranceRate,
     /// How busy the busiest link of the path is (FleCom-like).
     PathUse,
+    /// The consumer reacts to marks in proportion, and its packets want the low-latency queue (DualPI2).
+    LowLatency,
 }
 
 /// A row of the field table.
@@ -87,6 +89,7 @@ field_table! {
     Discovery       "discovery"        "flag"               936 Largest;
     ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
+    LowLatency      "low-latency"      "flag"               944 First;
 }
 
 impl Field {

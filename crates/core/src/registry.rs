@@ -153,6 +153,7 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     NdnDpdk = queue::ndn_dpdk::NdnDpdk;
     Nfd = queue::nfd::Nfd;
     Pie = queue::pie::Pie;
+    Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
 });
 
@@ -160,6 +161,7 @@ family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A que
     Fifo = queue::fifo::Fifo;
     Drr = queue::drr::Drr;
     FqCodel = queue::fq_codel::FqCodel;
+    DualPi2 = queue::dualpi2::DualPi2;
 });
 
 family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper.", each_shaper, {
@@ -194,6 +196,7 @@ family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     HbHcm = meter::hbhcm::HbHcm;
     PathLabel = meter::path_label::PathLabel;
     Pooling = meter::pooling::Pooling;
+    LowLatency = meter::low_latency::LowLatency;
     NdnSieve = meter::ndnsieve::NdnSieve;
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;

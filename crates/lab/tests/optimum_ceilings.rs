@@ -180,3 +180,31 @@ fn by_hand_a_lonely_fetch_takes_request_propagation_and_transmission() {
     let times = problem.completion_times(&[fetch]).unwrap();
     assert_near(times[0].unwrap(), 0.0403 + 0.003 + 9.0 * 0.002);
 }
+
+// A consumer fetches 1000 Data over two links of 10 Mbit/s and 5 ms, alone: 1000 · 0.8528 ms on the narrowest
+// link, 10 ms up and 10 ms back, 25.6 µs for its first Interest on each link, 0.8528 ms for one Data on the other link.
+#[test]
+fn by_hand_an_object_alone_takes_its_transmission_and_one_round_trip() {
+    let object = SQUARE.replace("[[consumer]]\n", "[[consumer]]\nkind = \"object\"\npackets = 1000\n");
+    let found = optimum(&written(&object));
+    assert!(found.undefined.is_some());
+    let ideal = found.ideal_completion("C1").unwrap();
+    assert_near(ideal, 1000.0 * 0.8528e-3 + 20e-3 + 2.0 * 25.6e-6 + 0.8528e-3);
+    assert_near(found.slowdown("C1", 2.0 * ideal).unwrap(), 2.0);
+    assert_eq!(found.slowdown("C2", 1.0), None);
+    // An endless fetch beside it takes half of the link as long as the object lasts.
+    let beside = "[[consumer]]\nname = \"C2\"\nnode = \"C\"\nprefix = \"/p/2\"\n";
+    let both = optimum(&written(&format!("{object}\n{beside}")));
+    let shared = both.ideal_completion("C1").unwrap();
+    assert_near(shared, ideal + 1000.0 * 0.8528e-3);
+    assert_eq!(both.ideal_completion("C2"), None);
+}
+
+#[test]
+fn nothing_is_ideal_where_the_network_changes_or_nothing_ends() {
+    assert!(optimum(&written(SQUARE)).completions.is_empty());
+    let event = "[[event]]\nat = \"1s\"\naction = \"link-down\"\nlink = \"C-A\"\n";
+    let object = SQUARE.replace("[[consumer]]\n", "[[consumer]]\nkind = \"object\"\npackets = 10\n");
+    assert!(optimum(&written(&format!("{object}\n{event}"))).completions.is_empty());
+    assert!(optimum(&written(&object.replace("packets = 10", "packets = 10\nstop = \"1s\""))).completions.is_empty());
+}

@@ -1,6 +1,6 @@
 //! The order of a scenario's lines changes nothing: the same bytes for every order of nodes, links and applications.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose, scheme_check};
+use ndnweir_lab::experiment::{Experiment, Silent, choose};
 use ndnweir_scenario::Source;
 use proptest::prelude::*;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Blocks {
 /// What the file gives: every metric, every series' aggregate, the hash of every arrival and the optimum.
 fn summary(text: &str, schemes: &[&str]) -> String {
     let source = Source::from_text("x.toml", text, Path::new("")).unwrap();
-    let scenario = source.validate(&scheme_check).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let names: Vec<String> = schemes.iter().map(|name| (*name).to_owned()).collect();
     let schemes = choose(&scenario, &names).unwrap();
     let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };

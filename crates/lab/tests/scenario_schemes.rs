@@ -66,10 +66,7 @@ fn a_scheme_of_the_product_is_not_replaced_by_another_of_its_name() {
     assert!(text.contains("scheme aimd comes with the product") && text.contains("add base = \"aimd\""), "{text}");
     let scenario = read("[scheme.aimd]\nbase = \"aimd\"\nmarker = \"droptail\"", &[]).unwrap();
     let aimd = choose(&scenario, &["aimd".into()]).unwrap().remove(0);
-    assert_eq!(
-        (aimd.part(Family::Consumer).name.as_str(), aimd.part(Family::Marker).name.as_str()),
-        ("aimd", "droptail")
-    );
+    assert_eq!((aimd.part(Family::Consumer).name, aimd.part(Family::Marker).name), ("aimd", "droptail"));
 }
 
 #[test]

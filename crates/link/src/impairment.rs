@@ -1,5 +1,7 @@
 //! Random misbehaviour of links.
 
+use crate::arq::Arq;
+use crate::burst::BurstLoss;
 use ndnweir_core::units::Duration;
 use serde::Serialize;
 
@@ -18,17 +20,34 @@ pub struct Impairment {
     pub reorder: f64,
     /// How long a reordered packet is held back.
     pub reorder_delay: Duration,
+    /// Losses in bursts, beside `loss`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<BurstLoss>,
+    /// Losses that the link layer mends; what `loss` and `burst` take is beyond it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
 }
 
 impl Impairment {
     /// Whether it does nothing.
     pub fn is_none(&self) -> bool {
-        self.loss == 0.0 && self.duplicate == 0.0 && self.jitter == Duration::ZERO && self.reorder == 0.0
+        self.loss == 0.0
+            && self.duplicate == 0.0
+            && self.jitter == Duration::ZERO
+            && self.reorder == 0.0
+            && self.burst.is_none()
+            && self.arq.is_none()
     }
 
     /// Whether packets may overtake each other.
     pub fn reorders(&self) -> bool {
         (self.jitter > Duration::ZERO && self.jitter_reorders)
             || (self.reorder > 0.0 && self.reorder_delay > Duration::ZERO)
+            || self.arq.is_some_and(|arq| !arq.in_order)
+    }
+
+    /// The longest extra delay of a packet.
+    pub fn longest_delay(&self) -> Duration {
+        self.jitter + self.reorder_delay + self.arq.map_or(Duration::ZERO, |arq| arq.longest())
     }
 }

@@ -6,10 +6,16 @@
 //!
 //! It knows packets by size and kind. It never knows names, PITs or schemes, nor whether time is simulated.
 
+mod arq;
+mod burst;
 mod impairment;
 mod port;
 mod propagation;
+mod trace;
 
+pub use arq::Arq;
+pub use burst::BurstLoss;
 pub use impairment::Impairment;
 pub use port::Port;
 pub use propagation::{InFlight, LinkTotals, MAX_CHANNELS, Propagation};
+pub use trace::{OPPORTUNITY, RateTrace, TraceError};

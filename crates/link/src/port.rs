@@ -3,6 +3,7 @@
 //! The same semantics as a node's predictable egress: a packet's departure is known when it joins, departures at an
 //! instant precede arrivals at it, and the packet on the wire does not count as waiting.
 
+use crate::trace::{RateTrace, TraceCursor};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
@@ -25,6 +26,8 @@ struct QueuedPacket {
 #[derive(Debug)]
 pub struct Port {
     rate: Option<Rate>,
+    /// When it can deliver, in place of a rate.
+    trace: Option<TraceCursor>,
     limit: Limit,
     framing: Bytes,
     up: bool,
@@ -39,7 +42,15 @@ impl Port {
     /// An empty one.
     pub fn new(rate: Option<Rate>, limit: Limit, framing: Bytes) -> Port {
         let (queue, counters) = (VecDeque::new(), FaceCounters::default());
-        Port { rate, limit, framing, up: true, queue, started: 0, waiting_bytes: Bytes::ZERO, counters }
+        let waiting_bytes = Bytes::ZERO;
+        Port { rate, trace: None, limit, framing, up: true, queue, started: 0, waiting_bytes, counters }
+    }
+
+    /// An empty one that delivers as a trace says. A packet waits until it has left, so none counts as being on the
+    /// wire.
+    pub fn traced(trace: RateTrace, limit: Limit, framing: Bytes) -> Port {
+        let rate = Some(trace.mean());
+        Port { trace: Some(TraceCursor::new(trace)), ..Port::new(rate, limit, framing) }
     }
 
     /// Takes a packet; the instants its transmission starts and ends, or nothing if it is dropped.
@@ -52,23 +63,25 @@ impl Port {
             self.counters.drops[DropCause::Down] += 1;
             return None;
         }
-        let (start, end) = match self.rate {
-            None => (now, now),
-            Some(rate) => {
-                let start = self.queue.back().map_or(now, |last| last.end);
-                (start, start + rate.transmission_time(size))
-            }
-        };
-        let entry = QueuedPacket { joined: now, start, end, size, kind: packet.kind, started: false };
         let packets = (self.queue.len() - self.started) as u32;
         let view = QueueView { packets, bytes: self.waiting_bytes, limit: self.limit, rate: self.rate };
-        if start > now && !view.fits(size) {
+        let start = self.rate.and_then(|_| self.queue.back()).map_or(now, |last| last.end);
+        if (start > now || self.trace.is_some()) && !view.fits(size) {
             self.counters.drops[DropCause::Overflow] += 1;
             if packet.kind == Kind::Data {
                 self.counters.overflow_data_bits += size.bits();
             }
             return None;
         }
+        let (start, end) = match (&mut self.trace, self.rate) {
+            (Some(trace), _) => {
+                let end = trace.serve(start, size);
+                (end, end)
+            }
+            (None, Some(rate)) => (start, start + rate.transmission_time(size)),
+            (None, None) => (now, now),
+        };
+        let entry = QueuedPacket { joined: now, start, end, size, kind: packet.kind, started: false };
         self.waiting_bytes += size;
         self.queue.push_back(entry);
         self.settle(now);
@@ -95,7 +108,7 @@ impl Port {
         }
     }
 
-    /// Changes the rate; pushes the new (start, end) of every packet that had not left completely, oldest first.
+    /// Changes the rate, which ends a trace; pushes the new (start, end) of every packet that had not left completely, oldest first.
     pub fn set_rate(&mut self, now: Time, rate: Rate, departures: &mut Vec<(Time, Time)>) {
         self.settle(now);
         let mut free = now;
@@ -112,6 +125,7 @@ impl Port {
             departures.push((entry.start, entry.end));
         }
         self.rate = Some(rate);
+        self.trace = None;
     }
 
     /// Takes it down or up. Down empties the queue; returns how many packets had not left completely.
@@ -125,6 +139,9 @@ impl Port {
         self.counters.drops[DropCause::Down] += unsent as u64;
         self.counters.cut += self.started as u64;
         self.queue.clear();
+        if let Some(trace) = &mut self.trace {
+            trace.rewind();
+        }
         self.started = 0;
         self.waiting_bytes = Bytes::ZERO;
         unsent
@@ -188,6 +205,25 @@ mod tests {
         let mut departures = Vec::new();
         port.set_rate(us(50), Rate::from_mbps(16.0), &mut departures);
         assert_eq!(departures, [(us(0), us(75)), (us(75), us(125))]);
+    }
+
+    // Lines at 2 and 5 ms, then 7, 10, 12 ...: each carries one packet of 1504 B.
+    #[test]
+    fn a_traced_port_delivers_when_its_trace_says_and_what_waits_for_that_is_in_the_queue() {
+        let trace = RateTrace::parse("2\n5\n").unwrap();
+        let mut port = Port::traced(trace, Limit::Packets(2), Bytes::ZERO);
+        let ms = |n: u64| us(n * 1000);
+        assert_eq!(port.offer(ms(0), &data(1504)), Some((ms(2), ms(2))));
+        assert_eq!(port.offer(ms(1), &data(1504)), Some((ms(5), ms(5))));
+        assert_eq!(port.offer(ms(1), &data(1504)), None, "two wait");
+        assert_eq!(port.offer(ms(2), &data(1504)), Some((ms(7), ms(7))));
+        assert_eq!(port.set_up(ms(6), false), 1);
+        port.set_up(ms(6), true);
+        assert_eq!(port.offer(ms(6), &data(1504)), Some((ms(7), ms(7))), "what was not used is there again");
+        let mut departures = Vec::new();
+        port.set_rate(ms(6), Rate::from_mbps(1.504 * 8.0), &mut departures);
+        assert_eq!(departures, [(ms(6), ms(7))]);
+        port.counters(ms(9)).check().unwrap();
     }
 
     #[test]

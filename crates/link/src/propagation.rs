@@ -1,5 +1,6 @@
 //! One direction of a link: what is on its way, and what may happen to it there.
 
+use crate::burst::BurstState;
 use crate::impairment::Impairment;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
@@ -94,6 +95,8 @@ pub struct Propagation {
     seed: u64,
     directed_link: u32,
     next_number: u32,
+    /// The state of the burst losses at the last packet.
+    burst: BurstState,
     /// The latest arrival so far: without reordering nothing arrives earlier.
     last_arrival: Time,
     /// Counts.
@@ -117,6 +120,7 @@ impl Propagation {
             seed,
             directed_link,
             next_number: 0,
+            burst: BurstState { number: 0, bad: false },
             last_arrival: Time::ZERO,
             totals: LinkTotals::default(),
         }
@@ -182,8 +186,18 @@ impl Propagation {
         Rng::derive(self.seed, &[STREAM, self.directed_link.into(), purpose, number.into()])
     }
 
-    fn is_lost(&self, number: u32) -> bool {
-        self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss
+    fn is_lost(&mut self, number: u32) -> bool {
+        let lost = self.impairment.loss > 0.0 && self.draw(number, 0).unit() < self.impairment.loss;
+        let Some(model) = self.impairment.burst else { return lost };
+        let bad = model.state(number, |n| self.draw(n, 4).unit(), self.burst);
+        self.burst = BurstState { number, bad };
+        let part = if bad { model.loss_bad } else { model.loss_good };
+        lost || (part > 0.0 && self.draw(number, 5).unit() < part)
+    }
+
+    /// Whether no attempt of the link layer brings the packet, and the delay of the attempts.
+    fn attempts(&self, number: u32) -> (Duration, bool) {
+        self.impairment.arq.map_or((Duration::ZERO, false), |arq| arq.draw(&mut self.draw(number, 6)))
     }
 
     #[inline(never)]
@@ -196,6 +210,9 @@ impl Propagation {
         if reorder > 0.0 && self.draw(entry.number, 3).unit() < reorder {
             entry.lag = entry.lag.saturating_add(reorder_delay.nanos() as u32);
         }
+        let (delay, given_up) = self.attempts(entry.number);
+        entry.lag = entry.lag.saturating_add(u32::try_from(delay.nanos()).unwrap_or(u32::MAX));
+        entry.set(LOST, entry.is(LOST) || given_up);
         entry.arrive_at(entry.arrival + Duration::from_nanos(entry.lag.into()));
         self.insert(entry);
         if duplicate > 0.0 && self.draw(entry.number, 1).unit() < duplicate {
@@ -278,7 +295,7 @@ impl Propagation {
         for i in 0..self.ring.len() {
             let InFlight { arrival, lag, number, .. } = self.ring[i];
             if arrival - Duration::from_nanos(lag.into()) - self.delay > now {
-                let lost = self.is_lost(number);
+                let lost = self.is_lost(number) || self.attempts(number).1;
                 self.ring[i].set(LOST, lost);
             }
         }
@@ -349,6 +366,8 @@ impl Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arq::Arq;
+    use crate::burst::BurstLoss;
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Duration::from_millis(n)
@@ -439,6 +458,64 @@ mod tests {
         };
         assert!(order(jitter).is_sorted());
         assert!(!order(Impairment { jitter_reorders: true, ..jitter }).is_sorted());
+    }
+
+    /// Which of `n` packets, one a millisecond, arrive, and when in ms.
+    fn crossed(propagation: &mut Propagation, n: u32) -> Vec<(u64, u32)> {
+        for i in 0..n {
+            propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
+        }
+        let arrived = drain(propagation).into_iter().map(|(at, n)| (at.nanos() / 1_000_000, n)).collect();
+        assert!(propagation.balances());
+        arrived
+    }
+
+    #[test]
+    fn burst_losses_come_together_and_are_the_same_for_packets_that_are_sent_anew() {
+        let burst = BurstLoss { to_bad: 0.02, to_good: 0.25, loss_bad: 1.0, loss_good: 0.0 };
+        let bursty = Impairment { burst: Some(burst), ..Impairment::default() };
+        let all = crossed(&mut propagation(bursty), 20_000);
+        let lost = 1.0 - all.len() as f64 / 20_000.0;
+        assert!((lost - burst.mean()).abs() < 0.01, "{lost}");
+        let gaps = all.windows(2).filter(|pair| pair[1].1 > pair[0].1 + 1).count() as f64;
+        assert!((20_000.0 * lost / gaps - 4.0).abs() < 0.5, "bursts of {}", 20_000.0 * lost / gaps);
+        // 300 packets, of which the last 200 are taken back and sent once more.
+        let mut again = propagation(bursty);
+        for i in 0..300 {
+            again.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
+        }
+        again.revoke(200);
+        for i in 100..1000 {
+            again.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
+        }
+        let arrived: Vec<u32> = drain(&mut again).into_iter().map(|(_, n)| n).collect();
+        assert_eq!(arrived, all.iter().map(|(_, n)| *n).filter(|n| *n < 1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn other_impairments_leave_burst_losses_alone() {
+        let burst = BurstLoss { to_bad: 0.1, to_good: 0.3, loss_bad: 0.8, loss_good: 0.01 };
+        let bursty = Impairment { burst: Some(burst), ..Impairment::default() };
+        let jittery = Impairment { jitter: Duration::from_millis(3), ..bursty };
+        let numbers = |impairment| crossed(&mut propagation(impairment), 500).into_iter().map(|(_, n)| n);
+        assert!(numbers(bursty).eq(numbers(jittery)));
+    }
+
+    #[test]
+    fn retransmissions_of_the_link_layer_delay_by_whole_slots_and_hold_up_those_behind() {
+        let arq = Arq { attempts: 4, slot: Duration::from_millis(8), loss: 0.3, in_order: true };
+        let all = crossed(&mut propagation(Impairment { arq: Some(arq), ..Impairment::default() }), 2000);
+        assert!(all.is_sorted_by_key(|(_, n)| *n), "in order");
+        let lost = 1.0 - all.len() as f64 / 2000.0;
+        assert!((lost - 0.0081).abs() < 0.006, "{lost} of 0.3⁴");
+        let loose = Arq { in_order: false, ..arq };
+        let free = crossed(&mut propagation(Impairment { arq: Some(loose), ..Impairment::default() }), 2000);
+        assert!(!free.is_sorted_by_key(|(_, n)| *n));
+        assert!(free.iter().all(|(at, n)| [10, 18, 26, 34].contains(&(at - u64::from(*n)))));
+        // The same attempts, whether those behind wait or not.
+        let mut waited: Vec<u32> = free.iter().map(|(_, n)| *n).collect();
+        waited.sort_unstable();
+        assert_eq!(waited, all.iter().map(|(_, n)| *n).collect::<Vec<_>>());
     }
 
     #[test]

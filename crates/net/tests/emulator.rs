@@ -102,14 +102,15 @@ fn two_pairs_share_the_queue_of_a_link_between_switches() {
     // a0 and a1 send over links of their own, then both over link 2, whose queue holds 4, to b0 and b1.
     let processes: Vec<UdpSocket> = (0..4).map(|_| process()).collect();
     let near = EmulatedDirection { delay: Duration::from_millis(5), ..EmulatedDirection::default() };
-    let shared = EmulatedDirection { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near };
+    let shared = EmulatedDirection { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near.clone() };
+    let both = |direction: &EmulatedDirection| [direction.clone(), direction.clone()];
     let joint = |pair: usize| Joint {
         processes: [processes[pair].local_addr().ok(), processes[2 + pair].local_addr().ok()],
         ports: [0; 2],
         routes: [vec![2 * pair, 4], vec![5, 2 * pair + 1]],
     };
     let network = EmulatedNetwork {
-        links: vec![[near; 2], [near; 2], [shared; 2]],
+        links: vec![both(&near), both(&near), both(&shared)],
         joints: vec![joint(0), joint(1)],
         kind: |datagram| if datagram[0] == 0 { Kind::Interest } else { Kind::Data },
     };

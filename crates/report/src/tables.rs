@@ -87,7 +87,9 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
         "NACKs",
         "converged s",
     ]);
+    let ideal = !comparison.optimum.completions.is_empty();
     headings.extend(finite.then_some("complete s"));
+    headings.extend((finite && ideal).then_some(["ideal s", "slowdown"]).into_iter().flatten());
     let mut rows = Vec::new();
     for (k, a) in all.iter().enumerate() {
         for name in &names {
@@ -115,6 +117,11 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
             }
             if finite {
                 row.push(of("completion_s"));
+            }
+            if finite && ideal {
+                let best = comparison.optimum.ideal_completion(name);
+                row.push(best.map_or("–".to_owned(), |s| format!("{s:.3}")));
+                row.push(of("slowdown"));
             }
             rows.push(row);
         }

@@ -13,6 +13,7 @@ pub mod diag;
 mod expand;
 pub mod fields;
 mod gravity;
+mod impairments;
 mod model;
 mod network;
 mod order;

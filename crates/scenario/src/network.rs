@@ -7,9 +7,11 @@ use ndnweir_core::error::SchemeError;
 use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate};
+use ndnweir_sim::network::{Arq, BurstLoss};
 
 use super::diag::{Diagnostic, Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability};
+use super::impairments;
 use super::model::{Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
 use super::reach::Reach;
 use super::settings::{CostModel, Settings, cache_check};
@@ -119,6 +121,8 @@ struct DirectionTable {
     duplicate: Option<Probability>,
     reorder: Option<Probability>,
     reorder_delay: Option<Duration>,
+    burst: Option<BurstLoss>,
+    arq: Option<Arq>,
     marker: Option<ComponentChoice<MarkerParams>>,
     /// Keys that stand there, readable or not.
     present: Vec<String>,
@@ -160,6 +164,8 @@ impl DirectionTable {
             duplicate: f.get("duplicate"),
             reorder: f.get("reorder"),
             reorder_delay: f.checked("reorder-delay", LAG_HELP, lag_check),
+            burst: impairments::burst_loss(f, found),
+            arq: impairments::arq(f, found),
             marker,
             present: table.entries.iter().map(|e| e.key.clone()).collect(),
         }
@@ -177,6 +183,8 @@ impl DirectionTable {
             duplicate: self.duplicate.or(other.duplicate),
             reorder: self.reorder.or(other.reorder),
             reorder_delay: self.reorder_delay.or(other.reorder_delay),
+            burst: self.burst.or(other.burst),
+            arq: self.arq.or(other.arq),
             marker: self.marker.or(other.marker),
             present: [self.present, other.present].concat(),
         }
@@ -213,6 +221,8 @@ impl DirectionTable {
                 duplicate: self.duplicate.map_or(0.0, |p| p.0),
                 reorder,
                 reorder_delay: self.reorder_delay.unwrap_or(Duration::ZERO),
+                burst: self.burst,
+                arq: self.arq,
             },
             marker: self.marker,
         })

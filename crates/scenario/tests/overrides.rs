@@ -1,5 +1,6 @@
 //! `--set` changes what it names, and says what exists when it names nothing.
 
+use ndnweir_core::registry::Family;
 use ndnweir_core::units::{Duration, Rate};
 use ndnweir_scenario::{QueueLimit, Scenario, Traffic, load};
 use serde_json::json;
@@ -72,9 +73,11 @@ fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
 
 #[test]
 fn parameters_of_components_and_within_their_tables_can_be_changed() {
-    let set = ["scheme.mine.base=bic", "scheme.mine.consumer.timer.min=300ms", "scheme.mine.consumer.timer.cap=8"];
-    let families = &with("dumbbell", &set).compositions[0].families;
-    assert_eq!(families["consumer"], json!({ "timer": { "min": "300ms", "cap": 8 } }));
+    let set =
+        ["scheme.mine.base=bic", "scheme.mine.consumer.timer.min=300ms", "scheme.mine.consumer.timer.backoff-cap=8"];
+    let scheme = &with("dumbbell", &set).compositions[0].scheme;
+    let written = json!({ "name": "bic", "timer": { "min": "300ms", "backoff-cap": 8 } });
+    assert_eq!(json!(scheme.part(Family::Consumer)), written);
     let set = [
         "consumer.C1.component=bic",
         "consumer.C*.component.name=cubic",
@@ -86,14 +89,14 @@ fn parameters_of_components_and_within_their_tables_can_be_changed() {
     ];
     let s = with("dumbbell", &set);
     let own = |i: usize| match &s.consumers[i].traffic {
-        Traffic::Fetch { consumer, .. } => consumer.clone().unwrap(),
+        Traffic::Fetch { consumer, .. } => json!(consumer),
         other => panic!("{other:?}"),
     };
-    assert_eq!(own(0), ("cubic".into(), json!({ "timer": { "min": "250ms" } })));
-    assert_eq!(own(1), ("cubic".into(), json!({ "beta": 0.5 })));
+    assert_eq!(own(0), json!({ "name": "cubic", "timer": { "min": "250ms" } }));
+    assert_eq!(own(1), json!({ "name": "cubic", "beta": 0.5 }));
     let link = &s.links[s.link("R1-R2").unwrap()];
-    assert_eq!(link.forward.marker, Some(("pie".into(), json!({ "target": "7ms" }))));
-    assert_eq!(link.backward.marker, Some(("codel".into(), json!({ "target": "7ms" }))));
+    assert_eq!(json!(link.forward.marker), json!({ "name": "pie", "target": "7ms" }));
+    assert_eq!(json!(link.backward.marker), json!({ "name": "codel", "target": "7ms" }));
     let text = error("dumbbell", "consumer.C1.component.beta=0.5");
     assert!(text.contains("it has no name"), "{text}");
     let text = error("dumbbell", "scheme.mine.marker.target.min=1ms");

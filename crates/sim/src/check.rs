@@ -262,8 +262,20 @@ fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> 
     for (what, p) in [("loss", impairment.loss), ("duplicate", impairment.duplicate), ("reorder", impairment.reorder)] {
         check_probability(p).map_err(|e| NetworkError(format!("link {i}: {what} {e}")))?;
     }
-    if impairment.jitter + impairment.reorder_delay > LONGEST_JITTER {
-        return fail(format!("link {i}: jitter and reordering delay together exceed {LONGEST_JITTER}"));
+    if let Some(burst) = impairment.burst {
+        let all = [burst.to_bad, burst.to_good, burst.loss_bad, burst.loss_good];
+        all.into_iter()
+            .try_for_each(check_probability)
+            .map_err(|e| NetworkError(format!("link {i}: burst loss {e}")))?;
+    }
+    if let Some(arq) = impairment.arq {
+        check_probability(arq.loss).map_err(|e| NetworkError(format!("link {i}: loss of an attempt {e}")))?;
+        if !(1..=100).contains(&arq.attempts) {
+            return fail(format!("link {i} makes {} attempts: give 1 to 100", arq.attempts));
+        }
+    }
+    if impairment.longest_delay() > LONGEST_JITTER {
+        return fail(format!("link {i}: all extra delays together exceed {LONGEST_JITTER}"));
     }
     Ok(())
 }

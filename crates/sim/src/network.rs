@@ -8,7 +8,7 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
-pub use ndnweir_link::Impairment;
+pub use ndnweir_link::{Arq, BurstLoss, Impairment};
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;

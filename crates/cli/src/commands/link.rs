@@ -6,9 +6,12 @@ use crate::interrupt;
 use crate::network_args::{LinkArgs, Queue};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_net::emulator::{DirectionCounters, EmulatedDirection, EmulatedNetwork, Emulator, End};
+use ndnweir_net::emulator::{
+    DirectionCounters, EmulatedDirection, EmulatedNetwork, Emulator, End, RateTrace, TraceError,
+};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -22,15 +25,18 @@ impl Queue {
                 // A queue that cannot hold one packet would stop the link.
                 Ok(Limit::Bytes(Bytes::new(((bits / 8.0) as u64).max(9000))))
             }
-            (Queue::Bdp(_), None) => Err(Failure::Input("a queue in BDP needs --rate".into())),
+            (Queue::Bdp(_), None) => Err(Failure::Input("a queue in BDP needs --rate or --trace".into())),
         }
     }
 }
 
 pub fn run(args: &LinkArgs) -> Result<(), Failure> {
-    let limit = args.queue.limit(args.rate, args.delay)?;
+    let trace = args.trace.as_deref().map(read_trace).transpose()?;
+    let rate = args.rate.or(trace.as_ref().map(RateTrace::mean));
+    let limit = args.queue.limit(rate, args.delay)?;
     let mut direction = EmulatedDirection {
         rate: args.rate,
+        trace,
         delay: args.delay,
         limit,
         framing: args.framing,
@@ -38,6 +44,8 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     };
     direction.impairment.loss = args.loss;
     direction.impairment.jitter = args.jitter;
+    direction.impairment.burst = args.burst_loss;
+    direction.impairment.arq = args.arq;
     let network = EmulatedNetwork::link(direction, [args.a, args.b], args.ports.into());
     let emulator = Emulator::bind(Ipv4Addr::LOCALHOST, &network, args.seed).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
@@ -60,6 +68,12 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
         return print_json(&json!({ "duration_s": elapsed, "directions": directions }));
     }
     print(&counted.iter().map(|direction| direction.line(elapsed)).collect::<String>())
+}
+
+fn read_trace(file: &Path) -> Result<RateTrace, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
+    let at = |e: TraceError| Failure::Input(format!("{}:{}: {}", file.display(), e.line, e.message));
+    RateTrace::parse(&text).map_err(at)
 }
 
 /// One direction at the end.

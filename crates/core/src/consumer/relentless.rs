@@ -2,6 +2,9 @@
 //!
 //! The consumer of HIS' evaluation. Source: ndn-consumer-window-relentless of its first author's code (github
 //! wygivan/ndnSIM, branch cc-new), after Mathis' Relentless TCP. That marks and losses count like NACKs is ours.
+//!
+//! As it gives up in proportion to its marks (with probability p of a mark its window comes to rest at 1/p), it may use
+//! the low-latency queue of DualPI2 (RFC 9332; see [`crate::queue::dualpi2`]).
 
 use super::windowed::{Cause, Gate, React, Reaction, Window, WindowLaw, Windowed};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_window};
@@ -9,6 +12,7 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
+use crate::fields::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +26,15 @@ pub struct Params {
     pub floor: f64,
     /// Segments given up per NACK; 1 in the author's code.
     pub step: f64,
+    /// Whether its packets ask for the low-latency queue of DualPI2 (ours: no).
+    pub low_latency: bool,
     /// The retransmission timer.
     pub timer: Timer,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { initial_window: 1.0, floor: 1.0, step: 1.0, timer: Timer::default() }
+        Params { initial_window: 1.0, floor: 1.0, step: 1.0, low_latency: false, timer: Timer::default() }
     }
 }
 
@@ -70,7 +76,12 @@ impl Component for Relentless {
     const NAME: &'static str = "relentless";
     const SUMMARY: &'static str = "gives up one segment of the window per congestion NACK";
     const SOURCE: &'static str = "code of Wang et al., ICN 2013 (HIS), after Relentless TCP; marks and losses: ours";
+    const FIELDS: &'static [Field] = &[Field::LowLatency];
     type Params = Params;
+
+    fn needs(params: &Params) -> Vec<Field> {
+        if params.low_latency { vec![Field::LowLatency] } else { Vec::new() }
+    }
 
     fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
@@ -79,13 +90,14 @@ impl Component for Relentless {
         params.timer.check()
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> Relentless {
+    fn new(params: &Params, env: &mut Env<'_>) -> Relentless {
         let window = Window::new(params.initial_window, params.floor);
         let law = Law { window, ssthresh: MAX_WINDOW, step: params.step };
         let always = React::Always;
         let reaction =
             Reaction { marks: always, losses: always, nacks: always, recovery: 0.0, gate: Gate::Below, noise: 0.0 };
-        Windowed::new(law, reaction, params.timer)
+        let low_latency = params.low_latency.then(|| env.slot(Field::LowLatency));
+        Windowed::new(law, reaction, params.timer).asking_low_latency(low_latency)
     }
 }
 
@@ -99,6 +111,20 @@ mod tests {
     use crate::packet::NackReason;
     use crate::units::Time;
     use serde_json::json;
+
+    #[test]
+    fn its_interests_ask_for_the_low_latency_queue_only_when_told_to() {
+        let stamped = |params: serde_json::Value| {
+            let params = parse_params::<Relentless>(&params).unwrap();
+            let mut layout = FieldLayout::new();
+            let mut consumer: Relentless = Component::new(&params, &mut Env { layout: &mut layout });
+            let mut fields = Fields::default();
+            consumer.stamp(0, &mut fields);
+            (Relentless::needs(&params), layout.find(Field::LowLatency).map(|slot| fields.get(slot)))
+        };
+        assert_eq!(stamped(json!({ "low-latency": true })), (vec![Field::LowLatency], Some(1)));
+        assert_eq!(stamped(json!({})), (Vec::new(), None));
+    }
 
     #[test]
     fn each_nack_takes_one_segment_and_ends_slow_start() {

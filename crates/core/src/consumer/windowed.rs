@@ -169,6 +169,7 @@ pub struct Windowed<L> {
     decreases: u64,
     startup: Option<Pairing>,
     announced: Option<Slot>,
+    low_latency: Option<Slot>,
 }
 
 impl<L: WindowLaw> Windowed<L> {
@@ -176,12 +177,17 @@ impl<L: WindowLaw> Windowed<L> {
     pub fn new(law: L, reaction: Reaction, timer: Timer) -> Windowed<L> {
         let guard = WindowGuard::new(reaction.recovery);
         let noise = Noise::new(reaction.noise);
-        Windowed { law, reaction, timer, guard, noise, decreases: 0, startup: None, announced: None }
+        Windowed { law, reaction, timer, guard, noise, decreases: 0, startup: None, announced: None, low_latency: None }
     }
 
     /// Announces the window if the run carries it.
     pub fn announcing(self, env: &Env<'_>) -> Windowed<L> {
         Windowed { announced: env.carried(Field::ConsumerWindow), ..self }
+    }
+
+    /// Its packets ask for the low-latency queue of DualPI2, in this slot.
+    pub fn asking_low_latency(self, slot: Option<Slot>) -> Windowed<L> {
+        Windowed { low_latency: slot, ..self }
     }
 
     /// Begins as `startup` says.
@@ -266,6 +272,9 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
     fn stamp(&mut self, _: u64, fields: &mut Fields) {
         if let Some(slot) = self.announced {
             fields.set(slot, window_to_field(self.law.window()));
+        }
+        if let Some(slot) = self.low_latency {
+            fields.set(slot, 1);
         }
     }
 

@@ -9,6 +9,7 @@ pub mod hbhcm_base;
 pub mod hbhcm_noise;
 pub mod hbhcm_pair;
 pub mod levels;
+pub mod low_latency;
 pub mod ndnsieve;
 pub mod none;
 pub mod paqm;

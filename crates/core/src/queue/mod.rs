@@ -9,12 +9,14 @@ pub mod codel_pcon;
 pub mod cwnd_codel;
 pub mod droptail;
 pub mod drr;
+pub mod dualpi2;
 pub mod fifo;
 pub mod fq_codel;
 pub mod ndn_dpdk;
 pub mod ndnsieve;
 pub mod nfd;
 pub mod pie;
+pub mod red;
 
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
@@ -247,6 +249,7 @@ mod harness {
     pub(super) struct Bench<M> {
         pub(super) marker: M,
         pub(super) limit: Limit,
+        pub(super) rate: Option<Rate>,
         rng: Rng,
         trace: Trace,
     }
@@ -255,7 +258,7 @@ mod harness {
         pub(super) fn new(params: &serde_json::Value) -> Bench<M> {
             let params = parse_params::<M>(params).unwrap();
             let marker = M::new(&params, &mut Env { layout: &mut FieldLayout::new() });
-            Bench { marker, limit: Limit::Packets(100), rng: Rng::derive(0, &[]), trace: Trace::default() }
+            Bench { marker, limit: Limit::Packets(100), rate: None, rng: Rng::derive(0, &[]), trace: Trace::default() }
         }
 
         /// A packet joins a queue of `bytes`.
@@ -296,7 +299,7 @@ mod harness {
 
         fn view(&self, bytes: u64) -> QueueView {
             let packets = bytes.div_ceil(1250) as u32;
-            QueueView { packets, bytes: Bytes::new(bytes), limit: self.limit, rate: None }
+            QueueView { packets, bytes: Bytes::new(bytes), limit: self.limit, rate: self.rate }
         }
     }
 }

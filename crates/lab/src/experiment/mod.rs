@@ -2,6 +2,7 @@
 
 mod ceilings;
 mod choice;
+mod completions;
 mod describe;
 mod events;
 

@@ -6,8 +6,8 @@
 //! which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has less,
 //! or the same.
 
-use super::{AllowedLinks, Hop, Problem};
-use std::collections::VecDeque;
+use super::{AllowedLinks, FlowDemand, Hop, Problem};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Rates that differ by less than this fraction count as equal, a tenth of what may be gained.
 const EQUAL: f64 = 1e-3;
@@ -50,7 +50,12 @@ struct Network<'a> {
     problem: &'a Problem,
     edges: Vec<Edge>,
     out_of: Vec<Vec<usize>>,
+    /// By flow: flows of one number come from the same producers over the same hops, so that one search serves them.
+    group: Vec<usize>,
 }
+
+/// Prices of the cheapest ways to all nodes, by group of flows.
+type Searches = BTreeMap<usize, Vec<f64>>;
 
 impl Network<'_> {
     fn new(problem: &Problem) -> Network<'_> {
@@ -71,23 +76,39 @@ impl Network<'_> {
                 out_of[edge.from].push(e);
             }
         }
-        Network { problem, edges, out_of }
+        let mut groups = BTreeMap::new();
+        let mut group = Vec::new();
+        for flow in &problem.flows {
+            let next = groups.len();
+            group.push(match &flow.routes {
+                AllowedLinks::Any { producers, usable } => *groups.entry((producers, usable)).or_insert(next),
+                AllowedLinks::Paths(_) => usize::MAX,
+            });
+        }
+        Network { problem, edges, out_of, group }
     }
 
     fn price(&self, edge: usize, prices: &[f64]) -> f64 {
         self.edges[edge].charges.iter().map(|(l, weight)| weight * prices[*l]).sum()
     }
 
-    /// The price of a flow's cheapest way (Bellman and Ford, from the producers on); infinite if there is none.
-    fn cheapest(&self, flow: usize, costs: &[f64], prices: &[f64]) -> f64 {
-        let flow = &self.problem.flows[flow];
-        let (producers, usable) = match &flow.routes {
+    /// The price of a flow's cheapest way; infinite if there is none.
+    fn cheapest(&self, flow: usize, costs: &[f64], found: &mut Searches) -> f64 {
+        let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
+        match routes {
             AllowedLinks::Paths(paths) => {
-                let price = |path: &Vec<usize>| path.iter().map(|e| self.price(*e, prices)).sum::<f64>();
-                return paths.iter().map(price).fold(f64::INFINITY, f64::min);
+                let price = |path: &Vec<usize>| path.iter().map(|e| costs[*e]).sum::<f64>();
+                paths.iter().map(price).fold(f64::INFINITY, f64::min)
             }
-            AllowedLinks::Any { producers, usable } => (producers, usable),
-        };
+            AllowedLinks::Any { producers, usable } => {
+                let to = found.entry(self.group[flow]).or_insert_with(|| self.search(producers, usable, costs));
+                to.get(*consumer).copied().unwrap_or(f64::INFINITY)
+            }
+        }
+    }
+
+    /// The price of the cheapest way from some producer to each node (Bellman and Ford, from the producers on).
+    fn search(&self, producers: &[usize], usable: &Option<Vec<usize>>, costs: &[f64]) -> Vec<f64> {
         let mut usable_edges = vec![usable.is_none(); self.edges.len()];
         usable.iter().flatten().for_each(|e| usable_edges[*e] = true);
         let mut hosts = vec![false; self.problem.nodes];
@@ -104,17 +125,17 @@ impl Network<'_> {
             queued[node] = false;
             for &edge in self.out_of[node].iter().filter(|e| usable_edges[**e]) {
                 let (to, through) = (self.edges[edge].to, best[node] + costs[edge]);
-                let may = !hosts[to] || to == flow.consumer;
-                if may && through < best[to] {
+                if through < best[to] {
                     best[to] = through;
-                    if to != flow.consumer && !queued[to] {
+                    // A way may end in a host, and leads through none.
+                    if !hosts[to] && !queued[to] {
                         queued[to] = true;
                         queue.push_back(to);
                     }
                 }
             }
         }
-        best.get(flow.consumer).copied().unwrap_or(f64::INFINITY)
+        best
     }
 
     /// Whether a flow may take a path: hop by hop from a producer to the consumer, no node twice, over what it may use.
@@ -157,9 +178,9 @@ impl Allocation {
             level.flows.iter().for_each(|f| proved[*f] = true);
         }
         let free = vec![0.0; network.edges.len()];
-        let unpriced = vec![0.0; problem.links.len()];
+        let mut found = Searches::new();
         for flow in (0..proved.len()).filter(|f| !proved[*f]) {
-            if network.cheapest(flow, &free, &unpriced).is_finite() {
+            if network.cheapest(flow, &free, &mut found).is_finite() {
                 return Err(format!("nothing limits {}", problem.flows[flow].name));
             }
         }
@@ -209,10 +230,19 @@ impl Allocation {
         if lowest < highest {
             return Err("flows of a level with different rates".to_owned());
         }
-        let cheapest = |flow: usize| network.cheapest(flow, &costs, &prices);
+        let mut found = Searches::new();
+        let mut cheapest = |flow: usize| {
+            // What costs nothing on a way that is taken needs no search.
+            let free = |(path, _): &(Vec<usize>, f64)| path.iter().all(|e| costs[*e] == 0.0);
+            if self.paths[flow].iter().any(free) { 0.0 } else { network.cheapest(flow, &costs, &mut found) }
+        };
         let kept = (0..self.rates.len()).filter(|f| self.rates[*f] > 0.0 && self.rates[*f] <= highest * (1.0 + EQUAL));
         let paid: f64 = kept.map(|f| cheapest(f) * self.rates[f]).sum();
-        let gain = |flow: &usize| (worth - paid) / (cheapest(*flow) * self.rates[*flow]);
-        Ok(level.flows.iter().map(gain).fold(0.0, f64::max))
+        let mut gain = |flow: &usize| match cheapest(*flow) * self.rates[*flow] {
+            // Nothing limits it.
+            0.0 => f64::INFINITY,
+            cost => (worth - paid) / cost,
+        };
+        Ok(level.flows.iter().map(&mut gain).fold(0.0, f64::max))
     }
 }

@@ -4,7 +4,8 @@
 //! the fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and
 //! the transmission of one Data on each link but the narrowest, where the fluid has it.
 
-use super::{AllowedLinks, FlowDemand, Problem, water_filling};
+use super::paths::Paths;
+use super::{AllowedLinks, FlowDemand, Hop, Problem, water_filling};
 
 /// A fetch.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,28 @@ impl Problem {
         let up = sum(&mut path.iter().flat_map(|h| &hops[*h].interests), self.sizes.interest_wire_bytes);
         let down = sum(&mut path.iter().flat_map(|h| &hops[*h].data), self.sizes.data_wire_bytes);
         up.0 + up.1 + down.0 + down.1 - down.2
+    }
+
+    /// The least latency of each flow over any way it may take; none if it has no way. `propagation_s` is by link.
+    pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
+        let one = |links: &[usize], bytes: u64| {
+            let time = |l: &usize| propagation_s[*l] + bytes as f64 * 8e-6 / self.links[*l].rate.mbps();
+            links.iter().map(time).sum::<f64>()
+        };
+        let cost = |hop: &Hop| {
+            one(&hop.data, self.sizes.data_wire_bytes) + one(&hop.interests, self.sizes.interest_wire_bytes)
+        };
+        let costs: Vec<f64> = self.all_hops().iter().map(cost).collect();
+        let sum = |path: &Vec<usize>| path.iter().map(|h| costs[*h]).sum::<f64>();
+        let paths = Paths::new(self);
+        let least = |(f, flow): (usize, &FlowDemand)| {
+            let way = match &flow.routes {
+                AllowedLinks::Paths(all) => all.iter().min_by(|a, b| sum(a).total_cmp(&sum(b))).cloned(),
+                AllowedLinks::Any { .. } => paths.cheapest(f, &costs),
+            };
+            way.map(|path| self.latency(&path, propagation_s))
+        };
+        self.flows.iter().enumerate().map(least).collect()
     }
 
     /// From its start to its last Data, in s, for each flow's fetch; none for one that never ends.

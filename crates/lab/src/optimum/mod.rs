@@ -258,6 +258,7 @@ impl Problem {
                 .map(|(l, utilization)| LinkOptimum { name: l.name.clone(), utilization })
                 .collect(),
             physical: None,
+            completions: Vec::new(),
         })
     }
 

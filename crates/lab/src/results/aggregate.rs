@@ -169,7 +169,11 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
                 let stored = |name: &str, value| (name.to_owned(), super::significant(value, 9));
                 [stored("attained", a.mean), stored("attained_worst", a.worst)]
             });
-            for (name, value) in run.scalars().into_iter().chain(attained) {
+            let slowdowns = run.consumers.iter().filter_map(|c| {
+                let slowdown = comparison.optimum.slowdown(&c.name, c.completion_s?)?;
+                Some((format!("consumers.{}.slowdown", c.name), super::significant(slowdown, 9)))
+            });
+            for (name, value) in run.scalars().into_iter().chain(attained).chain(slowdowns) {
                 values.entry(name).or_default().push(value);
             }
         }

@@ -26,7 +26,7 @@ pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;
 pub use number::{mean_sd, significant};
-pub use optimum::{Attained, ConsumerOptimum, LinkOptimum, Optimum, Physical};
+pub use optimum::{Attained, ConsumerOptimum, IdealCompletion, LinkOptimum, Optimum, Physical};
 pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use table::{Sort, ceilings, overview, table};

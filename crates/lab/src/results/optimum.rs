@@ -21,6 +21,15 @@ pub struct LinkOptimum {
     pub utilization: f64,
 }
 
+/// A finite fetch at ideal rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdealCompletion {
+    /// The consumer.
+    pub name: String,
+    /// From its start to its last Data when all fetches have max-min fair rates at every instant.
+    pub completion_s: f64,
+}
+
 /// What the links alone allow, by any loop-free ways from any producer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Physical {
@@ -52,7 +61,7 @@ pub struct Attained {
 /// The computed ceiling of a scenario, over the next hops that its routing gives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Optimum {
-    /// Why there is none; all other values are then absent.
+    /// Why there is none; all other values but `completions` are then absent.
     #[serde(default)]
     pub undefined: Option<String>,
     /// Total goodput of the max-min fair allocation.
@@ -68,6 +77,9 @@ pub struct Optimum {
     /// The same without regard to routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<Physical>,
+    /// What finite fetches would take, in the order of consumers; there without an optimum, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completions: Vec<IdealCompletion>,
 }
 
 impl Optimum {
@@ -85,6 +97,17 @@ impl Optimum {
         let all: Vec<f64> = goodputs.filter_map(of).collect();
         let worst = all.iter().copied().min_by(f64::total_cmp)?;
         Some(Attained { mean: all.iter().sum::<f64>() / all.len() as f64, worst })
+    }
+
+    /// How many times as long as ideal a fetch took.
+    pub fn slowdown(&self, consumer: &str, completion_s: f64) -> Option<f64> {
+        let ideal = self.ideal_completion(consumer).filter(|ideal| *ideal > 0.0)?;
+        Some(completion_s / ideal)
+    }
+
+    /// The ideal completion of a consumer's fetch, in s.
+    pub fn ideal_completion(&self, consumer: &str) -> Option<f64> {
+        self.completions.iter().find(|c| c.name == consumer).map(|c| c.completion_s)
     }
 
     /// The rate of a consumer in 10⁶ bit/s.

@@ -11,13 +11,14 @@ mod pipe;
 mod run;
 mod work;
 
+pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace, TraceError};
 pub use pipe::Pipe;
 pub use run::{Emulator, Running};
 
 use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_link::{Impairment, LinkTotals};
+use ndnweir_link::LinkTotals;
 use ndnweir_node::FaceCounters;
 use std::net::SocketAddr;
 
@@ -25,10 +26,12 @@ use std::net::SocketAddr;
 pub const UDP_FRAMING: Bytes = Bytes::new(28);
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EmulatedDirection {
     /// How fast it sends; none queues nothing.
     pub rate: Option<Rate>,
+    /// When it can deliver, in place of a rate.
+    pub trace: Option<RateTrace>,
     /// Whether the sender has the queue and keeps to the rate itself: a datagram then takes its time of transmission,
     /// but waits for no other.
     pub paced: bool,
@@ -68,7 +71,7 @@ impl EmulatedNetwork {
     /// A link between any two processes on given ports, alike in both directions.
     pub fn link(direction: EmulatedDirection, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> EmulatedNetwork {
         let joint = Joint { processes, ports, routes: [vec![0], vec![1]] };
-        EmulatedNetwork { links: vec![[direction; 2]], joints: vec![joint], kind: |_| Kind::Data }
+        EmulatedNetwork { links: vec![[direction.clone(), direction]], joints: vec![joint], kind: |_| Kind::Data }
     }
 }
 

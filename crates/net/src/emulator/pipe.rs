@@ -38,9 +38,13 @@ pub struct Pipe {
 impl Pipe {
     /// An empty one; `wire` numbers it within the run, for its random draws.
     pub fn new(direction: &EmulatedDirection, seed: u64, directed_link: u32) -> Pipe {
-        let EmulatedDirection { rate, paced, delay, limit, framing, impairment } = *direction;
+        let EmulatedDirection { rate, ref trace, paced, delay, limit, framing, impairment } = *direction;
+        let port = match trace {
+            Some(trace) => Port::traced(trace.clone(), limit, framing),
+            None => Port::new(rate.filter(|_| !paced), limit, framing),
+        };
         Pipe {
-            port: Port::new(rate.filter(|_| !paced), limit, framing),
+            port,
             propagation: Propagation::new(delay, impairment, seed, directed_link),
             pace: rate.filter(|_| paced),
             framing,
@@ -162,6 +166,7 @@ impl Default for EmulatedDirection {
     fn default() -> EmulatedDirection {
         EmulatedDirection {
             rate: None,
+            trace: None,
             paced: false,
             delay: Duration::ZERO,
             limit: Limit::Packets(1000),
@@ -174,6 +179,7 @@ impl Default for EmulatedDirection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndnweir_link::RateTrace;
     use proptest::prelude::*;
 
     fn us(n: u64) -> Time {
@@ -234,6 +240,17 @@ mod tests {
         let times: Vec<u64> = arrivals(&mut pipe).iter().map(|(at, _)| *at).collect();
         assert_eq!(times, [1100, 1160, 1250, 1350]);
         assert_eq!(pipe.counters(us(2000)).queue.drops.total(), 0);
+    }
+
+    #[test]
+    fn a_traced_direction_delivers_when_its_trace_says() {
+        let trace = Some(RateTrace::parse("2\n5\n").unwrap());
+        let mut pipe = Pipe::new(&EmulatedDirection { trace, rate: None, ..direction(Limit::Packets(9)) }, 1, 0);
+        for byte in 0..3 {
+            offer(&mut pipe, 100, &[byte; 1504]);
+        }
+        let times: Vec<u64> = arrivals(&mut pipe).iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [3000, 6000, 8000], "1 ms after the lines at 2, 5 and 5 + 2 ms");
     }
 
     #[test]

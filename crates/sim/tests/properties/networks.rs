@@ -33,16 +33,39 @@ fn probability() -> impl Strategy<Value = f64> {
     prop_oneof![3 => Just(0.0), 1 => 0.0..0.3f64]
 }
 
+fn burst() -> impl Strategy<Value = BurstLoss> {
+    let part = || 0.0..1.0f64;
+    (part(), part(), part(), probability()).prop_map(|(to_bad, to_good, loss_bad, loss_good)| BurstLoss {
+        to_bad,
+        to_good,
+        loss_bad,
+        loss_good,
+    })
+}
+
+fn arq() -> impl Strategy<Value = Arq> {
+    (1u32..6, 0..20u64, 0.0..0.5f64, any::<bool>()).prop_map(|(attempts, slot, loss, in_order)| Arq {
+        attempts,
+        slot: Duration::from_millis(slot),
+        loss,
+        in_order,
+    })
+}
+
 fn impairment() -> impl Strategy<Value = Impairment> {
     let ms = |ms: u64| Duration::from_millis(ms);
-    (probability(), probability(), prop_oneof![Just(0u64), 1..20u64], any::<bool>(), probability(), 0..20u64).prop_map(
-        move |(loss, duplicate, jitter, jitter_reorders, reorder, delay)| Impairment {
+    let jitter = (prop_oneof![Just(0u64), 1..20u64], any::<bool>());
+    let models = (prop::option::weighted(0.2, burst()), prop::option::weighted(0.2, arq()));
+    (probability(), probability(), jitter, probability(), 0..20u64, models).prop_map(
+        move |(loss, duplicate, (jitter, jitter_reorders), reorder, delay, (burst, arq))| Impairment {
             loss,
             duplicate,
             jitter: ms(jitter),
             jitter_reorders,
             reorder,
             reorder_delay: ms(delay),
+            burst,
+            arq,
         },
     )
 }
