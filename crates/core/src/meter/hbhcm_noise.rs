@@ -8,9 +8,8 @@
 //!
 //! 1. **passing peaks**: the least delay of the last few Data counts, not each of them;
 //! 2. **the floor**: the mean delay of a round that carried clearly less than the best round of late;
-//! 3. **the spread**: how far, on average, delays of a round lay below the largest before them in it, or above the
-//!    least before them, whichever is less. A queue that builds up has none of the one, and a queue that drains none of
-//!    the other, however fast.
+//! 3. **the spread**: how far, on average, delays of a round lay below the largest before them in it. A queue that
+//!    builds up has none of that, however fast.
 //!
 //! At first, while each round carries more than the one before, there is nothing to compare with. Then a delay counts
 //! only where Data come evenly, as a standing queue lets them go, or where it is large ([`Filling`]).
@@ -133,14 +132,11 @@ impl Filling {
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Time,
-    /// Data that measured a delay, and the sum of those.
+    /// Data that measured a delay, the sum of those, the largest so far, and the sum of how far each lay below it.
     delays: u32,
     sum: Duration,
-    /// The largest delay so far and the sum of how far each lay below it; the least, and above.
     peak: Duration,
     below: Duration,
-    least: Duration,
-    above: Duration,
     /// Of those whose Interest is not too old: what arrived between it and them, and how long that took.
     bytes: u64,
     waited: Duration,
@@ -151,8 +147,7 @@ struct Round {
 impl Round {
     fn new(since: Time) -> Round {
         let zero = Duration::ZERO;
-        let (peak, below, least, above) = (zero, zero, Duration::MAX, zero);
-        Round { since, delays: 0, sum: zero, peak, below, least, above, bytes: 0, waited: zero, lossy: false }
+        Round { since, delays: 0, sum: zero, peak: zero, below: zero, bytes: 0, waited: zero, lossy: false }
     }
 }
 
@@ -247,8 +242,6 @@ impl HopNoise {
                 round.sum = round.sum + delay;
                 round.peak = round.peak.max(delay);
                 round.below = round.below + (round.peak - delay);
-                round.least = round.least.min(delay);
-                round.above = round.above + (delay - round.least);
                 if let Some(bytes) = self.arrived.since(now - waited) {
                     round.bytes = round.bytes.saturating_add(bytes);
                     round.waited = round.waited + waited;
@@ -277,7 +270,7 @@ impl HopNoise {
 
     fn finish(&mut self, round: &Round, now: Time) {
         let data = u64::from(round.delays);
-        self.spread = self.spread.scale(1.0 - NEWEST) + (round.below.min(round.above) / data).scale(NEWEST);
+        self.spread = self.spread.scale(1.0 - NEWEST) + (round.below / data).scale(NEWEST);
         if round.waited == Duration::ZERO {
             self.last = None;
             return;
