@@ -99,7 +99,7 @@ def measure(args, algorithm, seed):
     for side in SIDES:
         subprocess.run(["ip", "netns", "add", side], check=True)
     command = [args.ndnweir, "link", "--json", "--framing", "0B", "--rate", args.rate, "--delay", args.delay]
-    command += ["--queue", args.queue, "--loss", str(args.loss), "--seed", str(seed)]
+    command += ["--queue", args.queue, "--loss", str(args.loss), "--jitter", args.jitter, "--seed", str(seed)]
     link = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     processes = []
     try:
@@ -142,6 +142,7 @@ def main():
     parser.add_argument("--delay", default="10ms")
     parser.add_argument("--queue", default="1BDP")
     parser.add_argument("--loss", type=float, default=0.0)
+    parser.add_argument("--jitter", default="0ms", help="most extra delay of a datagram, uniform, order kept")
     parser.add_argument("--bytes", type=int, default=30_000_000)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--algorithms", default="cubic,bbr")
