@@ -22,6 +22,7 @@
 //!     object: 0,
 //!     traffic: Traffic::Fetch { segments: Some(500), consumer: None },
 //!     start: Time::ZERO,
+//!     start_jitter: None,
 //!     stop: None,
 //!     interest_size: 50,
 //!     lifetime: Duration::from_millis(4000),
@@ -61,7 +62,8 @@
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
 //! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
 //!   once. A fetch whose round trip would take no time at all is rejected.
-//! - Packets have the sizes the scenario gives; header fields and marks add nothing to them.
+//! - Packets have the sizes the scenario gives, which may grow with the segment number; header fields and marks add
+//!   nothing to them.
 //! - Names are interned: there is no cost of long names, no CanBePrefix discovery, no signature.
 //! - A link that fails loses its queues and all packets on it, and both nodes know at once that it is down; routing
 //!   follows after [`network::Routing::reaction`] for all nodes together, without messages. A node that crashes is not
