@@ -8,6 +8,7 @@ mod perturb;
 use consumer::{Bench, fields_exist, random_ops, standard_workload};
 use ndnweir_core::component::Info;
 use ndnweir_core::consumer::Consumer;
+use ndnweir_core::fields::Fields;
 use ndnweir_core::registry::AnyConsumer;
 use perturb::{knobs, with};
 use serde_json::{Value, json};
@@ -111,7 +112,9 @@ fn every_parameter_has_an_effect() {
         bases.retain(|base| AnyConsumer::check(info.name, base).is_ok());
         let observe = |params: &Value| {
             let mut bench = Bench::new(info.name, params);
-            (bench.consumer.timer(), bench.run(&ops))
+            let (timer, seen, mut stamped) = (bench.consumer.timer(), bench.run(&ops), Fields::default());
+            bench.consumer.stamp(0, &mut stamped);
+            (timer, seen, stamped)
         };
         let before: Vec<_> = bases.iter().map(observe).collect();
         for knob in &knobs {
