@@ -1,5 +1,6 @@
 //! What the command line accepts.
 
+use crate::judge_args::JudgeArgs;
 #[cfg(feature = "network")]
 use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 #[cfg(feature = "network")]
@@ -48,6 +49,8 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario with one or more schemes, compare them and write a report
     Sim(SimArgs),
+    /// Judge schemes by the criteria of RFC 9743, beside the optimum
+    Judge(JudgeArgs),
     /// Reproduce published evaluations: published, measured, spread, verdict
     Papers(PapersArgs),
     /// List schemes, components and scenarios

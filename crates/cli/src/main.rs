@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod judge_args;
 #[cfg(feature = "network")]
 mod manage_args;
 #[cfg(feature = "network")]

@@ -4,12 +4,16 @@
 //! - [`metrics`]: from what a run observes to what is measured; the only definition of every metric.
 //! - [`results`]: what was measured, in memory, on disk and as JSON.
 //! - [`optimum`]: what an ideal scheme would give, by linear programs.
+//! - [`evaluation`]: what evaluations written as data have in common: grids of cases, metrics as expressions.
 //! - [`papers`]: published evaluations, run again and judged.
+//! - [`criteria`]: schemes judged by criteria that are written down beforehand, beside the optimum.
 //! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
 //!
 //! It knows scenarios, the simulator and statistics. It never knows sockets, processes or pictures.
 
+pub mod criteria;
 pub mod deliveries;
+pub mod evaluation;
 pub mod experiment;
 pub mod fetch_trace;
 pub mod metrics;

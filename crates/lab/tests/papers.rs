@@ -1,6 +1,6 @@
 //! The shipped papers resolve, and every published figure of the plan is an entry.
 
-use ndnweir_lab::papers::eval::{Measured, Runs};
+use ndnweir_lab::evaluation::{Measured, Runs};
 use ndnweir_lab::papers::model::StatementKind;
 use ndnweir_lab::papers::{self, Folder, Judged, Paper, PaperVerdict, library};
 use ndnweir_lab::results::Run;

@@ -12,6 +12,7 @@ mod compare;
 mod fetch;
 mod figures;
 pub(crate) mod html;
+pub mod judge;
 mod layout;
 pub(crate) mod lines;
 pub mod pages;

@@ -1,8 +1,9 @@
 //! `[[figure]]` of `published.toml`.
 
-use super::expr::Expr;
 use super::model::{Drawing, PaperFigure, PaperPanel};
-use super::reader::{PublishedReader, tables, texts};
+use super::reader::PublishedReader;
+use crate::evaluation::expr::Expr;
+use crate::evaluation::lists::{tables, texts};
 use ndnweir_scenario::Location;
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{Item, Table, Value};

@@ -4,14 +4,11 @@
 //! (what is open, what was chosen, what differs). Published numbers are targets, never inputs of a run.
 //! The format is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
 
-pub mod eval;
-pub mod expr;
 mod figures;
 pub mod library;
 pub mod model;
 mod read;
 mod reader;
-pub mod resolve;
 mod run;
 pub mod text;
 pub mod trends;

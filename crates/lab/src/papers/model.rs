@@ -1,9 +1,9 @@
 //! A paper's evaluation as data: what to run, what was published, what to draw.
 
-use super::expr::Expr;
 use super::trends::Trend;
-use ndnweir_core::scheme::Scheme;
-use ndnweir_scenario::{Location, Scenario};
+use crate::evaluation::ExperimentGrid;
+use crate::evaluation::expr::Expr;
+use ndnweir_scenario::Location;
 
 /// A paper and its evaluation, checked.
 #[derive(Clone, Debug)]
@@ -16,8 +16,8 @@ pub struct Paper {
     pub citation: String,
     /// One line for lists.
     pub summary: String,
-    /// What is run.
-    pub experiments: Vec<PaperExperiment>,
+    /// What is run. An entry takes all cases of an experiment together unless it names one.
+    pub experiments: Vec<ExperimentGrid>,
     /// What was published, in the order of the file.
     pub entries: Vec<PublishedEntry>,
     /// What is drawn.
@@ -26,30 +26,6 @@ pub struct Paper {
     pub references: Vec<String>,
     /// What the paper leaves open, what was chosen, what was tried, what differs: Markdown.
     pub page: String,
-}
-
-/// A scenario under schemes, possibly in several variants.
-#[derive(Clone, Debug)]
-pub struct PaperExperiment {
-    /// Name in the file.
-    pub id: String,
-    /// What it is, for the reader.
-    pub about: String,
-    /// Variants; one without a name if nothing varies. Every entry takes all of them together unless it names one.
-    pub cases: Vec<Case>,
-    /// What is compared.
-    pub schemes: Vec<Scheme>,
-    /// Keys of scheme events that expressions need.
-    pub events: Vec<String>,
-}
-
-/// A variant of an experiment.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The values that were varied, e.g. `100 packets`.
-    pub name: String,
-    /// What runs.
-    pub scenario: Scenario,
 }
 
 /// What a measured value is compared with.

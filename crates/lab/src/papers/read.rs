@@ -1,20 +1,18 @@
 //! `published.toml`: everything wrong with it is reported at once, with file and line.
 
-use super::expr::Expr;
+use super::figures;
 use super::library::{Folder, PAGE, PUBLISHED};
-use super::model::{Case, Paper, PaperExperiment, PublishedEntry, StatementKind};
-use super::reader::{PublishedReader, tables, texts};
-use super::resolve::Resolver;
-use super::{figures, resolve};
+use super::model::{Paper, PublishedEntry, StatementKind};
+use super::reader::PublishedReader;
+use crate::evaluation::expr::Expr;
+use crate::evaluation::lists::{tables, texts};
+use crate::evaluation::{ExperimentGrid, Resolver, grid, resolve};
 use crate::experiment::choose;
 use ndnweir_scenario::diag::{Findings, suggest};
 use ndnweir_scenario::fields::Fields;
-use ndnweir_scenario::tree::{self, Item, Table, Value};
-use ndnweir_scenario::{Location, Problems, Source, apply_overrides};
+use ndnweir_scenario::tree::{self, Table};
+use ndnweir_scenario::{Location, Problems, Source};
 use std::collections::BTreeSet;
-
-/// Cases of one experiment; more would not finish.
-const MAX_CASES: usize = 64;
 
 /// Reads and checks a paper.
 ///
@@ -35,7 +33,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
         f.item(key);
     }
     f.finish();
-    let mut experiments: Vec<PaperExperiment> = Vec::new();
+    let mut experiments: Vec<ExperimentGrid> = Vec::new();
     for (table, at) in tables(&root, "experiment") {
         let made = experiment(table, at, folder, &found);
         if let Some(made) = made {
@@ -85,7 +83,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
 }
 
 /// The event keys an entry needs, with the experiments that must record them.
-fn event_keys(entry: &PublishedEntry, experiments: &[PaperExperiment]) -> Vec<(usize, String)> {
+fn event_keys(entry: &PublishedEntry, experiments: &[ExperimentGrid]) -> Vec<(usize, String)> {
     let of = |expr: &Expr| {
         let elsewhere = match expr {
             Expr::At(_, target) => {
@@ -103,7 +101,7 @@ fn event_keys(entry: &PublishedEntry, experiments: &[PaperExperiment]) -> Vec<(u
     }
 }
 
-fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -> Option<PaperExperiment> {
+fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -> Option<ExperimentGrid> {
     let f = Fields::new(table, "this experiment", at, found);
     let id = f.required::<String>("id", "\"fig3\"");
     let about = f.required::<String>("about", "\"what it is\"");
@@ -113,7 +111,8 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
         f.missing("schemes", "[\"pcon\"]");
     }
     let set = f.item("set").map(|item| texts(item, found)).unwrap_or_default();
-    let vary = f.item("vary").map(|item| vary(item, found)).unwrap_or_default();
+    let set: Vec<String> = set.into_iter().map(|s| s.0).collect();
+    let vary = f.item("vary").map(|item| grid::variations(item, found, &["values"])).unwrap_or_default();
     let scenario_at = f.place("scenario");
     f.finish();
     let (id, about, file) = (id?, about?, file?);
@@ -124,92 +123,29 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
             return None;
         }
     };
-    let mut cases = Vec::new();
+    let source = Source::from_text(&folder.shown(&file), &text, &folder.base());
+    let cases = match source.and_then(|source| grid::cases(&source, &file, &set, grid::combinations(&vary))) {
+        Ok(cases) => cases,
+        Err(problems) => {
+            found.error(at, format!("experiment {id} cannot be run"), "correct its scenario");
+            found.add(problems);
+            return None;
+        }
+    };
+    let names: Vec<String> = schemes.iter().map(|s| s.0.clone()).collect();
     let mut chosen = Vec::new();
-    for (name, more) in combinations(&vary) {
-        let overrides: Vec<&str> = set.iter().map(|s| s.0.as_str()).chain(more.iter().map(String::as_str)).collect();
-        let load = || {
-            let mut source = Source::from_text(&folder.shown(&file), &text, &folder.base())?;
-            apply_overrides(&mut source, &overrides)?;
-            source.validate()
-        };
-        match load() {
-            Ok(scenario) => {
-                let names: Vec<String> = schemes.iter().map(|s| s.0.clone()).collect();
-                match choose(&scenario, &names) {
-                    Ok(schemes) => chosen = schemes,
-                    Err(error) => {
-                        found.error(
-                            &schemes[0].1,
-                            error.to_string(),
-                            "name schemes of the registry or of the scenario file",
-                        );
-                        return None;
-                    }
-                }
-                cases.push(Case { name, scenario });
-            }
-            Err(problems) => {
-                found.error(at, format!("experiment {id} cannot be run"), "correct its scenario");
-                found.add(problems);
+    for case in &cases {
+        match choose(&case.scenario, &names) {
+            Ok(schemes) => chosen = schemes,
+            Err(error) => {
+                let place = schemes.first().map_or(at, |s| &s.1);
+                found.error(place, error, "name schemes of the registry or of the scenario file");
                 return None;
             }
         }
     }
-    if cases.len() > MAX_CASES {
-        found.error(at, format!("experiment {id} has {} cases", cases.len()), format!("at most {MAX_CASES}"));
-    }
-    Some(PaperExperiment { id, about, cases, schemes: chosen, events: Vec::new() })
-}
-
-/// Keys that change together, and the values they take.
-struct Vary {
-    keys: Vec<String>,
-    values: Vec<String>,
-}
-
-fn vary(item: &Item, found: &Findings) -> Vec<Vary> {
-    let Value::List(items) = &item.value else {
-        found.error(
-            &item.at,
-            "vary is not a list of tables",
-            "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
-        );
-        return Vec::new();
-    };
-    let one = |item: &Item| {
-        let table = item.as_table()?;
-        let f = Fields::new(table, "vary", &item.at, found);
-        let keys = f.item("key").map(|item| texts(item, found)).unwrap_or_default();
-        let values = f.item("values").map(|item| texts(item, found)).unwrap_or_default();
-        if keys.is_empty() {
-            f.missing("key", "\"link.A-B.queue\"");
-        }
-        if values.is_empty() {
-            f.missing("values", "[\"100 packets\", \"200 packets\"]");
-        }
-        f.finish();
-        let plain = |list: Vec<(String, Location)>| list.into_iter().map(|x| x.0).collect();
-        Some(Vary { keys: plain(keys), values: plain(values) })
-    };
-    items.iter().filter_map(one).collect()
-}
-
-/// Names and overrides of every combination; one without either if nothing varies.
-fn combinations(vary: &[Vary]) -> Vec<(String, Vec<String>)> {
-    let mut all = vec![(String::new(), Vec::new())];
-    for v in vary {
-        all = (all.iter())
-            .flat_map(|(name, set)| {
-                v.values.iter().map(move |value| {
-                    let name = if name.is_empty() { value.clone() } else { format!("{name}, {value}") };
-                    let more = v.keys.iter().map(|key| format!("{key}={value}"));
-                    (name, set.iter().cloned().chain(more).collect())
-                })
-            })
-            .collect();
-    }
-    all
+    grid::check_count(&id, cases.len(), at, found);
+    Some(ExperimentGrid { id, about, cases, schemes: chosen, events: Vec::new() })
 }
 
 fn check_ids(entries: &[PublishedEntry], found: &Findings) {

@@ -1,53 +1,19 @@
-//! What `published.toml` is read with: lists, entries and expressions, checked against the experiments.
+//! What `published.toml` is read with: entries and expressions, checked against the experiments.
 
-use super::expr::{Expr, parse};
-use super::model::{PaperExperiment, PublishedEntry, Rule, StatementKind};
-use super::resolve::Resolver;
+use super::model::{PublishedEntry, Rule, StatementKind};
 use super::trends::Trend;
+use crate::evaluation::expr::{Expr, Target, parse};
+use crate::evaluation::lists::{numbers, texts};
+use crate::evaluation::{ExperimentGrid, Resolver};
 use ndnweir_scenario::Location;
 use ndnweir_scenario::diag::{Findings, suggest};
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{Item, Table, Value};
 
-/// The tables of a list of tables, with their places; what is no table was reported by the syntax.
-pub(super) fn tables<'a>(root: &'a Table, key: &str) -> impl Iterator<Item = (&'a Table, &'a Location)> {
-    root.list(key).iter().filter_map(|item| Some((item.as_table()?, &item.at)))
-}
-
-/// The texts of a list, or the one text.
-pub(super) fn texts(item: &Item, found: &Findings) -> Vec<(String, Location)> {
-    let one = |item: &Item| match item.as_text() {
-        Some(text) => Some((text.to_owned(), item.at.clone())),
-        None => {
-            found.error(&item.at, format!("expected a text, found {}", item.kind()), "write it in quotes");
-            None
-        }
-    };
-    match &item.value {
-        Value::List(items) => items.iter().filter_map(one).collect(),
-        _ => one(item).into_iter().collect(),
-    }
-}
-
-fn numbers(item: &Item, found: &Findings) -> Vec<(f64, Location)> {
-    let one = |item: &Item| match item.value {
-        Value::Int(n) => Some((n as f64, item.at.clone())),
-        Value::Float(x) if x.is_finite() => Some((x, item.at.clone())),
-        _ => {
-            found.error(&item.at, format!("expected a number, found {}", item.kind()), "write a plain number");
-            None
-        }
-    };
-    match &item.value {
-        Value::List(items) => items.iter().filter_map(one).collect(),
-        _ => one(item).into_iter().collect(),
-    }
-}
-
 /// Reads entries and figures against the experiments.
 pub(super) struct PublishedReader<'a> {
     pub resolver: &'a Resolver<'a>,
-    pub experiments: &'a [PaperExperiment],
+    pub experiments: &'a [ExperimentGrid],
     pub found: &'a Findings,
 }
 
@@ -209,7 +175,7 @@ impl PublishedReader<'_> {
             (Some(metric), None) => {
                 let expr = self.expr(&metric, &metric_at, base.experiment)?;
                 let at = |scheme: String| {
-                    let target = super::expr::Target { experiment: None, scheme: scheme.clone() };
+                    let target = Target { experiment: None, scheme: Some(scheme.clone()) };
                     (scheme, Expr::At(Box::new(expr.clone()), target))
                 };
                 self.schemes(schemes, base.experiment).into_iter().map(at).collect()

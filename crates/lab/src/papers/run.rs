@@ -1,7 +1,7 @@
 //! Running a paper's experiments.
 
-use super::eval::{Measured, Runs};
 use super::model::Paper;
+use crate::evaluation::{Measured, Runs};
 use crate::experiment::{self, Error, Experiment, Progress};
 use crate::results::Optimum;
 use std::sync::atomic::AtomicBool;

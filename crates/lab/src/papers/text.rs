@@ -1,7 +1,8 @@
 //! The verdicts as a table for a terminal, and as JSON.
 
 use super::model::Paper;
-use super::verdict::{Judged, PaperVerdict, number};
+use super::verdict::{Judged, PaperVerdict};
+use crate::evaluation::number;
 use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use serde_json::{Value, json};
 

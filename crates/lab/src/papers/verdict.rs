@@ -8,9 +8,10 @@
 //!   mean beyond two standard errors. For a number that is missed: the ordering it names holds.
 //! - **not reproduced**: anything else, also when nothing could be measured.
 
-use super::eval::{Runs, between, series};
-use super::expr::Expr;
 use super::model::{Paper, PublishedEntry, Rule, StatementKind};
+use crate::evaluation::eval::{between, series};
+use crate::evaluation::expr::Expr;
+use crate::evaluation::{Runs, doubt, number};
 use crate::results::{Summary, mean_sd};
 use serde::Serialize;
 
@@ -69,11 +70,6 @@ pub struct Judged {
     pub note: String,
 }
 
-/// Two standard errors of a mean; none with one value.
-fn doubt(s: &Summary) -> Option<f64> {
-    s.sd.map(|sd| 2.0 * sd / (s.n as f64).sqrt())
-}
-
 /// Judges every entry of a paper.
 pub fn judge(paper: &Paper, runs: &Runs) -> Vec<Judged> {
     let mut all: Vec<Judged> = paper.entries.iter().map(|e| one(paper, runs, e)).collect();
@@ -121,7 +117,8 @@ fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
         StatementKind::Number { metric, published, tolerance, .. } => {
             judged.published = Some(*published);
             judged.tolerance = Some(*tolerance);
-            if let Some((s, _)) = runs.summary(paper, entry.experiment, entry.case, &entry.scheme, metric) {
+            if let Some((s, _)) = runs.summary(&paper.experiments, entry.experiment, entry.case, &entry.scheme, metric)
+            {
                 put(&mut judged, &s);
                 let off = (s.mean - published).abs();
                 let doubt = doubt(&s).unwrap_or(0.0);
@@ -186,7 +183,7 @@ fn ordering(
     // Any run of the experiment stands for its case and seed; the expressions say which schemes they mean.
     let Some(scheme) = paper.experiments[entry.experiment].schemes.first() else { return };
     let rows: Vec<Vec<f64>> = (runs.of(entry.experiment, entry.case, &scheme.name))
-        .filter_map(|m| items.iter().map(|(_, e)| runs.value(paper, entry.experiment, m, e)).collect())
+        .filter_map(|m| items.iter().map(|(_, e)| runs.value(&paper.experiments, entry.experiment, m, e)).collect())
         .collect();
     if rows.is_empty() {
         return;
@@ -234,16 +231,4 @@ fn ordering(
     }
     let text: Vec<String> = labels.iter().zip(&means).map(|(l, m)| format!("{l} {}", number(*m))).collect();
     add(&mut judged.note, text.join(", "));
-}
-
-/// A number as tables show it: four significant digits at most, without trailing zeros where it is whole.
-pub fn number(x: f64) -> String {
-    let a = x.abs();
-    match a {
-        _ if !x.is_finite() => "–".into(),
-        _ if a >= 1000.0 || (x.fract() == 0.0 && a >= 10.0) || x == 0.0 => format!("{x:.0}"),
-        _ if a >= 100.0 => format!("{x:.1}"),
-        _ if a >= 1.0 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
-    }
 }

@@ -139,8 +139,8 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
     }
     const OURS: [&str; 4] = ["summary.json", "report.html", "series", "figures"];
     for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
-        if !OURS.iter().any(|o| entry.file_name() == *o) {
-            let to = dir.join(entry.file_name());
+        let to = dir.join(entry.file_name());
+        if !OURS.iter().any(|o| entry.file_name() == *o) && !to.exists() {
             fs::rename(entry.path(), &to).map_err(io_error(&to, WRITING))?;
         }
     }

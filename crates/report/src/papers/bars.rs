@@ -3,8 +3,8 @@
 use crate::axis::{Axis, short};
 use crate::style::colour;
 use crate::svg::{Anchor, Canvas, Figure, shorten, text_width};
+use ndnweir_lab::evaluation::expr::Expr;
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::expr::Expr;
 use ndnweir_lab::papers::model::{Paper, PaperFigure as Spec, PaperPanel, StatementKind};
 use ndnweir_lab::results::Summary;
 
@@ -87,7 +87,7 @@ fn rows<'a, 'b>(panels: &'a [(&'b PaperPanel, Vec<Group>)]) -> Vec<Vec<&'a (&'b 
 fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]) -> Vec<Group> {
     let experiment = &paper.experiments[panel.experiment];
     let bar = |scheme: &String, expr: &Expr, case: Option<usize>| {
-        let (summary, values) = results.runs.summary(paper, panel.experiment, case, scheme, expr)?;
+        let (summary, values) = results.runs.summary(&paper.experiments, panel.experiment, case, scheme, expr)?;
         Some(Bar {
             scheme: schemes.iter().position(|s| s == scheme).unwrap_or(0),
             name: scheme.clone(),
@@ -98,7 +98,7 @@ fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]
     };
     let each_case = panel.case.is_none() && panel.items.len() == 1 && panel.items[0].0.is_empty();
     if each_case && experiment.cases.len() > 1 {
-        let group = |(i, case): (usize, &ndnweir_lab::papers::model::Case)| Group {
+        let group = |(i, case): (usize, &ndnweir_lab::evaluation::Case)| Group {
             label: case.name.clone(),
             bars: panel.schemes.iter().filter_map(|s| bar(s, &panel.items[0].1, Some(i))).collect(),
         };

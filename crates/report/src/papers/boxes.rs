@@ -2,8 +2,8 @@
 
 use crate::bars::{BOX_CAPTION, averaged, box_rows};
 use crate::svg::Figure;
+use ndnweir_lab::evaluation::expr::Expr;
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::expr::Expr;
 use ndnweir_lab::papers::model::{PaperFigure as Spec, PaperPanel};
 use ndnweir_lab::results::Distribution;
 

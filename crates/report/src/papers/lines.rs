@@ -2,10 +2,10 @@
 
 use crate::lines::{Grid, Line, Panel};
 use crate::svg::Figure;
+use ndnweir_lab::evaluation::eval::{between, series};
+use ndnweir_lab::evaluation::expr::Expr;
 use ndnweir_lab::metrics::rebin;
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::eval::{between, series};
-use ndnweir_lab::papers::expr::Expr;
 use ndnweir_lab::papers::model::{PaperFigure as Spec, PaperPanel as PanelSpec};
 
 /// Draws a figure of series; none if nothing was measured.

@@ -3,12 +3,12 @@
 use crate::svg::escape;
 use crate::tables;
 use ndnweir_core::units::Rate;
+use ndnweir_lab::evaluation::expr::Expr;
+use ndnweir_lab::evaluation::number;
 use ndnweir_lab::experiment::describe;
 use ndnweir_lab::optimum::{Subflow, coupled};
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::expr::Expr;
 use ndnweir_lab::papers::model::Paper;
-use ndnweir_lab::papers::verdict::number;
 use ndnweir_scenario::Scenario;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -65,7 +65,7 @@ fn table(paper: &Paper, results: &Results, at: usize) -> String {
 }
 
 fn measured(paper: &Paper, results: &Results, at: usize, scheme: &str, metric: &Expr) -> String {
-    let found = results.runs.summary(paper, at, Some(0), scheme, metric);
+    let found = results.runs.summary(&paper.experiments, at, Some(0), scheme, metric);
     found.map_or_else(|| "–".into(), |(s, _)| escape(&s.text()))
 }
 

@@ -1,7 +1,7 @@
 //! Values of expressions in finished runs.
 
 use super::expr::{Expr, Function, Target};
-use super::model::Paper;
+use super::grid::ExperimentGrid;
 use crate::metrics::{Episode, convergence, episodes, jain, rebin};
 use crate::results::{ComponentEvent, Run, ScenarioInfo, SeriesKind, Summary, mean_sd};
 use ndnweir_core::units::{Duration, Time};
@@ -18,6 +18,9 @@ pub struct Measured {
     pub scalars: BTreeMap<String, f64>,
 }
 
+/// Stands for any part of a name in an expression.
+pub const ANY: &str = "*";
+
 /// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link
 /// direction weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on
 /// several paths.
@@ -32,6 +35,25 @@ impl Measured {
         }
         Measured { case, scalars, run }
     }
+
+    /// The metric of everything whose name fits the pattern: consumers, links or nodes. None where one lacks it, or none
+    /// fits.
+    fn every(&self, pattern: &str) -> Option<Vec<f64>> {
+        let (table, rest) = pattern.split_once('.')?;
+        let (head, tail) = rest.split_once(ANY)?;
+        let (end, metric) = tail.split_once('.')?;
+        let names: Vec<&str> = match table {
+            "consumers" => self.run.consumers.iter().map(|c| c.name.as_str()).collect(),
+            "links" => self.run.links.iter().map(|l| l.name.as_str()).collect(),
+            "nodes" => self.run.nodes.iter().map(|n| n.name.as_str()).collect(),
+            _ => return None,
+        };
+        let fitting = names.iter().filter(|name| name.strip_prefix(head).is_some_and(|rest| rest.ends_with(end)));
+        let values: Vec<f64> = fitting
+            .map(|name| self.scalars.get(&format!("{table}.{name}.{metric}")).copied())
+            .collect::<Option<_>>()?;
+        (!values.is_empty()).then_some(values)
+    }
 }
 
 fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
@@ -43,7 +65,7 @@ fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
     (delivered > 0.0).then(|| waited.sum::<f64>() / delivered)
 }
 
-/// The finished runs of a paper, by experiment; cases, schemes and seeds in order.
+/// Finished runs, by experiment; cases, schemes and seeds in order.
 #[derive(Clone, Debug, Default)]
 pub struct Runs(pub Vec<Vec<Measured>>);
 
@@ -65,29 +87,44 @@ impl Runs {
     /// The run that a target names, seen from another run.
     fn target<'a>(
         &'a self,
-        paper: &Paper,
-        from: (usize, &Measured),
+        experiments: &[ExperimentGrid],
+        from: (usize, &'a Measured),
         target: &'a Target,
     ) -> Option<(usize, &'a Measured)> {
         let (experiment, measured) = from;
         let there = match &target.experiment {
-            Some(id) => paper.experiments.iter().position(|e| e.id == *id)?,
+            Some(id) => experiments.iter().position(|e| e.id == *id)?,
             None => experiment,
         };
-        let case = if paper.experiments[there].cases.len() > 1 { measured.case } else { 0 };
-        let found = self.of(there, Some(case), &target.scheme).find(|m| m.run.seed == measured.run.seed)?;
+        let case = if experiments[there].cases.len() > 1 { measured.case } else { 0 };
+        let scheme = target.scheme.as_ref().unwrap_or(&measured.run.scheme);
+        let found = self.of(there, Some(case), scheme).find(|m| m.run.seed == measured.run.seed)?;
         Some((there, found))
     }
 
     /// The value of an expression in a run of experiment number `experiment`; none where it is undefined.
-    pub fn value(&self, paper: &Paper, experiment: usize, measured: &Measured, expr: &Expr) -> Option<f64> {
-        let at = |e: &Expr| self.value(paper, experiment, measured, e);
+    pub fn value(
+        &self,
+        experiments: &[ExperimentGrid],
+        experiment: usize,
+        measured: &Measured,
+        expr: &Expr,
+    ) -> Option<f64> {
+        let at = |e: &Expr| self.value(experiments, experiment, measured, e);
+        let all = |list: &[Expr]| -> Option<Vec<f64>> {
+            let each = |e: &Expr| match e {
+                Expr::Name(name) if name.contains(ANY) => measured.every(name),
+                _ => at(e).map(|x| vec![x]),
+            };
+            let values: Vec<Vec<f64>> = list.iter().map(each).collect::<Option<_>>()?;
+            Some(values.concat())
+        };
         match expr {
             Expr::Number(x) => Some(*x),
             Expr::Name(name) => measured.scalars.get(name).copied(),
             Expr::At(inner, target) => {
-                let (there, other) = self.target(paper, (experiment, measured), target)?;
-                self.value(paper, there, other, inner)
+                let (there, other) = self.target(experiments, (experiment, measured), target)?;
+                self.value(experiments, there, other, inner)
             }
             Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
                 (Function::Event | Function::When, [Expr::Name(key), id @ ..]) => {
@@ -103,10 +140,15 @@ impl Runs {
                 }
                 (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
                 (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),
-                (Function::Sum, list) => list.iter().map(at).sum(),
-                (Function::Product, list) => list.iter().map(at).product(),
-                (Function::Largest, list) => fold(list.iter().map(at), f64::max),
-                (Function::Smallest, list) => fold(list.iter().map(at), f64::min),
+                (Function::Sum, list) => Some(all(list)?.iter().sum()),
+                (Function::Product, list) => Some(all(list)?.iter().product()),
+                (Function::Average, list) => mean(&all(list)?),
+                (Function::Largest, list) => all(list)?.into_iter().reduce(f64::max),
+                (Function::Smallest, list) => all(list)?.into_iter().reduce(f64::min),
+                (Function::Reach, [Expr::Name(name), from, level, step @ ..]) => {
+                    let step = step.first().and_then(at).unwrap_or(measured.run.series.bin_s);
+                    reach(&measured.run, name, at(from)?, at(level)?, step)
+                }
                 (function, [Expr::Name(name), a, b, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(SECOND);
                     over_time(*function, &measured.run, name, (at(a)?, at(b)?), step)
@@ -119,24 +161,19 @@ impl Runs {
     /// An expression over all runs of a scheme; none where no run defines it.
     pub fn summary(
         &self,
-        paper: &Paper,
+        experiments: &[ExperimentGrid],
         experiment: usize,
         case: Option<usize>,
         scheme: &str,
         expr: &Expr,
     ) -> Option<(Summary, Vec<f64>)> {
         let values: Vec<f64> = (self.of(experiment, case, scheme))
-            .filter_map(|m| self.value(paper, experiment, m, expr))
+            .filter_map(|m| self.value(experiments, experiment, m, expr))
             .filter(|v| v.is_finite())
             .collect();
         let (mean, sd) = mean_sd(&values)?;
         Some((Summary { mean, sd, n: values.len() }, values))
     }
-}
-
-fn fold(values: impl Iterator<Item = Option<f64>>, f: fn(f64, f64) -> f64) -> Option<f64> {
-    let all: Vec<f64> = values.collect::<Option<_>>()?;
-    all.into_iter().reduce(f)
 }
 
 /// Table, keys and column of a series' name; none if it has no such form.
@@ -209,19 +246,31 @@ fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
 }
 
+/// Time after `from` until a mean over `step` s is at least `level`, to the end of that mean.
+fn reach(run: &Run, name: &str, from: f64, level: f64, step: f64) -> Option<f64> {
+    let width = run.series.bin_s;
+    let by = ((step / width).round() as usize).max(1);
+    let values = rebin(between(series(run, name)?, width, from, f64::MAX), by);
+    let there = values.iter().position(|v| *v >= level).map_or(values.len(), |at| at + 1);
+    (!values.is_empty()).then_some((there * by) as f64 * width)
+}
+
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
-    if function == Function::Jain {
+    if let Function::Jain | Function::Least = function {
         let (_, keys, metric) = split(name)?;
-        let means = run.series.table(SeriesKind::Consumers).iter().filter(|r| keys[0] == "*" || r.key[0] == keys[0]);
+        let means = run.series.table(SeriesKind::Consumers).iter().filter(|r| keys[0] == ANY || r.key[0] == keys[0]);
         let means: Vec<f64> = means
             .map(|r| {
                 let values = run.series.get(SeriesKind::Consumers, &[&r.key[0]], metric)?;
                 mean(between(values, width, a, b))
             })
             .collect::<Option<_>>()?;
-        return jain(&means);
+        return match function {
+            Function::Jain => jain(&means),
+            _ => means.into_iter().reduce(f64::min),
+        };
     }
     let values = series(run, name)?;
     if function == Function::Convergence {

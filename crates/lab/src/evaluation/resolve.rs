@@ -1,16 +1,29 @@
 //! Whether the names in an expression exist in the scenario that it is about.
 
-use super::eval::{QUEUEING, split};
+use super::eval::{ANY, Measured, QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
-use super::model::{Case, PaperExperiment};
+use super::grid::{Case, ExperimentGrid};
+use super::limits::Limits;
 use crate::experiment::describe;
-use crate::results::{ConsumerRun, ControlRun, Distribution, LinkRun, Run, SeriesKind};
+use crate::results::{ConsumerRun, ControlRun, Distribution, LinkRun, Run, ScenarioInfo, SeriesKind};
 use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
 
 /// Every metric that a run of the scenario can have, paths and forwarding shares left out.
 pub fn scalars(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
+    pretended(&scenario).scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
+}
+
+/// The same with those that need the limits of a case.
+fn scalars_beside_limits(case: &Case) -> BTreeSet<String> {
+    let scenario = describe(&case.scenario);
+    let measured = Measured::beside(0, pretended(&scenario), &scenario, &Limits::pretended(&case.scenario));
+    measured.scalars.into_keys().chain([QUEUEING.to_owned()]).collect()
+}
+
+/// A run in which every metric has a value.
+fn pretended(scenario: &ScenarioInfo) -> Run {
     let some = || {
         let d = Distribution {
             n: 1,
@@ -28,17 +41,17 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
     };
     let consumer = |name: &str| ConsumerRun {
         name: name.into(),
-        goodput_mbps: 0.0,
-        goodput_run_mbps: 0.0,
+        goodput_mbps: 1.0,
+        goodput_run_mbps: 1.0,
         payload_bits: 0,
         active_s: 0.0,
         delay_ms: some(),
         rtt_ms: some(),
         completion_s: Some(1.0),
         convergence_s: Some(1.0),
-        interests: 0,
+        interests: 1,
         retransmissions: 0,
-        segments: 0,
+        segments: 1,
         duplicates: 0,
         in_order: 0,
         out_of_order: 0,
@@ -65,7 +78,8 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         nacks: 0,
         drops: Default::default(),
     };
-    let run = Run {
+    Run {
+        goodput_mbps: 1.0,
         jain: Some(1.0),
         delay_ms: some(),
         bottleneck_utilization: Some(1.0),
@@ -74,13 +88,12 @@ pub fn scalars(case: &Case) -> BTreeSet<String> {
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
         control: Some(ControlRun::default()),
         ..Run::default()
-    };
-    run.scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
+    }
 }
 
 /// Checks names against one experiment, or against the one a target names.
 pub struct Resolver<'a> {
-    experiments: &'a [PaperExperiment],
+    experiments: &'a [ExperimentGrid],
     known: Vec<BTreeSet<String>>,
 }
 
@@ -89,9 +102,16 @@ pub type Wrong = (String, String);
 
 impl<'a> Resolver<'a> {
     /// For these experiments.
-    pub fn new(experiments: &'a [PaperExperiment]) -> Resolver<'a> {
+    pub fn new(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
         // The cases of an experiment differ in values, not in names.
         let known = experiments.iter().map(|e| e.cases.first().map(scalars).unwrap_or_default()).collect();
+        Resolver { experiments, known }
+    }
+
+    /// For these experiments, whose runs are measured beside their limits.
+    pub fn beside_limits(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
+        let known =
+            experiments.iter().map(|e| e.cases.first().map(scalars_beside_limits).unwrap_or_default()).collect();
         Resolver { experiments, known }
     }
 
@@ -132,7 +152,7 @@ impl<'a> Resolver<'a> {
             Expr::Name(name) => self.scalar(experiment, name),
             Expr::At(inner, target) => {
                 let there = target.experiment.as_ref().map_or(Ok(experiment), |id| self.experiment(id))?;
-                self.scheme(there, &target.scheme)?;
+                target.scheme.as_ref().map_or(Ok(()), |scheme| self.scheme(there, scheme))?;
                 self.value(there, inner)
             }
             Expr::Call(function, arguments) => self.call(experiment, *function, arguments, expr),
@@ -146,13 +166,20 @@ impl<'a> Resolver<'a> {
                 if step.is_empty()
                     || (function == Function::Convergence && matches!(step, [Expr::Number(s)] if *s > 0.0)) =>
             {
-                let many = function == Function::Jain;
+                let many = matches!(function, Function::Jain | Function::Least);
                 match many && name.starts_with("consumers.*.") {
                     true => self.column(SeriesKind::Consumers, name.rsplit('.').next().unwrap_or_default()),
                     false => self.series(experiment, name),
                 }
             }
             (Signature::Series, _) => form("a function of a series and two numbers"),
+            (Signature::Reach, [Expr::Name(name), Expr::Number(_), level, step @ ..])
+                if step.is_empty() || matches!(step, [Expr::Number(s)] if *s > 0.0) =>
+            {
+                self.series(experiment, name)?;
+                self.value(experiment, level)
+            }
+            (Signature::Reach, _) => form("reach(series, from, level) or reach(series, from, level, step)"),
             (Signature::Event, [Expr::Name(_)] | [Expr::Name(_), Expr::Number(_)]) => Ok(()),
             (Signature::Event, _) => form("a function of a key, or of a key and a number"),
             (
@@ -161,10 +188,31 @@ impl<'a> Resolver<'a> {
             ) => Ok(()),
             (Signature::Dwell, _) => form("dwell(key, value) or dwell(key, value, from, to)"),
             (Signature::Values(least, most), list) if (least..=most).contains(&list.len()) => {
-                list.iter().try_for_each(|e| self.value(experiment, e))
+                list.iter().try_for_each(|e| match e {
+                    Expr::Name(name) if name.contains(ANY) && (least, most) != (2, 2) => self.every(experiment, name),
+                    _ => self.value(experiment, e),
+                })
             }
             (Signature::Values(least, most), _) if least == most => form(&format!("a function of {least} values")),
             (Signature::Values(..), _) => form("a function of 1 to 16 values"),
+        }
+    }
+
+    /// A name with `*` must exist for some consumer, link or node.
+    fn every(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+        let (head, tail) = name.split_once(ANY).unwrap_or((name, ""));
+        let fits = |known: &String| {
+            let middle = known.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+            middle.is_some_and(|middle| !middle.is_empty())
+        };
+        let among =
+            ["consumers.", "links.", "nodes."].iter().any(|table| head.starts_with(table)) && tail.contains('.');
+        match among && self.known[experiment].iter().any(fits) {
+            true => Ok(()),
+            false => Err((
+                format!("no run has metrics \"{name}\""),
+                "write a metric with * for the name, such as consumers.*.goodput_mbps or links.*.queue_ms".into(),
+            )),
         }
     }
 

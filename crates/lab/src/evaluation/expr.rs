@@ -1,7 +1,8 @@
-//! Expressions of `published.toml`: a metric's dotted name, or functions of such names.
+//! Expressions of evaluations: a metric's dotted name, or functions of such names.
 //!
 //! `consumers.C1.goodput_mbps`, `mean(links.B>A.queue_ms, 20, 50)`, `ratio(goodput_mbps@rp-abc, goodput_mbps@pcon)`.
-//! `@SCHEME` or `@EXPERIMENT:SCHEME` takes a value from the run with the same seed and case there.
+//! `@SCHEME` or `@EXPERIMENT:SCHEME` takes a value from the run with the same seed and case there. Where `*` stands for a
+//! name in an argument of `sum`, `average`, `largest` and the like, every name counts: `largest(links.*.queue_ms)`.
 
 use std::fmt;
 
@@ -20,6 +21,11 @@ pub enum Function {
     Variation,
     /// `jain(consumers.*.goodput_mbps, from, to)`: Jain index of the means; `*` is every consumer.
     Jain,
+    /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
+    Least,
+    /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; until the
+    /// end of the series if none is. A fourth argument takes means over so many s.
+    Reach,
     /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band`
     /// of the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too
     /// short. A fourth argument takes means over so many s.
@@ -46,6 +52,8 @@ pub enum Function {
     Sum,
     /// `product(a, b, …)`.
     Product,
+    /// `average(a, b, …)`: the mean of all.
+    Average,
     /// `largest(a, b, …)`.
     Largest,
     /// `smallest(a, b, …)`.
@@ -57,6 +65,8 @@ pub enum Function {
 pub enum Signature {
     /// A series, then two numbers; a third for [`Function::Convergence`].
     Series,
+    /// A series, a number, an expression, and at most one number.
+    Reach,
     /// An event key, then at most one number.
     Event,
     /// An event key, a value, and at most two numbers.
@@ -67,13 +77,15 @@ pub enum Signature {
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 19] = [
+    pub const ALL: [(&'static str, Function); 22] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
         ("total", Function::Total),
         ("variation", Function::Variation),
         ("jain", Function::Jain),
+        ("least", Function::Least),
+        ("reach", Function::Reach),
         ("convergence", Function::Convergence),
         ("burst-count", Function::BurstCount),
         ("burst-start", Function::BurstStart),
@@ -85,6 +97,7 @@ impl Function {
         ("difference", Function::Difference),
         ("sum", Function::Sum),
         ("product", Function::Product),
+        ("average", Function::Average),
         ("largest", Function::Largest),
         ("smallest", Function::Smallest),
     ];
@@ -98,14 +111,18 @@ impl Function {
             | Function::Total
             | Function::Variation
             | Function::Jain
+            | Function::Least
             | Function::Convergence
             | Function::BurstCount
             | Function::BurstStart
             | Function::BurstSize => Signature::Series,
+            Function::Reach => Signature::Reach,
             Function::Dwell => Signature::Dwell,
             Function::Event | Function::When => Signature::Event,
             Function::Ratio | Function::Difference => Signature::Values(2, 2),
-            Function::Sum | Function::Product | Function::Largest | Function::Smallest => Signature::Values(1, 16),
+            Function::Sum | Function::Product | Function::Average | Function::Largest | Function::Smallest => {
+                Signature::Values(1, 16)
+            }
         }
     }
 
@@ -119,8 +136,8 @@ impl Function {
 pub struct Target {
     /// Another experiment; none stays in the same.
     pub experiment: Option<String>,
-    /// Another scheme.
-    pub scheme: String,
+    /// Another scheme; none is the same.
+    pub scheme: Option<String>,
 }
 
 /// A parsed expression.
@@ -148,10 +165,10 @@ impl fmt::Display for Expr {
                 }
                 f.write_str(")")
             }
-            Expr::At(inner, Target { experiment: Some(experiment), scheme }) => {
-                write!(f, "{inner}@{experiment}:{scheme}")
-            }
-            Expr::At(inner, Target { experiment: None, scheme }) => write!(f, "{inner}@{scheme}"),
+            Expr::At(inner, target) => match (&target.experiment, &target.scheme) {
+                (Some(experiment), Some(scheme)) => write!(f, "{inner}@{experiment}:{scheme}"),
+                (one, other) => write!(f, "{inner}@{}", one.as_ref().or(other.as_ref()).map_or("", String::as_str)),
+            },
         }
     }
 }
@@ -235,7 +252,7 @@ impl<'t> Parser<'t> {
                 Some((experiment, scheme)) => (Some(experiment.to_owned()), scheme),
                 None => (None, target),
             };
-            expr = Expr::At(Box::new(expr), Target { experiment, scheme: scheme.to_owned() });
+            expr = Expr::At(Box::new(expr), Target { experiment, scheme: Some(scheme.to_owned()) });
         }
         Ok(expr)
     }

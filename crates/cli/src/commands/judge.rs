@@ -1,0 +1,207 @@
+//! `ndnweir judge`.
+
+use super::sim::quote;
+use super::target;
+use super::{joined, print, print_json};
+use crate::failure::Failure;
+use crate::judge_args::JudgeArgs;
+use crate::progress::Bar;
+use crate::terminal;
+use ndnweir_lab::criteria::{self, Criterion, Depth, Extent, Folder, Judgement, Strength, text};
+use ndnweir_lab::experiment;
+use ndnweir_lab::text_table::{Column, Row, TextTable, Tone};
+use ndnweir_report::judge::{self as report, About};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// With more schemes than this, the terminal gets letters instead of words.
+const MANY: usize = 5;
+
+pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
+    if let Some(threads) = args.threads {
+        // Fails only when a pool exists already, and this is the first.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+    let folder = Folder::find(args.criteria.as_deref()).map_err(Failure::input)?;
+    if let Some(other) = args.overrides.iter().find(|set| !set.starts_with("scheme.")) {
+        return Err(Failure::Input(format!(
+            "--set {other}: criteria choose their scenarios; change schemes alone, such as scheme.pcon.consumer.beta=0.7"
+        )));
+    }
+    let depth = match (args.quick, args.full) {
+        (true, _) => Depth::Quick,
+        (_, true) => Depth::Full,
+        _ => Depth::Default,
+    };
+    // The list shows what is drawn too.
+    let held_out = args.held_out.or(args.list.then_some(1));
+    let extent = Extent { depth, held_out, set: args.overrides.clone() };
+    let criteria = criteria::read_all(&folder, &args.only, &extent).map_err(Failure::input)?;
+    if args.list {
+        return list(&criteria, args);
+    }
+    let (names, compared_from) = schemes(&criteria, args)?;
+    let command = command(args);
+    let default = PathBuf::from("results/judge");
+    let target = target::choose(args.out.as_deref(), default, Some(&command), args.force)?;
+    let stop = crate::interrupt::watch()?;
+    let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
+    let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.quiet);
+    let judged = criteria::run(&criteria, &names, &seeds, &bar, stop);
+    bar.done();
+    let judgement = judged.map_err(Failure::work)?;
+    let interrupted = stop.load(Ordering::Relaxed);
+    let note = target.note.clone();
+    let out = if interrupted { target.interrupted()? } else { target.folder };
+    let (dated, version) = (folder.dated(), env!("CARGO_PKG_VERSION"));
+    let about =
+        About { dated: dated.as_deref(), depth: depth.text(), command: &command, version, compared_from, folder: &out };
+    // From here on there are results: whatever fails, the rest is still written and printed.
+    let mut problems = Vec::new();
+    if let Err(error) = report::write(&criteria, &judgement, &about) {
+        problems.push(error.to_string());
+    }
+    if interrupted {
+        problems.push(format!("interrupted; {} holds what was complete", out.display()));
+    }
+    if args.json {
+        print_json(&text::json(&criteria, &judgement, &command, version))?;
+    } else if !args.quiet {
+        let note = note.map(|note| format!("note: {note}\n")).unwrap_or_default();
+        print(&format!("{}{note}{}", shown(&criteria, &judgement, args), last(&judgement, &out)))?;
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(joined(&problems))),
+    }
+}
+
+/// The schemes to judge, then those to compare with, each once; and how many are judged.
+fn schemes(criteria: &[Criterion], args: &JudgeArgs) -> Result<(Vec<String>, usize), Failure> {
+    let mut names: Vec<String> = Vec::new();
+    let mut judged = 0;
+    for asked in [&args.schemes, &args.against] {
+        for criterion in criteria {
+            for (e, c) in criterion.cells() {
+                // Every scenario must know them, not only the first.
+                let scenario = &criterion.experiments[e].cases[c].scenario;
+                let found = if asked.is_empty() {
+                    Vec::new()
+                } else {
+                    experiment::choose(scenario, asked).map_err(Failure::input)?
+                };
+                for scheme in found.into_iter().filter(|s| !names.contains(&s.name)).collect::<Vec<_>>() {
+                    names.push(scheme.name);
+                }
+            }
+        }
+        if judged == 0 {
+            judged = names.len();
+        }
+    }
+    match criteria.iter().any(|c| c.cells().next().is_some()) {
+        true => Ok((names, judged)),
+        false => Err(Failure::Input(
+            "these criteria have no cells at this depth; leave --quick out, or give --held-out SEED to those that draw"
+                .into(),
+        )),
+    }
+}
+
+/// The command that gives the same again.
+fn command(args: &JudgeArgs) -> String {
+    let mut words = vec!["ndnweir judge".to_owned(), quote(&args.schemes.join(","))];
+    let mut list = |option: &str, values: &[String]| {
+        if !values.is_empty() {
+            words.push(format!("{option} {}", quote(&values.join(","))));
+        }
+    };
+    list("--against", &args.against);
+    list("--only", &args.only);
+    if args.quick {
+        words.push("--quick".into());
+    }
+    if args.full {
+        words.push("--full".into());
+    }
+    words.push(format!("--seeds {}", args.seeds));
+    words.extend(args.held_out.map(|seed| format!("--held-out {seed}")));
+    words.extend(args.criteria.as_ref().map(|dir| format!("--criteria {}", quote(&dir.display().to_string()))));
+    words.extend(args.overrides.iter().map(|set| format!("--set {}", quote(set))));
+    words.join(" ")
+}
+
+fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> String {
+    let look = terminal::look(args.wide);
+    if judgement.schemes.len() > MANY {
+        let letters = text::letters(criteria, judgement, look);
+        return format!("+ pass, o weak, x fail, n not applicable\n\n{letters}\n");
+    }
+    let mut out = text::matrix(criteria, judgement, look);
+    // What did not pass says why.
+    for (criterion, results) in criteria.iter().zip(&judgement.results) {
+        let passed = |r: &criteria::CriterionResult| r.verdict == criteria::CriterionVerdict::Pass;
+        if !results.iter().flatten().all(passed) {
+            out.push_str(&format!("\n{} {}\n\n", criterion.section, criterion.title));
+            out.push_str(&text::measures(criterion, results, &judgement.schemes, look));
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn last(judgement: &Judgement, out: &Path) -> String {
+    let hops: u64 = judgement.packet_hops.iter().sum();
+    let millions = hops as f64 / 1e6;
+    format!(
+        "seeds 1 to {}; {millions:.0} million packet-hops; page: {}\n",
+        judgement.seeds.len(),
+        out.join("judge.html").display()
+    )
+}
+
+/// The criteria with what each costs for one scheme.
+fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
+    let cost = |c: &Criterion| criteria::packet_hops(c) * f64::from(args.seeds);
+    if args.json {
+        let one = |c: &Criterion| {
+            json!({
+                "name": c.name, "section": c.section, "title": c.title, "strength": c.strength.text(),
+                "question": c.question, "cells": c.cells().count(), "packet_hops": cost(c).round(),
+            })
+        };
+        return print_json(&json!({ "criteria": criteria.iter().map(one).collect::<Vec<_>>() }));
+    }
+    let column = |heading: &str, right, weight| Column { heading: heading.into(), right, weight };
+    let columns = vec![
+        column("section", false, Column::ALWAYS),
+        column("name", false, Column::ALWAYS),
+        column("strength", false, 50),
+        column("cells", true, 60),
+        column("M packet-hops", true, 70),
+        column("question", false, 40),
+    ];
+    let mut all = 0.0;
+    let mut rows = Vec::new();
+    for c in criteria {
+        let cost = cost(c);
+        all += cost;
+        let strength = if c.strength == Strength::None { "–" } else { c.strength.text() };
+        let cells = [
+            c.section.clone(),
+            c.name.clone(),
+            strength.to_owned(),
+            c.cells().count().to_string(),
+            format!("{:.1}", cost / 1e6),
+            c.question.clone(),
+        ];
+        rows.push(Row { cells: cells.map(|text| (text, Tone::Plain)).into(), below: String::new() });
+    }
+    let table = TextTable { columns, rows }.render(terminal::look(args.wide));
+    print(&format!(
+        "{table}\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
+        all / 1e6,
+        args.seeds
+    ))
+}

@@ -1,0 +1,76 @@
+//! `ndnweir judge` as a user runs it: what it prints and what it leaves.
+
+mod common;
+
+use common::{contents, run, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use tempfile::tempdir;
+
+const QUICK: &str = "judge cubic --only constrained --quick --seeds 2 --out out";
+
+#[test]
+fn a_judged_scheme_leaves_a_page_a_table_and_a_document_and_each_cell_can_be_repeated() {
+    let dir = tempdir().unwrap();
+    let table = stdout(&run(dir.path(), QUICK).success());
+    assert!(table.contains("Constrained nodes") && table.contains("out/judge.html"), "{table}");
+    let files: Vec<PathBuf> = contents(&dir.path().join("out")).into_keys().collect();
+    let wanted = ["judge.html", "judge.txt", "scenarios/constrained.toml", "summary.json"];
+    assert_eq!(files, wanted.map(PathBuf::from));
+    let page = fs::read_to_string(dir.path().join("out/judge.html")).unwrap();
+    assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
+    let start = page.find("ndnweir sim ").expect("a command for each cell");
+    let command = page[start..].split('<').next().unwrap().trim_start_matches("ndnweir ");
+    assert_eq!(command, "sim out/scenarios/constrained.toml --scheme cubic --seeds 2 --seed 1");
+    run(dir.path(), &format!("{command} --out again")).success();
+    let value: Value = serde_json::from_str(&fs::read_to_string(dir.path().join("out/summary.json")).unwrap()).unwrap();
+    let cell = &value["criteria"][0]["results"][0]["measures"][0]["cells"][0];
+    let repeated: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("again/summary.json")).unwrap()).unwrap();
+    let completion = repeated["aggregates"][0]["metrics"]["consumers.C1.completion_s"]["mean"].as_f64().unwrap();
+    let judged = cell["mean"].as_f64().unwrap();
+    assert!((completion / 8.58 - judged).abs() < 1e-6, "{completion} s is not {judged} times 8.58 s");
+}
+
+#[test]
+fn json_is_the_document_that_is_stored_and_does_not_depend_on_threads() {
+    let dir = tempdir().unwrap();
+    let printed = stdout(&run(dir.path(), &format!("{QUICK} --json --threads 1")).success());
+    let stored = fs::read_to_string(dir.path().join("out/summary.json")).unwrap();
+    assert_eq!(printed, stored);
+    let again = run(dir.path(), &format!("{QUICK} --json --threads 2")).success();
+    assert_eq!(printed, stdout(&again));
+}
+
+#[test]
+fn the_list_names_every_criterion_with_its_cost_and_runs_nothing() {
+    let dir = tempdir().unwrap();
+    let list = stdout(&run(dir.path(), "judge --list --quick").success());
+    for name in ["congestion-collapse", "tunnels", "multipath", "held-out"] {
+        assert!(list.contains(name), "{name} is missing:\n{list}");
+    }
+    assert!(list.contains("million packet-hops"), "{list}");
+    assert!(contents(dir.path()).is_empty());
+}
+
+#[test]
+fn bad_input_is_told_with_a_remedy_and_leaves_nothing() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    for (line, part) in [
+        ("judge cubik", "did you mean"),
+        ("judge cubic --only bufferblot", "did you mean \"bufferbloat\""),
+        ("judge cubic --against pcom", "did you mean"),
+        ("judge cubic --criteria empty", "no criterion in this folder"),
+        ("judge cubic --criteria nowhere", "name a folder with criteria"),
+        ("judge cubic --set link.R1-R2.rate=5Mbps", "change schemes alone"),
+        ("judge cubic --set scheme.x.marker=codle", "codle"),
+        ("judge cubic --only held-out", "--held-out SEED"),
+        ("judge", "required"),
+    ] {
+        let said = stderr(&run(dir.path(), line).code(2));
+        assert!(said.contains(part), "{line}: {said}");
+    }
+    assert!(contents(dir.path()).is_empty());
+}

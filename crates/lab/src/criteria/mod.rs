@@ -1,0 +1,21 @@
+//! Criteria for new congestion controls (RFC 9743, BCP 133), as data: a scheme is run, measured and judged by each.
+//!
+//! A criterion is a file `judge/<criterion>.toml`: a question, experiments, and measures with thresholds that were written
+//! down, with reasons, before any scheme was run. The format is described in `docs/criteria-format.md`, the verdicts in
+//! [`verdict`], what came out in `docs/judge.md`. There is no overall score.
+
+mod budget;
+mod drawn;
+mod folder;
+mod model;
+mod read;
+mod run;
+pub mod text;
+mod verdict;
+
+pub use budget::packet_hops;
+pub use folder::Folder;
+pub use model::{Better, Combine, Criterion, Depth, Measure, NotApplicable, Strength};
+pub use read::{Extent, read, read_all};
+pub use run::{Judgement, Shown, count, run};
+pub use verdict::{CellResult, CriterionResult, CriterionVerdict, MeasureResult};

@@ -1,0 +1,210 @@
+//! The verdicts as tables for a terminal and for `judge.txt`, and as JSON.
+
+use super::model::{Better, Criterion, Measure};
+use super::run::Judgement;
+use super::verdict::{CellResult, CriterionResult, CriterionVerdict};
+use crate::evaluation::number;
+use crate::results::{Summary, significant};
+use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use serde_json::{Value, json};
+
+/// What criteria are called in headings: their sections, or their names where a section has several.
+pub fn short_names(criteria: &[Criterion]) -> Vec<String> {
+    let alone = |c: &Criterion| criteria.iter().filter(|other| other.section == c.section).count() == 1;
+    criteria.iter().map(|c| if alone(c) { c.section.clone() } else { c.name.clone() }).collect()
+}
+
+fn tone(verdict: CriterionVerdict) -> Tone {
+    match verdict {
+        CriterionVerdict::Pass => Tone::Best,
+        CriterionVerdict::Weak => Tone::Plain,
+        CriterionVerdict::Fail => Tone::Bad,
+        CriterionVerdict::NotApplicable => Tone::Aside,
+    }
+}
+
+/// Criteria by schemes.
+pub fn matrix(criteria: &[Criterion], judgement: &Judgement, look: Look) -> String {
+    let column = |heading: &str, weight| Column { heading: heading.into(), right: false, weight };
+    let mut columns =
+        vec![column("section", Column::ALWAYS), column("criterion", Column::ALWAYS), column("strength", 10)];
+    columns.extend(judgement.schemes.iter().map(|s| column(s, Column::ALWAYS)));
+    let row = |(c, criterion): (usize, &Criterion)| {
+        let plain = |text: &str| (text.to_owned(), Tone::Plain);
+        let mut cells = vec![plain(&criterion.section), plain(&criterion.title), plain(criterion.strength.text())];
+        cells.extend(judgement.results[c].iter().map(|r| match r {
+            Some(r) => (r.verdict.text().to_owned(), tone(r.verdict)),
+            None => ("–".to_owned(), Tone::Aside),
+        }));
+        Row { cells, below: String::new() }
+    };
+    TextTable { columns, rows: criteria.iter().enumerate().map(row).collect() }.render(look)
+}
+
+/// Schemes by criteria, as letters: for many schemes.
+pub fn letters(criteria: &[Criterion], judgement: &Judgement, look: Look) -> String {
+    let column = |heading: String| Column { heading, right: false, weight: Column::ALWAYS };
+    let mut columns = vec![column("scheme".into())];
+    columns.extend(short_names(criteria).into_iter().map(column));
+    let row = |(s, scheme): (usize, &String)| {
+        let mut cells = vec![(scheme.clone(), Tone::Plain)];
+        cells.extend(judgement.results.iter().map(|row| match &row[s] {
+            Some(r) => (letter(r.verdict).to_owned(), tone(r.verdict)),
+            None => ("–".to_owned(), Tone::Aside),
+        }));
+        Row { cells, below: String::new() }
+    };
+    TextTable { columns, rows: judgement.schemes.iter().enumerate().map(row).collect() }.render(look)
+}
+
+fn letter(verdict: CriterionVerdict) -> &'static str {
+    match verdict {
+        CriterionVerdict::Pass => "+",
+        CriterionVerdict::Weak => "o",
+        CriterionVerdict::Fail => "x",
+        CriterionVerdict::NotApplicable => "n",
+    }
+}
+
+/// A value with its spread.
+pub fn spread(value: Option<&Summary>) -> String {
+    match value {
+        Some(Summary { mean, sd: Some(sd), .. }) => format!("{} ± {}", number(*mean), number(*sd)),
+        Some(s) => number(s.mean),
+        None => "undefined".into(),
+    }
+}
+
+/// What a measure asks for: `≤ 0.5, weak ≤ 1`.
+pub fn asked(measure: &Measure) -> String {
+    let sign = match measure.better {
+        Better::Less => "≤",
+        Better::More => "≥",
+    };
+    format!("{sign} {}, weak {sign} {}", measure.pass, measure.weak)
+}
+
+/// The decided cells of one criterion, a row for each measure and scheme.
+pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], schemes: &[String], look: Look) -> String {
+    let column = |heading: &str, right, weight| Column { heading: heading.into(), right, weight };
+    let columns = vec![
+        column("measure", false, Column::ALWAYS),
+        column("scheme", false, Column::ALWAYS),
+        column("value", true, Column::ALWAYS),
+        column("limit", true, 60),
+        column("asked", false, 50),
+        column("verdict", false, Column::ALWAYS),
+        column("decided by", false, 40),
+    ];
+    let mut rows = Vec::new();
+    for (m, measure) in criterion.measures.iter().enumerate() {
+        let unit = if measure.unit.is_empty() { String::new() } else { format!(", {}", measure.unit) };
+        let mut label = format!("{}{unit}", measure.label);
+        for (s, scheme) in schemes.iter().enumerate() {
+            let Some(cell) = results[s].as_ref().and_then(|r| r.measures.get(m)).map(|m| m.cell()) else { continue };
+            let verdict = (cell.verdict.text().to_owned(), tone(cell.verdict));
+            let plain = |text: String| (text, Tone::Plain);
+            let cells = vec![
+                plain(std::mem::take(&mut label)),
+                plain(scheme.clone()),
+                plain(spread(cell.value.as_ref())),
+                plain(cell.limit.map_or_else(|| "–".into(), number)),
+                plain(asked(measure)),
+                verdict,
+                plain(criterion.cell_name(cell.experiment, cell.case)),
+            ];
+            rows.push(Row { cells, below: String::new() });
+        }
+    }
+    let mut text = TextTable { columns, rows }.render(look);
+    for (scheme, result) in schemes.iter().zip(results) {
+        if let Some(result) = result.as_ref().filter(|r| r.verdict == CriterionVerdict::NotApplicable) {
+            text.push_str(&format!("{scheme}: not applicable: {}\n", result.reason));
+        }
+    }
+    text
+}
+
+/// What was judged with what, in a line or two.
+pub fn head(judgement: &Judgement, dated: Option<&str>, command: &str, version: &str) -> String {
+    let dated = dated.map(|date| format!("Criteria of {date} (judge/LOG.md). ")).unwrap_or_default();
+    let seeds: Vec<String> = judgement.seeds.iter().map(u64::to_string).collect();
+    format!("{dated}Seeds {}. ndnweir {version}.\n{command}\n", seeds.join(", "))
+}
+
+/// `judge.txt`.
+pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> String {
+    const WIDE: usize = 8;
+    let look = Look::default();
+    let mut text = format!("{head}\n");
+    if judgement.partial {
+        text.push_str("Partial: the work was interrupted.\n\n");
+    }
+    if judgement.schemes.len() <= WIDE {
+        text.push_str(&matrix(criteria, judgement, look));
+    } else {
+        text.push_str("+ pass, o weak, x fail, n not applicable\n\n");
+        text.push_str(&letters(criteria, judgement, look));
+    }
+    for (criterion, results) in criteria.iter().zip(&judgement.results) {
+        text.push_str(&format!(
+            "\n{} {} ({}): {}\n\n",
+            criterion.section,
+            criterion.title,
+            criterion.strength.text(),
+            criterion.question
+        ));
+        text.push_str(&measures(criterion, results, &judgement.schemes, look));
+    }
+    text
+}
+
+/// `summary.json`, and what `--json` prints: nothing in it depends on the machine or the time.
+pub fn json(criteria: &[Criterion], judgement: &Judgement, command: &str, version: &str) -> Value {
+    let round = |x: f64| significant(x, 10);
+    let cell = |criterion: &Criterion, cell: &CellResult| {
+        json!({
+            "experiment": criterion.experiments[cell.experiment].id,
+            "case": criterion.experiments[cell.experiment].cases[cell.case].name,
+            "mean": cell.value.as_ref().map(|s| round(s.mean)),
+            "sd": cell.value.as_ref().and_then(|s| s.sd).map(round),
+            "n": cell.value.as_ref().map_or(0, |s| s.n),
+            "limit": cell.limit.map(round),
+            "verdict": cell.verdict,
+        })
+    };
+    let result = |criterion: &Criterion, (scheme, result): (&String, &Option<CriterionResult>)| {
+        let Some(result) = result else { return json!({ "scheme": scheme, "verdict": null }) };
+        let measures: Vec<Value> = (criterion.measures.iter().zip(&result.measures))
+            .map(|(m, r)| {
+                let cells: Vec<Value> = r.cells.iter().map(|c| cell(criterion, c)).collect();
+                json!({ "id": m.id, "verdict": r.cell().verdict, "decided": r.decided, "cells": cells })
+            })
+            .collect();
+        json!({ "scheme": scheme, "verdict": result.verdict, "reason": result.reason, "measures": measures })
+    };
+    let one = |(criterion, results): (&Criterion, &Vec<Option<CriterionResult>>)| {
+        let measures = criterion.measures.iter().map(|m| {
+            json!({
+                "id": m.id, "label": m.label, "unit": m.unit, "metric": m.metric.to_string(),
+                "limit": m.limit.to_string(), "limit_label": m.limit_label, "pass": m.pass, "weak": m.weak,
+                "better": if m.better == Better::Less { "less" } else { "more" },
+                "combine": m.combine.text(), "reason": m.reason,
+            })
+        });
+        json!({
+            "name": criterion.name, "title": criterion.title, "section": criterion.section,
+            "strength": criterion.strength.text(), "question": criterion.question,
+            "measures": measures.collect::<Vec<_>>(),
+            "results": judgement.schemes.iter().zip(results).map(|r| result(criterion, r)).collect::<Vec<_>>(),
+        })
+    };
+    let hops: serde_json::Map<String, Value> =
+        judgement.schemes.iter().cloned().zip(judgement.packet_hops.iter().map(|n| json!(n))).collect();
+    json!({
+        "criteria": criteria.iter().zip(&judgement.results).map(one).collect::<Vec<_>>(),
+        "schemes": judgement.schemes, "stand_ins": judgement.stand_ins, "seeds": judgement.seeds,
+        "packet_hops": hops, "partial": judgement.partial,
+        "repeat": { "command": command, "version": version },
+    })
+}

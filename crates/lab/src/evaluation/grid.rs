@@ -1,0 +1,155 @@
+//! Experiments in several cases: a scenario, what is varied in it, every combination.
+
+use super::lists::texts;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_scenario::diag::Findings;
+use ndnweir_scenario::fields::Fields;
+use ndnweir_scenario::tree::{Item, Value};
+use ndnweir_scenario::{Location, Problems, Scenario, Source, apply_overrides};
+
+/// Cases of one experiment; more would not finish.
+pub const MAX_CASES: usize = 64;
+
+/// A scenario under schemes, possibly in several variants.
+#[derive(Clone, Debug)]
+pub struct ExperimentGrid {
+    /// Name in the file.
+    pub id: String,
+    /// What it is, for the reader.
+    pub about: String,
+    /// Variants; one without a name if nothing varies.
+    pub cases: Vec<Case>,
+    /// What is compared; empty where the schemes are not the file's business.
+    pub schemes: Vec<Scheme>,
+    /// Keys of scheme events that expressions need.
+    pub events: Vec<String>,
+}
+
+/// A variant of an experiment.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The values that were varied, e.g. `100 packets`.
+    pub name: String,
+    /// The scenario file, as it is named beside the evaluation's, or the name of a shipped scenario.
+    pub file: String,
+    /// The overrides that make it of that file.
+    pub set: Vec<String>,
+    /// What runs.
+    pub scenario: Scenario,
+}
+
+/// Values that keys take together.
+#[derive(Clone, Debug)]
+pub struct Variation(Vec<Combination>);
+
+/// A case before its scenario is read.
+#[derive(Clone, Debug, Default)]
+pub struct Combination {
+    /// The values.
+    pub name: String,
+    /// The overrides that they stand for.
+    pub set: Vec<String>,
+    /// Position of the key that the rarest of the values was under.
+    pub tier: usize,
+}
+
+/// Reads `vary = [{ key = "link.A-B.queue", values = ["10 packets", "20 packets"] }]`. Several keys take the same
+/// value, or each its own where a value is a list; a list that is one longer begins with the name of the case. `tiers`
+/// are the keys that values may be under.
+pub fn variations(item: &Item, found: &Findings, tiers: &[&'static str]) -> Vec<Variation> {
+    let Value::List(items) = &item.value else {
+        found.error(
+            &item.at,
+            "vary is no list of tables",
+            "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
+        );
+        return Vec::new();
+    };
+    let one = |item: &Item| {
+        let table = item.as_table()?;
+        let f = Fields::new(table, "vary", &item.at, found);
+        let keys = f.item("key").map(|item| texts(item, found)).unwrap_or_default();
+        let keys: Vec<String> = keys.into_iter().map(|k| k.0).collect();
+        if keys.is_empty() {
+            f.missing("key", "\"link.A-B.queue\"");
+        }
+        let under = |(tier, key): (usize, &&'static str)| {
+            f.item(key).map(|item| values(item, &keys, tier, found)).unwrap_or_default()
+        };
+        let values: Vec<Combination> = tiers.iter().enumerate().flat_map(under).collect();
+        if values.is_empty() {
+            f.missing(tiers[0], "[\"100 packets\", \"200 packets\"]");
+        }
+        f.finish();
+        Some(Variation(values))
+    };
+    items.iter().filter_map(one).collect()
+}
+
+fn values(item: &Item, keys: &[String], tier: usize, found: &Findings) -> Vec<Combination> {
+    let list = match &item.value {
+        Value::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(item),
+    };
+    let one = |item: &Item| {
+        let own = matches!(item.value, Value::List(_));
+        let values: Vec<String> = texts(item, found).into_iter().map(|v| v.0).collect();
+        let name = values.first()?.clone();
+        let named = usize::from(own && values.len() == keys.len() + 1);
+        if own && values.len() != keys.len() + named {
+            let message = format!("{} values for {} keys", values.len(), keys.len());
+            found.error(&item.at, message, "write one for each key, before them a name if you like, or one for all");
+            return None;
+        }
+        let value = |i: usize| if own { &values[i + named] } else { &name };
+        let set = keys.iter().enumerate().map(|(i, key)| format!("{key}={}", value(i))).collect();
+        Some(Combination { name, set, tier })
+    };
+    list.iter().filter_map(one).collect()
+}
+
+/// Every combination; one without a name if nothing varies.
+pub fn combinations(variations: &[Variation]) -> Vec<Combination> {
+    let mut all = vec![Combination::default()];
+    for Variation(values) in variations {
+        let with = |before: &Combination| {
+            let before = before.clone();
+            values.iter().map(move |value| Combination {
+                name: match before.name.as_str() {
+                    "" => value.name.clone(),
+                    name => format!("{name}, {}", value.name),
+                },
+                set: before.set.iter().chain(&value.set).cloned().collect(),
+                tier: before.tier.max(value.tier),
+            })
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// The cases of a scenario, which `file` names: changed by `set`, then by each combination.
+///
+/// # Errors
+/// What is wrong with the first that cannot be read.
+pub fn cases(
+    source: &Source,
+    file: &str,
+    set: &[String],
+    combinations: Vec<Combination>,
+) -> Result<Vec<Case>, Problems> {
+    let one = |Combination { name, set: more, .. }| {
+        let set: Vec<String> = set.iter().cloned().chain(more).collect();
+        let mut source = source.clone();
+        apply_overrides(&mut source, &set)?;
+        Ok(Case { name, file: file.to_owned(), set, scenario: source.validate()? })
+    };
+    combinations.into_iter().map(one).collect()
+}
+
+/// Reports an experiment with more cases than would finish.
+pub fn check_count(id: &str, cases: usize, at: &Location, found: &Findings) {
+    if cases > MAX_CASES {
+        found.error(at, format!("experiment {id} has {cases} cases"), format!("at most {MAX_CASES}"));
+    }
+}

@@ -1,0 +1,141 @@
+//! What a case allows: its optimum and the round trips without queues, and what runs come to beside them.
+
+use super::eval::Measured;
+use crate::experiment::{describe, optimum};
+use crate::results::{Optimum, Run, ScenarioInfo};
+use ndnweir_scenario::Scenario;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// The limits of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The optimum, or why there is none.
+    pub optimum: Optimum,
+    /// By consumer: the round-trip time without queues, in ms, over its cheapest way to the nearest of its producers.
+    pub base_rtt_ms: Vec<(String, f64)>,
+    /// By link direction: rate and content that it can carry, in Mbit/s.
+    rates: Vec<(String, f64, f64)>,
+}
+
+impl Limits {
+    /// The limits of a scenario.
+    pub fn of(scenario: &Scenario) -> Limits {
+        Limits { optimum: optimum(scenario), ..Limits::without_optimum(scenario) }
+    }
+
+    /// Without the optimum, which takes a linear program.
+    pub fn without_optimum(scenario: &Scenario) -> Limits {
+        let info = describe(scenario);
+        let payload = info.payload_bytes as f64 / info.data_wire_bytes.max(1) as f64;
+        let rates = info.links.iter().map(|l| (l.name.clone(), l.rate_mbps, l.rate_mbps * payload)).collect();
+        let base = (0..scenario.consumers.len()).filter_map(|c| base_rtt(scenario, &info, c));
+        Limits { optimum: Optimum::default(), base_rtt_ms: base.collect(), rates }
+    }
+
+    /// The same names with a made-up optimum, to tell which metrics there can be.
+    pub fn pretended(scenario: &Scenario) -> Limits {
+        let mut limits = Limits::without_optimum(scenario);
+        let each = |name: &str| crate::results::ConsumerOptimum { name: name.into(), goodput_mbps: 1.0 };
+        let consumers: Vec<_> = scenario.consumers.iter().map(|c| each(&c.name)).collect();
+        let physical = crate::results::Physical { total_mbps: 1.0, jain: None, consumers: consumers.clone() };
+        limits.optimum = Optimum { total_mbps: Some(1.0), consumers, physical: Some(physical), ..Optimum::default() };
+        limits
+    }
+}
+
+/// Propagation and transmission of one Interest there and its Data back, over the cheapest way by routing costs; of
+/// equal ones the quickest.
+fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option<(String, f64)> {
+    let near = scenario.adjacency();
+    let asks = &scenario.consumers[consumer];
+    let producers: Vec<usize> = asks.producers.iter().map(|p| scenario.producers[*p].node).collect();
+    let sending = |bytes: u64, rate_mbps: f64| bytes as f64 * 8.0 / (rate_mbps * 1e3);
+    // Picoseconds, so that ways can be compared without rounding.
+    let mut open = BinaryHeap::from([Reverse((0u64, 0u64, asks.node))]);
+    let mut seen = vec![false; scenario.nodes.len()];
+    while let Some(Reverse((cost, time, node))) = open.pop() {
+        if std::mem::replace(&mut seen[node], true) {
+            continue;
+        }
+        if producers.contains(&node) {
+            return Some((asks.name.clone(), time as f64 / 1e9));
+        }
+        for &(link, next, _) in &near[node] {
+            let (forward, backward) = (&info.links[2 * link], &info.links[2 * link + 1]);
+            let there = forward.from == info.nodes[node].name;
+            let (up, down) = if there { (forward, backward) } else { (backward, forward) };
+            let ms = up.delay_ms
+                + down.delay_ms
+                + sending(info.interest_wire_bytes, up.rate_mbps)
+                + sending(info.data_wire_bytes, down.rate_mbps);
+            let cost = cost.saturating_add(u64::from(scenario.links[link].cost));
+            open.push(Reverse((cost, time.saturating_add((ms * 1e9).round() as u64), next)));
+        }
+    }
+    None
+}
+
+/// What was not delivered but dropped from queues, of both.
+fn dropped_share(run: &Run) -> Option<f64> {
+    let dropped = (run.drops.overflow + run.drops.marker) as f64;
+    let arrived: u64 = run.consumers.iter().map(|c| c.segments + c.duplicates).sum();
+    let all = dropped + arrived as f64;
+    (all > 0.0).then(|| dropped / all)
+}
+
+impl Measured {
+    /// A run of a case with these limits: the metrics of [`Measured::new`] and those that need the limits.
+    pub fn beside(case: usize, run: Run, info: &ScenarioInfo, limits: &Limits) -> Measured {
+        let mut measured = Measured::new(case, run, info);
+        let more = more(&measured.scalars, &measured.run, limits);
+        measured.scalars.extend(more);
+        measured
+    }
+}
+
+fn more(known: &BTreeMap<String, f64>, run: &Run, limits: &Limits) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = Vec::new();
+    let mut put = |name: &str, value: Option<f64>| {
+        all.extend(value.filter(|v| v.is_finite()).map(|v| (name.to_owned(), v)));
+    };
+    let optimum = &limits.optimum;
+    let over = |total: Option<f64>| total.filter(|t| *t > 0.0).map(|t| run.goodput_mbps / t);
+    let physical = optimum.physical.as_ref().map(|p| p.total_mbps);
+    put("optimum_mbps", optimum.total_mbps);
+    put("physical_mbps", physical);
+    put("share", over(optimum.total_mbps));
+    put("physical_share", over(physical));
+    let attained = optimum.attained(run.consumers.iter().map(|c| (c.name.as_str(), c.goodput_mbps)));
+    put("attained", attained.map(|a| a.mean));
+    put("attained_worst", attained.map(|a| a.worst));
+    put("dropped_share", dropped_share(run));
+    let sent: u64 = run.consumers.iter().map(|c| c.interests).sum();
+    let segments: u64 = run.consumers.iter().map(|c| c.segments).sum();
+    put("interests_per_segment", (segments > 0).then(|| sent as f64 / segments as f64));
+    for c in &optimum.consumers {
+        put(&format!("consumers.{}.optimum_mbps", c.name), Some(c.goodput_mbps));
+    }
+    let mut worst: BTreeMap<String, f64> = BTreeMap::new();
+    for (name, base) in &limits.base_rtt_ms {
+        put(&format!("consumers.{name}.base_rtt_ms"), Some(*base));
+        for key in ["mean", "p50", "p90", "p99"] {
+            let Some(delay) = known.get(&format!("consumers.{name}.delay_ms.{key}")) else { continue };
+            let above = delay - base;
+            put(&format!("consumers.{name}.above_base_ms.{key}"), Some(above));
+            put(&format!("consumers.{name}.above_base_rtts.{key}"), Some(above / base));
+            for (kind, value) in [("ms", above), ("rtts", above / base)] {
+                let most = worst.entry(format!("above_base_{kind}.{key}")).or_insert(f64::MIN);
+                *most = most.max(value);
+            }
+        }
+    }
+    for (name, value) in worst {
+        put(&name, Some(value));
+    }
+    for (name, rate, content) in &limits.rates {
+        put(&format!("links.{name}.rate_mbps"), Some(*rate));
+        put(&format!("links.{name}.content_mbps"), Some(*content));
+    }
+    all
+}

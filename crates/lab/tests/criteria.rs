@@ -1,0 +1,177 @@
+//! Criteria: those that come with the program are sound, slips are named, verdicts follow thresholds, and tables do not
+//! depend on the number of threads.
+
+use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Extent, Folder, Judgement, text};
+use ndnweir_lab::evaluation::{Measured, Runs};
+use ndnweir_lab::experiment::Silent;
+use ndnweir_lab::results::Run;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+fn extent(depth: Depth) -> Extent {
+    Extent { depth, held_out: Some(1), set: Vec::new() }
+}
+
+fn shipped(depth: Depth) -> Vec<Criterion> {
+    criteria::read_all(&Folder::Shipped, &[], &extent(depth)).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn every_shipped_criterion_is_sound_at_every_depth_and_has_quick_cells() {
+    let cells = |depth| shipped(depth).iter().map(|c| c.cells().count()).sum::<usize>();
+    let (quick, default, full) = (cells(Depth::Quick), cells(Depth::Default), cells(Depth::Full));
+    assert!(quick < default && default < full, "{quick} {default} {full}");
+    for criterion in shipped(Depth::Quick) {
+        assert!(criterion.cells().count() > 0 && !criterion.measures.is_empty(), "{}", criterion.name);
+        for measure in &criterion.measures {
+            assert!(measure.reason.len() > 5, "{}: {}: a threshold needs a reason", criterion.name, measure.id);
+        }
+    }
+}
+
+#[test]
+fn the_log_of_the_shipped_criteria_gives_their_date() {
+    let dated = Folder::Shipped.dated().unwrap();
+    assert!(dated.len() == 10 && dated.starts_with("20"), "{dated}");
+}
+
+const SMALL: &str = include_str!("criteria/small.toml");
+
+/// A folder with one criterion on disk.
+fn folder(text: &str) -> Folder {
+    // Tests run side by side; none may see another's half-written file.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("criteria-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(dir.join("scenarios")).unwrap();
+    std::fs::write(dir.join("small.toml"), text).unwrap();
+    std::fs::write(dir.join("scenarios/small.toml"), include_str!("criteria/scenario.toml")).unwrap();
+    Folder::find(Some(&dir)).unwrap()
+}
+
+fn small(text: &str, depth: Depth) -> Criterion {
+    let extent = Extent { depth, ..Extent::default() };
+    criteria::read(&folder(text), "small", &extent).unwrap_or_else(|problems| panic!("{problems}")).unwrap()
+}
+
+#[test]
+fn slips_in_criteria_name_file_line_and_remedy() {
+    for (from, to, line, part) in [
+        ("strength = \"advice\"", "strength = \"must\"", 3, "\"must\" is not known"),
+        ("question =", "qestion =", 4, "unknown key \"qestion\""),
+        ("scenario = \"small.toml\"\nvary", "scenario = \"smal.toml\"\nvary", 9, "no such file"),
+        ("scenario = \"small.toml\"\nvary", "scenario = \"dumbell\"\nvary", 9, "did you mean \"dumbbell\""),
+        ("\"8 packets\"]]", "\"8 packets\", \"9\"]]", 10, "4 values for 2 keys"),
+        ("link.*.marker=droptail", "link.X.marker=droptail", 0, "no link is called \"X\""),
+        ("metric = \"attained\"", "metric = \"attaned\"", 22, "did you mean \"attained\""),
+        ("experiment = \"one\"\nmetric = \"ratio", "experiment = \"on\"\nmetric = \"ratio", 33, "no experiment \"on\""),
+        ("queueing_ms@tail", "queueing_ms@tial", 34, "no experiment \"tial\""),
+        ("pass = 0.5\nweak = 1", "pass = 1\nweak = 0.5", 39, "wrong order"),
+        ("[\"multicast\"]", "[\"multicats\"]", 45, "there is no strategy \"multicats\""),
+        ("id = \"queue\"", "id = \"rate\"", 30, "\"rate\" is there twice"),
+        ("better = \"less\"", "beter = \"less\"", 37, "unknown key \"beter\""),
+    ] {
+        assert!(SMALL.contains(from), "{from}");
+        let extent = extent(Depth::Full);
+        let problems = criteria::read(&folder(&SMALL.replacen(from, to, 1)), "small", &extent).unwrap_err().to_string();
+        assert!(problems.contains(part), "{to}: {problems}");
+        assert!(line == 0 || problems.contains(&format!("small.toml:{line}:")), "{to} in line {line}: {problems}");
+        assert!(problems.contains("help: "), "{problems}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_before_anything_runs() {
+    let none = criteria::read_all(&Folder::Shipped, &["bufferblot".into()], &extent(Depth::Quick)).unwrap_err();
+    assert!(none.to_string().contains("did you mean \"bufferbloat\""), "{none}");
+    let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no-criteria");
+    std::fs::create_dir_all(&empty).unwrap();
+    assert!(Folder::find(Some(&empty)).unwrap_err().to_string().contains("no criterion"));
+    let drawn = criteria::read(&Folder::Shipped, "held-out", &Extent::default()).unwrap();
+    assert!(drawn.is_none(), "without a seed nothing is drawn");
+}
+
+#[test]
+fn deeper_cells_are_left_out_and_named_cases_keep_their_names() {
+    assert_eq!(small(SMALL, Depth::Quick).cells().count(), 2);
+    let all = small(SMALL, Depth::Default);
+    let names: Vec<&str> = all.experiments[0].cases.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["slow", "fast"]);
+    assert_eq!(all.experiments[0].cases[1].set, ["link.C-P.rate=2Mbps", "link.C-P.queue=9 packets"]);
+}
+
+/// Verdicts of the small criterion for made-up values of its two cells, one list for each measure, and those without
+/// marks.
+fn verdicts(attained: [&[f64]; 2], queueing: [f64; 2]) -> Vec<(CriterionVerdict, usize)> {
+    let criterion = small(SMALL, Depth::Default);
+    let made = |case: usize, seed: usize, scalars: &[(&str, f64)]| Measured {
+        case,
+        run: Run { scheme: "s".into(), seed: seed as u64, ..Run::default() },
+        scalars: scalars.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+    };
+    let mut one = Vec::new();
+    for (case, values) in attained.into_iter().enumerate() {
+        let runs = values.iter().enumerate();
+        one.extend(runs.map(|(seed, x)| made(case, seed, &[("attained", *x), ("queueing_ms", queueing[case])])));
+    }
+    let tail = (0..2).map(|seed| made(0, seed, &[("queueing_ms", 10.0)])).collect();
+    let result = criterion.judge(&Runs(vec![one, tail]), "s");
+    result.measures.iter().map(|m| (m.cell().verdict, m.decided)).collect()
+}
+
+#[test]
+fn the_worst_cell_decides_or_the_median_where_the_measure_says_so() {
+    use CriterionVerdict::{Fail, Pass, Weak};
+    // Means over seeds; thresholds 0.9 and 0.5 upwards, 0.5 and 1 downwards. Of two cells the median is the worse.
+    assert_eq!(verdicts([&[0.9, 0.9], &[0.95, 0.95]], [4.0, 5.0]), [(Pass, 0), (Pass, 1)]);
+    assert_eq!(verdicts([&[1.0, 1.0], &[0.7, 0.9]], [5.1, 4.0]), [(Weak, 1), (Weak, 0)]);
+    assert_eq!(verdicts([&[0.4, 0.5], &[1.0, 1.0]], [4.0, 11.0]), [(Fail, 0), (Fail, 1)]);
+    // What no run defines is a failure.
+    assert_eq!(verdicts([&[], &[1.0]], [4.0, 4.0])[0], (Fail, 0));
+}
+
+fn judged(criteria: &[Criterion], schemes: &[&str], seeds: &[u64]) -> Judgement {
+    let names: Vec<String> = schemes.iter().map(|s| (*s).to_owned()).collect();
+    criteria::run(criteria, &names, seeds, &Silent, &AtomicBool::new(false)).unwrap()
+}
+
+fn table(criteria: &[Criterion], judgement: &Judgement) -> String {
+    text::document(criteria, judgement, "")
+}
+
+#[test]
+fn one_thread_and_two_give_the_same_table_and_document() {
+    let criteria = [small(SMALL, Depth::Default)];
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let judgement = pool.install(|| judged(&criteria, &["pcon", "cubic"], &[1, 2]));
+        (table(&criteria, &judgement), text::json(&criteria, &judgement, "x", "0").to_string())
+    };
+    let (one, two) = (with(1), with(2));
+    assert_eq!(one, two);
+    assert!(one.0.contains("attained share") && one.0.contains("one: slow"), "{}", one.0);
+}
+
+#[test]
+fn a_scheme_that_a_criterion_does_not_apply_to_is_told_why() {
+    let criteria = [small(&SMALL.replace("multicast", "best-route"), Depth::Quick)];
+    let judgement = judged(&criteria, &["cubic"], &[1]);
+    let result = judgement.results[0][0].as_ref().unwrap();
+    assert_eq!((result.verdict, judgement.packet_hops[0]), (CriterionVerdict::NotApplicable, 0));
+    assert!(table(&criteria, &judgement).contains("it asks everybody"));
+}
+
+/// A change of behaviour shows here: three schemes in four criteria that take little time, one seed.
+#[test]
+fn the_smoke_subset_gives_the_table_that_is_pinned() {
+    let only = ["constrained", "data-centre", "starvation", "reordering"].map(String::from);
+    let criteria = criteria::read_all(&Folder::Shipped, &only, &extent(Depth::Quick)).unwrap();
+    let judgement = judged(&criteria, &["pcon", "bic", "hobhis"], &[1]);
+    let table = table(&criteria, &judgement);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/criteria/smoke.txt");
+    if std::env::var_os("PIN_TABLES").is_some() {
+        std::fs::write(&path, &table).unwrap();
+    }
+    let pinned = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written anew:\n{table}", path.display());
+}
