@@ -60,7 +60,7 @@ pub fn variations(item: &Item, found: &Findings, tiers: &[&'static str]) -> Vec<
     let Value::List(items) = &item.value else {
         found.error(
             &item.at,
-            "vary is no list of tables",
+            "vary is not a list of tables",
             "write vary = [{ key = \"link.A-B.queue\", values = [\"100 packets\"] }]",
         );
         return Vec::new();
