@@ -175,11 +175,11 @@ fn what_is_no_face_origin_key_or_forwarder_is_named() {
     let server = Server::start(OWNER);
     for (line, code, says) in [
         ("route add /a nonsense", 2, "neither a face's number nor a URI"),
-        ("route add /a 0", 2, "no face's number"),
+        ("route add /a 0", 2, "not a face's number"),
         ("route add a 300", 2, "a name starts with '/'"),
         ("route add /a 300 --origin nobody", 2, "there are app, autoreg"),
         ("route add /a 999", 1, "there is no face 999"),
-        ("face create ether://[02:00:00:00:00:01]", 2, "no face URI"),
+        ("face create ether://[02:00:00:00:00:01]", 2, "not a face URI"),
         ("face create udp6://192.0.2.1", 1, "no address of this family"),
         ("status --key no-such-file.pem", 2, "no-such-file.pem"),
         ("status --transport unix:///no/such/socket", 1, "no forwarder listens at unix:///no/such/socket"),

@@ -89,7 +89,7 @@ fn damaged_folders_are_rejected_with_the_name_of_the_file_and_left_alone() {
     for (text, says) in [
         (&whole[..whole.len() / 2], "line"),
         ("", "line 1"),
-        ("{}", "no summary"),
+        ("{}", "not a summary"),
         ("[1, 2", "line 1"),
         (&newer, "newer"),
     ] {

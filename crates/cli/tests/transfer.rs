@@ -333,7 +333,7 @@ fn bad_input_is_rejected_before_anything_is_done() {
     fs::write(dir.path().join("in"), "content").unwrap();
     fs::write(dir.path().join("key"), KEY).unwrap();
     for (line, words) in [
-        ("get no-slash", &["no-slash", "no name"][..]),
+        ("get no-slash", &["no-slash", "not a name"][..]),
         ("get /", &["/like/this"]),
         ("get /a -o .", &["-o .", "name a file"]),
         ("get /a -o no/such/file", &["no such folder"]),
@@ -356,7 +356,7 @@ fn bad_input_is_rejected_before_anything_is_done() {
         ("get /a --trace no/such/trace.csv", &["--trace", "no/such"]),
         ("put nope /a", &["nope", "No such file"]),
         ("put . /a", &["regular file"]),
-        ("put in a", &["no name"]),
+        ("put in a", &["not a name"]),
         ("put in /v=3", &["before the version"]),
         ("put in /a --chunk 0", &["--chunk"]),
         ("put in /a --chunk 8790", &["8790", "more than 8800", "--chunk 87"]),

@@ -1,8 +1,8 @@
 //! What every component of every family provides, and what it is built from.
 
 use crate::error::SchemeError;
+use crate::family::Family;
 use crate::fields::{Field, FieldLayout, Slot};
-use crate::registry::Family;
 use crate::suggest;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

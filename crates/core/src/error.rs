@@ -1,6 +1,6 @@
 //! What is wrong with a scheme, a component or a parameter.
 
-use crate::registry::Family;
+use crate::family::Family;
 use std::fmt;
 
 /// What is wrong with a scheme, a component or a parameter, and what would do.

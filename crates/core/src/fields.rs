@@ -89,7 +89,7 @@ field_table! {
     Discovery       "discovery"        "flag"               936 Largest;
     ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
-    LowLatency      "low-latency"      "flag"               944 First;
+    LowLatency      "low-latency"      "flag"               948 First;
 }
 
 impl Field {

@@ -35,6 +35,7 @@ pub mod consumer;
 pub mod ctx;
 mod dispatch;
 pub mod error;
+mod family;
 pub mod fields;
 pub mod ids;
 pub mod meter;

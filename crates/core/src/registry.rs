@@ -5,28 +5,10 @@
 
 use crate::component::{Component, Env, FamilyParams, Info, parse_params};
 use crate::error::SchemeError;
+pub use crate::family::Family;
 use crate::fields::Field;
 use crate::{consumer, meter, planner, queue, shaper, strategy, suggest};
 use serde_json::Value;
-
-/// The families a scheme draws its components from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// At each fetch.
-    Consumer,
-    /// In an egress queue: which packets are marked.
-    Marker,
-    /// An egress queue's order.
-    Discipline,
-    /// At an out-face: when an Interest may leave.
-    Shaper,
-    /// At a node: where an Interest goes.
-    Strategy,
-    /// At a node: what is measured and stamped.
-    Meter,
-    /// For the network: costs.
-    Planner,
-}
 
 /// Makes one family: its enum, what that is built from, its list and a macro that calls a method on whichever arm it is.
 /// The first component is the one that does nothing.

@@ -185,7 +185,7 @@ fn slips_in_published_files_name_file_line_and_remedy() {
             "did you mean \"cubic\"",
         ),
         ("[9.5, 5]", "[9.5]", 18, "2 schemes and 1 published"),
-        ("tolerance = 0.2", "tolerance = \"wide\"", 20, "no tolerance"),
+        ("tolerance = 0.2", "tolerance = \"wide\"", 20, "not a tolerance"),
         ("ordering = \"o\"", "ordering = \"oo\"", 19, "there is no ordering \"oo\""),
         ("consumers.C1.goodput_mbps\"\ncheck", "consumers.C2.goodput_mbps\"\ncheck", 39, "no consumer \"C2\""),
         ("check = \"steady\"", "check = \"stable\"", 40, "\"stable\" is not known"),

@@ -96,7 +96,7 @@ fn a_folder_is_replaced_whole_and_a_foreign_one_is_left_alone() {
     assert_eq!(entries(&dir), ["notes.txt", "summary.json"]);
     std::fs::remove_file(dir.join("summary.json")).unwrap();
     let error = results::write_folder(&dir, &[]).unwrap_err().to_string();
-    assert!(error.contains("no result folder"), "{error}");
+    assert!(error.contains("not a result folder"), "{error}");
     assert_eq!(entries(&dir), ["notes.txt"]);
     // What cannot be written does not take the rest with it, as long as there is a summary.
     let files = |names: [&str; 3]| names.map(|name| (name.to_owned(), b"{}".to_vec()));

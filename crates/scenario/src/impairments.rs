@@ -48,7 +48,7 @@ pub(super) fn arq(f: &Fields<'_>, found: &Findings) -> Option<Arq> {
         f.missing("attempts", "4");
     }
     let attempts = f.checked("attempts", "write a whole number from 1 to 100", |n: &u64| {
-        if (1..=100).contains(n) { Ok(()) } else { Err(format!("{n} is no number of attempts")) }
+        if (1..=100).contains(n) { Ok(()) } else { Err(format!("{n} is not a number of attempts")) }
     });
     let slot = f.required::<Duration>("slot", "\"8ms\"");
     let loss = f.required::<Probability>("loss", "\"10%\"").map(|p| p.0);

@@ -47,12 +47,12 @@ fn what_is_wrong_is_told_with_line_and_remedy() {
     for (link, message, remedy) in [
         ("burst-loss = 0.1", "not a table", "to-bad = "),
         ("burst-loss = { to-bad = 0.1 }", "has no to-good", "add to-good"),
-        ("burst-loss = { to-bad = 1.1, to-good = 0.5 }", "1.1 is no probability", "from 0 to 1"),
+        ("burst-loss = { to-bad = 1.1, to-good = 0.5 }", "1.1 is not a probability", "from 0 to 1"),
         ("burst-loss = { to-bad = 0.1, to-good = 0 }", "carries nothing from then on", "above 0"),
         ("burst-loss = { to-bad = 0.1, to-good = 0.5, loss-bda = 1 }", "unknown key", "loss-bad"),
         ("arq = true", "not a table", "attempts = 4"),
         ("arq = { slot = \"8ms\", loss = 0.1 }", "has no attempts", "add attempts"),
-        ("arq = { attempts = 0, slot = \"8ms\", loss = 0.1 }", "0 is no number of attempts", "from 1 to 100"),
+        ("arq = { attempts = 0, slot = \"8ms\", loss = 0.1 }", "0 is not a number of attempts", "from 1 to 100"),
         ("arq = { attempts = 100, slot = \"1s\", loss = 0.1 }", "100 attempts", "shorter slot"),
         ("arq = { attempts = 4, slot = \"8ms\" }", "has no loss", "add loss"),
     ] {

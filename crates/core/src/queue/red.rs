@@ -277,6 +277,6 @@ mod tests {
         assert!(wrong(json!({ "min": 15, "max": 5 })).contains("min < max"));
         assert!(wrong(json!({ "weight": 0 })).contains("weight"));
         assert!(wrong(json!({ "max-probability": 2 })).contains("from 0 to 1"));
-        assert!(wrong(json!({ "packet": "0B" })).contains("500B"));
+        assert!(wrong(json!({ "packet": "0B" })).contains("packet = 0B"));
     }
 }

@@ -208,7 +208,7 @@ fn wrong_parameters_are_rejected() {
     assert!(error(json!({ "preset": "omcc" })).contains("downloader"));
     assert!(error(json!({ "p-slope": 2.0 })).contains("from 0 to 1"));
     assert!(error(json!({ "max-window": 1.0, "initial-window": 2.0 })).contains("max-window"));
-    assert!(error(json!({ "decrease": 1.0 })).contains("between 0 and 1"));
+    assert!(error(json!({ "decrease": 1.0 })).contains("below 1"));
 }
 
 proptest! {
