@@ -6,7 +6,7 @@
 //!
 //! It takes minutes without optimisation, so `scripts/judge-oracle` runs it; the test that runs always looks at a few.
 
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Extent, Folder};
 use ndnweir_lab::evaluation::Limits;
 use ndnweir_lab::evaluation::grid::Case;
@@ -36,18 +36,18 @@ fn enlighten(case: &mut Case, oracle: Oracle) {
     let wire = info.data_wire_bytes as f64 / info.payload_bytes as f64;
     let least = info.links.iter().map(|l| l.rate_mbps).fold(f64::MAX, f64::min);
     for consumer in &mut case.scenario.consumers {
-        let free = matches!(consumer.traffic, Traffic::Fetch | Traffic::Object { .. }) && consumer.component.is_none();
         let base = limits.base_rtt_ms.iter().find(|b| b.0 == consumer.name).map_or(1.0, |b| b.1);
         // Objects have no fair rate; a tenth of the narrowest link leaves room for those that come with them.
         let fair = optimum.goodput(&consumer.name).map_or(least / 10.0, |goodput| goodput * wire);
-        if free {
-            consumer.component = Some(match oracle {
+        if let Traffic::Fetch { consumer: own @ None, .. } = &mut consumer.traffic {
+            let chosen = match oracle {
                 Oracle::Rate => json!({ "name": "rate-aimd", "link": format!("{:.3}kbps", fair * ROOM * 1e3) }),
                 Oracle::Window => {
                     let window = fair * 1e3 * base / 8.0 / info.data_wire_bytes as f64;
                     json!({ "name": "fixed", "window": (1.5 * window).max(1.0) })
                 }
-            });
+            };
+            *own = Some(ComponentChoice::from_value(&chosen).unwrap());
         }
     }
 }

@@ -162,7 +162,7 @@ pub(super) fn words(command: &str, args: &RunArgs, schemes: &[Scheme], more: &[S
 }
 
 /// A word as a shell reads it.
-fn quote(word: &str) -> String {
+pub(super) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.into(),

@@ -14,16 +14,15 @@ fn of(scenario: &Scenario) -> f64 {
     const LINKS: f64 = 3.0;
     let info = describe(scenario);
     let duration = info.duration_s;
-    let endless = scenario.consumers.iter().any(|c| c.traffic == Traffic::Fetch);
+    let endless = scenario.consumers.iter().any(|c| matches!(c.traffic, Traffic::Fetch { segments: None, .. }));
     let optimum = if endless { routed(scenario).ok().map(|problem| problem.solve()) } else { None };
     // A bit of Data costs its share of an Interest on the way back.
     let pair = 8.0 * (info.data_wire_bytes + info.interest_wire_bytes) as f64;
     let loads = optimum.iter().flat_map(|o| &o.links).zip(&info.links);
     let long: f64 = loads.map(|(load, link)| load.utilization * link.rate_mbps * 1e6 * duration / pair * 2.0).sum();
     let other = |c: &ndnweir_scenario::Consumer| match c.traffic {
-        Traffic::Fetch => 0.0,
-        Traffic::Object { packets } => packets as f64,
-        Traffic::Stream { rate, .. } | Traffic::Zipf { rate, .. } => rate * duration,
+        Traffic::Fetch { segments, .. } => segments.unwrap_or(0) as f64,
+        Traffic::Stream { gap, .. } | Traffic::Zipf { gap, .. } => duration / gap.secs(),
     };
     long + scenario.consumers.iter().map(other).sum::<f64>() * 2.0 * LINKS
 }

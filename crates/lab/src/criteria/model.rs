@@ -156,7 +156,7 @@ pub struct NotApplicable {
 impl Criterion {
     /// Why the criterion does not apply to a scheme, if so.
     pub fn not_applicable(&self, scheme: &Scheme) -> Option<&str> {
-        let fits = |e: &&NotApplicable| e.components.contains(&scheme.part(e.family).name);
+        let fits = |e: &&NotApplicable| e.components.iter().any(|name| name == scheme.part(e.family).name);
         self.exceptions.iter().find(fits).map(|e| e.reason.as_str())
     }
 

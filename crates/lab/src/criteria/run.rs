@@ -3,7 +3,7 @@
 use super::model::Criterion;
 use super::verdict::CriterionResult;
 use crate::evaluation::{Limits, Measured, Runs};
-use crate::experiment::{Error, Experiment, Progress, choose, describe, network};
+use crate::experiment::{ChoiceError, Error, Experiment, Progress, choose, describe};
 use crate::metrics::rebin;
 use crate::results::{Run, ScenarioInfo, SeriesKind};
 use ndnweir_core::scheme::Scheme;
@@ -56,7 +56,7 @@ pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
 }
 
 /// The schemes called `names` in the scenario of a case.
-fn schemes_in(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> Result<Vec<Scheme>, String> {
+fn schemes_in(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     choose(&criterion.experiments[cell.0].cases[cell.1].scenario, names)
 }
 
@@ -65,7 +65,7 @@ fn schemes_in(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> 
 /// The result depends on nothing but the arguments: not on the number of threads, not on their order.
 ///
 /// # Errors
-/// [`Error::Network`] for names that are no schemes and scenarios that cannot be simulated, [`Error::Accounting`];
+/// [`Error::Choice`] for names that are no schemes, [`Error::Network`] for scenarios that cannot be simulated, [`Error::Accounting`];
 /// [`Error::Nothing`] if nothing was complete.
 pub fn run(
     criteria: &[Criterion],
@@ -77,7 +77,7 @@ pub fn run(
     let Some((first, cell)) = criteria.iter().find_map(|c| Some((c, c.cells().next()?))) else {
         return Err(Error::Nothing);
     };
-    let schemes = schemes_in(first, cell, names).map_err(Error::Network)?;
+    let schemes = schemes_in(first, cell, names)?;
     let names: Vec<String> = schemes.iter().map(|s| s.name.clone()).collect();
     let limits: Vec<Vec<Limits>> = (criteria.par_iter())
         .map(|c| {
@@ -136,7 +136,7 @@ impl Unit<'_> {
         let cells: Vec<(usize, usize)> = self.criterion.cells().collect();
         let find = |cell: &(usize, usize)| {
             let found = schemes_in(self.criterion, *cell, std::slice::from_ref(self.scheme));
-            found.map_err(Error::Network)?.into_iter().next().ok_or(Error::Nothing)
+            found?.into_iter().next().ok_or(Error::Nothing)
         };
         let schemes: Vec<Scheme> = cells.iter().map(find).collect::<Result<_, Error>>()?;
         if let Some(reason) = schemes.first().and_then(|scheme| self.criterion.not_applicable(scheme)) {
@@ -155,7 +155,7 @@ impl Unit<'_> {
                 seeds: Vec::new(),
                 events: Vec::new(),
             };
-            let network = network(&case.scenario);
+            let network = case.scenario.network();
             let mut advanced = |fraction| progress.advanced(self.first + i, fraction);
             let finished = experiment.run_one(&network, scheme, seed, Some(&mut advanced), stop, None)?;
             Ok(finished.map(|f| {

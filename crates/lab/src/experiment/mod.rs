@@ -53,6 +53,9 @@ pub enum Error {
     /// The scenario cannot be simulated.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A scheme cannot be chosen.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
     /// An Interest or packet got lost unnoticed: a bug of the simulator.
     #[error("scheme {scheme}, seed {seed}: packet accounting failed: {what}; please report this")]
     Accounting {

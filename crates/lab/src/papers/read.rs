@@ -139,7 +139,7 @@ fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -
             Ok(schemes) => chosen = schemes,
             Err(error) => {
                 let place = schemes.first().map_or(at, |s| &s.1);
-                found.error(place, error, "name schemes of the registry or of the scenario file");
+                found.error(place, error.to_string(), "name schemes of the registry or of the scenario file");
                 return None;
             }
         }
