@@ -1,6 +1,5 @@
 //! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free ways.
 
-use super::completions::completions;
 use super::describe;
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
 use ndnweir_scenario::{Routes as Fibs, Scenario};
@@ -8,13 +7,8 @@ use ndnweir_sim::NetworkError;
 use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
 
-/// The optimum of a scenario, or why it has none, and what finite fetches would take at fair rates.
-pub fn optimum(scenario: &Scenario) -> Optimum {
-    Optimum { completions: completions(scenario), ..fair(scenario) }
-}
-
 /// The max-min fair rates of long-lived fetches.
-fn fair(scenario: &Scenario) -> Optimum {
+pub(super) fn fair(scenario: &Scenario) -> Optimum {
     if scenario.nodes.iter().any(|node| node.kind.cache() > Some(0)) {
         return Optimum::undefined("nodes cache Data");
     }

@@ -6,12 +6,12 @@ mod completions;
 mod describe;
 mod events;
 
-pub use ceilings::{optimum, physical, routed};
+pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
 
 use crate::metrics::Collector;
-use crate::results::{Comparison, ControlRun, Repeat, Run, zero_spread};
+use crate::results::{Comparison, ControlRun, Optimum, Repeat, Run, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
@@ -19,6 +19,11 @@ use ndnweir_sim::outcome::{AccountingError, Outcome};
 use ndnweir_sim::{NetworkError, PacketTap, RunOptions};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The optimum of a scenario, or why it has none, and what finite fetches would take at fair rates.
+pub fn optimum(scenario: &Scenario) -> Optimum {
+    Optimum { completions: completions::completions(scenario), ..ceilings::fair(scenario) }
+}
 
 /// What to run.
 #[derive(Clone, Debug)]

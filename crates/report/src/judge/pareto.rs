@@ -87,11 +87,12 @@ pub fn draw(judgement: &Judgement) -> Option<Figure> {
     }
     let joined: Vec<(f64, f64)> = front(&medians).into_iter().map(|p| frame.place(p)).collect();
     canvas.polyline("opt", &joined, "the medians that no other betters in both");
-    let mut named: Vec<(usize, (f64, f64), (f64, f64))> =
-        medians.iter().enumerate().filter_map(|(k, m)| m.map(|m| (k, m, frame.place(m)))).collect();
-    named.sort_by(|a, b| a.2.1.total_cmp(&b.2.1));
+    let mut named: Vec<(usize, (f64, f64))> =
+        medians.iter().enumerate().filter_map(|(k, median)| Some((k, (*median)?))).collect();
+    named.sort_by(|a, b| frame.place(a.1).1.total_cmp(&frame.place(b.1).1));
     let mut last = frame.top - 12.0;
-    for (k, median, at) in named {
+    for (k, median) in named {
+        let at = frame.place(median);
         let title = format!(
             "{}, median: {} of the fair rate, {} base RTTs",
             judgement.schemes[k],
