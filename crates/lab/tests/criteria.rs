@@ -59,7 +59,7 @@ fn slips_in_criteria_name_file_line_and_remedy() {
     for (from, to, line, part) in [
         ("strength = \"advice\"", "strength = \"must\"", 3, "\"must\" is not known"),
         ("question =", "qestion =", 4, "unknown key \"qestion\""),
-        ("scenario = \"small.toml\"\nvary", "scenario = \"smal.toml\"\nvary", 9, "no such file"),
+        ("scenario = \"small.toml\"\nvary", "scenario = \"smal.toml\"\nvary", 9, "No such file"),
         ("scenario = \"small.toml\"\nvary", "scenario = \"dumbell\"\nvary", 9, "did you mean \"dumbbell\""),
         ("\"8 packets\"]]", "\"8 packets\", \"9\"]]", 10, "4 values for 2 keys"),
         ("link.*.marker=droptail", "link.X.marker=droptail", 0, "no link is called \"X\""),
