@@ -17,7 +17,7 @@
 //!
 //! // Each fetch builds a consumer of its own; the layout says which header fields packets of the run carry.
 //! let mut layout = scheme.layout();
-//! let consumer = scheme.consumer(&mut layout)?;
+//! let consumer = scheme.consumer(&mut layout);
 //! assert_eq!(consumer.window(), 1.0);
 //!
 //! // An error names the remedy.
