@@ -197,8 +197,9 @@ mod tests {
     #[test]
     fn who_does_not_see_what_came_is_not_proved() {
         assert_eq!(proved_after(|_, _| false, 2000), None);
-        assert_eq!(proved_after(|_, _| true, 2000), None);
-        assert_eq!(proved_after(|number, _| number % 4 == 0, 2000), None);
+        // 2000 blind guesses are some 500 tries of which each is right with 5 in a million: one series in 400 is.
+        let proved = |every: usize| (0..3).filter(|_| proved_after(|n, _| n % every == 0, 2000).is_some()).count();
+        assert!(proved(1) <= 1 && proved(4) <= 1);
     }
 
     #[test]
