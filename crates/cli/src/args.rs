@@ -5,7 +5,7 @@ use crate::judge_args::JudgeArgs;
 use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 #[cfg(feature = "network")]
 use crate::network_args::{EmulateArgs, FwdArgs, LinkArgs};
-use crate::run_args::RunArgs;
+use crate::run_args::{OutputArgs, RunArgs};
 #[cfg(feature = "network")]
 use crate::transfer_args::{BenchCommand, GetArgs, PutArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -154,18 +154,8 @@ pub struct PapersArgs {
     /// command's results are there]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write into a folder that holds the results of another command
-    #[arg(long)]
-    pub force: bool,
-    /// Print one JSON document on standard output instead of tables: that of summary.json
-    #[arg(long)]
-    pub json: bool,
-    /// Show all columns of tables, however narrow the terminal
-    #[arg(long)]
-    pub wide: bool,
-    /// Say nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Args)]

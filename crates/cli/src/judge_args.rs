@@ -1,5 +1,6 @@
 //! What `ndnweir judge` accepts.
 
+use crate::run_args::OutputArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -49,18 +50,8 @@ pub struct JudgeArgs {
     /// results are there]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write into a folder that holds the results of another command
-    #[arg(long)]
-    pub force: bool,
-    /// Print one JSON document on standard output instead of tables: that of summary.json
-    #[arg(long)]
-    pub json: bool,
-    /// Show all columns of tables, however narrow the terminal
-    #[arg(long)]
-    pub wide: bool,
-    /// Say nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

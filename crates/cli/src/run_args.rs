@@ -1,4 +1,4 @@
-//! What commands accept that run scenarios.
+//! What commands that run scenarios have in common.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -25,6 +25,13 @@ pub struct RunArgs {
     /// results are there]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How a command that writes a result folder says what came out.
+#[derive(Args)]
+pub struct OutputArgs {
     /// Write into a folder that holds the results of another command
     #[arg(long)]
     pub force: bool,

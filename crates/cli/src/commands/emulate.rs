@@ -33,10 +33,10 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
     // No two emulated runs come out the same: results are never written over without being told to.
-    let target = target::choose(args.run.out.as_deref(), default, None, args.run.force)?;
+    let target = target::choose(args.run.out.as_deref(), default, None, args.run.output.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;
-    let bar = Bar::new(schemes.len() * seeds.len(), args.run.quiet);
+    let bar = Bar::new(schemes.len() * seeds.len(), args.run.output.quiet);
     let mut done = Vec::new();
     let ended = emulate_all(&scenario, &schemes, &seeds, &bar, stop, &mut done);
     bar.done();
@@ -58,10 +58,10 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     if let Err(error) = report::write(&comparison, &out, Keep::First) {
         problems.push(error.to_string());
     }
-    if args.run.json {
+    if args.run.output.json {
         print(&comparison.to_summary())?;
-    } else if !args.run.quiet {
-        let look = terminal::look(args.run.wide);
+    } else if !args.run.output.quiet {
+        let look = terminal::look(args.run.output.wide);
         notes.extend(comparison.scenario.notes.iter().chain(&comparison.repeat.notes).cloned());
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let (all, report) = (results::table(&comparison, Sort::Given, look), out.join("report.html"));

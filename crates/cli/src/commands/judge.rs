@@ -44,10 +44,10 @@ pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
     let (names, compared_from) = schemes(&criteria, args)?;
     let command = command(args);
     let default = PathBuf::from("results/judge");
-    let target = target::choose(args.out.as_deref(), default, Some(&command), args.force)?;
+    let target = target::choose(args.out.as_deref(), default, Some(&command), args.output.force)?;
     let stop = crate::interrupt::watch()?;
     let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
-    let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.quiet);
+    let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.output.quiet);
     let judged = criteria::run(&criteria, &names, &seeds, &bar, stop);
     bar.done();
     let judgement = judged.map_err(Failure::work)?;
@@ -65,9 +65,9 @@ pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
     if interrupted {
         problems.push(format!("interrupted; {} holds what was complete", out.display()));
     }
-    if args.json {
+    if args.output.json {
         print_json(&text::json(&criteria, &judgement, &command, version))?;
-    } else if !args.quiet {
+    } else if !args.output.quiet {
         let note = note.map(|note| format!("note: {note}\n")).unwrap_or_default();
         print(&format!("{}{note}{}", shown(&criteria, &judgement, args), last(&judgement, &out)))?;
     }
@@ -133,7 +133,7 @@ fn command(args: &JudgeArgs) -> String {
 }
 
 fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> String {
-    let look = terminal::look(args.wide);
+    let look = terminal::look(args.output.wide);
     if judgement.schemes.len() > MANY {
         let letters = text::letters(criteria, judgement, look);
         return format!("+ pass, o weak, x fail, n not applicable\n\n{letters}\n");
@@ -164,7 +164,7 @@ fn last(judgement: &Judgement, out: &Path) -> String {
 /// The criteria with what each costs for one scheme.
 fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
     let cost = |c: &Criterion| criteria::packet_hops(c) * f64::from(args.seeds);
-    if args.json {
+    if args.output.json {
         let one = |c: &Criterion| {
             json!({
                 "name": c.name, "section": c.section, "title": c.title, "strength": c.strength.text(),
@@ -198,7 +198,7 @@ fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
         ];
         rows.push(Row { cells: cells.map(|text| (text, Tone::Plain)).into(), below: String::new() });
     }
-    let table = TextTable { columns, rows }.render(terminal::look(args.wide));
+    let table = TextTable { columns, rows }.render(terminal::look(args.output.wide));
     print(&format!(
         "{table}\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
         all / 1e6,

@@ -19,7 +19,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         None => library::names().into_iter().map(read).collect::<Result<_, _>>()?,
     };
     let alone = args.paper.is_some();
-    if !args.json && !args.quiet && !alone {
+    if !args.output.json && !args.output.quiet && !alone {
         let rows = list.iter().map(|p| format!("  {:<18} {}\n", p.name, p.summary));
         print(&format!("Papers\n{}\n", rows.collect::<String>()))?;
     }
@@ -32,7 +32,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
     let choose = |paper: &Paper| {
         let folder = folder(paper);
         let named = named.then_some(folder.as_path());
-        target::choose(named, folder.clone(), Some(&command(paper, args)), args.force)
+        target::choose(named, folder.clone(), Some(&command(paper, args)), args.output.force)
     };
     let outs: Vec<Target> = list.iter().map(choose).collect::<Result<_, _>>()?;
     let stop = crate::interrupt::watch()?;
@@ -44,7 +44,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
             break;
         }
     }
-    match (args.json, alone) {
+    match (args.output.json, alone) {
         (true, true) => print_json(&documents.into_iter().next().unwrap_or_default())?,
         (true, false) => print_json(&json!({ "papers": documents }))?,
         (false, _) => {}
@@ -68,7 +68,7 @@ fn one(
     problems: &mut Vec<String>,
 ) -> Result<Value, Failure> {
     let (command, version) = (command(paper, args), env!("CARGO_PKG_VERSION"));
-    let bar = Bar::new(papers::count(paper, args.seeds as usize), args.quiet);
+    let bar = Bar::new(papers::count(paper, args.seeds as usize), args.output.quiet);
     let results = papers::run(paper, u64::from(args.seeds), &bar, stop);
     bar.done();
     let results = results.map_err(Failure::work)?;
@@ -82,13 +82,13 @@ fn one(
     if interrupted {
         problems.push(format!("interrupted; {} holds what was complete", out.display()));
     }
-    if !args.json && !args.quiet {
+    if !args.output.json && !args.output.quiet {
         let report = out.join("report.html");
         print(&format!(
             "{}\n{}\n\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
             paper.title,
             paper.citation,
-            text::table(&judged, terminal::look(args.wide)),
+            text::table(&judged, terminal::look(args.output.wide)),
             paper.name,
             text::tally(&judged),
             args.seeds,

@@ -22,7 +22,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let repeat = repeat(&args.run, &schemes);
     let default = Path::new("results").join(&scenario.name);
-    let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.force)?;
+    let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
     for (option, path) in [("--trace", &args.trace), ("--deliveries", &args.deliveries)] {
         path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
     }
@@ -33,7 +33,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
-    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.run.quiet);
+    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.run.output.quiet);
     let result = experiment.run(&bar, stop);
     bar.done();
     let mut comparison = result.map_err(Failure::work)?;
@@ -52,9 +52,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(Err(error)) = delivered.map(|path| deliveries::write(&experiment, path, stop)) {
         problems.push(error.to_string());
     }
-    if args.run.json {
+    if args.run.output.json {
         print(&comparison.to_summary())?;
-    } else if !args.run.quiet {
+    } else if !args.run.output.quiet {
         notes.extend(comparison.scenario.notes.iter().cloned());
         print(&summary(&comparison, &experiment, args, &notes, &out))?;
     }
@@ -102,7 +102,7 @@ pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
-    let look = terminal::look(args.run.wide);
+    let look = terminal::look(args.run.output.wide);
     let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
     let mut text = format!("{}\n\n", wrapped(&about, look.width).join("\n"));
     text.push_str(&table(comparison, args.sort, look));
