@@ -48,6 +48,27 @@ pub mod flags {
     pub const STORED: u8 = 64;
 }
 
+/// Which part of a packet this is that a link carries in several frames (NDNLPv2, "Fragmentation and Reassembly").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fragment {
+    /// Its place, from 0.
+    pub index: u8,
+    /// How many there are; 0 of a packet that is whole.
+    pub count: u8,
+    /// Tells the packets of one sender apart, modulo 256.
+    pub sequence: u8,
+}
+
+impl Fragment {
+    /// Of a packet that is whole.
+    pub const NONE: Fragment = Fragment { index: 0, count: 0, sequence: 0 };
+
+    /// Whether the packet is whole.
+    pub const fn is_none(self) -> bool {
+        self.count == 0
+    }
+}
+
 /// An Interest, Data or NACK.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Packet {
@@ -73,6 +94,8 @@ pub struct Packet {
     pub hop_limit: u8,
     /// See [`flags`].
     pub flags: u8,
+    /// Which part of it this is, between the cut at one node's egress and the arrival at the next node.
+    pub fragment: Fragment,
     /// Per-hop information of the running scheme.
     pub fields: Fields,
 }

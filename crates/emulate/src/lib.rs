@@ -139,7 +139,9 @@ impl Emulation {
         let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
         let zero = clock.now() + (LEAD + LEAD_EACH * count as u64) * times;
         let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
-        let plan = Plan { scenario: &self.scenario, network: &network, topology: &topology, scheme, seed, zero };
+        let mtus = ndnweir_sim::largest_frames(&network);
+        let plan =
+            Plan { scenario: &self.scenario, network: &network, topology: &topology, mtus: &mtus, scheme, seed, zero };
         let mut fleet = Fleet::new(&self.program, origin, self.names(&plan));
         for node in plan.forwarders() {
             fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder)?)?;

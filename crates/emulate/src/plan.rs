@@ -7,7 +7,7 @@ use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, Joint, Running, UDP_FRAMING};
 use ndnweir_scenario::{Change, Direction, Retry, Scenario, Traffic};
 use ndnweir_sim::network::Network;
@@ -25,6 +25,8 @@ pub(super) struct Plan<'a> {
     pub(super) topology: &'a Topology,
     pub(super) scheme: &'a Scheme,
     pub(super) seed: u64,
+    /// By link: the largest datagram, if it has an MTU.
+    pub(super) mtus: &'a [Option<Bytes>],
     /// When the scenario begins.
     pub(super) zero: Time,
 }
@@ -124,6 +126,7 @@ impl Plan<'_> {
                 return_rate: self.direction(channel.directed_link ^ 1).rate.filter(|_| channel.direct),
                 queue_packets: if let Limit::Packets(n) = there.limit { Some(n) } else { None },
                 queue_bytes: if let Limit::Bytes(bytes) = there.limit { Some(bytes) } else { None },
+                mtu: self.mtus[channel.directed_link as usize / 2].and_then(|mtu| usize::try_from(mtu.get()).ok()),
                 marker: there.marker.clone().filter(|_| own_queue),
             }
         });

@@ -30,6 +30,16 @@ pub enum Unsuitable {
     /// There are no routes.
     #[error("routing.mode is \"none\": forwarders get routes when they start; choose another mode")]
     NoRoutes,
+    /// A link is too narrow for a forwarder's faces.
+    #[error(
+        "link {link}: mtu {mtu} leaves less than 256 bytes of a datagram, which a forwarder's face needs; write 284B or more"
+    )]
+    Mtu {
+        /// The link.
+        link: String,
+        /// Its MTU.
+        mtu: Bytes,
+    },
     /// A scheme plans.
     #[error("scheme {scheme}: emulated nodes have no channel to its planner {planner}; simulate it")]
     Planner {
@@ -39,6 +49,9 @@ pub enum Unsuitable {
         planner: String,
     },
 }
+
+/// The smallest MTU of a forwarder's face.
+const LEAST_DATAGRAM: Bytes = Bytes::new(256);
 
 /// Whether a scenario can be emulated.
 ///
@@ -61,6 +74,10 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
         return Err(Unsuitable::SwitchLink(link.name.clone()));
+    }
+    let narrow = |mtu: &Bytes| *mtu < LEAST_DATAGRAM + UDP_FRAMING;
+    if let Some((link, mtu)) = scenario.links.iter().find_map(|link| link.mtu.filter(narrow).map(|mtu| (link, mtu))) {
+        return Err(Unsuitable::Mtu { link: link.name.clone(), mtu });
     }
     if scenario.routing.routes == Routes::None {
         return Err(Unsuitable::NoRoutes);

@@ -45,6 +45,9 @@ pub struct FaceConfig {
     pub limit: Limit,
     /// Bytes the link adds to each packet.
     pub framing: Bytes,
+    /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments that queue singly. None where
+    /// the driver cuts (a real forwarder), or nobody.
+    pub mtu: Option<Bytes>,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,
 }
@@ -58,6 +61,7 @@ impl FaceConfig {
             return_rate: None,
             limit: Limit::Packets(0),
             framing: Bytes::ZERO,
+            mtu: None,
             marker: None,
         }
     }
@@ -70,6 +74,7 @@ impl FaceConfig {
             return_rate: Some(rate),
             limit,
             framing: Bytes::ZERO,
+            mtu: None,
             marker: None,
         }
     }

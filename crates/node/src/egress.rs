@@ -83,6 +83,7 @@ pub(crate) struct Egress {
     data: u32,
     /// The last size of an Interest or NACK, and of a Data, with its transmission time.
     serial: [(u32, Duration); 2],
+    cutter: Cutter,
     parts: Parts,
     dropped: Vec<Packet>,
     counters: FaceCounters,
@@ -111,6 +112,7 @@ impl Egress {
             ring_bytes: Bytes::ZERO,
             data: 0,
             serial: [(0, Duration::ZERO); 2],
+            cutter: Cutter::new(config.mtu),
             parts,
             dropped: Vec::new(),
             counters: FaceCounters::default(),
@@ -294,6 +296,14 @@ impl Egress {
     /// A packet wants to leave. Whether [`Egress::due`] may have changed.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        if packet.size > self.cutter.whole {
+            return self.offer_fragments(now, packet, out, trace);
+        }
+        self.offer_whole(now, packet, out, trace)
+    }
+
+    #[inline(always)]
+    fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
@@ -438,6 +448,9 @@ impl Egress {
 }
 
 mod faults;
+mod fragments;
+
+use fragments::Cutter;
 
 #[cfg(test)]
 mod tests {

@@ -60,6 +60,7 @@ mod fib;
 pub mod fib_tree;
 mod flows;
 pub mod forwarder;
+pub mod fragments;
 pub mod header;
 mod index;
 pub mod keyed;

@@ -1,7 +1,7 @@
 //! The producer side: an application on a local face that answers every Interest with a segment.
 
 use ndnweir_core::fields::Fields;
-use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
+use ndnweir_core::packet::{Fragment, Kind, NackReason, Packet, flags};
 use ndnweir_core::units::{Duration, Time};
 
 /// What a [`Server`] serves.
@@ -71,6 +71,7 @@ impl Server {
             mark: 0,
             hop_limit: 0,
             flags: if last { flags::FINAL } else { 0 },
+            fragment: Fragment::NONE,
             fields: Fields::default(),
         }
     }

@@ -15,6 +15,7 @@ pub mod fields;
 mod gravity;
 mod impairments;
 mod model;
+mod mtu;
 mod network;
 mod order;
 mod overrides;

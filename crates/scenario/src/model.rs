@@ -78,8 +78,9 @@ pub struct Link {
     pub forward: Direction,
     /// From `b` to `a`.
     pub backward: Direction,
-    /// The largest packet that it carries whole, framing included.
-    pub mtu: Bytes,
+    /// The largest frame that it carries, framing included; larger packets travel as fragments. `None`: it carries every
+    /// packet whole.
+    pub mtu: Option<Bytes>,
 }
 
 /// Who answers a prefix.

@@ -9,10 +9,11 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_sim::network::{Arq, BurstLoss};
 
-use super::diag::{Diagnostic, Findings, Location, suggest};
+use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability};
 use super::impairments;
 use super::model::{Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run};
+use super::mtu;
 use super::reach::Reach;
 use super::settings::{CostModel, Settings, cache_check};
 use super::tree::{Item, Table, Value};
@@ -287,7 +288,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
             let table = item.as_table().unwrap_or(const { &Table { entries: Vec::new() } });
             let f = Fields::new(table, "[link-defaults]", &item.at, found);
             let part = DirectionTable::read(&f, table, found);
-            let (cost, mtu) = (cost(&f), mtu(&f));
+            let (cost, mtu) = (cost(&f), mtu::read(&f));
             f.finish();
             (part, cost, mtu)
         }
@@ -308,7 +309,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         let ends = ends(&f, network, found);
         f.get::<String>("name");
         let own = DirectionTable::read(&f, table, found);
-        let (cost, mtu) = (cost(&f).or(default_cost), mtu(&f).or(default_mtu).unwrap_or(MTU));
+        let (cost, mtu) = (cost(&f).or(default_cost), mtu::read(&f).or(default_mtu));
         let way = |key: &'static str| {
             let part = match f.item(key) {
                 Some(Item { value: Value::Table(table), at }) => {
@@ -373,33 +374,6 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         });
         network.links.push(Link { name, a, b, cost, forward, backward, mtu });
     }
-}
-
-/// What a link carries whole that does not say: that of Ethernet (IEEE 802.3), as of most links between forwarders.
-const MTU: Bytes = Bytes::new(1500);
-
-fn mtu(f: &Fields<'_>) -> Option<Bytes> {
-    f.checked("mtu", "write a size from \"64B\" to \"1MB\"", |&bytes: &Bytes| {
-        let fits = bytes >= Bytes::new(64) && bytes <= Bytes::new(1_000_000);
-        if fits { Ok(()) } else { Err(format!("{bytes} is not an MTU")) }
-    })
-}
-
-/// Notes the links on which packets would travel in fragments.
-pub(super) fn note_fragments(network: &Network, largest: Bytes, whole: &Location, found: &Findings) {
-    let narrow: Vec<&Link> = network.links.iter().filter(|link| link.mtu < largest).collect();
-    let Some(first) = narrow.first() else { return };
-    let more = match narrow.len() {
-        1 => String::new(),
-        n => format!(" and {} more links", n - 1),
-    };
-    let message = format!(
-        "Data of {largest} exceed the MTU of {} of link {}{more}: routers would send them in fragments, each with a \
-         header of its own, and lose all with one; here they travel whole",
-        first.mtu, first.name
-    );
-    let help = "use a smaller payload, or set mtu where the links carry such packets".into();
-    found.add_notes(vec![Diagnostic { place: whole.clone(), message, help }]);
 }
 
 fn cost(f: &Fields<'_>) -> Option<u32> {

@@ -50,6 +50,7 @@ impl Scenario {
             cost: l.cost,
             forward: l.forward.clone(),
             backward: l.backward.clone(),
+            mtu: l.mtu,
         };
         let producer = |p: &Producer| sim::Producer {
             node: p.node,

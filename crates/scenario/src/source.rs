@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::tree::{self, Item, Table, Value};
-use super::{expand, gravity, network, schemes, settings, shipped, traffic};
+use super::{expand, gravity, mtu, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -138,7 +138,7 @@ impl Source {
         let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
         let largest = traffic.producers.iter().map(|p| p.payload).max().unwrap_or(settings.payload);
-        network::note_fragments(&network, settings.run.data_on_wire(largest), &whole, &found);
+        mtu::check(&network, &settings.run, largest, &whole, &found);
         found.check()?;
         let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);
         let stem = Path::new(&self.name).file_stem().map(|s| s.to_string_lossy().into_owned());

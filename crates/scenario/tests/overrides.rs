@@ -1,8 +1,8 @@
 //! `--set` changes what it names, and says what exists when it names nothing.
 
 use ndnweir_core::registry::Family;
-use ndnweir_core::units::{Duration, Rate};
-use ndnweir_scenario::{QueueLimit, Scenario, Traffic, load};
+use ndnweir_core::units::{Bytes, Duration, Rate};
+use ndnweir_scenario::{QueueLimit, Scenario, Traffic, apply_overrides, find, load};
 use serde_json::json;
 
 fn with(name: &str, set: &[&str]) -> Scenario {
@@ -113,13 +113,25 @@ fn a_start_jitter_of_its_own_and_growing_sizes_can_be_set() {
 }
 
 #[test]
-fn packets_larger_than_a_link_carries_are_noted() {
+fn packets_larger_than_ethernet_carries_are_noted_where_no_mtu_cuts_them() {
     let notes = |set: &[&str]| with("dumbbell", set).notes.iter().map(|n| n.to_string()).collect::<Vec<_>>();
     assert_eq!(notes(&[]), [""; 0]);
     let found = notes(&["run.payload=4000B", "link.C*.mtu=9000B"]);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("4042B exceed the MTU of 1500B of link") && found[0].contains("and 2 more"), "{found:?}");
+    assert!(found[0].contains("4042B exceed the 1500B") && found[0].contains("and 2 more"), "{found:?}");
+    assert_eq!(notes(&["run.payload=4000B", "link.*.mtu=1500B"]), [""; 0]);
     assert!(error("dumbbell", "link.R1-R2.mtu=10B").contains("10B is not an MTU"));
+}
+
+#[test]
+fn an_mtu_reaches_the_simulator_and_must_carry_the_packets() {
+    let s = with("dumbbell", &["link.R1-R2.mtu=600B"]);
+    let mtus: Vec<_> = s.network().links.iter().map(|link| link.mtu).collect();
+    assert_eq!(mtus.iter().flatten().collect::<Vec<_>>(), [&Bytes::new(600)]);
+    let mut source = find("dumbbell").unwrap();
+    apply_overrides(&mut source, &["run.payload=8000B", "run.framing=28B", "link.R1-R2.mtu=64B"]).unwrap();
+    let text = source.validate().unwrap_err().to_string();
+    assert!(text.contains("mtu: 64B cannot carry") && text.contains("help: write a larger mtu"), "{text}");
 }
 
 #[test]

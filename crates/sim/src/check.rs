@@ -1,5 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
+use crate::mtu;
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
@@ -60,6 +61,7 @@ impl Network {
         self.check_applications()?;
         self.check_faces()?;
         self.check_instant()?;
+        mtu::check(self)?;
         self.changes.iter().enumerate().try_for_each(|(i, (_, change))| self.check_change(i, change))
     }
 

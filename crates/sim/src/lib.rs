@@ -58,7 +58,8 @@
 //!
 //! # Limits of the model
 //! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
-//!   medium access, no fragmentation and no retransmission of its own.
+//!   medium access and no retransmission of its own but for [`network::Arq`]. One with an MTU carries larger packets as
+//!   fragments, of which the loss of one loses the packet.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
 //! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
 //!   once. A fetch whose round trip would take no time at all is rejected.
@@ -77,6 +78,7 @@
 pub mod bench;
 mod check;
 pub mod engine;
+mod mtu;
 pub mod network;
 pub mod observer;
 pub mod outcome;
@@ -89,5 +91,6 @@ pub mod shortest;
 pub mod topology;
 
 pub use engine::{PacketTap, RunOptions, run};
+pub use mtu::{frames_of, largest_frames};
 pub use network::{Network, NetworkError};
 pub use outcome::{Account, Outcome};

@@ -84,12 +84,16 @@ pub struct Link {
     pub forward: Direction,
     /// From `b` to `a`.
     pub backward: Direction,
+    /// The largest frame, framing included: nodes send larger packets as NDNLPv2 fragments. None carries every packet
+    /// whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
 }
 
 impl Link {
     /// A link that is alike in both directions, with cost 1.
     pub fn symmetric(a: usize, b: usize, direction: Direction) -> Link {
-        Link { a, b, cost: 1, forward: direction.clone(), backward: direction }
+        Link { a, b, cost: 1, forward: direction.clone(), backward: direction, mtu: None }
     }
 
     /// Both directions, forward first.

@@ -73,6 +73,32 @@ impl Account {
     }
 }
 
+/// What became of the fragments that arrived at a node (see [`crate::network::Link::mtu`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FragmentCounters {
+    /// Fragments that arrived.
+    pub arrived: u64,
+    /// Of these, parts of packets that were put together.
+    pub used: u64,
+    /// Packets that were put together.
+    pub packets: u64,
+    /// Fragments that had come before.
+    pub duplicates: u64,
+    /// Packets of which a fragment was missing after half a second, or that gave way to newer ones.
+    pub incomplete: u64,
+    /// Their fragments.
+    pub given_up: u64,
+    /// Fragments of packets that are incomplete now.
+    pub pending: u64,
+}
+
+impl FragmentCounters {
+    /// Whether every fragment is accounted for.
+    pub const fn balances(&self) -> bool {
+        self.arrived == self.used + self.duplicates + self.given_up + self.pending
+    }
+}
+
 /// What happened in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -105,6 +131,8 @@ pub struct Outcome {
     pub in_flight_by_link: Vec<u64>,
     /// Each NDN node's counters; switches have none.
     pub nodes: Vec<NodeCounters>,
+    /// What became of the fragments that arrived, by node.
+    pub fragments: Vec<FragmentCounters>,
     /// Packets that arrived at a node that was down, by node.
     pub dead: Vec<u64>,
     /// Frames a switch could not forward, by node.
@@ -133,6 +161,14 @@ pub enum AccountingError {
         totals: LinkTotals,
         /// How many are on their way.
         in_flight: u64,
+    },
+    /// The fragments that arrived at a node do not add up.
+    #[error("node {node}: {counters:?}")]
+    Fragments {
+        /// Its number.
+        node: usize,
+        /// What it counted.
+        counters: FragmentCounters,
     },
     /// The Interests that arrived at a node do not add up.
     #[error("node {node}: {} Interests, {accounted} accounted for: {counters:?}", counters.interests)]
@@ -177,9 +213,10 @@ impl Outcome {
     }
 
     /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, rejected, given up or is
-    /// pending; per link every packet arrived, was lost for a counted reason or is in flight; per node every Interest
-    /// that arrived was dropped for a counted reason, answered at once, or became a pending one that was answered,
-    /// rejected, expired or still is pending.
+    /// pending; per link every packet or fragment arrived, was lost for a counted reason or is in flight; per node every
+    /// fragment that arrived became part of a packet, was given up or waits for others, and every Interest that arrived
+    /// was dropped for a counted reason, answered at once, or became a pending one that was answered, rejected, expired
+    /// or still is pending.
     ///
     /// # Errors
     /// The first account that does not balance.
@@ -193,6 +230,11 @@ impl Outcome {
             let there = totals.revoked + totals.arrived + totals.lost + totals.down + in_flight;
             if totals.sent + totals.copies != there {
                 return Err(AccountingError::Link { link, totals, in_flight });
+            }
+        }
+        for (node, &counters) in self.fragments.iter().enumerate() {
+            if !counters.balances() {
+                return Err(AccountingError::Fragments { node, counters });
             }
         }
         for (node, n) in self.nodes.iter().enumerate() {

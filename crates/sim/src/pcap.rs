@@ -13,11 +13,11 @@ use crate::observer::{DirectedLinkId, NodeId};
 use crate::pcapng::{self, Capture, HEADERS};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::NameId;
-use ndnweir_core::packet::{Kind, Packet, flags};
+use ndnweir_core::packet::{Fragment, Kind, Packet, flags};
 use ndnweir_core::units::Time;
 use ndnweir_node::header;
 use ndnweir_wire::signature::DigestSha256;
-use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
+use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, Name};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
@@ -62,11 +62,33 @@ impl Encoder {
         Encoder { names, layout: layout.clone(), zeros: Vec::new() }
     }
 
-    /// The packet with its NDNLPv2 header, or without one if that would be empty.
+    /// The packet with its NDNLPv2 header, or without one if that would be empty; of a fragment, its part.
     pub fn encode(&mut self, packet: &Packet) -> Vec<u8> {
         let header = header::write(packet, &self.layout);
+        let bare = self.bare(packet);
+        if packet.fragment.is_none() {
+            return header.wrap(&bare);
+        }
+        let Fragment { index, count, sequence } = packet.fragment;
+        // The encoding is not as long as the simulated packet: all parts are equal.
+        let part = bare.len().div_ceil(count.into());
+        let (start, end) = (usize::from(index) * part, (usize::from(index) + 1) * part);
+        let header = LpHeader {
+            sequence: Some(u64::from(sequence) << 8 | u64::from(index)),
+            frag_index: Some(index.into()),
+            frag_count: Some(count.into()),
+            ..if index == 0 {
+                header
+            } else {
+                LpHeader { congestion_mark: header.congestion_mark, ..LpHeader::default() }
+            }
+        };
+        header.encode(Some(&bare[start.min(bare.len())..end.min(bare.len())]))
+    }
+
+    fn bare(&mut self, packet: &Packet) -> Vec<u8> {
         let name = self.names.name(packet.name);
-        let bare = match packet.kind {
+        match packet.kind {
             Kind::Interest | Kind::Nack => {
                 let builder = InterestBuilder::new(name.as_view())
                     .can_be_prefix(packet.has(flags::CAN_BE_PREFIX))
@@ -88,8 +110,7 @@ impl Encoder {
                 let builder = if packet.has(flags::FINAL) { builder.final_block_id(last.as_view()) } else { builder };
                 builder.sign(&DigestSha256).unwrap_or_default()
             }
-        };
-        header.wrap(&bare)
+        }
     }
 }
 
@@ -192,6 +213,7 @@ impl<W: Write> PacketTap for PcapWriter<W> {
 mod tests {
     use super::*;
     use ndnweir_core::ids::FlowId;
+    use ndnweir_wire::lp::Reassembler;
     use ndnweir_wire::{LpPacketView, PacketView};
 
     fn encoder() -> Encoder {
@@ -210,6 +232,24 @@ mod tests {
         let PacketView::Data(view) = PacketView::decode(fragment).unwrap() else { panic!("no Data") };
         assert_eq!(view.name().to_string(), "/video/seg=7");
         assert_eq!(view.content(), [0; 100]);
+        assert!(view.verify(&DigestSha256).is_ok());
+    }
+
+    #[test]
+    fn fragments_are_put_together_by_who_reads_them() {
+        let data = Packet { kind: Kind::Data, payload: 3000, size: 1024, ..Packet::default() };
+        let (mut encoder, mut reassembler) = (encoder(), Reassembler::default());
+        let mut whole = None;
+        for (index, mark) in [(0, 0), (1, 1), (2, 0)] {
+            let fragment = Fragment { index, count: 3, sequence: 9 };
+            let bytes = encoder.encode(&Packet { fragment, mark, ..data });
+            let view = LpPacketView::decode(&bytes).unwrap();
+            let read = reassembler.push(Duration::ZERO, 0, &view).unwrap();
+            whole = read.map(|read| (read.packet.into_owned(), read.header.congestion_mark));
+        }
+        let (bytes, mark) = whole.unwrap();
+        let PacketView::Data(view) = PacketView::decode(&bytes).unwrap() else { panic!("no Data") };
+        assert_eq!((view.content().len(), mark), (3000, Some(1)));
         assert!(view.verify(&DigestSha256).is_ok());
     }
 

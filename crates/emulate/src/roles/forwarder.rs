@@ -56,6 +56,8 @@ pub struct FaceTask {
     pub queue_packets: Option<u32>,
     /// Bytes that may wait, if they are counted.
     pub queue_bytes: Option<Bytes>,
+    /// The largest datagram; none sends packets whole.
+    pub mtu: Option<usize>,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,
 }
@@ -84,7 +86,7 @@ pub struct RouteTask {
     pub cost: u32,
 }
 
-/// A datagram on loopback may be this long: links in a scenario carry packets whole.
+/// A datagram on loopback may be this long: links in a scenario that have no MTU carry packets whole.
 const MTU: usize = 9000;
 
 fn uri(remote: SocketAddr) -> FaceUri {
@@ -110,7 +112,15 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
         };
         let (rate, return_rate, marker) = (face.rate, face.return_rate, face.marker.clone());
         let spec = FaceSpec::new(uri(face.remote));
-        config.faces.push(FaceSpec { rate, return_rate, queue, marker, mtu: MTU, reliability: false, ..spec });
+        config.faces.push(FaceSpec {
+            rate,
+            return_rate,
+            queue,
+            marker,
+            mtu: face.mtu.unwrap_or(MTU),
+            reliability: false,
+            ..spec
+        });
     }
     for route in &task.routes {
         let Some(face) = task.faces.get(route.face) else { continue };

@@ -181,6 +181,7 @@ impl Daemon {
             return_rate: spec.return_rate.or(spec.rate),
             limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
             framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },
+            mtu: None,
             marker: spec.marker.clone(),
         };
         let number = self.faces.next_number();

@@ -2,9 +2,11 @@
 
 use super::apps::{App, Application};
 use super::faults::Faults;
+use super::fragments::Fragments;
 use super::planner::PlannerHost;
 use super::sampling::Sampler;
 use super::{EgressLink, Engine, EngineNode, Local, Net, RunOptions, Source};
+use crate::mtu;
 use crate::network::{Direction, Network, NetworkError, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
@@ -88,6 +90,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             ports: (0..directed_links as u32).map(|directed_link| port(network, &topology, directed_link)).collect(),
             schedule: Tournament::new(0),
             directed_link_source: vec![0; directed_links],
+            fragments: Fragments::new(network.nodes.len()),
             paths: Paths::default(),
             with_paths: options.paths,
             in_flight: 0,
@@ -242,6 +245,7 @@ fn places(
     options: &RunOptions<'_>,
 ) -> Result<Vec<EngineNode>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
+    let largest = mtu::largest_frames(network);
     for (number, kind) in network.nodes.iter().enumerate() {
         let mut place = EngineNode {
             node: None,
@@ -265,7 +269,8 @@ fn places(
             };
             let mut node = Box::new(Node::new(config).map_err(error)?);
             for &channel in &topology.faces[number] {
-                node.add_face(face(network, topology, channel)).map_err(error)?;
+                let mtu = mtu::of_channel(&largest, topology, channel);
+                node.add_face(FaceConfig { mtu, ..face(network, topology, channel) }).map_err(error)?;
                 let directed_link = topology.channels[channel as usize].directed_link;
                 place.egress_links.push(EgressLink {
                     channel,

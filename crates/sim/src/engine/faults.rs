@@ -250,6 +250,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             return;
         }
         let unsent = node.crash(self.now);
+        self.net.fragments.crash(number, &self.net.topology.channels);
         while node.poll_transmit().is_some() {}
         place.due = Time::NEVER;
         self.net.schedule.set(place.source, Due::NEVER);

@@ -3,6 +3,7 @@
 mod apps;
 mod build;
 mod faults;
+mod fragments;
 mod planner;
 mod sampling;
 
@@ -15,6 +16,7 @@ use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use faults::Faults;
+use fragments::Fragments;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::scheme::Scheme;
@@ -135,6 +137,7 @@ struct Net<'a> {
     propagations: Vec<Propagation>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
     ports: Vec<Option<Port>>,
+    fragments: Fragments,
     schedule: Tournament,
     /// By directed link: the source of its arrivals.
     directed_link_source: Vec<u32>,
@@ -268,9 +271,13 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             match &mut place.node {
                 Some(node) if place.up => {
-                    let face = net.topology.channels[arrived.channel() as usize].in_face;
-                    node.receive(*now, FaceId(face), &mut arrived.packet);
-                    handled = true;
+                    let channel = arrived.channel();
+                    let packet = &mut arrived.packet;
+                    if packet.fragment.is_none() || net.fragments.complete(*now, channel, to, packet) {
+                        let face = net.topology.channels[channel as usize].in_face;
+                        node.receive(*now, FaceId(face), packet);
+                        handled = true;
+                    }
                 }
                 Some(_) => self.dead[to as usize] += 1,
                 None => frame = Some((arrived.channel(), arrived.packet)),

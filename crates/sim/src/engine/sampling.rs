@@ -143,6 +143,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             in_flight_by_link: self.net.propagations.iter().map(|propagation| propagation.in_flight() as u64).collect(),
             propagations,
             nodes: nodes.collect(),
+            fragments: self.net.fragments.counters(&self.net.topology.channels),
             dead: self.dead,
             unswitched: self.unswitched,
             control: self.control.is_on().then(|| self.control.counters()),

@@ -75,15 +75,16 @@ fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
         (1u32..40).prop_map(Limit::Packets),
         (2000u64..40_000).prop_map(|bytes| Limit::Bytes(Bytes::new(bytes)))
     ];
+    let mtu = prop::option::weighted(0.3, (64u64..1200).prop_map(Bytes::new));
     let parts = (1u64..40, 0u64..20, limit, impairment(), 1u32..4, any::<bool>());
-    (0..nodes, 0..nodes, parts).prop_map(move |(a, b, (rate, delay, limit, impairment, cost, impaired))| {
+    (0..nodes, 0..nodes, parts, mtu).prop_map(move |(a, b, (rate, delay, limit, impairment, cost, impaired), mtu)| {
         let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Duration::from_millis(delay), limit);
         if impaired {
             direction.impairment = impairment;
         }
         direction.framing = Bytes::new(2);
         let b = if a == b { (a + 1) % nodes } else { b };
-        Link { cost, ..Link::symmetric(a, b, direction) }
+        Link { cost, mtu, ..Link::symmetric(a, b, direction) }
     })
 }
 

@@ -1,0 +1,52 @@
+//! Packets larger than the link's frames: each fragment queues, is marked and is dropped by itself.
+
+use super::Egress;
+use crate::counters::DropCause;
+use crate::fragments::{Cut, MAX_FRAGMENTS};
+use crate::outbox::Outbox;
+use ndnweir_core::ctx::Trace;
+use ndnweir_core::packet::{Fragment, Packet};
+use ndnweir_core::units::{Bytes, Time};
+
+/// Where packets are cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cutter {
+    /// The largest packet that leaves whole.
+    pub(super) whole: u32,
+    cut: Option<Cut>,
+    sequence: u8,
+}
+
+impl Cutter {
+    pub(super) fn new(mtu: Option<Bytes>) -> Cutter {
+        let whole = mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.get()).unwrap_or(u32::MAX));
+        Cutter { whole, cut: mtu.and_then(Cut::new), sequence: 0 }
+    }
+}
+
+impl Egress {
+    /// [`Egress::offer`] of a packet that is too large for one frame. What does not fit into the queue is missing at the
+    /// other end, and the packet with it; its other fragments are sent all the same, as by a forwarder, whose queue below
+    /// does not tell it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_fragments(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        let size = packet.size;
+        let count = self.cutter.cut.map_or(0, |cut| cut.count(size));
+        let (Some(cut), 2..=MAX_FRAGMENTS) = (self.cutter.cut, count) else {
+            self.counters.offered_packets += 1;
+            self.counters.offered_bits += u64::from(size) * 8;
+            out.kept(packet.tag);
+            self.drop(packet, size, DropCause::Bound, out);
+            return false;
+        };
+        self.cutter.sequence = self.cutter.sequence.wrapping_add(1);
+        let mut due = false;
+        for index in 0..count {
+            let fragment = Fragment { index: index as u8, count: count as u8, sequence: self.cutter.sequence };
+            let part = Packet { size: cut.frame(size, index), fragment, ..*packet };
+            due |= self.offer_whole(now, &part, out, trace);
+        }
+        due
+    }
+}
