@@ -46,7 +46,7 @@ fn kind(datagram: &[u8]) -> Kind {
 pub(super) fn below(network: &Network, topology: &Topology) -> emulator::EmulatedNetwork {
     let direction = |directed_link: usize, from: &Direction| EmulatedDirection {
         rate: from.rate,
-        trace: None,
+        trace: from.trace.clone(),
         paced: !topology.is_below_ndn(directed_link as u32),
         delay: from.delay,
         limit: from.limit,

@@ -4,7 +4,7 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_net::emulator::UDP_FRAMING;
-use ndnweir_scenario::{Change, NodeKind, Routes, Scenario, Traffic};
+use ndnweir_scenario::{Change, Link, NodeKind, Routes, Scenario, Traffic};
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
 
@@ -30,6 +30,12 @@ pub enum Unsuitable {
     /// There are no routes.
     #[error("routing.mode is \"none\": forwarders get routes when they start; choose another mode")]
     NoRoutes,
+    /// The queue of a link with a trace is a forwarder's.
+    #[error(
+        "link {0} follows a trace: an emulated forwarder sends at a rate; simulate it, or put a switch where the trace \
+         begins"
+    )]
+    Trace(String),
     /// A link is too narrow for a forwarder's faces.
     #[error(
         "link {link}: mtu {mtu} leaves less than 256 bytes of a datagram, which a forwarder's face needs; write 284B or more"
@@ -74,6 +80,13 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
         return Err(Unsuitable::SwitchLink(link.name.clone()));
+    }
+    let traced = |link: &&Link| {
+        let ends = [(link.a, &link.forward), (link.b, &link.backward)];
+        ends.into_iter().any(|(from, direction)| direction.trace.is_some() && !is_switch(from))
+    };
+    if let Some(link) = scenario.links.iter().find(traced) {
+        return Err(Unsuitable::Trace(link.name.clone()));
     }
     let narrow = |mtu: &Bytes| *mtu < LEAST_DATAGRAM + UDP_FRAMING;
     if let Some((link, mtu)) = scenario.links.iter().find_map(|link| link.mtu.filter(narrow).map(|mtu| (link, mtu))) {

@@ -11,11 +11,10 @@ mod burst;
 mod impairment;
 mod port;
 mod propagation;
-mod trace;
 
 pub use arq::Arq;
 pub use burst::BurstLoss;
 pub use impairment::Impairment;
+pub use ndnweir_node::rate_trace::{OPPORTUNITY, RateTrace, TraceError};
 pub use port::Port;
 pub use propagation::{InFlight, LinkTotals, MAX_CHANNELS, Propagation};
-pub use trace::{OPPORTUNITY, RateTrace, TraceError};

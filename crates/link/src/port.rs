@@ -3,10 +3,10 @@
 //! The same semantics as a node's predictable egress: a packet's departure is known when it joins, departures at an
 //! instant precede arrivals at it, and the packet on the wire does not count as waiting.
 
-use crate::trace::{RateTrace, TraceCursor};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
+use ndnweir_node::rate_trace::{RateTrace, TraceCursor};
 use ndnweir_node::{DropCause, FaceCounters};
 use std::collections::VecDeque;
 

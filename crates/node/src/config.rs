@@ -1,5 +1,6 @@
 //! What a node and a face are built from, and what a node hands to its driver.
 
+use crate::rate_trace::RateTrace;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::Packet;
@@ -39,6 +40,8 @@ pub struct FaceConfig {
     pub local: bool,
     /// The rate at which the node sends on it; none passes packets through without a queue.
     pub rate: Option<Rate>,
+    /// When the link can deliver, in place of a rate; `rate` is then its mean, which schemes see.
+    pub trace: Option<RateTrace>,
     /// The rate at which the neighbour sends back, for shapers and meters.
     pub return_rate: Option<Rate>,
     /// The most that may wait (the packet on the wire excluded).
@@ -58,6 +61,7 @@ impl FaceConfig {
         FaceConfig {
             local: true,
             rate: None,
+            trace: None,
             return_rate: None,
             limit: Limit::Packets(0),
             framing: Bytes::ZERO,
@@ -71,6 +75,7 @@ impl FaceConfig {
         FaceConfig {
             local: false,
             rate: Some(rate),
+            trace: None,
             return_rate: Some(rate),
             limit,
             framing: Bytes::ZERO,

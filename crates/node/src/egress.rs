@@ -17,6 +17,7 @@
 use crate::config::{FaceConfig, Transmit};
 use crate::counters::{DropCause, FaceCounters};
 use crate::outbox::Outbox;
+use crate::rate_trace::TraceCursor;
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::ids::{FaceId, FlowId};
 use ndnweir_core::packet::{Kind, Packet};
@@ -84,6 +85,8 @@ pub(crate) struct Egress {
     /// The last size of an Interest or NACK, and of a Data, with its transmission time.
     serial: [(u32, Duration); 2],
     cutter: Cutter,
+    /// When the link can deliver, in place of `rate`.
+    trace: Option<TraceCursor>,
     parts: Parts,
     dropped: Vec<Packet>,
     counters: FaceCounters,
@@ -113,6 +116,7 @@ impl Egress {
             data: 0,
             serial: [(0, Duration::ZERO); 2],
             cutter: Cutter::new(config.mtu),
+            trace: config.trace.clone().map(TraceCursor::new),
             parts,
             dropped: Vec::new(),
             counters: FaceCounters::default(),
@@ -220,6 +224,15 @@ impl Egress {
         }
     }
 
+    /// How long the transmission of a packet takes that is next at `start`. On a link with a trace the packet at hand is on
+    /// the wire while it waits for its deliveries.
+    fn transmission_from(&mut self, start: Time, size: u32) -> Duration {
+        match &mut self.trace {
+            Some(trace) => trace.serve(start, Bytes::new(size.into())).since(start),
+            None => transmission_time(self.rate, size),
+        }
+    }
+
     /// A packet starts its transmission, unless the marker drops it.
     #[inline(always)]
     fn departs(
@@ -272,7 +285,7 @@ impl Egress {
                 Verdict::Pass if mark > 0 => self.mark(&mut packet, mark),
                 Verdict::Pass => {}
             }
-            let end = at + transmission_time(self.rate, packet.size);
+            let end = at + self.transmission_from(at, packet.size);
             self.busy_until = end;
             packet.size -= self.framing;
             out.push(Transmit { face: self.face, packet, joined, start: at, end });
@@ -374,12 +387,14 @@ impl Egress {
             }
             staged.packet.size = packet.size;
         }
-        let serial = &mut self.serial[usize::from(packet.kind == Kind::Data)];
-        if serial.0 != size {
-            *serial = (size, transmission_time(self.rate, size));
-        }
         staged.start = now.max(self.busy_until);
-        staged.end = staged.start + serial.1;
+        let which = usize::from(packet.kind == Kind::Data);
+        if self.serial[which].0 != size {
+            // Nothing is remembered of a trace, which has another time for every packet.
+            let known = if self.trace.is_some() { 0 } else { size };
+            self.serial[which] = (known, self.transmission_from(staged.start, size));
+        }
+        staged.end = staged.start + self.serial[which].1;
         self.busy_until = staged.end;
         self.idle = false;
         let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);

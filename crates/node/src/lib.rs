@@ -67,6 +67,7 @@ pub mod keyed;
 pub mod node;
 mod outbox;
 mod pit;
+pub mod rate_trace;
 pub mod requests;
 pub mod server;
 mod shares;

@@ -26,6 +26,7 @@ mod shipped;
 mod simulated;
 mod source;
 pub mod topology;
+mod traces;
 mod traffic;
 pub mod tree;
 

@@ -7,7 +7,7 @@ use ndnweir_core::error::SchemeError;
 use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_sim::network::{Arq, BurstLoss};
+use ndnweir_sim::network::{Arq, BurstLoss, RateTrace};
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability};
@@ -16,6 +16,7 @@ use super::model::{Direction, Impairment, Link, Node, NodeKind, QueueLimit, Run}
 use super::mtu;
 use super::reach::Reach;
 use super::settings::{CostModel, Settings, cache_check};
+use super::traces::Traces;
 use super::tree::{Item, Table, Value};
 use super::{is_name, overrides};
 use crate::topology::{MAX_LINKS, MAX_NODES};
@@ -33,10 +34,16 @@ pub(super) struct Network {
     pub partial: bool,
 }
 
-pub(super) fn read(root: &Table, settings: &Settings, whole: &Location, found: &Findings) -> Network {
+pub(super) fn read(
+    root: &Table,
+    settings: &Settings,
+    traces: &Traces<'_>,
+    whole: &Location,
+    found: &Findings,
+) -> Network {
     let mut network = Network::default();
     nodes(root, settings, whole, found, &mut network);
-    links(root, settings, whole, found, &mut network);
+    links(root, settings, traces, whole, found, &mut network);
     network.partial = network.nodes.len() != root.list("node").len() || network.links.len() != root.list("link").len();
     overlay(root, found, &mut network);
     network
@@ -114,6 +121,7 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
 #[derive(Clone, Default)]
 struct DirectionTable {
     rate: Option<Rate>,
+    trace: Option<RateTrace>,
     delay: Option<Duration>,
     queue: Option<QueueLimit>,
     loss: Option<Probability>,
@@ -153,10 +161,11 @@ fn lag_check(&lag: &Duration) -> Result<(), String> {
 }
 
 impl DirectionTable {
-    fn read(f: &Fields<'_>, table: &Table, found: &Findings) -> DirectionTable {
+    fn read(f: &Fields<'_>, table: &Table, traces: &Traces<'_>, found: &Findings) -> DirectionTable {
         let marker = f.item("marker").and_then(|item| component(item, found));
         DirectionTable {
             rate: f.checked("rate", RATE_HELP, rate_check),
+            trace: traces.read(f, found),
             delay: f.checked("delay", DELAY_HELP, delay_check),
             queue: f.get("queue"),
             loss: f.get("loss"),
@@ -174,8 +183,12 @@ impl DirectionTable {
 
     fn or(self, other: &DirectionTable) -> DirectionTable {
         let other = other.clone();
+        // A trace stands in place of a rate, and a rate in place of a trace.
+        let own_rate = self.present.iter().any(|key| key == "rate" || key == "trace");
+        let (rate, trace) = if own_rate { (self.rate, self.trace) } else { (other.rate, other.trace) };
         DirectionTable {
-            rate: self.rate.or(other.rate),
+            rate,
+            trace,
             delay: self.delay.or(other.delay),
             queue: self.queue.or(other.queue),
             loss: self.loss.or(other.loss),
@@ -194,7 +207,7 @@ impl DirectionTable {
     fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
         let has = |key: &str| self.present.iter().any(|k| k == key);
         for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
-            if !has(key) {
+            if !has(key) && !(key == "rate" && has("trace")) {
                 f.missing(key, example);
             }
         }
@@ -211,7 +224,8 @@ impl DirectionTable {
             f.error("queue", message, "write a larger queue, or count it in packets");
         }
         Some(Direction {
-            rate: Some(self.rate?),
+            rate: Some(self.trace.as_ref().map(RateTrace::mean).or(self.rate)?),
+            trace: self.trace,
             delay,
             limit: queue,
             framing: run.framing,
@@ -282,12 +296,19 @@ pub(super) fn written(item: &Item, found: &Findings) -> Option<serde_json::Value
     }
 }
 
-fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, network: &mut Network) {
+fn links(
+    root: &Table,
+    settings: &Settings,
+    traces: &Traces<'_>,
+    whole: &Location,
+    found: &Findings,
+    network: &mut Network,
+) {
     let defaults = match root.get("link-defaults") {
         Some(item) if item.as_table().is_some() => {
             let table = item.as_table().unwrap_or(const { &Table { entries: Vec::new() } });
             let f = Fields::new(table, "[link-defaults]", &item.at, found);
-            let part = DirectionTable::read(&f, table, found);
+            let part = DirectionTable::read(&f, table, traces, found);
             let (cost, mtu) = (cost(&f), mtu::read(&f));
             f.finish();
             (part, cost, mtu)
@@ -308,13 +329,13 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         let f = Fields::new(table, "this link", &item.at, found);
         let ends = ends(&f, network, found);
         f.get::<String>("name");
-        let own = DirectionTable::read(&f, table, found);
+        let own = DirectionTable::read(&f, table, traces, found);
         let (cost, mtu) = (cost(&f).or(default_cost), mtu::read(&f).or(default_mtu));
         let way = |key: &'static str| {
             let part = match f.item(key) {
                 Some(Item { value: Value::Table(table), at }) => {
                     let f = Fields::new(table, format!("this link's {key}"), at, found);
-                    let part = DirectionTable::read(&f, table, found);
+                    let part = DirectionTable::read(&f, table, traces, found);
                     f.finish();
                     part
                 }

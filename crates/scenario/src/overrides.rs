@@ -158,10 +158,24 @@ fn component_key(section: &str) -> Option<&'static str> {
     }
 }
 
+/// The key that cannot stand beside this one: a link has a rate or a trace.
+fn rival(key: &str) -> Option<&'static str> {
+    match key {
+        "rate" => Some("trace"),
+        "trace" => Some("rate"),
+        _ => None,
+    }
+}
+
 /// Sets a key of an entry, or a parameter of the component at that key.
 fn put(table: &mut Table, key: &str, parameter: Option<&str>, o: &Override, found: &Findings) {
     match parameter {
-        None => table.set(key, o.value.clone()),
+        None => {
+            if let Some(rival) = rival(key).filter(|_| o.section == "link") {
+                table.remove(rival);
+            }
+            table.set(key, o.value.clone());
+        }
         Some(parameter) => set_parameter(table, key, parameter, o, found),
     }
 }
@@ -211,6 +225,7 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
                         let Some(direction) = table.get_mut(way).and_then(Item::as_table_mut) else { continue };
                         if parameter.is_none() {
                             direction.remove(key);
+                            rival(key).into_iter().for_each(|rival| direction.remove(rival));
                         } else if direction.get(key).is_some() {
                             directions += 1;
                             put(direction, key, parameter, o, found);

@@ -31,7 +31,7 @@ macro_rules! scenarios {
     };
 }
 
-macro_rules! topologies {
+macro_rules! files {
     ($($file:literal),* $(,)?) => {
         &[$(($file, include_str!(concat!("../../../scenarios/", $file)))),*]
     };
@@ -48,10 +48,23 @@ const SCENARIOS: &[Shipped] = scenarios![
     "star-100",
     "controller-failure",
     "geant-failure",
+    "cellular",
 ];
 
 const TOPOLOGIES: &[(&str, &str)] =
-    topologies!["topologies/abilene.graphml", "topologies/geant.graphml", "topologies/example-ndnsim.txt",];
+    files!["topologies/abilene.graphml", "topologies/geant.graphml", "topologies/example-ndnsim.txt",];
+
+const TRACES: &[(&str, &str)] = files!["traces/cellular.trace"];
+
+/// The text of a shipped rate trace.
+pub(super) fn trace(file: &str) -> Option<&'static str> {
+    TRACES.iter().find(|(name, _)| *name == file).map(|(_, text)| *text)
+}
+
+/// The names of the shipped rate traces.
+pub(super) fn traces() -> impl Iterator<Item = &'static str> {
+    TRACES.iter().map(|(name, _)| *name)
+}
 
 /// All shipped scenarios, simplest first.
 pub fn shipped() -> &'static [Shipped] {

@@ -6,6 +6,7 @@ use super::diag::{Findings, Location, Problems, suggest};
 use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
+use super::traces::Traces;
 use super::tree::{self, Item, Table, Value};
 use super::{expand, gravity, mtu, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
@@ -131,7 +132,7 @@ impl Source {
         overrides::apply_network(&mut root, &self.overrides, &found);
         let whole = Location::at(&self.name.as_str().into(), 1, 1);
         let settings = settings::read(&root, &whole, &found);
-        let network = network::read(&root, &settings, &whole, &found);
+        let network = network::read(&root, &settings, &Traces::new(&self.base), &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
         let traffic = traffic::read(&root, &settings, &network, &whole, &found);

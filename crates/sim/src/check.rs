@@ -248,6 +248,11 @@ fn check_probability(p: f64) -> Result<(), String> {
 }
 
 fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> {
+    if let Some(trace) = &direction.trace
+        && direction.rate != Some(trace.mean())
+    {
+        return fail(format!("link {i} has a trace and another rate: its rate is {}", trace.mean()));
+    }
     if direction.rate == Some(Rate::ZERO) {
         return fail(format!("link {i} has rate zero"));
     }

@@ -8,7 +8,7 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
-pub use ndnweir_link::{Arq, BurstLoss, Impairment};
+pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace};
 pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;
@@ -51,6 +51,9 @@ impl NodeKind {
 pub struct Direction {
     /// Transmission rate; none transmits instantly and queues nothing.
     pub rate: Option<Rate>,
+    /// When it can deliver; `rate` is then the mean, which nodes and schemes are told. A change of rate ends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<RateTrace>,
     /// Propagation delay.
     pub delay: Duration,
     /// The most the egress queue holds (the packet on the wire excluded).
@@ -67,7 +70,12 @@ impl Direction {
     /// A perfect link of this rate, delay and queue, without framing.
     pub fn new(rate: Rate, delay: Duration, limit: Limit) -> Direction {
         let (framing, impairment) = (Bytes::ZERO, Impairment::default());
-        Direction { rate: Some(rate), delay, limit, framing, impairment, marker: None }
+        Direction { rate: Some(rate), trace: None, delay, limit, framing, impairment, marker: None }
+    }
+
+    /// The same with the rate of a trace.
+    pub fn traced(trace: RateTrace, delay: Duration, limit: Limit) -> Direction {
+        Direction { trace: Some(trace.clone()), ..Direction::new(trace.mean(), delay, limit) }
     }
 }
 

@@ -178,6 +178,7 @@ impl Daemon {
         let node = FaceConfig {
             local,
             rate: spec.rate,
+            trace: None,
             return_rate: spec.return_rate.or(spec.rate),
             limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
             framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },

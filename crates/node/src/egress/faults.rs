@@ -9,7 +9,7 @@ use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
-    /// Sends at another rate from `now` on; the packet on the wire goes on with what is left of it. Pushes the new
+    /// Sends at another rate from `now` on, which ends a trace; the packet on the wire goes on with what is left of it. Pushes the new
     /// times of all packets handed out that have not left completely, oldest first.
     pub(crate) fn set_rate(
         &mut self,
@@ -21,6 +21,7 @@ impl Egress {
     ) {
         self.advance(now, out, trace);
         let former = std::mem::replace(&mut self.rate, rate);
+        self.trace = None;
         self.serial = [(0, Duration::ZERO); 2];
         if self.idle {
             return;
@@ -58,6 +59,9 @@ impl Egress {
     /// Loses what waits and what is on the wire.
     pub(crate) fn flush(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) -> usize {
         self.advance(now, out, trace);
+        if let Some(trace) = &mut self.trace {
+            trace.rewind();
+        }
         let mut lost = self.ring.len();
         self.counters.drops[DropCause::Down] += u64::from(self.view().packets);
         self.ring.clear();

@@ -296,6 +296,7 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     config.limit = direction.limit;
     if !topology.is_below_ndn(directed_link) {
         config.rate = direction.rate;
+        config.trace = direction.trace.clone();
         config.framing = direction.framing;
         config.marker = direction.marker.clone();
     }
@@ -306,10 +307,14 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
 }
 
 fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Port> {
-    let Direction { rate, limit, framing, .. } = *direction(network, directed_link);
+    let Direction { rate, ref trace, limit, framing, .. } = *direction(network, directed_link);
+    let built = || match trace {
+        Some(trace) => Port::traced(trace.clone(), limit, framing),
+        None => Port::new(rate, limit, framing),
+    };
     let is_used =
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
-    (is_used && topology.is_below_ndn(directed_link)).then(|| Port::new(rate, limit, framing))
+    (is_used && topology.is_below_ndn(directed_link)).then(built)
 }
 
 fn propagations(network: &Network, seed: u64) -> Vec<Propagation> {

@@ -70,22 +70,40 @@ fn impairment() -> impl Strategy<Value = Impairment> {
     )
 }
 
+fn trace() -> impl Strategy<Value = RateTrace> {
+    prop::collection::vec(0u32..20, 1..40).prop_map(|gaps| {
+        let mut at = 0;
+        let lines = gaps.iter().map(|gap| {
+            at += gap;
+            format!("{at}\n")
+        });
+        let lines: String = lines.collect();
+        RateTrace::parse(&format!("{lines}{}\n", at + 1)).unwrap()
+    })
+}
+
 fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
     let limit = prop_oneof![
         (1u32..40).prop_map(Limit::Packets),
         (2000u64..40_000).prop_map(|bytes| Limit::Bytes(Bytes::new(bytes)))
     ];
     let mtu = prop::option::weighted(0.3, (64u64..1200).prop_map(Bytes::new));
+    let trace = prop::option::weighted(0.1, trace());
     let parts = (1u64..40, 0u64..20, limit, impairment(), 1u32..4, any::<bool>());
-    (0..nodes, 0..nodes, parts, mtu).prop_map(move |(a, b, (rate, delay, limit, impairment, cost, impaired), mtu)| {
-        let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Duration::from_millis(delay), limit);
-        if impaired {
-            direction.impairment = impairment;
-        }
-        direction.framing = Bytes::new(2);
-        let b = if a == b { (a + 1) % nodes } else { b };
-        Link { cost, mtu, ..Link::symmetric(a, b, direction) }
-    })
+    (0..nodes, 0..nodes, parts, mtu, trace).prop_map(
+        move |(a, b, (rate, delay, limit, impairment, cost, impaired), mtu, trace)| {
+            let mut direction = Direction::new(Rate::from_bps(rate * 500_000), Duration::from_millis(delay), limit);
+            if impaired {
+                direction.impairment = impairment;
+            }
+            direction.framing = Bytes::new(2);
+            if let Some(trace) = trace {
+                direction = Direction { rate: Some(trace.mean()), trace: Some(trace), ..direction };
+            }
+            let b = if a == b { (a + 1) % nodes } else { b };
+            Link { cost, mtu, ..Link::symmetric(a, b, direction) }
+        },
+    )
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {

@@ -9,6 +9,7 @@
 //! in the next ones; it has left when its last byte has. So packets of any size take what they weigh.
 
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
+use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// Bytes that one line delivers.
@@ -25,6 +26,13 @@ const MS: u64 = 1_000_000;
 pub struct RateTrace {
     /// In milliseconds, in order; the last is the period, above zero.
     stamps: Arc<[u32]>,
+}
+
+/// As its stamps.
+impl Serialize for RateTrace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.stamps.iter())
+    }
 }
 
 /// A line that is wrong: its number, from 1 on, what is wrong with it, and what to do.
@@ -127,7 +135,7 @@ impl RateTrace {
 
 /// How far a link has used up its trace.
 #[derive(Clone, Debug)]
-pub(crate) struct TraceCursor {
+pub struct TraceCursor {
     trace: RateTrace,
     /// The opportunity at hand, and what is left of it.
     next: u64,
@@ -135,17 +143,18 @@ pub(crate) struct TraceCursor {
 }
 
 impl TraceCursor {
-    pub(crate) fn new(trace: RateTrace) -> TraceCursor {
+    /// At the beginning.
+    pub fn new(trace: RateTrace) -> TraceCursor {
         TraceCursor { trace, next: 0, left: OPPORTUNITY.get() }
     }
 
     /// Gives back what was not used yet.
-    pub(crate) fn rewind(&mut self) {
+    pub fn rewind(&mut self) {
         (self.next, self.left) = (0, OPPORTUNITY.get());
     }
 
     /// When a packet that is at the head of the queue from `ready` on has left.
-    pub(crate) fn serve(&mut self, ready: Time, size: Bytes) -> Time {
+    pub fn serve(&mut self, ready: Time, size: Bytes) -> Time {
         let first = self.trace.from(ready);
         // What is left of an opportunity serves the next packet at the same instant, if that was there.
         if first > self.next {
