@@ -30,6 +30,9 @@ pub enum Unsuitable {
     /// There are no routes.
     #[error("routing.mode is \"none\": forwarders get routes when they start; choose another mode")]
     NoRoutes,
+    /// Links share a medium.
+    #[error("the links of medium {0} share one transmitter: emulated links have one each; simulate this")]
+    Medium(String),
     /// The queue of a link with a trace is a forwarder's.
     #[error(
         "link {0} follows a trace: an emulated forwarder sends at a rate; simulate it, or put a switch where the trace \
@@ -80,6 +83,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
         return Err(Unsuitable::SwitchLink(link.name.clone()));
+    }
+    if let Some(medium) = scenario.media.first() {
+        return Err(Unsuitable::Medium(medium.name.clone()));
     }
     let traced = |link: &&Link| {
         let ends = [(link.a, &link.forward), (link.b, &link.backward)];

@@ -9,12 +9,14 @@
 mod arq;
 mod burst;
 mod impairment;
+mod medium;
 mod port;
 mod propagation;
 
 pub use arq::Arq;
 pub use burst::BurstLoss;
 pub use impairment::Impairment;
+pub use medium::{Medium, MediumFrame};
 pub use ndnweir_node::rate_trace::{OPPORTUNITY, RateTrace, TraceError};
 pub use port::Port;
 pub use propagation::{InFlight, LinkTotals, MAX_CHANNELS, Propagation};

@@ -10,10 +10,12 @@
 //! [`diag`], [`fields`] and [`tree`] are what any TOML file of users is read with; papers use them too.
 
 pub mod diag;
+mod direction;
 mod expand;
 pub mod fields;
 mod gravity;
 mod impairments;
+mod media;
 mod model;
 mod mtu;
 mod network;

@@ -6,7 +6,7 @@
 pub use ndnweir_core::queue::Limit as QueueLimit;
 use ndnweir_core::scheme::Scheme;
 pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
-use ndnweir_core::units::{Bytes, Duration};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 pub use ndnweir_sim::network::{
     Change, Control, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
 };
@@ -27,6 +27,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links in the order of their ends; the first end comes before the second. Events refer to them by index.
     pub links: Vec<Link>,
+    /// Links that share a medium, in the order of the media's names.
+    pub media: Vec<Medium>,
     /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches
     /// alone.
     pub overlay: Option<Vec<(usize, usize)>>,
@@ -81,6 +83,19 @@ pub struct Link {
     /// The largest frame that it carries, framing included; larger packets travel as fragments. `None`: it carries every
     /// packet whole.
     pub mtu: Option<Bytes>,
+}
+
+/// Links that share one half-duplex medium.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Medium {
+    /// Unique name among the media.
+    pub name: String,
+    /// The rate at which one of its senders sends at a time.
+    pub rate: Rate,
+    /// Passes before each frame.
+    pub gap: Duration,
+    /// Indices of its links, in their order.
+    pub links: Vec<usize>,
 }
 
 /// Who answers a prefix.

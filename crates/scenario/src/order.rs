@@ -65,6 +65,11 @@ impl Scenario {
             }
         }
         let links = sort(&mut self.links, |x, y| (x.a, x.b).cmp(&(y.a, y.b)));
+        sort(&mut self.media, |a, b| compare(&a.name, &b.name));
+        for medium in &mut self.media {
+            medium.links.iter_mut().for_each(|link| *link = links[*link]);
+            medium.links.sort_unstable();
+        }
         let producers = sort(&mut self.producers, |a, b| compare(&a.name, &b.name));
         sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
         for (a, b) in self.overlay.iter_mut().flatten() {

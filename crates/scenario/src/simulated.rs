@@ -1,6 +1,6 @@
 //! A scenario as the simulator takes it: names become numbers.
 
-use crate::{Consumer, Link, Producer, Scenario};
+use crate::{Consumer, Link, Medium, Producer, Scenario};
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_sim::network as sim;
 
@@ -52,6 +52,7 @@ impl Scenario {
             backward: l.backward.clone(),
             mtu: l.mtu,
         };
+        let medium = |m: &Medium| sim::SharedMedium { rate: m.rate, gap: m.gap, links: m.links.clone() };
         let producer = |p: &Producer| sim::Producer {
             node: p.node,
             prefix: number(&prefixes, &p.prefix),
@@ -74,6 +75,7 @@ impl Scenario {
         sim::Network {
             nodes: self.nodes.iter().map(|n| n.kind).collect(),
             links: self.links.iter().map(link).collect(),
+            media: self.media.iter().map(medium).collect(),
             overlay: self.overlay.clone(),
             prefixes: prefixes.len() as u32,
             names: sim::Names { prefixes: owned(&prefixes), objects: owned(&objects) },

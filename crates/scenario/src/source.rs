@@ -149,6 +149,7 @@ impl Source {
             source: self.name.clone(),
             nodes: network.nodes,
             links: network.links,
+            media: network.media,
             overlay: network.overlay,
             producers: traffic.producers,
             consumers: traffic.consumers,
@@ -185,7 +186,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
             found.error(&item.at, format!("{key} is {}, not a section", item.kind()), format!("write [{key}]"));
         }
     }
-    for key in ["node", "link", "producer", "consumer", "event"] {
+    for key in ["node", "link", "medium", "producer", "consumer", "event"] {
         let Some(item) = fields.item(key) else { continue };
         let help = format!("write [[{key}]], with double brackets");
         match &item.value {

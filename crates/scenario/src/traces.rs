@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use ndnweir_sim::network::RateTrace;
 
 use super::diag::{Findings, Location, Problems, suggest};
+use super::direction::{RATE_HELP, rate_check};
 use super::fields::Fields;
-use super::network::{RATE_HELP, rate_check};
 use super::shipped;
 use super::source::{Base, read_text};
 

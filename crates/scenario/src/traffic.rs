@@ -377,12 +377,20 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         1 => Some(Change::LinkUp { link }),
         2 => {
             f.required::<ndnweir_core::units::Rate>("rate", "\"5Mbps\"")?;
-            let rate = f.checked("rate", network::RATE_HELP, network::rate_check)?;
+            let rate = f.checked("rate", super::direction::RATE_HELP, super::direction::rate_check)?;
+            if network.media.iter().any(|medium| medium.links.contains(&link)) {
+                f.error(
+                    "link",
+                    format!("link \"{name}\" shares a medium, whose rate does not change"),
+                    "delete the event",
+                );
+                return None;
+            }
             Some(Change::Rate { link, direction, rate })
         }
         3 => {
             f.required::<Duration>("delay", "\"20ms\"")?;
-            let delay = f.checked("delay", network::DELAY_HELP, network::delay_check)?;
+            let delay = f.checked("delay", super::direction::DELAY_HELP, super::direction::delay_check)?;
             Some(Change::Delay { link, direction, delay })
         }
         _ => {

@@ -1,7 +1,7 @@
 //! Whether a [`Network`] can be simulated.
 
-use crate::mtu;
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
+use crate::{below, mtu};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 
@@ -62,6 +62,7 @@ impl Network {
         self.check_faces()?;
         self.check_instant()?;
         mtu::check(self)?;
+        below::check(self)?;
         self.changes.iter().enumerate().try_for_each(|(i, (_, change))| self.check_change(i, change))
     }
 

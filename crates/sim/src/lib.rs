@@ -57,7 +57,7 @@
 //! more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results are the same.
 //!
 //! # Limits of the model
-//! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
+//! - A link is full duplex unless it shares a medium ([`network::SharedMedium`]), keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
 //!   medium access and no retransmission of its own but for [`network::Arq`]. One with an MTU carries larger packets as
 //!   fragments, of which the loss of one loses the packet.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
@@ -75,6 +75,7 @@
 //! - The planner's messages take a constant delay, may be lost (see [`network::Control`]) and use no capacity.
 //! - One thread per run; the lab runs seeds and sweep points in parallel.
 
+mod below;
 pub mod bench;
 mod check;
 pub mod engine;

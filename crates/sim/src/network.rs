@@ -3,6 +3,7 @@
 //! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
 //! it, so a bad description is an error value and never a panic.
 
+pub use crate::below::SharedMedium;
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
@@ -430,6 +431,8 @@ pub struct Network {
     pub nodes: Vec<NodeKind>,
     /// Links, numbered by position; see [`crate::observer::DirectedLinkId`] for their directions.
     pub links: Vec<Link>,
+    /// Links that share a medium.
+    pub media: Vec<SharedMedium>,
     /// Pairs of NDN nodes that are neighbours across switches; none makes every pair neighbours that can reach each
     /// other through switches alone. Nodes joined by a link are neighbours in any case.
     pub overlay: Option<Vec<(usize, usize)>>,
@@ -465,6 +468,7 @@ impl Default for Network {
         Network {
             nodes: Vec::new(),
             links: Vec::new(),
+            media: Vec::new(),
             overlay: None,
             prefixes: 0,
             names: Names::default(),

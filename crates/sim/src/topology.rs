@@ -56,6 +56,8 @@ pub struct Topology {
     ports: Vec<u32>,
     /// What each link costs.
     costs: Vec<u32>,
+    /// By link: whether its queues lie below NDN in any case.
+    below: Vec<bool>,
 }
 
 impl Topology {
@@ -79,8 +81,10 @@ impl Topology {
         let costs = network.links.iter().map(|link| link.cost).collect();
         let faces = vec![Vec::new(); network.nodes.len()];
         let hosts = network.nodes.iter().map(|kind| kind.is_host()).collect();
+        let mut below = vec![false; network.links.len()];
+        network.media.iter().flat_map(|medium| &medium.links).for_each(|&link| below[link] = true);
         let mut topology =
-            Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs };
+            Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs, below };
         topology.bridge(&vec![true; network.links.len()]);
         topology.add_direct();
         topology.add_overlay(network)?;
@@ -101,11 +105,11 @@ impl Topology {
         self.hosts[place as usize]
     }
 
-    /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, or several
-    /// faces share it.
+    /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, several faces
+    /// share it, or its link shares a medium.
     pub fn is_below_ndn(&self, directed_link: u32) -> bool {
         let DirectedLink { from, channels, .. } = self.directed_links[directed_link as usize];
-        self.is_switch(from) || channels > 1
+        self.is_switch(from) || channels > 1 || self.below[directed_link as usize / 2]
     }
 
     /// The wires that a channel crosses, in order.

@@ -12,6 +12,9 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     if scenario.nodes.iter().any(|node| node.kind.cache() > Some(0)) {
         return Optimum::undefined("nodes cache Data");
     }
+    if !scenario.media.is_empty() {
+        return Optimum::undefined("links share a medium");
+    }
     if !scenario.events.is_empty() {
         return Optimum::undefined("the network changes during the run");
     }

@@ -3,6 +3,7 @@
 use super::apps::{App, Application};
 use super::faults::Faults;
 use super::fragments::Fragments;
+use super::media::Media;
 use super::planner::PlannerHost;
 use super::sampling::Sampler;
 use super::{EgressLink, Engine, EngineNode, Local, Net, RunOptions, Source};
@@ -90,6 +91,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             ports: (0..directed_links as u32).map(|directed_link| port(network, &topology, directed_link)).collect(),
             schedule: Tournament::new(0),
             directed_link_source: vec![0; directed_links],
+            media: Media::new(network, &topology),
             fragments: Fragments::new(network.nodes.len()),
             paths: Paths::default(),
             with_paths: options.paths,
@@ -213,6 +215,10 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             inward[to as usize].push(directed_link as u32);
         }
         let mut sources = vec![Source::Changes];
+        for medium in 0..self.net.media.count() {
+            self.net.media.set_source(medium, sources.len() as u32);
+            sources.push(Source::Medium(medium as u32));
+        }
         for (number, place) in self.places.iter_mut().enumerate() {
             for &directed_link in &inward[number] {
                 self.net.directed_link_source[directed_link as usize] = sources.len() as u32;
@@ -314,7 +320,8 @@ fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Po
     };
     let is_used =
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
-    (is_used && topology.is_below_ndn(directed_link)).then(built)
+    let in_medium = network.media.iter().any(|medium| medium.links.contains(&(directed_link as usize / 2)));
+    (is_used && !in_medium && topology.is_below_ndn(directed_link)).then(built)
 }
 
 fn propagations(network: &Network, seed: u64) -> Vec<Propagation> {

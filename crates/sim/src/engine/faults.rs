@@ -202,6 +202,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             if let Some(port) = &mut self.net.ports[directed_link as usize] {
                 unsent += port.set_up(self.now, up);
             }
+            unsent += self.net.set_medium_link(self.now, directed_link, up);
             for face in self.faces_on(directed_link) {
                 if let Some(node) = &mut self.places[from as usize].node {
                     unsent += node.set_up(self.now, FaceId(face), up);
@@ -263,8 +264,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         let faces = self.net.topology.faces[number as usize].clone();
         for (face, channel) in faces.into_iter().enumerate() {
             let directed_link = self.net.topology.channels[channel as usize].directed_link;
-            // A shared interface keeps what was handed to it: it is not part of the node.
-            if self.net.ports[directed_link as usize].is_none() {
+            // A shared interface or medium keeps what was handed to it: it is not part of the node.
+            if !self.net.topology.is_below_ndn(directed_link) {
                 let propagation = &mut self.net.propagations[directed_link as usize];
                 let before = propagation.in_flight();
                 propagation.revoke(unsent.get(face).copied().unwrap_or(0));

@@ -4,6 +4,7 @@ mod apps;
 mod build;
 mod faults;
 mod fragments;
+mod media;
 mod planner;
 mod sampling;
 
@@ -17,6 +18,7 @@ use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use faults::Faults;
 use fragments::Fragments;
+use media::Media;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::scheme::Scheme;
@@ -91,6 +93,8 @@ enum Source {
     Node(u32),
     /// An application.
     App(u32),
+    /// A shared medium.
+    Medium(u32),
     /// Messages between nodes and the planner.
     Control,
     /// Sampling, after everything else of its instant.
@@ -137,6 +141,7 @@ struct Net<'a> {
     propagations: Vec<Propagation>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
     ports: Vec<Option<Port>>,
+    media: Media,
     fragments: Fragments,
     schedule: Tournament,
     /// By directed link: the source of its arrivals.
@@ -195,7 +200,9 @@ impl Net<'_> {
     /// Hands a packet to a queue below NDN.
     #[inline(never)]
     fn offer(&mut self, now: Time, directed_link: u32, channel: u32, mut packet: Packet) {
-        let Some(port) = &mut self.ports[directed_link as usize] else { return };
+        let Some(port) = &mut self.ports[directed_link as usize] else {
+            return self.offer_to_medium(now, directed_link, channel, &packet);
+        };
         if let Some((start, end)) = port.offer(now, &packet) {
             self.put(now, directed_link, channel, &mut packet, [now, start, end]);
         }
@@ -252,6 +259,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 Source::Node(node) => self.timeout(node),
                 Source::App(app) => self.app_timeout(app),
                 Source::Changes => self.change(source),
+                Source::Medium(medium) => self.net.medium_due(self.now, medium as usize),
                 Source::Control => self.control_due(source),
                 Source::Sample => self.sample_due(source),
             }

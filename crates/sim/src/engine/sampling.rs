@@ -84,8 +84,10 @@ impl<O: Observer> Engine<'_, '_, O> {
         sampler.links.clear();
         for directed_link in 0..net.topology.directed_links.len() {
             let ends = net.topology.directed_links[directed_link];
+            let shared = net.media.counters(directed_link as u32);
             let mut counters = match (&mut net.ports[directed_link], ends.channel) {
                 (Some(port), _) => port.counters(*now),
+                _ if shared.is_some() => shared.unwrap_or_default(),
                 (None, NONE) => LinkCounters::default(),
                 (None, channel) => {
                     let face = FaceId(net.topology.channels[channel as usize].out_face);

@@ -156,9 +156,10 @@ pub fn networks() -> impl Strategy<Value = Network> {
         let producers = prop::collection::vec(1..ndn, 0..2);
         let changes = prop::collection::vec(change(nodes - 1, ndn), 0..6);
         let routes = prop_oneof![Just(Routes::Shortest), Just(Routes::KShortest(2)), Just(Routes::LoopFree)];
-        let rest = (producers, changes, routes, prop_oneof![Just(1usize << 16), Just(5)], 0usize..20);
+        let medium = prop::option::weighted(0.2, (1u64..40, 0u64..500));
+        let rest = (producers, changes, routes, prop_oneof![Just(1usize << 16), Just(5)], 0usize..20, medium);
         (spine, extra, consumers, rest).prop_map(move |(spine, extra, consumers, rest)| {
-            let (producers, changes, routes, pit_limit, cache) = rest;
+            let (producers, mut changes, routes, pit_limit, cache, medium) = rest;
             let mut kinds = vec![NodeKind::Ndn { cache }; ndn];
             if with_switch {
                 kinds.push(NodeKind::Switch);
@@ -166,6 +167,16 @@ pub fn networks() -> impl Strategy<Value = Network> {
             // A chain joins everything; with a switch at its end, another link joins it to the first node.
             let mut links: Vec<_> = spine.into_iter().enumerate().map(|(i, l)| Link { a: i, b: i + 1, ..l }).collect();
             links.extend(extra);
+            // The first two links share a medium.
+            let media = medium.map(|(rate, gap)| {
+                let rate = Rate::from_bps(rate * 500_000);
+                let shared: Vec<usize> = (0..links.len().min(2)).collect();
+                for direction in links.iter_mut().take(2).flat_map(Link::directions_mut) {
+                    (direction.rate, direction.trace) = (Some(rate), None);
+                }
+                changes.retain(|(_, change)| !matches!(change, Change::Rate { link, .. } if shared.contains(link)));
+                SharedMedium { rate, gap: Duration::from_micros(gap), links: shared }
+            });
             let mut served = vec![producer(ndn - 1, 0), producer(ndn - 1, 1)];
             served.extend(producers.into_iter().map(|node| producer(node, 0)));
             let consumers = consumers.into_iter().map(|(node, prefix, object, traffic, start)| Consumer {
@@ -180,6 +191,7 @@ pub fn networks() -> impl Strategy<Value = Network> {
             Network {
                 nodes: kinds,
                 links,
+                media: media.into_iter().collect(),
                 prefixes: 2,
                 names: Names { prefixes: Vec::new(), objects: vec!["/x/0".into(), "/x/1".into()] },
                 producers: served,
