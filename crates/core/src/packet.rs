@@ -46,6 +46,8 @@ pub mod flags {
     pub const LINK_RETRANSMITTED: u8 = 32;
     /// Data: this node's content store leaves it alone, as the driver stores it under its own name.
     pub const STORED: u8 = 64;
+    /// No NDN packet but a datagram of other traffic on the same links, which no node sees (the simulator's).
+    pub const FOREIGN: u8 = 128;
 }
 
 /// Which part of a packet this is that a link carries in several frames (NDNLPv2, "Fragmentation and Reassembly").
@@ -60,6 +62,8 @@ pub struct Fragment {
 }
 
 impl Fragment {
+    /// Of a datagram that is no NDN packet: the only part of nothing.
+    pub const FOREIGN: Fragment = Fragment { index: 0, count: 1, sequence: 0 };
     /// Of a packet that is whole.
     pub const NONE: Fragment = Fragment { index: 0, count: 0, sequence: 0 };
 

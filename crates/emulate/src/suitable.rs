@@ -30,6 +30,9 @@ pub enum Unsuitable {
     /// There are no routes.
     #[error("routing.mode is \"none\": forwarders get routes when they start; choose another mode")]
     NoRoutes,
+    /// Other traffic shares links.
+    #[error("cross traffic {0}: models of other traffic have no packets to send; simulate this")]
+    Cross(String),
     /// Links share a medium.
     #[error("the links of medium {0} share one transmitter: emulated links have one each; simulate this")]
     Medium(String),
@@ -40,9 +43,7 @@ pub enum Unsuitable {
     )]
     Trace(String),
     /// A link is too narrow for a forwarder's faces.
-    #[error(
-        "link {link}: mtu {mtu} leaves less than 256 bytes of a datagram, which a forwarder's face needs; write 284B or more"
-    )]
+    #[error("link {link}: mtu {mtu} leaves less than the 256 bytes that a forwarder's face needs; write 284B or more")]
     Mtu {
         /// The link.
         link: String,
@@ -83,6 +84,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     };
     if let Some(link) = scenario.events.iter().find_map(|event| between_switches(&event.change)) {
         return Err(Unsuitable::SwitchLink(link.name.clone()));
+    }
+    if let Some(traffic) = scenario.cross.first() {
+        return Err(Unsuitable::Cross(traffic.name.clone()));
     }
     if let Some(medium) = scenario.media.first() {
         return Err(Unsuitable::Medium(medium.name.clone()));
@@ -170,4 +174,35 @@ pub fn noisy(scenario: &Scenario, noise: Duration) -> Scenario {
         }
     }
     scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_scenario::{Source, load};
+
+    #[test]
+    fn what_emulated_links_cannot_do_is_refused_with_a_reason() {
+        let refused = |scenario: &Scenario| check(scenario).unwrap_err().to_string();
+        let of = |name: &str, set: &[&str]| load(name, set).unwrap();
+        assert!(refused(&of("cellular", &[])).contains("link B-C follows a trace"));
+        assert!(refused(&of("dumbbell", &["link.R1-R2.mtu=200B"])).contains("write 284B or more"));
+        check(&of("dumbbell", &["link.R1-R2.mtu=284B"])).unwrap();
+        for (more, reason) in [
+            ("[[medium]]\nname = \"air\"\nlinks = [\"A-B\"]\nrate = \"9Mbps\"", "medium air share one transmitter"),
+            (
+                "[link-defaults]\nrate = \"9Mbps\"\n[[cross]]\nname = \"x\"\npath = [\"A\", \"B\"]\nkind = \"tcp\"",
+                "cross traffic x",
+            ),
+        ] {
+            let text = format!(
+                "[[node]]\nnames = [\"A\", \"B\"]\n[[link]]\nends = [\"A\", \"B\"]\ndelay = \"1ms\"\n\
+                 [[producer]]\nname = \"P\"\nnode = \"A\"\nprefix = \"/p\"\n\
+                 [[consumer]]\nname = \"C\"\nnode = \"B\"\nprefix = \"/p\"\n{more}\n"
+            );
+            let source = Source::from_text("x.toml", &text, std::path::Path::new("")).unwrap();
+            let said = refused(&source.validate().unwrap());
+            assert!(said.contains(reason) && said.contains("simulate this"), "{said}");
+        }
+    }
 }

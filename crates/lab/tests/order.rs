@@ -108,6 +108,14 @@ fn ring(routers: usize, hosts: &[usize], chord: usize, losses: &[u8], traffic: &
         // Some share their names, so that PITs aggregate.
         blocks.push(consumer(&name, &name, &format!("/data/{}", i / 2), kind));
     }
+    // The first hosts share a medium, and other traffic comes from the producers.
+    let air: Vec<String> =
+        hosts.iter().take(2).enumerate().map(|(i, &at)| format!("\"C{i}-{}\"", router(at))).collect();
+    blocks.push(format!("[[medium]]\nname = \"air\"\nlinks = [{}]\nrate = \"3Mbps\"\n", air.join(", ")));
+    for (name, from, kind) in [("x", "R2", "kind = \"poisson\"\nrate = \"500kbps\""), ("y", "R3", "kind = \"tcp\"")] {
+        let to = if from == "R2" { "P1" } else { "P2" };
+        blocks.push(format!("[[cross]]\nname = \"{name}\"\npath = [\"{to}\", \"{from}\"]\n{kind}\n"));
+    }
     let run = format!("{RUN}[routing]\nmode = \"all\"\n");
     Blocks { run, blocks }
 }

@@ -6,7 +6,8 @@
 //! F. Rousseau, G. Berger-Sabbatel, A. Duda, "Performance anomaly of 802.11b", IEEE INFOCOM 2003, which models the
 //! overhead of a frame so.
 
-use ndnweir_core::packet::Packet;
+use crate::port::kind_of;
+use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::{DropCause, FaceCounters};
@@ -92,7 +93,7 @@ impl Medium {
             queue.counters.drops[DropCause::Down] += 1;
         } else if self.busy_until > now && !view.fits(size) {
             queue.counters.drops[DropCause::Overflow] += 1;
-            if packet.kind == ndnweir_core::packet::Kind::Data {
+            if kind_of(packet) == Some(Kind::Data) {
                 queue.counters.overflow_data_bits += size.bits();
             }
         } else {
@@ -120,7 +121,10 @@ impl Medium {
         let start = now + self.gap;
         let end = start + self.rate.transmission_time(size);
         let sojourn = start.since(joined);
-        queue.counters.count_started(packet.kind, size.bits());
+        match kind_of(&packet) {
+            Some(kind) => queue.counters.count_started(kind, size.bits()),
+            None => queue.counters.count_other(size.bits()),
+        }
         queue.counters.sojourn_sum += u128::from(sojourn.nanos());
         queue.counters.sojourn_count += 1;
         queue.counters.sojourn_max = queue.counters.sojourn_max.max(sojourn);
@@ -180,7 +184,6 @@ impl Medium {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndnweir_core::packet::Kind;
 
     fn us(n: u64) -> Time {
         Time::from_nanos(n * 1000)

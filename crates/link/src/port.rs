@@ -3,7 +3,7 @@
 //! The same semantics as a node's predictable egress: a packet's departure is known when it joins, departures at an
 //! instant precede arrivals at it, and the packet on the wire does not count as waiting.
 
-use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::queue::{Limit, QueueView};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::rate_trace::{RateTrace, TraceCursor};
@@ -17,7 +17,8 @@ struct QueuedPacket {
     start: Time,
     end: Time,
     size: Bytes,
-    kind: Kind,
+    /// None is no NDN packet.
+    kind: Option<Kind>,
     /// Whether its start has been counted.
     started: bool,
 }
@@ -68,7 +69,7 @@ impl Port {
         let start = self.rate.and_then(|_| self.queue.back()).map_or(now, |last| last.end);
         if (start > now || self.trace.is_some()) && !view.fits(size) {
             self.counters.drops[DropCause::Overflow] += 1;
-            if packet.kind == Kind::Data {
+            if kind_of(packet) == Some(Kind::Data) {
                 self.counters.overflow_data_bits += size.bits();
             }
             return None;
@@ -81,7 +82,7 @@ impl Port {
             (None, Some(rate)) => (start, start + rate.transmission_time(size)),
             (None, None) => (now, now),
         };
-        let entry = QueuedPacket { joined: now, start, end, size, kind: packet.kind, started: false };
+        let entry = QueuedPacket { joined: now, start, end, size, kind: kind_of(packet), started: false };
         self.waiting_bytes += size;
         self.queue.push_back(entry);
         self.settle(now);
@@ -158,8 +159,16 @@ impl Port {
     }
 }
 
+/// What an NDN packet is; none of a datagram that is not NDN.
+pub(crate) fn kind_of(packet: &Packet) -> Option<Kind> {
+    (!packet.has(flags::FOREIGN)).then_some(packet.kind)
+}
+
 fn count(counters: &mut FaceCounters, entry: &QueuedPacket) {
-    counters.count_started(entry.kind, entry.size.bits());
+    match entry.kind {
+        Some(kind) => counters.count_started(kind, entry.size.bits()),
+        None => counters.count_other(entry.size.bits()),
+    }
     let sojourn = entry.start.since(entry.joined);
     counters.sojourn_sum += u128::from(sojourn.nanos());
     counters.sojourn_count += 1;

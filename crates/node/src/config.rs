@@ -48,8 +48,8 @@ pub struct FaceConfig {
     pub limit: Limit,
     /// Bytes the link adds to each packet.
     pub framing: Bytes,
-    /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments that queue singly. None where
-    /// the driver cuts (a real forwarder), or nobody.
+    /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments that queue singly. None
+    /// where the driver cuts (a real forwarder), or nobody.
     pub mtu: Option<Bytes>,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,

@@ -131,6 +131,12 @@ pub struct FaceCounters {
     pub interest_packets: u64,
     /// NACKs whose transmission has started.
     pub nack_packets: u64,
+    /// Bits of datagrams that are not NDN whose transmission has started.
+    #[serde(default)]
+    pub other_bits: u64,
+    /// Those datagrams.
+    #[serde(default)]
+    pub other_packets: u64,
     /// Packets dropped.
     pub drops: Drops,
     /// Bits of Data lost to a full queue.
@@ -177,7 +183,13 @@ impl FaceCounters {
 
     /// Bits whose transmission has started.
     pub fn sent_bits(&self) -> u64 {
-        self.data_bits + self.interest_bits + self.nack_bits
+        self.data_bits + self.interest_bits + self.nack_bits + self.other_bits
+    }
+
+    /// Counts a datagram that is not NDN whose transmission has started.
+    pub fn count_other(&mut self, bits: u64) {
+        self.other_bits += bits;
+        self.other_packets += 1;
     }
 
     /// These and those of a later life of the face together; the state of the queue is the later one's.
@@ -191,6 +203,8 @@ impl FaceCounters {
             data_packets: self.data_packets + later.data_packets,
             interest_packets: self.interest_packets + later.interest_packets,
             nack_packets: self.nack_packets + later.nack_packets,
+            other_bits: self.other_bits + later.other_bits,
+            other_packets: self.other_packets + later.other_packets,
             drops,
             overflow_data_bits: self.overflow_data_bits + later.overflow_data_bits,
             data_marks: self.data_marks + later.data_marks,
@@ -209,7 +223,7 @@ impl FaceCounters {
     /// # Errors
     /// The sum that does not hold.
     pub fn check(&self) -> Result<(), String> {
-        let started = self.data_packets + self.interest_packets + self.nack_packets;
+        let started = self.data_packets + self.interest_packets + self.nack_packets + self.other_packets;
         let dropped = self.drops.total();
         if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
             return Ok(());

@@ -66,6 +66,8 @@ pub(crate) struct Egress {
     face: FaceId,
     local: bool,
     up: bool,
+    /// Smaller packets leave whole; nothing does while it is down.
+    passes: u32,
     settled: bool,
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
@@ -98,10 +100,12 @@ fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
 
 impl Egress {
     pub(crate) fn new(face: FaceId, config: &FaceConfig, parts: Parts, force_events: bool) -> Egress {
+        let cutter = Cutter::new(config.mtu);
         Egress {
             face,
             local: config.local,
             up: true,
+            passes: cutter.passes(true),
             settled: !force_events && parts.is_predictable(),
             passive: matches!(parts.marker, AnyMarker::DropTail(_)),
             force_events,
@@ -115,7 +119,7 @@ impl Egress {
             ring_bytes: Bytes::ZERO,
             data: 0,
             serial: [(0, Duration::ZERO); 2],
-            cutter: Cutter::new(config.mtu),
+            cutter,
             trace: config.trace.clone().map(TraceCursor::new),
             parts,
             dropped: Vec::new(),
@@ -224,8 +228,8 @@ impl Egress {
         }
     }
 
-    /// How long the transmission of a packet takes that is next at `start`. On a link with a trace the packet at hand is on
-    /// the wire while it waits for its deliveries.
+    /// How long the transmission of a packet takes that is next at `start`. On a link with a trace the packet at hand
+    /// is on the wire while it waits for its deliveries.
     fn transmission_from(&mut self, start: Time, size: u32) -> Duration {
         match &mut self.trace {
             Some(trace) => trace.serve(start, Bytes::new(size.into())).since(start),
@@ -309,8 +313,9 @@ impl Egress {
     /// A packet wants to leave. Whether [`Egress::due`] may have changed.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        if packet.size > self.cutter.whole {
-            return self.offer_fragments(now, packet, out, trace);
+        // One comparison for a face that is down and for a packet that is too large.
+        if packet.size >= self.passes {
+            return self.offer_unusual(now, packet, out, trace);
         }
         self.offer_whole(now, packet, out, trace)
     }
@@ -321,9 +326,7 @@ impl Egress {
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
         out.kept(packet.tag);
-        if !self.up {
-            self.drop(packet, size, DropCause::Down, out);
-        } else if self.rate.is_none() || self.local {
+        if self.rate.is_none() || self.local {
             self.counters.count_started(packet.kind, u64::from(size) * 8);
             out.stage(self.face, packet, now);
         } else if self.settled {

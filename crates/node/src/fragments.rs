@@ -76,7 +76,8 @@ mod tests {
         }
     }
 
-    // By hand, for 1498 B: type and length of the LpPacket 4, Sequence 10, FragIndex 3, FragCount 3, head of Fragment 4.
+    // By hand, for 1498 B: type and length of the LpPacket 4, Sequence 10, FragIndex 3, FragCount 3, head of Fragment
+    // 4.
     #[test]
     fn a_large_fragment_has_24_bytes_of_headers() {
         assert_eq!((frame(1000), body(1024)), (1024, 1000));

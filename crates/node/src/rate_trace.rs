@@ -110,8 +110,8 @@ impl RateTrace {
         first
     }
 
-    /// The rate as steps of this length, for one period: bytes of all opportunities in a step over its length. The first
-    /// step begins at 0; the last one may be shorter.
+    /// The rate as steps of this length, for one period: bytes of all opportunities in a step over its length. The
+    /// first step begins at 0; the last one may be shorter.
     pub fn steps(&self, step: Duration) -> Vec<(Duration, Rate)> {
         let (step, period) = (step.nanos().max(MS), self.period().nanos());
         let mut steps = Vec::new();

@@ -109,7 +109,8 @@ impl DirectionTable {
     pub(super) fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
         let has = |key: &str| self.present.iter().any(|k| k == key);
         for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
-            if !has(key) && !(key == "rate" && has("trace")) {
+            let given = has(key) || (key == "rate" && has("trace"));
+            if !given {
                 f.missing(key, example);
             }
         }

@@ -9,6 +9,7 @@
 //!
 //! [`diag`], [`fields`] and [`tree`] are what any TOML file of users is read with; papers use them too.
 
+mod cross;
 pub mod diag;
 mod direction;
 mod expand;

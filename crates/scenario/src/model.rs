@@ -8,7 +8,7 @@ use ndnweir_core::scheme::Scheme;
 pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
 use ndnweir_core::units::{Bytes, Duration, Rate};
 pub use ndnweir_sim::network::{
-    Change, Control, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
+    Change, Control, CrossKind, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
 };
 use serde::Serialize;
 
@@ -29,6 +29,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Links that share a medium, in the order of the media's names.
     pub media: Vec<Medium>,
+    /// Traffic that is not NDN, in the order of its names.
+    pub cross: Vec<CrossTraffic>,
     /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches
     /// alone.
     pub overlay: Option<Vec<(usize, usize)>>,
@@ -80,8 +82,8 @@ pub struct Link {
     pub forward: Direction,
     /// From `b` to `a`.
     pub backward: Direction,
-    /// The largest frame that it carries, framing included; larger packets travel as fragments. `None`: it carries every
-    /// packet whole.
+    /// The largest frame that it carries, framing included; larger packets travel as fragments. `None`: it carries
+    /// every packet whole.
     pub mtu: Option<Bytes>,
 }
 
@@ -96,6 +98,23 @@ pub struct Medium {
     pub gap: Duration,
     /// Indices of its links, in their order.
     pub links: Vec<usize>,
+}
+
+/// Traffic that is not NDN and shares links with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrossTraffic {
+    /// Unique name among such traffic.
+    pub name: String,
+    /// Indices of the places it passes; a link joins each with the next.
+    pub path: Vec<usize>,
+    /// What it sends.
+    pub kind: CrossKind,
+    /// Bytes of a datagram, link framing excluded.
+    pub size: Bytes,
+    /// When it starts.
+    pub start: Duration,
+    /// When it stops; `None`: at the end of the run.
+    pub stop: Option<Duration>,
 }
 
 /// Who answers a prefix.

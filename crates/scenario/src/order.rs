@@ -70,6 +70,8 @@ impl Scenario {
             medium.links.iter_mut().for_each(|link| *link = links[*link]);
             medium.links.sort_unstable();
         }
+        sort(&mut self.cross, |a, b| compare(&a.name, &b.name));
+        self.cross.iter_mut().flat_map(|traffic| &mut traffic.path).for_each(|place| *place = nodes[*place]);
         let producers = sort(&mut self.producers, |a, b| compare(&a.name, &b.name));
         sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
         for (a, b) in self.overlay.iter_mut().flatten() {

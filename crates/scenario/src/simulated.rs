@@ -1,6 +1,6 @@
 //! A scenario as the simulator takes it: names become numbers.
 
-use crate::{Consumer, Link, Medium, Producer, Scenario};
+use crate::{Consumer, CrossTraffic, Link, Medium, Producer, Scenario};
 use ndnweir_core::units::{Bytes, Time};
 use ndnweir_sim::network as sim;
 
@@ -76,6 +76,7 @@ impl Scenario {
             nodes: self.nodes.iter().map(|n| n.kind).collect(),
             links: self.links.iter().map(link).collect(),
             media: self.media.iter().map(medium).collect(),
+            cross: self.cross.iter().map(|traffic| self.cross_flow(traffic)).collect(),
             overlay: self.overlay.clone(),
             prefixes: prefixes.len() as u32,
             names: sim::Names { prefixes: owned(&prefixes), objects: owned(&objects) },
@@ -89,6 +90,21 @@ impl Scenario {
             duration: self.run.duration,
             sampling: self.run.sample,
             control: self.control,
+        }
+    }
+
+    fn cross_flow(&self, traffic: &CrossTraffic) -> sim::CrossFlow {
+        let wire = |pair: &[usize]| {
+            let ends = |link: &Link| (link.a, link.b);
+            let forth = self.links.iter().position(|link| ends(link) == (pair[0], pair[1])).map(|link| 2 * link);
+            forth.or_else(|| Some(2 * self.links.iter().position(|link| ends(link) == (pair[1], pair[0]))? + 1))
+        };
+        sim::CrossFlow {
+            path: traffic.path.windows(2).filter_map(wire).map(|wire| wire as u32).collect(),
+            kind: traffic.kind,
+            size: bytes(traffic.size),
+            start: Time::ZERO + traffic.start,
+            stop: traffic.stop.map(|stop| Time::ZERO + stop),
         }
     }
 

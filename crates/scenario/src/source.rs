@@ -8,7 +8,7 @@ use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::traces::Traces;
 use super::tree::{self, Item, Table, Value};
-use super::{expand, gravity, mtu, network, schemes, settings, shipped, traffic};
+use super::{cross, expand, gravity, mtu, network, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -136,6 +136,7 @@ impl Source {
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
         let traffic = traffic::read(&root, &settings, &network, &whole, &found);
+        let cross = cross::read(&root, &settings, &network, &found);
         let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
         let largest = traffic.producers.iter().map(|p| p.payload).max().unwrap_or(settings.payload);
@@ -150,6 +151,7 @@ impl Source {
             nodes: network.nodes,
             links: network.links,
             media: network.media,
+            cross,
             overlay: network.overlay,
             producers: traffic.producers,
             consumers: traffic.consumers,
@@ -186,7 +188,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
             found.error(&item.at, format!("{key} is {}, not a section", item.kind()), format!("write [{key}]"));
         }
     }
-    for key in ["node", "link", "medium", "producer", "consumer", "event"] {
+    for key in ["node", "link", "medium", "cross", "producer", "consumer", "event"] {
         let Some(item) = fields.item(key) else { continue };
         let help = format!("write [[{key}]], with double brackets");
         match &item.value {

@@ -45,7 +45,12 @@ fn links_of_a_medium_have_its_rate_and_are_found_by_name_or_ends() {
 #[test]
 fn what_is_wrong_with_a_medium_is_told_with_line_and_remedy() {
     for (text, line, message, help) in [
-        (MEDIUM.replace("radio", "radoi"), 20, "there is no link \"radoi\"", "did you mean \"radio\""),
+        (
+            MEDIUM.replace("\"radio\"", "\"radio\", \"radoi\""),
+            20,
+            "there is no link \"radoi\"",
+            "did you mean \"radio\"",
+        ),
         (MEDIUM.replace("\"A-B\"", "\"C-A\""), 20, "is in medium \"air\" already", "delete it"),
         (MEDIUM.replace("[\"A-B\", \"radio\"]", "\"radio\""), 20, "not a list of names", "write links = "),
         (MEDIUM.replace("rate", "rat"), 18, "has no rate", "add rate"),
@@ -64,13 +69,13 @@ fn what_is_wrong_with_a_medium_is_told_with_line_and_remedy() {
             "{text}: {said}"
         );
     }
-    let said = Source::from_text(
-        "x.toml",
-        &format!(
-            "[[node]]\nnames = [\"A\", \"B\"]\n[[link]]\nends = [\"A\", \"B\"]\ndelay = \"1ms\"\nmarker = \"codel\"\nforward = {{ rate = \"1Mbps\" }}\n[[medium]]\nname = \"air\"\nlinks = [\"A-B\"]\nrate = \"5Mbps\""
-        ),
-        Path::new("."),
-    );
+    let text = "[[node]]\nnames = [\"A\", \"B\"]\n[[link]]\nends = [\"A\", \"B\"]\ndelay = \"1ms\"\nmarker = \"codel\"
+forward = { rate = \"1Mbps\" }
+[[medium]]
+name = \"air\"
+links = [\"A-B\"]
+rate = \"5Mbps\"";
+    let said = Source::from_text("x.toml", text, Path::new("."));
     let said = said.unwrap().validate().unwrap_err().to_string();
     assert!(said.contains("x.toml:6:") && said.contains("mark nothing"), "{said}");
     assert!(said.contains("x.toml:7:") && said.contains("shares a medium, which has the rate"), "{said}");

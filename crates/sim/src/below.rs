@@ -1,11 +1,11 @@
-//! What shares links below NDN: media of several links.
+//! What shares links below NDN: media of several links, and traffic that is not NDN.
 
 use crate::network::{Change, Network, NetworkError};
-use ndnweir_core::units::{Duration, Rate};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde::Serialize;
 
-/// Links that share one half-duplex medium: of all their directions one sends at a time, at the medium's rate, and who has
-/// something to send takes turns (see [`ndnweir_link::Medium`]). Their queues lie below NDN.
+/// Links that share one half-duplex medium: of all their directions one sends at a time, at the medium's rate, and who
+/// has something to send takes turns (see [`ndnweir_link::Medium`]). Their queues lie below NDN.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedMedium {
     /// Its rate, which is also that of each direction of its links.
@@ -16,11 +16,115 @@ pub struct SharedMedium {
     pub links: Vec<usize>,
 }
 
+/// Traffic that is not NDN: datagrams that queue on the same links. The queues of links on its way lie below NDN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossFlow {
+    /// The directed links that it crosses, in order, by [`crate::observer::DirectedLinkId`].
+    pub path: Vec<u32>,
+    /// What it sends.
+    pub kind: CrossKind,
+    /// Bytes of a datagram, link framing excluded.
+    pub size: u32,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops; none runs to the end.
+    pub stop: Option<Time>,
+}
+
+/// What other traffic sends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrossKind {
+    /// Datagrams with exponential gaps.
+    Poisson {
+        /// The mean rate.
+        rate: Rate,
+    },
+    /// Datagrams at equal gaps, while it is on.
+    OnOff {
+        /// The rate while it is on.
+        rate: Rate,
+        /// How long it is on, in the mean of an exponential distribution.
+        on: Duration,
+        /// How long it is off, likewise.
+        off: Duration,
+    },
+    /// A TCP transfer with CUBIC ([`crate::tcp`]), whose acknowledgements come back the same way.
+    Tcp {
+        /// Segments; none sends until stopped.
+        segments: Option<u32>,
+        /// Bytes of an acknowledgement, link framing excluded.
+        ack: u32,
+    },
+}
+
+impl CrossFlow {
+    /// The mean gap between its datagrams while it sends; none of TCP.
+    pub(crate) fn gap(&self) -> Option<Duration> {
+        match self.kind {
+            CrossKind::Poisson { rate } | CrossKind::OnOff { rate, .. } => {
+                Some(rate.transmission_time(Bytes::new(self.size.into())))
+            }
+            CrossKind::Tcp { .. } => None,
+        }
+    }
+}
+
 /// The longest time before a frame.
 const LONGEST_GAP: Duration = Duration::from_millis(1000);
 
-/// Whether media can be simulated.
+/// The largest datagram.
+const LARGEST: u32 = 65_535;
+
+/// Whether media and other traffic can be simulated.
 pub(crate) fn check(network: &Network) -> Result<(), NetworkError> {
+    check_media(network)?;
+    network.cross.iter().enumerate().try_for_each(|(i, flow)| {
+        check_cross(network, flow).map_err(|problem| NetworkError(format!("other traffic {i} {problem}")))
+    })
+}
+
+fn check_cross(network: &Network, flow: &CrossFlow) -> Result<(), String> {
+    if flow.path.is_empty() {
+        return Err("crosses no link".into());
+    }
+    // Where a directed link begins and ends.
+    let ends = |directed_link: u32| {
+        let link = network.links.get(directed_link as usize / 2)?;
+        Some(if directed_link.is_multiple_of(2) { [link.a, link.b] } else { [link.b, link.a] })
+    };
+    for (k, &directed_link) in flow.path.iter().enumerate() {
+        if ends(directed_link).is_none() {
+            return Err(format!("crosses link {}, which does not exist", directed_link / 2));
+        }
+        if flow.path[..k].iter().any(|before| before / 2 == directed_link / 2) {
+            return Err(format!("crosses link {} twice", directed_link / 2));
+        }
+        let link = &network.links[directed_link as usize / 2];
+        if link.directions().iter().any(|direction| direction.rate.is_none() || direction.marker.is_some()) {
+            return Err(format!("crosses link {}, which has no rate or a marker", directed_link / 2));
+        }
+    }
+    let joins = |pair: &[u32]| ends(pair[0]).map(|[_, to]| to) == ends(pair[1]).map(|[from, _]| from);
+    if !flow.path.windows(2).all(joins) {
+        return Err("crosses links that do not follow each other".into());
+    }
+    let size =
+        |size: u32| if (1..=LARGEST).contains(&size) { Ok(()) } else { Err(format!("has datagrams of {size} B")) };
+    size(flow.size)?;
+    match flow.kind {
+        CrossKind::Poisson { rate } if rate == Rate::ZERO => Err("has rate zero".into()),
+        CrossKind::OnOff { rate, on, off } if rate == Rate::ZERO || on == Duration::ZERO || off == Duration::ZERO => {
+            Err("has rate zero, or is never on or never off".into())
+        }
+        CrossKind::Tcp { segments: Some(0), .. } => Err("has nothing to send".into()),
+        CrossKind::Tcp { ack, .. } => size(ack),
+        _ => Ok(()),
+    }?;
+    if flow.gap() == Some(Duration::ZERO) { Err("sends without any gap".into()) } else { Ok(()) }
+}
+
+fn check_media(network: &Network) -> Result<(), NetworkError> {
     let mut taken = vec![false; network.links.len()];
     for (i, medium) in network.media.iter().enumerate() {
         let fail = |problem: String| Err(NetworkError(format!("medium {i} {problem}")));

@@ -57,9 +57,9 @@
 //! more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results are the same.
 //!
 //! # Limits of the model
-//! - A link is full duplex unless it shares a medium ([`network::SharedMedium`]), keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
-//!   medium access and no retransmission of its own but for [`network::Arq`]. One with an MTU carries larger packets as
-//!   fragments, of which the loss of one loses the packet.
+//! - A link is full duplex unless it shares a medium ([`network::SharedMedium`]), keeps its order unless told
+//!   otherwise, loses whole packets, and has no bit errors, no medium access and no retransmission of its own but for
+//!   [`network::Arq`]. One with an MTU carries larger packets as fragments, of which the loss of one loses the packet.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
 //! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
 //!   once. A fetch whose round trip would take no time at all is rejected.
@@ -89,6 +89,7 @@ pub mod pcapng;
 pub mod routing;
 pub mod schedule;
 pub mod shortest;
+pub mod tcp;
 pub mod topology;
 
 pub use engine::{PacketTap, RunOptions, run};

@@ -57,8 +57,8 @@ pub(crate) fn of_channel(largest: &[Option<Bytes>], topology: &Topology, channel
     largest[directed_link as usize / 2]
 }
 
-/// How many frames of `frame` bytes at most, link framing excluded, carry a packet of `size` bytes; none if it cannot be
-/// cut so.
+/// How many frames of `frame` bytes at most, link framing excluded, carry a packet of `size` bytes; none if it cannot
+/// be cut so.
 pub fn frames_of(size: u32, frame: Bytes) -> Option<u32> {
     if u64::from(size) <= frame.get() {
         return Some(1);
@@ -74,7 +74,7 @@ pub(crate) fn check(network: &Network) -> Result<(), NetworkError> {
         let Some(largest) = link.largest() else { continue };
         if frames_of(most, largest).is_none() {
             return Err(NetworkError(format!(
-                "link {i}: an MTU of {} cannot carry packets of {most} B in {MAX_FRAGMENTS} fragments: give a larger one",
+                "link {i}: an MTU of {} cannot carry {most} B in {MAX_FRAGMENTS} fragments: give a larger one",
                 link.mtu.unwrap_or_default()
             )));
         }

@@ -3,7 +3,7 @@
 //! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
 //! it, so a bad description is an error value and never a panic.
 
-pub use crate::below::SharedMedium;
+pub use crate::below::{CrossFlow, CrossKind, SharedMedium};
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
@@ -53,6 +53,8 @@ pub struct Direction {
     /// Transmission rate; none transmits instantly and queues nothing.
     pub rate: Option<Rate>,
     /// When it can deliver; `rate` is then the mean, which nodes and schemes are told. A change of rate ends it.
+    /// Without a delay, frames that share a delivery arrive at the instant at which they leave, and the order of that
+    /// instant may be another under [`crate::RunOptions::force_events`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<RateTrace>,
     /// Propagation delay.
@@ -433,6 +435,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Links that share a medium.
     pub media: Vec<SharedMedium>,
+    /// Traffic that is not NDN.
+    pub cross: Vec<CrossFlow>,
     /// Pairs of NDN nodes that are neighbours across switches; none makes every pair neighbours that can reach each
     /// other through switches alone. Nodes joined by a link are neighbours in any case.
     pub overlay: Option<Vec<(usize, usize)>>,
@@ -469,6 +473,7 @@ impl Default for Network {
             nodes: Vec::new(),
             links: Vec::new(),
             media: Vec::new(),
+            cross: Vec::new(),
             overlay: None,
             prefixes: 0,
             names: Names::default(),

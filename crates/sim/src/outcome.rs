@@ -1,6 +1,7 @@
 //! What a run leaves behind, and the proof that it lost nothing unnoticed.
 
 use crate::observer::{ConsumerCounters, Drops, LinkCounters};
+use crate::tcp::SenderCounters;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::planner::PlannerCounters;
 use ndnweir_core::units::Time;
@@ -99,6 +100,19 @@ impl FragmentCounters {
     }
 }
 
+/// What a flow that is not NDN did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrossCounters {
+    /// Datagrams or segments sent, segments sent again included.
+    pub sent: u64,
+    /// Those that reached the other end, each segment once.
+    pub delivered: u64,
+    /// When a finite transfer had been acknowledged.
+    pub completed: Option<Time>,
+    /// Of TCP: what its sender did.
+    pub sender: SenderCounters,
+}
+
 /// What happened in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -131,6 +145,8 @@ pub struct Outcome {
     pub in_flight_by_link: Vec<u64>,
     /// Each NDN node's counters; switches have none.
     pub nodes: Vec<NodeCounters>,
+    /// What traffic that is not NDN did, in the order of [`crate::Network::cross`].
+    pub cross: Vec<CrossCounters>,
     /// What became of the fragments that arrived, by node.
     pub fragments: Vec<FragmentCounters>,
     /// Packets that arrived at a node that was down, by node.
@@ -213,10 +229,10 @@ impl Outcome {
     }
 
     /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, rejected, given up or is
-    /// pending; per link every packet or fragment arrived, was lost for a counted reason or is in flight; per node every
-    /// fragment that arrived became part of a packet, was given up or waits for others, and every Interest that arrived
-    /// was dropped for a counted reason, answered at once, or became a pending one that was answered, rejected, expired
-    /// or still is pending.
+    /// pending; per link every packet or fragment arrived, was lost for a counted reason or is in flight; per node
+    /// every fragment that arrived became part of a packet, was given up or waits for others, and every Interest that
+    /// arrived was dropped for a counted reason, answered at once, or became a pending one that was answered, rejected,
+    /// expired or still is pending.
     ///
     /// # Errors
     /// The first account that does not balance.

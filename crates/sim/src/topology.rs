@@ -83,6 +83,7 @@ impl Topology {
         let hosts = network.nodes.iter().map(|kind| kind.is_host()).collect();
         let mut below = vec![false; network.links.len()];
         network.media.iter().flat_map(|medium| &medium.links).for_each(|&link| below[link] = true);
+        network.cross.iter().flat_map(|flow| &flow.path).for_each(|wire| below[*wire as usize / 2] = true);
         let mut topology =
             Topology { directed_links, channels: Vec::new(), faces, hosts, switches, ports: Vec::new(), costs, below };
         topology.bridge(&vec![true; network.links.len()]);
@@ -106,7 +107,7 @@ impl Topology {
     }
 
     /// Whether the interface at which a wire starts has a queue of its own below NDN: a switch owns it, several faces
-    /// share it, or its link shares a medium.
+    /// share it, its link shares a medium, or other traffic crosses that.
     pub fn is_below_ndn(&self, directed_link: u32) -> bool {
         let DirectedLink { from, channels, .. } = self.directed_links[directed_link as usize];
         self.is_switch(from) || channels > 1 || self.below[directed_link as usize / 2]

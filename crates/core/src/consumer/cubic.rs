@@ -186,6 +186,21 @@ pub struct Law {
 }
 
 impl Law {
+    /// The law by itself, for who keeps segments and timers elsewhere.
+    pub fn new(params: &Params) -> Law {
+        Law {
+            params: params.clone(),
+            window: Window::new(params.initial_window, params.floor),
+            start: SlowStart::new(params.ssthresh),
+            epoch: None,
+            max: 0.0,
+            last_max: 0.0,
+            k: 0.0,
+            reno: 0.0,
+            prior: 0.0,
+        }
+    }
+
     fn w(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
         self.params.c * from_plateau * from_plateau * from_plateau + self.max
@@ -307,18 +322,7 @@ impl Component for Cubic {
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Cubic {
-        let law = Law {
-            params: params.clone(),
-            window: Window::new(params.initial_window, params.floor),
-            start: SlowStart::new(params.ssthresh),
-            epoch: None,
-            max: 0.0,
-            last_max: 0.0,
-            k: 0.0,
-            reno: 0.0,
-            prior: 0.0,
-        };
-        Windowed::new(law, params.reaction, params.timer).announcing(env).starting(params.startup, env)
+        Windowed::new(Law::new(params), params.reaction, params.timer).announcing(env).starting(params.startup, env)
     }
 }
 

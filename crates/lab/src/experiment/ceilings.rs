@@ -15,6 +15,9 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     if !scenario.media.is_empty() {
         return Optimum::undefined("links share a medium");
     }
+    if !scenario.cross.is_empty() {
+        return Optimum::undefined("other traffic shares links");
+    }
     if !scenario.events.is_empty() {
         return Optimum::undefined("the network changes during the run");
     }

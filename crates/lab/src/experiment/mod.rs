@@ -11,7 +11,7 @@ pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
 
 use crate::metrics::Collector;
-use crate::results::{Comparison, ControlRun, Optimum, Repeat, Run, zero_spread};
+use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
@@ -156,6 +156,7 @@ impl Experiment {
         outcome.check().map_err(|what| Error::Accounting { scheme: scheme.name.clone(), seed, what })?;
         let mut run = collector.finish(&scheme.name, seed);
         run.event_hash = format!("{:016x}", outcome.hash);
+        run.cross = CrossRun::all(&self.scenario, &outcome.cross);
         run.control = outcome.control.as_ref().map(ControlRun::from);
         Ok(Some(Finished { run, outcome }))
     }

@@ -328,11 +328,12 @@ impl LinkGather {
         let data = b.data_bits.saturating_sub(a.data_bits);
         let interests = b.interest_bits.saturating_sub(a.interest_bits);
         let nacks = b.nack_bits.saturating_sub(a.nack_bits);
+        let others = b.other_bits.saturating_sub(a.other_bits);
         let departed = b.sojourn_count.saturating_sub(a.sojourn_count);
         let waited = b.sojourn_sum.saturating_sub(a.sojourn_sum) as f64 / 1e6;
         LinkRun {
             name: setup.name.clone(),
-            utilization: part(data + interests + nacks),
+            utilization: part(data + interests + nacks + others),
             utilization_data: part(data),
             utilization_interests: part(interests),
             queue_ms: if departed > 0 { waited / departed as f64 } else { 0.0 },

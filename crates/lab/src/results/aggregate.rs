@@ -118,6 +118,12 @@ impl Run {
         if let Some(control) = &self.control {
             all.counts("control.", &control.counts());
         }
+        for c in &self.cross {
+            let at = format!("cross.{}.", c.name);
+            all.counts(&at, &c.counts());
+            all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
+            all.put(&at, "completed_s", c.completed_s);
+        }
         for s in &self.shares {
             all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
         }

@@ -6,6 +6,7 @@
 mod aggregate;
 pub mod agreement;
 mod control;
+mod cross;
 mod csv;
 mod folder;
 mod json;
@@ -20,6 +21,7 @@ mod table;
 
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use control::ControlRun;
+pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use folder::{File, Keep, command, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
@@ -274,6 +276,9 @@ pub struct Run {
     /// What passed between nodes and a planner; none without a planner.
     #[serde(default)]
     pub control: Option<ControlRun>,
+    /// What other traffic did, in the order of its names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross: Vec<CrossRun>,
     /// Values over time; empty when not kept.
     #[serde(skip)]
     pub series: Series,

@@ -9,8 +9,8 @@ use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
-    /// Sends at another rate from `now` on, which ends a trace; the packet on the wire goes on with what is left of it. Pushes the new
-    /// times of all packets handed out that have not left completely, oldest first.
+    /// Sends at another rate from `now` on, which ends a trace; the packet on the wire goes on with what is left of it.
+    /// Pushes the new times of all packets handed out that have not left completely, oldest first.
     pub(crate) fn set_rate(
         &mut self,
         now: Time,
@@ -53,6 +53,7 @@ impl Egress {
     pub(crate) fn set_up(&mut self, now: Time, up: bool, out: &mut Outbox, trace: &mut Trace) -> usize {
         let lost = if up { 0 } else { self.flush(now, out, trace) };
         self.up = up;
+        self.passes = self.cutter.passes(up);
         lost
     }
 

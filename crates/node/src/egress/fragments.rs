@@ -12,7 +12,7 @@ use ndnweir_core::units::{Bytes, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cutter {
     /// The largest packet that leaves whole.
-    pub(super) whole: u32,
+    whole: u32,
     cut: Option<Cut>,
     sequence: u8,
 }
@@ -22,22 +22,41 @@ impl Cutter {
         let whole = mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.get()).unwrap_or(u32::MAX));
         Cutter { whole, cut: mtu.and_then(Cut::new), sequence: 0 }
     }
+
+    /// What packets must be smaller than to leave whole by a face that is up or down.
+    pub(super) fn passes(self, up: bool) -> u32 {
+        if up { self.whole.saturating_add(1) } else { 0 }
+    }
 }
 
 impl Egress {
-    /// [`Egress::offer`] of a packet that is too large for one frame. What does not fit into the queue is missing at the
-    /// other end, and the packet with it; its other fragments are sent all the same, as by a forwarder, whose queue below
-    /// does not tell it.
+    /// [`Egress::offer`] on a face that is down, or of a packet that is too large for one frame.
     #[cold]
     #[inline(never)]
-    pub(super) fn offer_fragments(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_unusual(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        if self.up {
+            return self.offer_fragments(now, packet, out, trace);
+        }
+        self.turn_away(packet, DropCause::Down, out);
+        false
+    }
+
+    /// Drops what was offered before it joins the queue.
+    fn turn_away(&mut self, packet: &Packet, cause: DropCause, out: &mut Outbox) {
+        let size = packet.size.saturating_add(self.framing);
+        self.counters.offered_packets += 1;
+        self.counters.offered_bits += u64::from(size) * 8;
+        out.kept(packet.tag);
+        self.drop(packet, size, cause, out);
+    }
+
+    /// What does not fit into the queue is missing at the other end, and the packet with it; its other fragments are
+    /// sent all the same, as by a forwarder, whose queue below does not tell it.
+    fn offer_fragments(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size;
         let count = self.cutter.cut.map_or(0, |cut| cut.count(size));
         let (Some(cut), 2..=MAX_FRAGMENTS) = (self.cutter.cut, count) else {
-            self.counters.offered_packets += 1;
-            self.counters.offered_bits += u64::from(size) * 8;
-            out.kept(packet.tag);
-            self.drop(packet, size, DropCause::Bound, out);
+            self.turn_away(packet, DropCause::Bound, out);
             return false;
         };
         self.cutter.sequence = self.cutter.sequence.wrapping_add(1);

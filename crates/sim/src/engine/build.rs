@@ -1,6 +1,7 @@
 //! From a description to an engine that is ready to start.
 
 use super::apps::{App, Application};
+use super::cross::Cross;
 use super::faults::Faults;
 use super::fragments::Fragments;
 use super::media::Media;
@@ -13,8 +14,8 @@ use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
 use crate::routing::check_reachable;
-use crate::schedule::Schedule;
 use crate::schedule::tournament::Tournament;
+use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{DirectedLink, NONE, Topology};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
@@ -92,6 +93,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             schedule: Tournament::new(0),
             directed_link_source: vec![0; directed_links],
             media: Media::new(network, &topology),
+            cross: Cross::new(network, seed, topology.channels.len()),
             fragments: Fragments::new(network.nodes.len()),
             paths: Paths::default(),
             with_paths: options.paths,
@@ -233,11 +235,20 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
                 }
             }
         }
+        let mut starts = Vec::new();
+        for flow in 0..self.net.cross.count() {
+            let source = sources.len() as u32;
+            starts.push((source, self.net.cross.set_source(flow, source)));
+            sources.push(Source::Cross(flow as u32));
+        }
         self.control.source = sources.len() as u32;
         sources.push(Source::Control);
         self.sampler.source = sources.len() as u32;
         sources.push(Source::Sample);
         self.net.schedule = Tournament::new(sources.len());
+        for (source, at) in starts {
+            self.net.schedule.set(source, Due::new(at, Turn::APPLICATION));
+        }
         self.sources = sources;
     }
 }

@@ -2,6 +2,7 @@
 
 mod apps;
 mod build;
+mod cross;
 mod faults;
 mod fragments;
 mod media;
@@ -16,6 +17,7 @@ use crate::schedule::tournament::Tournament;
 use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{Channel, NONE, Topology};
 use apps::App;
+use cross::Cross;
 use faults::Faults;
 use fragments::Fragments;
 use media::Media;
@@ -95,6 +97,8 @@ enum Source {
     App(u32),
     /// A shared medium.
     Medium(u32),
+    /// Traffic that is not NDN.
+    Cross(u32),
     /// Messages between nodes and the planner.
     Control,
     /// Sampling, after everything else of its instant.
@@ -142,6 +146,7 @@ struct Net<'a> {
     /// Queues below NDN: of switches, and of interfaces that several faces share.
     ports: Vec<Option<Port>>,
     media: Media,
+    cross: Cross,
     fragments: Fragments,
     schedule: Tournament,
     /// By directed link: the source of its arrivals.
@@ -212,8 +217,9 @@ impl Net<'_> {
     #[inline(always)]
     fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
         let [joined, start, end] = times;
-        if let Some(tap) = &mut self.tap {
-            let Channel { from, to, .. } = self.topology.channels[channel as usize];
+        if let Some(tap) = &mut self.tap
+            && let Some(&Channel { from, to, .. }) = self.topology.channels.get(channel as usize)
+        {
             tap.sent(now, start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
         }
         if self.with_paths && packet.kind == Kind::Data {
@@ -260,6 +266,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 Source::App(app) => self.app_timeout(app),
                 Source::Changes => self.change(source),
                 Source::Medium(medium) => self.net.medium_due(self.now, medium as usize),
+                Source::Cross(flow) => self.net.cross_due(self.now, flow as usize),
                 Source::Control => self.control_due(source),
                 Source::Sample => self.sample_due(source),
             }
@@ -277,18 +284,24 @@ impl<O: Observer> Engine<'_, '_, O> {
             if let Some(hash) = hash {
                 hash.arrival(*now, directed_link, &arrived.packet);
             }
+            let channel = arrived.channel();
+            let packet = &mut arrived.packet;
             match &mut place.node {
+                Some(node) if place.up && packet.fragment.is_none() => {
+                    let face = net.topology.channels[channel as usize].in_face;
+                    node.receive(*now, FaceId(face), packet);
+                    handled = true;
+                }
+                _ if packet.has(flags::FOREIGN) => frame = Some((channel, *packet)),
                 Some(node) if place.up => {
-                    let channel = arrived.channel();
-                    let packet = &mut arrived.packet;
-                    if packet.fragment.is_none() || net.fragments.complete(*now, channel, to, packet) {
+                    if net.fragments.complete(*now, channel, to, packet) {
                         let face = net.topology.channels[channel as usize].in_face;
                         node.receive(*now, FaceId(face), packet);
                         handled = true;
                     }
                 }
                 Some(_) => self.dead[to as usize] += 1,
-                None => frame = Some((arrived.channel(), arrived.packet)),
+                None => frame = Some((channel, *packet)),
             }
         }
         propagation.clear_first();
@@ -303,8 +316,11 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// A frame reaches a switch.
+    /// A frame reaches a switch, or what is not NDN reaches any place.
     fn switch(&mut self, switch: u32, channel: u32, packet: Packet) {
+        if packet.has(flags::FOREIGN) {
+            return self.net.cross_arrival(self.now, channel, packet);
+        }
         let destination = self.net.topology.channels[channel as usize].to;
         match self.net.topology.port(switch, destination) {
             NONE => self.unswitched[switch as usize] += 1,

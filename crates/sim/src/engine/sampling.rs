@@ -145,6 +145,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             in_flight_by_link: self.net.propagations.iter().map(|propagation| propagation.in_flight() as u64).collect(),
             propagations,
             nodes: nodes.collect(),
+            cross: self.net.cross.counters(),
             fragments: self.net.fragments.counters(&self.net.topology.channels),
             dead: self.dead,
             unswitched: self.unswitched,

@@ -98,6 +98,8 @@ fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
             }
             direction.framing = Bytes::new(2);
             if let Some(trace) = trace {
+                // Without a delay a frame that shares a delivery would arrive at the instant at which it leaves.
+                direction.delay = direction.delay + Duration::from_millis(1);
                 direction = Direction { rate: Some(trace.mean()), trace: Some(trace), ..direction };
             }
             let b = if a == b { (a + 1) % nodes } else { b };
@@ -167,6 +169,9 @@ pub fn networks() -> impl Strategy<Value = Network> {
             // A chain joins everything; with a switch at its end, another link joins it to the first node.
             let mut links: Vec<_> = spine.into_iter().enumerate().map(|(i, l)| Link { a: i, b: i + 1, ..l }).collect();
             links.extend(extra);
+            if links.iter().any(|link| link.forward.trace.is_some()) {
+                changes.retain(|(_, change)| !matches!(change, Change::Delay { delay: Duration::ZERO, .. }));
+            }
             // The first two links share a medium.
             let media = medium.map(|(rate, gap)| {
                 let rate = Rate::from_bps(rate * 500_000);

@@ -1,0 +1,80 @@
+//! Traffic that is not NDN in scenario files.
+
+use ndnweir_core::units::{Duration, Rate, Time};
+use ndnweir_scenario::{Scenario, Source};
+use ndnweir_sim::network::CrossKind;
+use std::path::Path;
+
+fn read(more: &str) -> Result<Scenario, String> {
+    let text = format!(
+        r#"[link-defaults]
+rate = "10Mbps"
+delay = "1ms"
+[[node]]
+names = ["C", "A", "B"]
+[[link]]
+ends = ["C", "A"]
+[[link]]
+ends = ["B", "A"]
+[[producer]]
+name = "P"
+node = "B"
+prefix = "/p"
+[[consumer]]
+name = "C"
+node = "C"
+prefix = "/p"
+{more}
+"#
+    );
+    let source = Source::from_text("x.toml", &text, Path::new(".")).map_err(|problems| problems.to_string())?;
+    source.validate().map_err(|problems| problems.to_string())
+}
+
+const POISSON: &str = "[[cross]]\nname = \"web\"\npath = [\"C\", \"A\", \"B\"]\nkind = \"poisson\"\nrate = \"2Mbps\"\n";
+
+#[test]
+fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
+    let scenario = read(POISSON).unwrap();
+    let flow = &scenario.network().cross[0];
+    // Links are A-B and A-C: C to A is the second one's way back, A to B the first one's way forth.
+    assert_eq!((flow.path.as_slice(), flow.size, flow.stop), (&[3, 0][..], 1500, None));
+    assert_eq!(flow.kind, CrossKind::Poisson { rate: Rate::from_mbps(2.0) });
+    scenario.network().check().unwrap();
+    let on_off =
+        POISSON.replace("\"poisson\"", "\"on-off\"\non = \"1s\"\noff = \"500ms\"\nstart = \"2s\"\nstop = \"9s\"");
+    let flow = &read(&on_off).unwrap().network().cross[0];
+    let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+    assert_eq!((flow.start, flow.stop), (at(2000), Some(at(9000))));
+    let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"\npackets = \"100 packets\"");
+    let kind = read(&tcp).unwrap().network().cross[0].kind;
+    assert_eq!(kind, CrossKind::Tcp { segments: Some(100), ack: 52 });
+}
+
+#[test]
+fn what_is_wrong_with_other_traffic_is_told_with_line_and_remedy() {
+    for (from, to, line, message, help) in [
+        ("\"web\"", "\"w b\"", 19, "not a valid name", "letters"),
+        ("\"C\", \"A\", \"B\"", "\"C\", \"B\"", 20, "no link joins C and B", "write path"),
+        ("\"C\", \"A\", \"B\"", "\"C\", \"A\", \"C\"", 20, "twice", "write path"),
+        ("\"C\", \"A\", \"B\"", "\"C\"", 20, "two places or more", "write path"),
+        ("\"C\", \"A\", \"B\"", "\"C\", \"D\"", 20, "there is no node \"D\"", "nodes: "),
+        ("\"poisson\"", "\"poison\"", 21, "is not known", "did you mean \"poisson\""),
+        ("\"poisson\"", "\"on-off\"", 18, "has no on", "add on"),
+        ("\"poisson\"", "\"tcp\"", 22, "unknown key \"rate\"", ""),
+        ("\"2Mbps\"", "\"0Mbps\"", 22, "zero", "from \"1kbps\""),
+        ("\"2Mbps\"", "\"2Mbps\"\nsize = \"9B\"", 23, "9B is no datagram", "from \"20B\""),
+        ("\"2Mbps\"", "\"2Mbps\"\nstart = \"99s\"", 23, "not within the run", "before run.duration"),
+        ("\"2Mbps\"", "\"2Mbps\"\nstop = \"0s\"", 23, "before it starts", "after start"),
+    ] {
+        let said = read(&POISSON.replace(from, to)).unwrap_err();
+        assert!(
+            said.contains(&format!("x.toml:{line}:")) && said.contains(message) && said.contains(help),
+            "{to}: {said}"
+        );
+    }
+    let said =
+        read(&format!("[[link]]\nends = [\"C\", \"B\"]\nmarker = \"codel\"\n{}", POISSON.replace("\"A\", ", "")));
+    let said = said.unwrap_err();
+    assert!(said.contains("has a marker") && said.contains("delete the link's marker"), "{said}");
+}

@@ -1,0 +1,208 @@
+//! Traffic that is not NDN: it joins the same queues, and is nothing to nodes.
+
+use super::Net;
+use crate::network::{CrossFlow, CrossKind, Network};
+use crate::outcome::CrossCounters;
+use crate::schedule::{Due, Schedule, Turn};
+use crate::tcp::{Ack, Receiver, Segment, Sender};
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::packet::{Fragment, Packet, flags};
+use ndnweir_core::units::{Duration, Time};
+
+/// Labels of the random streams (see [`Rng::derive`]).
+const STREAM: u64 = 0x6372_6f73;
+
+/// What a flow does next.
+#[derive(Debug)]
+enum State {
+    Poisson,
+    /// On until then.
+    OnOff(Time),
+    Tcp(Box<(Sender, Receiver)>),
+}
+
+/// A flow, at both ends of its way.
+#[derive(Debug)]
+struct Flow {
+    source: u32,
+    state: State,
+    rng: Rng,
+    /// When it sends a datagram, or looks at its timer.
+    next: Time,
+    counters: CrossCounters,
+}
+
+/// All flows.
+#[derive(Debug)]
+pub(super) struct Cross {
+    given: Vec<CrossFlow>,
+    flows: Vec<Flow>,
+    /// Channels from here on are theirs: two a flow, the second one for what comes back.
+    first_channel: u32,
+}
+
+/// A time drawn from an exponential distribution.
+fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
+    mean.scale(-libm::log(1.0 - rng.unit()))
+}
+
+impl Cross {
+    pub(super) fn new(network: &Network, seed: u64, channels: usize) -> Cross {
+        let flow = |(number, given): (usize, &CrossFlow)| {
+            let mut rng = Rng::derive(seed, &[STREAM, number as u64]);
+            let state = match given.kind {
+                CrossKind::Poisson { .. } => State::Poisson,
+                CrossKind::OnOff { on, .. } => State::OnOff(given.start + exponential(&mut rng, on)),
+                CrossKind::Tcp { segments, .. } => {
+                    State::Tcp(Box::new((Sender::new(segments.unwrap_or(u32::MAX)), Receiver::default())))
+                }
+            };
+            let wait = match (&state, given.gap()) {
+                (State::Poisson, Some(gap)) => exponential(&mut rng, gap),
+                _ => Duration::ZERO,
+            };
+            Flow { source: 0, state, rng, next: given.start + wait, counters: CrossCounters::default() }
+        };
+        let flows = network.cross.iter().enumerate().map(flow).collect();
+        Cross { given: network.cross.clone(), flows, first_channel: channels as u32 }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Numbers a flow's events; says when the first is due.
+    pub(super) fn set_source(&mut self, flow: usize, source: u32) -> Time {
+        self.flows[flow].source = source;
+        self.flows[flow].next
+    }
+
+    pub(super) fn counters(&self) -> Vec<CrossCounters> {
+        let read = |flow: &Flow| match &flow.state {
+            State::Tcp(ends) => CrossCounters { sender: ends.0.counters(), ..flow.counters },
+            _ => flow.counters,
+        };
+        self.flows.iter().map(read).collect()
+    }
+
+    /// The directed link at this place of a way there or back.
+    fn wire(&self, flow: usize, back: bool, hop: usize) -> Option<u32> {
+        let path = &self.given[flow].path;
+        if back { path.iter().rev().nth(hop).map(|wire| wire ^ 1) } else { path.get(hop).copied() }
+    }
+}
+
+impl Flow {
+    /// A datagram that leaves now, which may be the last for now.
+    fn emit(&mut self, now: Time, given: &CrossFlow) -> Option<Packet> {
+        let stopped = given.stop.is_some_and(|stop| now >= stop);
+        if let State::Tcp(ends) = &mut self.state {
+            if stopped {
+                ends.0.stop();
+            }
+            let Segment { number, transmission } = ends.0.poll_transmit(now)?;
+            return Some(Packet { nonce: number, payload: transmission, size: given.size, ..datagram() });
+        }
+        if stopped {
+            self.next = Time::NEVER;
+            return None;
+        }
+        if now < self.next {
+            return None;
+        }
+        self.advance(now, given);
+        Some(Packet { size: given.size, ..datagram() })
+    }
+
+    /// When the datagram after the one of now leaves.
+    fn advance(&mut self, now: Time, given: &CrossFlow) {
+        let gap = given.gap().unwrap_or(Duration::MAX);
+        self.next = match (&mut self.state, given.kind) {
+            (State::OnOff(until), CrossKind::OnOff { on, off, .. }) => {
+                let next = now + gap;
+                if next < *until {
+                    next
+                } else {
+                    let start = (*until).max(now) + exponential(&mut self.rng, off);
+                    *until = start + exponential(&mut self.rng, on);
+                    start.max(next)
+                }
+            }
+            _ => now + exponential(&mut self.rng, gap).max(Duration::from_nanos(1)),
+        };
+    }
+
+    /// When its next event is due.
+    fn due(&self, given: &CrossFlow) -> Time {
+        match &self.state {
+            State::Tcp(ends) if ends.0.poll_timeout() == Time::NEVER && ends.0.counters().sent == 0 => given.start,
+            State::Tcp(ends) => ends.0.poll_timeout(),
+            _ => self.next,
+        }
+    }
+}
+
+/// What all datagrams have in common.
+fn datagram() -> Packet {
+    Packet { flags: flags::FOREIGN, fragment: Fragment::FOREIGN, ..Packet::default() }
+}
+
+impl Net<'_> {
+    /// A flow's time has come.
+    pub(super) fn cross_due(&mut self, now: Time, number: usize) {
+        if let State::Tcp(ends) = &mut self.cross.flows[number].state {
+            ends.0.handle_timeout(now);
+        }
+        self.cross_send(now, number);
+    }
+
+    /// Sends what a flow may send now.
+    fn cross_send(&mut self, now: Time, number: usize) {
+        let channel = self.cross.first_channel + 2 * number as u32;
+        loop {
+            let given = &self.cross.given[number];
+            let flow = &mut self.cross.flows[number];
+            let Some(packet) = flow.emit(now, given) else { break };
+            flow.counters.sent += 1;
+            if let Some(wire) = self.cross.wire(number, false, 0) {
+                self.offer(now, wire, channel, packet);
+            }
+        }
+        let flow = &self.cross.flows[number];
+        let due = flow.due(&self.cross.given[number]).max(now);
+        self.schedule.set(flow.source, Due::new(due, Turn::APPLICATION));
+    }
+
+    /// A datagram reaches the end of a link.
+    pub(super) fn cross_arrival(&mut self, now: Time, channel: u32, mut packet: Packet) {
+        let place = (channel - self.cross.first_channel) as usize;
+        let (number, back) = (place / 2, place % 2 == 1);
+        packet.tag += 1;
+        if let Some(wire) = self.cross.wire(number, back, packet.tag as usize) {
+            return self.offer(now, wire, channel, packet);
+        }
+        let given = &self.cross.given[number];
+        let flow = &mut self.cross.flows[number];
+        let State::Tcp(ends) = &mut flow.state else {
+            flow.counters.delivered += 1;
+            return;
+        };
+        let CrossKind::Tcp { segments, ack: size } = given.kind else { return };
+        let (sender, receiver) = &mut **ends;
+        if back {
+            let ack = Ack { next: packet.lifetime_ms, segment: packet.nonce, transmission: packet.payload };
+            sender.ack(now, ack);
+            if segments.is_some() && sender.is_complete() {
+                flow.counters.completed.get_or_insert(now);
+            }
+            return self.cross_send(now, number);
+        }
+        let (ack, fresh) = receiver.segment(Segment { number: packet.nonce, transmission: packet.payload });
+        flow.counters.delivered += u64::from(fresh);
+        let answer =
+            Packet { nonce: ack.segment, payload: ack.transmission, lifetime_ms: ack.next, size, ..datagram() };
+        if let Some(wire) = self.cross.wire(number, true, 0) {
+            self.offer(now, wire, channel + 1, answer);
+        }
+    }
+}

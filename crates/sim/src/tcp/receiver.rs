@@ -1,0 +1,46 @@
+//! Who acknowledges.
+
+use super::{Ack, Segment};
+use std::collections::BTreeSet;
+
+/// The receiving end.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    next: u32,
+    above: BTreeSet<u32>,
+}
+
+impl Receiver {
+    /// A segment arrives. Its acknowledgement, and whether it is new.
+    pub fn segment(&mut self, segment: Segment) -> (Ack, bool) {
+        let Segment { number, transmission } = segment;
+        let fresh = number >= self.next && self.above.insert(number);
+        while self.above.remove(&self.next) {
+            self.next += 1;
+        }
+        (Ack { next: self.next, segment: number, transmission }, fresh)
+    }
+
+    /// All segments below it have come.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_acknowledged_up_to_the_first_gap_and_counted_once() {
+        let mut receiver = Receiver::default();
+        let mut next = |number| {
+            let (ack, fresh) = receiver.segment(Segment { number, transmission: 1 });
+            (ack.next, ack.segment, fresh)
+        };
+        assert_eq!(
+            [0, 2, 3, 2, 1, 0].map(&mut next),
+            [(1, 0, true), (1, 2, true), (1, 3, true), (1, 2, false), (4, 1, true), (4, 0, false)]
+        );
+    }
+}

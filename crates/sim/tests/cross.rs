@@ -1,0 +1,163 @@
+//! Traffic that is not NDN on the same links.
+
+mod common;
+
+use ndnweir_core::queue::Limit;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::units::{Duration, Rate, Time};
+use ndnweir_sim::bench::{consumer, link, producer};
+use ndnweir_sim::network::{CrossFlow, CrossKind, Impairment, Network, NodeKind, Traffic};
+use ndnweir_sim::{Outcome, RunOptions};
+
+const RATE: f64 = 10.0;
+
+/// C - A - B - P, of which A - B is narrow: 10 Mbit/s, 10 ms, 50 packets. Other traffic goes from A to B, or from B to
+/// A.
+fn network(cross: Vec<CrossFlow>, seconds: u64) -> Network {
+    let wide = |a, b| link(a, b, Rate::from_mbps(100.0), Duration::from_millis(1), 1000);
+    Network {
+        nodes: vec![NodeKind::Ndn { cache: 0 }; 4],
+        links: vec![wide(0, 1), link(1, 2, Rate::from_mbps(RATE), Duration::from_millis(10), 50), wide(2, 3)],
+        cross,
+        prefixes: 1,
+        producers: vec![producer(3, 0)],
+        consumers: Vec::new(),
+        duration: Duration::from_millis(1000 * seconds),
+        ..Network::default()
+    }
+}
+
+fn fetch() -> ndnweir_sim::network::Consumer {
+    consumer(0, 0, Traffic::Fetch { segments: None, consumer: None })
+}
+
+fn flow(path: Vec<u32>, kind: CrossKind) -> CrossFlow {
+    CrossFlow { path, kind, size: 1500, start: Time::ZERO, stop: None }
+}
+
+fn simulate(network: &Network) -> Outcome {
+    let (outcome, _) = common::simulate(network, &Scheme::named("cubic").unwrap(), RunOptions::full());
+    for mut link in outcome.links.iter().copied() {
+        // What the link loses on the way is added to what its queue counts.
+        link.drops.loss = 0;
+        link.check().unwrap();
+    }
+    outcome
+}
+
+// 3 Mbit/s of 1500 B are 250 a second; in 100 s 25 000 with a standard deviation of 158.
+#[test]
+fn poisson_datagrams_come_at_their_mean_rate_with_the_spread_of_their_distribution() {
+    let outcome = simulate(&network(vec![flow(vec![2], CrossKind::Poisson { rate: Rate::from_mbps(3.0) })], 100));
+    let sent = outcome.cross[0].sent;
+    assert!(sent.abs_diff(25_000) < 500 && sent != 25_000, "{sent}");
+    assert_eq!(outcome.cross[0].delivered, outcome.propagations[2].arrived);
+    assert_eq!(outcome.links[2].other_packets, outcome.propagations[2].sent);
+    assert_eq!((outcome.links[2].data_packets, outcome.links[2].interest_packets), (0, 0));
+}
+
+// M/D/1 at a load of 0.8: the mean wait is load / (2 (1 - load)) = 2 service times of 1502 B at 10 Mbit/s (Pollaczek
+// and Khinchine). The queue has room for 50, which is as good as endless here.
+#[test]
+fn a_queue_of_poisson_datagrams_waits_as_the_closed_form_says() {
+    let service = 1502.0 * 8.0 / (RATE * 1e6);
+    let rate = Rate::from_bps((0.8 / service * 1500.0 * 8.0) as u64);
+    let outcome = simulate(&network(vec![flow(vec![2], CrossKind::Poisson { rate })], 1000));
+    let link = &outcome.links[2];
+    let wait = link.sojourn_sum as f64 / link.sojourn_count as f64 / 1e9;
+    assert!((wait / (2.0 * service) - 1.0).abs() < 0.05, "{} service times", wait / service);
+}
+
+// On for 2 s and off for 1 s in the mean: two thirds of 4.5 Mbit/s are 250 a second.
+#[test]
+fn on_off_traffic_has_its_mean_rate_and_pauses() {
+    let (on, off) = (Duration::from_millis(2000), Duration::from_millis(1000));
+    let kind = CrossKind::OnOff { rate: Rate::from_mbps(4.5), on, off };
+    let outcome = simulate(&network(vec![flow(vec![2], kind)], 3000));
+    let rate = outcome.cross[0].sent as f64 / 3000.0;
+    assert!((rate / 250.0 - 1.0).abs() < 0.08, "{rate}");
+}
+
+#[test]
+fn datagrams_cross_several_links_and_stop_in_time() {
+    let kind = CrossKind::Poisson { rate: Rate::from_mbps(1.0) };
+    let stop = Some(Time::ZERO + Duration::from_millis(5000));
+    let outcome = simulate(&network(vec![CrossFlow { stop, ..flow(vec![0, 2, 4], kind) }], 10));
+    let arrived = [0, 2, 4].map(|wire: usize| outcome.propagations[wire].arrived);
+    let sent = outcome.cross[0].sent;
+    assert!((350..480).contains(&sent), "{sent}");
+    assert_eq!((arrived, outcome.cross[0].delivered), ([sent; 3], sent));
+}
+
+// Data come from B to A, as the datagrams do: they share one drop-tail queue, and the fetch gets what is left.
+#[test]
+fn other_traffic_takes_its_share_of_the_queue_from_a_fetch() {
+    let goodput = |cross: Vec<CrossFlow>| {
+        let mut network = network(cross, 30);
+        network.consumers = vec![fetch()];
+        let outcome = simulate(&network);
+        assert!(outcome.links[3].data_marks == 0, "nothing marks below NDN");
+        outcome.consumers[0].segments as f64 * 1024.0 * 8.0 / 30e6
+    };
+    let silent = goodput(vec![flow(vec![3], CrossKind::Poisson { rate: Rate::from_bps(1000) })]);
+    let half = goodput(vec![flow(vec![3], CrossKind::Poisson { rate: Rate::from_mbps(5.0) })]);
+    assert!(silent > 5.0 && (2.0..5.0).contains(&half) && half < 0.75 * silent, "{silent} {half}");
+}
+
+// A lone transfer fills the link: 1502 B per segment and 10 Mbit/s are 832 a second; the queue of 50 holds more than
+// the delay times the rate (24 segments), so that a cut to 0.7 does not empty it.
+#[test]
+fn a_tcp_transfer_fills_its_link_and_repairs_its_losses_without_timeouts() {
+    let tcp = CrossKind::Tcp { segments: None, ack: 52 };
+    let outcome = simulate(&network(vec![flow(vec![2], tcp)], 60));
+    let cross = outcome.cross[0];
+    let share = cross.delivered as f64 / (60.0 * RATE * 1e6 / (1502.0 * 8.0));
+    assert!((0.97..=1.0).contains(&share), "{share}");
+    assert!(cross.sender.recoveries > 3 && cross.sender.timeouts <= 1, "{cross:?}");
+    assert!(cross.sender.retransmissions < cross.delivered / 50, "{cross:?}");
+}
+
+#[test]
+fn two_tcp_transfers_share_a_link_and_a_finite_one_completes() {
+    let long = || flow(vec![2], CrossKind::Tcp { segments: None, ack: 52 });
+    let start = Time::ZERO + Duration::from_millis(5000);
+    let short = CrossFlow { start, ..flow(vec![2], CrossKind::Tcp { segments: Some(1000), ack: 52 }) };
+    let outcome = simulate(&network(vec![long(), long(), short], 120));
+    let [a, b] = [0, 1].map(|i: usize| outcome.cross[i].delivered as f64);
+    assert!((0.5..2.0).contains(&(a / b)), "{a} {b}");
+    assert_eq!(outcome.cross[2].delivered, 1000);
+    assert!(outcome.cross[2].completed > Some(start));
+}
+
+// One way loses 1 % of segments at random, far below what the queue would. RFC 9438 section 5.1: where Reno's window is
+// larger than CUBIC's, the flow does as Reno would, sqrt(3 / (2 p)) / RTT in the mean, here 12.2 segments; CUBIC's
+// would be 1.054 (0.0212 / 0.01)^0.75 = 1.9. Random instead of periodic losses, and timers, cost some of it.
+#[test]
+fn at_random_losses_and_a_short_round_trip_the_rate_is_that_of_reno() {
+    let tcp = CrossKind::Tcp { segments: None, ack: 52 };
+    let mut network = network(vec![flow(vec![2], tcp)], 600);
+    network.links[1].forward.impairment = Impairment { loss: 0.01, ..Impairment::default() };
+    (network.links[1].forward.limit, network.links[1].forward.rate) =
+        (Limit::Packets(1000), Some(Rate::from_mbps(100.0)));
+    let outcome = simulate(&network);
+    let window = outcome.cross[0].delivered as f64 / 600.0 * 0.0202;
+    assert!((0.75..1.15).contains(&(window / 12.25)), "{window}");
+}
+
+#[test]
+fn other_traffic_that_cannot_be_is_rejected() {
+    let kind = CrossKind::Poisson { rate: Rate::from_mbps(1.0) };
+    for (path, problem) in [
+        (vec![], "crosses no link"),
+        (vec![9], "does not exist"),
+        (vec![0, 4], "do not follow each other"),
+        (vec![0, 1], "twice"),
+    ] {
+        let error = network(vec![flow(path, kind)], 1).check().unwrap_err().0;
+        assert!(error.contains(problem), "{error}");
+    }
+    let zero = CrossKind::Poisson { rate: Rate::ZERO };
+    assert!(network(vec![flow(vec![2], zero)], 1).check().is_err());
+    let huge = CrossFlow { size: 70_000, ..flow(vec![2], kind) };
+    assert!(network(vec![huge], 1).check().is_err());
+}
