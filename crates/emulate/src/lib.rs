@@ -172,7 +172,7 @@ impl Emulation {
         fleet.finish(|_| true)?;
         let mut collector = Collector::new(describe(&self.scenario).setup(&[]));
         let found = replay::replay(&plan, &self.folder, &samples, &mut collector)?;
-        found.check(&running.sample()).map_err(Error::Accounting)?;
+        found.check(&running.sample())?;
         let (datagrams, lost) = self.lost(&plan, &running, &found);
         running.stop()?;
         let run = collector.finish(&scheme.name, seed);

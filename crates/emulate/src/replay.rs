@@ -1,5 +1,6 @@
 //! From the records of processes to what an observer of a simulation hears.
 
+use super::Error;
 use super::plan::{Plan, consumer_record, node_record};
 use crate::roles::record::{Record, read};
 use ndnweir_core::units::Time;
@@ -49,21 +50,21 @@ impl ReplayOutcome {
     }
 
     /// Checks that nothing was lost unnoticed: Interests at consumers and forwarders, datagrams on links.
-    pub(super) fn check(&self, links: &[DirectionCounters]) -> Result<(), String> {
+    pub(super) fn check(&self, links: &[DirectionCounters]) -> Result<(), Error> {
         if let Some(problem) = &self.problem {
-            return Err(problem.clone());
+            return Err(Error::Accounting(problem.clone()));
         }
         for (i, account) in self.accounts.iter().enumerate() {
             if !account.balances() {
-                return Err(format!("consumer {i}: {account:?}"));
+                return Err(Error::Accounting(format!("consumer {i}: {account:?}")));
             }
         }
         for (i, DirectionCounters { queue, propagation, in_flight }) in links.iter().enumerate() {
-            queue.check().map_err(|what| format!("link {i}: {what}"))?;
+            queue.check().map_err(|what| Error::Accounting(format!("link {i}: {what}")))?;
             if propagation.sent + propagation.copies
                 != propagation.revoked + propagation.arrived + propagation.lost + propagation.down + in_flight
             {
-                return Err(format!("link {i}: {propagation:?}, {in_flight} in flight"));
+                return Err(Error::Accounting(format!("link {i}: {propagation:?}, {in_flight} in flight")));
             }
         }
         Ok(())
@@ -304,8 +305,14 @@ mod tests {
         let propagation = LinkTotals { sent: 4, arrived: 2, lost: 1, ..Default::default() };
         let mut found = ReplayOutcome::default();
         assert!(found.check(&[DirectionCounters { queue, propagation, in_flight: 1 }]).is_ok());
-        assert!(found.check(&[DirectionCounters { queue, propagation, in_flight: 0 }]).unwrap_err().contains("link 0"));
+        assert!(
+            found
+                .check(&[DirectionCounters { queue, propagation, in_flight: 0 }])
+                .unwrap_err()
+                .to_string()
+                .contains("link 0")
+        );
         found.accounts = vec![Account { interests: 9, answered: 7, pending: 1, ..Default::default() }];
-        assert!(found.check(&[]).unwrap_err().contains("consumer 0"));
+        assert!(found.check(&[]).unwrap_err().to_string().contains("consumer 0"));
     }
 }

@@ -4,7 +4,6 @@
 //! that was asked for more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
 
 use ndnweir_core::units::{Bytes, Duration, Time};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,19 +15,12 @@ pub const HEADER: &str = "time_s,window_segments,in_flight_interests,rtt_ms,rece
 const RESOLUTION: Duration = Duration::from_millis(1);
 
 /// Why a trace cannot be written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", .path.display())]
 pub struct Error {
     path: PathBuf,
     problem: String,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.problem)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Where the fetch stood when a segment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,5 +1,6 @@
 //! What a node counts.
 
+use crate::error::CounterError;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration};
@@ -208,16 +209,19 @@ impl FaceCounters {
     ///
     /// # Errors
     /// The sum that does not hold.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CounterError> {
         let started = self.data_packets + self.interest_packets + self.nack_packets;
         let dropped = self.drops.total();
         if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
             return Ok(());
         }
-        Err(format!(
-            "offered {} + cut {} is not started {started} + dropped {dropped} + waiting {}",
-            self.offered_packets, self.cut, self.queue_packets
-        ))
+        Err(CounterError::Packets {
+            offered: self.offered_packets,
+            cut: self.cut,
+            started,
+            dropped,
+            waiting: self.queue_packets,
+        })
     }
 }
 
@@ -291,16 +295,13 @@ impl NodeCounters {
     ///
     /// # Errors
     /// The sum that does not hold.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CounterError> {
         let unpended =
             self.down + self.hop_limit + self.hits + self.loops + self.duplicates + self.pit_full + self.no_prefix;
         let ended = self.answered + self.rejected + self.expired + self.lost;
         if self.interests == unpended + self.retransmitted + ended + self.pending {
             return Ok(());
         }
-        Err(format!(
-            "{} Interests are not {unpended} settled at once + {} retransmitted + {ended} ended + {} pending: {self:?}",
-            self.interests, self.retransmitted, self.pending
-        ))
+        Err(CounterError::Interests { unpended, ended, counters: Box::new(*self) })
     }
 }

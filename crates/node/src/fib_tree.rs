@@ -22,23 +22,15 @@ struct TreeNode {
 }
 
 /// Why a prefix cannot be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FibError {
     /// The tree has as many nodes as it may.
+    #[error("the table of prefixes is full")]
     Full,
     /// A component is longer than a packet.
+    #[error("a name component is longer than a packet")]
     ComponentTooLong,
 }
-
-impl std::fmt::Display for FibError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            FibError::Full => "the table of prefixes is full",
-            FibError::ComponentTooLong => "a name component is longer than a packet",
-        })
-    }
-}
-impl std::error::Error for FibError {}
 
 /// The tree.
 #[derive(Clone, Debug)]

@@ -185,7 +185,7 @@ fn record(
 /// Whether every Interest that arrived was answered, rejected, dropped and counted, or is pending, and every packet for
 /// a face was sent, dropped and counted, or waits.
 fn check_accounting(daemon: &mut Daemon, task: &ForwarderTask) -> Result<(), String> {
-    daemon.node_counters().check()?;
+    daemon.node_counters().check().map_err(|what| what.to_string())?;
     for (place, face) in task.faces.iter().enumerate() {
         if let Some((_, egress)) = daemon.face_counters(&uri(face.remote)) {
             egress.check().map_err(|what| format!("face {place}: {what}"))?;

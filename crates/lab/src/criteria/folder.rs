@@ -2,6 +2,7 @@
 
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::{Location, Problems};
+use std::io;
 use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../judge");
@@ -34,7 +35,7 @@ impl Folder {
         match folder.names() {
             Ok(names) if names.is_empty() => Err(wrong("there is no criterion in this folder".into())),
             Ok(_) => Ok(folder),
-            Err(error) => Err(wrong(error)),
+            Err(error) => Err(wrong(error.to_string())),
         }
     }
 
@@ -42,17 +43,14 @@ impl Folder {
     ///
     /// # Errors
     /// What the system says of a folder that cannot be read.
-    pub fn names(&self) -> Result<Vec<String>, String> {
+    pub fn names(&self) -> io::Result<Vec<String>> {
         let name = |path: &Path| {
             let toml = path.extension().is_some_and(|e| e == "toml");
             path.file_stem().filter(|_| toml).map(|stem| stem.to_string_lossy().into_owned())
         };
         let mut names: Vec<String> = match self {
             Folder::Shipped => SHIPPED.files().filter_map(|f| name(f.path())).collect(),
-            Folder::Disk(path) => {
-                let entries = std::fs::read_dir(path).map_err(|e| e.to_string())?;
-                entries.flatten().filter_map(|e| name(&e.path())).collect()
-            }
+            Folder::Disk(path) => std::fs::read_dir(path)?.flatten().filter_map(|e| name(&e.path())).collect(),
         };
         names.sort_unstable();
         Ok(names)
@@ -78,13 +76,13 @@ impl Folder {
     ///
     /// # Errors
     /// If there is none, or it is no text.
-    pub fn text(&self, file: &str) -> Result<String, String> {
+    pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped => {
                 let found = SHIPPED.get_file(file).and_then(|f| f.contents_utf8());
-                found.map(str::to_owned).ok_or_else(|| "there is no such file".into())
+                found.map(str::to_owned).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
-            Folder::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+            Folder::Disk(path) => std::fs::read_to_string(path.join(file)),
         }
     }
 

@@ -64,7 +64,8 @@ pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec
 pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Criterion>, Problems> {
     let file = format!("{name}.toml");
     let shown = folder.shown(&file);
-    let text = folder.text(&file).map_err(|e| Problems::one(Location::whole(&shown), e, "write the file"))?;
+    let text =
+        folder.text(&file).map_err(|e| Problems::one(Location::whole(&shown), e.to_string(), "write the file"))?;
     let root = tree::parse(&shown, &text)?;
     let found = Findings::default();
     let whole = Location::at(&shown.as_str().into(), 1, 1);
@@ -309,7 +310,7 @@ fn measure(
     };
     let experiments: Vec<usize> = experiments.iter().map(place).collect::<Option<_>>()?;
     let expr = |text: &str, at: &Location| {
-        let parsed = parse(text).map_err(|e| (e, "see docs/criteria-format.md".to_owned()));
+        let parsed = parse(text).map_err(|e| (e.to_string(), "see docs/criteria-format.md".to_owned()));
         let checked = parsed.and_then(|expr| {
             let expr = elsewhere(expr);
             for e in &experiments {

@@ -6,6 +6,7 @@
 //! which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has less,
 //! or the same.
 
+use super::error::CertificateError;
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -166,7 +167,7 @@ impl Allocation {
     ///
     /// # Errors
     /// What is wrong: a path that a flow may not take, a link that carries more than it can, a flow without proof.
-    pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, String> {
+    pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, CertificateError> {
         let network = Network::new(problem);
         self.check_carried(&network)?;
         let mut proved = vec![false; problem.flows.len()];
@@ -181,20 +182,20 @@ impl Allocation {
         let mut found = Searches::new();
         for flow in (0..proved.len()).filter(|f| !proved[*f]) {
             if network.cheapest(flow, &free, &mut found).is_finite() {
-                return Err(format!("nothing limits {}", problem.flows[flow].name));
+                return Err(CertificateError::NoProof(problem.flows[flow].name.clone()));
             }
         }
         Ok(most)
     }
 
-    fn check_carried(&self, network: &Network) -> Result<(), String> {
+    fn check_carried(&self, network: &Network) -> Result<(), CertificateError> {
         let mut loads = vec![0.0; network.problem.links.len()];
         for (flow, paths) in self.paths.iter().enumerate() {
-            let name = &network.problem.flows[flow].name;
+            let name = || network.problem.flows[flow].name.clone();
             let mut sum = 0.0;
             for (path, carried) in paths {
                 if !network.may_take(flow, path) || *carried < 0.0 {
-                    return Err(format!("{name} may not take {path:?} with {carried}"));
+                    return Err(CertificateError::Path { flow: name(), path: path.clone(), carried: *carried });
                 }
                 sum += carried;
                 for (link, weight) in path.iter().flat_map(|e| &network.edges[*e].charges) {
@@ -202,23 +203,24 @@ impl Allocation {
                 }
             }
             if (sum - self.rates[flow]).abs() > 1e-7 * self.rates[flow] {
-                return Err(format!("{name} has {} but {sum} is carried", self.rates[flow]));
+                return Err(CertificateError::Rate { flow: name(), rate: self.rates[flow], carried: sum });
             }
         }
         for (link, load) in network.problem.links.iter().zip(loads) {
-            if load > link.rate.mbps() * (1.0 + FULL) {
-                return Err(format!("{} carries {load} of {}", link.name, link.rate.mbps()));
+            let rate = link.rate.mbps();
+            if load > rate * (1.0 + FULL) {
+                return Err(CertificateError::Load { link: link.name.clone(), load, rate });
             }
         }
         Ok(())
     }
 
     /// How much a flow of a level could gain, at most.
-    fn gain(&self, network: &Network, level: &Level) -> Result<f64, String> {
+    fn gain(&self, network: &Network, level: &Level) -> Result<f64, CertificateError> {
         let mut prices = vec![0.0; network.problem.links.len()];
         for (link, price) in &level.prices {
             if !(price.is_finite() && *price >= 0.0) {
-                return Err(format!("a price of {price}"));
+                return Err(CertificateError::Price(*price));
             }
             prices[*link] = *price;
         }
@@ -228,7 +230,7 @@ impl Allocation {
         let highest = level.flows.iter().map(rate).fold(0.0, f64::max);
         let lowest = level.flows.iter().map(rate).fold(highest, f64::min);
         if lowest < highest {
-            return Err("flows of a level with different rates".to_owned());
+            return Err(CertificateError::UnequalRates);
         }
         let mut found = Searches::new();
         let mut cheapest = |flow: usize| {

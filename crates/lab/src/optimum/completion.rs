@@ -5,7 +5,7 @@
 //! the transmission of one Data on each link but the narrowest, where the fluid has it.
 
 use super::paths::Paths;
-use super::{AllowedLinks, FlowDemand, Hop, Problem, water_filling};
+use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
 
 /// A fetch.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,7 @@ impl Problem {
     ///
     /// # Errors
     /// Why there are no rates (see [`Problem::allocate`]).
-    pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, String> {
+    pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, AllocationError> {
         let mut left: Vec<f64> =
             transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
         let mut done = vec![None; transfers.len()];
@@ -94,18 +94,13 @@ impl Problem {
     }
 
     /// Max-min fair rates of some of the flows.
-    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, String> {
+    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, AllocationError> {
         if active.is_empty() {
             return Ok(Vec::new());
         }
         let flows: Vec<FlowDemand> = active.iter().map(|i| self.flows[*i].clone()).collect();
         let some = Problem { flows, ..self.clone() };
-        match some.reject() {
-            Some(reason) => Err(reason),
-            None if some.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(p) if p.len() == 1)) => {
-                Ok(water_filling(&some))
-            }
-            None => some.allocate().map(|found| found.rates),
-        }
+        some.check()?;
+        if some.single_paths() { Ok(water_filling(&some)) } else { Ok(filling::fill(&some)?.rates) }
     }
 }

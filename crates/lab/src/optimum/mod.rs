@@ -14,6 +14,7 @@
 mod certificate;
 mod completion;
 mod coupled;
+mod error;
 mod filling;
 mod lp;
 mod paths;
@@ -24,6 +25,7 @@ mod waterfill;
 pub use certificate::{Allocation, Level};
 pub use completion::Transfer;
 pub use coupled::{Subflow, coupled};
+pub use error::{AllocationError, CertificateError, ProblemError, SolverError};
 pub use waterfill::water_filling;
 
 pub use crate::results::{Attained, ConsumerOptimum, LinkOptimum, Optimum, Physical};
@@ -167,22 +169,18 @@ impl Problem {
         }
     }
 
-    /// Why the problem has no answer, if it has none.
-    fn reject(&self) -> Option<String> {
+    /// Whether the problem has an answer that is worth seeking.
+    fn check(&self) -> Result<(), ProblemError> {
         if self.flows.is_empty() {
-            return Some("no long-lived flow".to_owned());
+            return Err(ProblemError::NoFlow);
         }
         if self.sizes.payload_bytes == 0 || self.sizes.data_wire_bytes == 0 {
-            return Some("packets without payload".to_owned());
+            return Err(ProblemError::NoPayload);
         }
         let hops = if self.hops.is_empty() { self.links.len() } else { self.hops.len() };
         let size = self.flows.len().saturating_mul(self.links.len());
         if size > MAX_SIZE && !self.single_paths() {
-            return Some(format!(
-                "{} flows over {} links are too many for the solver",
-                self.flows.len(),
-                self.links.len()
-            ));
+            return Err(ProblemError::TooLarge { flows: self.flows.len(), links: self.links.len() });
         }
         for flow in &self.flows {
             let local = match &flow.routes {
@@ -190,17 +188,17 @@ impl Problem {
                 AllowedLinks::Any { producers, .. } => producers.contains(&flow.consumer),
             };
             if local {
-                return Some(format!("{} is at a producer of its prefix, so no link limits it", flow.name));
+                return Err(ProblemError::Local(flow.name.clone()));
             }
             let used: Vec<usize> = match &flow.routes {
                 AllowedLinks::Paths(paths) => paths.iter().flatten().copied().collect(),
                 AllowedLinks::Any { usable, .. } => usable.iter().flatten().copied().collect(),
             };
             if used.iter().any(|h| *h >= hops) {
-                return Some(format!("{} is routed over a link that does not exist", flow.name));
+                return Err(ProblemError::UnknownHop(flow.name.clone()));
             }
         }
-        None
+        Ok(())
     }
 
     fn single_paths(&self) -> bool {
@@ -209,8 +207,8 @@ impl Problem {
 
     /// The max-min fair rates in 10⁶ bit/s, the loads that go with them, and the largest total.
     pub fn solve(&self) -> Optimum {
-        if let Some(reason) = self.reject() {
-            return Optimum::undefined(reason);
+        if let Err(reason) = self.check() {
+            return Optimum::undefined(reason.to_string());
         }
         match self.solved() {
             Ok(optimum) => optimum,
@@ -218,7 +216,7 @@ impl Problem {
         }
     }
 
-    fn solved(&self) -> Result<Optimum, String> {
+    fn solved(&self) -> Result<Optimum, SolverError> {
         let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS;
         let (rates, loads, most) = if self.single_paths() {
             let rates = water_filling(self);
@@ -265,18 +263,16 @@ impl Problem {
     /// The max-min fair allocation with its certificate, by one simplex over all levels.
     ///
     /// # Errors
-    /// Why there is none.
-    pub fn allocate(&self) -> Result<Allocation, String> {
-        match self.reject() {
-            Some(reason) => Err(reason),
-            None => filling::fill(self),
-        }
+    /// [`AllocationError`]: why there is none.
+    pub fn allocate(&self) -> Result<Allocation, AllocationError> {
+        self.check()?;
+        Ok(filling::fill(self)?)
     }
 
     /// Rates and paths of an allocation whose certificate holds; of a small network without one those of linear
     /// programs.
-    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), String> {
-        let gain = self.allocate().and_then(|found| {
+    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), SolverError> {
+        let gain = filling::fill(self).and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
             Ok((found.check(self, every)?, found))
         });
@@ -287,7 +283,7 @@ impl Problem {
                 let rates = program.max_min()?;
                 Ok((rates, program.known()))
             }
-            Ok((gain, _)) => Err(format!("a flow could gain {:.1} %", 100.0 * gain)),
+            Ok((gain, _)) => Err(SolverError::Gain(gain)),
             Err(reason) => Err(reason),
         }
     }

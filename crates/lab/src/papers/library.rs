@@ -3,6 +3,7 @@
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::diag::suggest;
 use ndnweir_scenario::{Location, Problems};
+use std::io;
 use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
@@ -77,13 +78,13 @@ impl Folder {
     ///
     /// # Errors
     /// If there is none, or it is no text.
-    pub fn text(&self, file: &str) -> Result<String, String> {
+    pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped(name) => {
                 let found = SHIPPED.get_file(format!("{name}/{file}")).and_then(|f| f.contents_utf8());
-                found.map(str::to_owned).ok_or_else(|| "there is no such file".into())
+                found.map(str::to_owned).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
-            Folder::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+            Folder::Disk(path) => std::fs::read_to_string(path.join(file)),
         }
     }
 }

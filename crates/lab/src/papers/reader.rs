@@ -41,7 +41,7 @@ impl PublishedReader<'_> {
 
     /// An expression, checked.
     pub fn expr(&self, text: &str, at: &Location, experiment: usize) -> Option<Expr> {
-        let expr = self.wrong(at, parse(text).map_err(|e| (e, "see docs/reproductions.md".to_owned())))?;
+        let expr = self.wrong(at, parse(text).map_err(|e| (e.to_string(), "see docs/reproductions.md".to_owned())))?;
         self.wrong(at, self.resolver.value(experiment, &expr))?;
         Some(expr)
     }

@@ -4,6 +4,7 @@ use super::Forwarder;
 use super::reliability::{Counts, Params, Reliability, ReliableLink};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
+use crate::error::FaceError;
 use crate::header::FieldTrust;
 use crate::shares::FaceClass;
 use ndnweir_core::component::{Env, FamilyParams};
@@ -161,7 +162,7 @@ impl Forwarder {
     ///
     /// # Errors
     /// If all numbers are taken.
-    pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
+    pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, FaceError> {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let face = Face::new(&options, random(), random());
         let (class, group) = (face.class, face.group);

@@ -34,7 +34,7 @@ mod reserved;
 mod routes;
 mod tokens;
 
-pub use choices::{ChoiceError, Chosen};
+pub use choices::Chosen;
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
 pub use hints::MAX_DELEGATIONS;
@@ -42,6 +42,7 @@ pub use reliability::Reliability;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
+use crate::error::StrategyError;
 use crate::fib_tree::FibTree;
 use crate::keyed::HashKey;
 use crate::node::Node;
@@ -194,7 +195,7 @@ impl Forwarder {
     ///
     /// # Errors
     /// If a component of the scheme cannot be built.
-    pub fn new(config: ForwarderConfig<'_>) -> Result<Forwarder, String> {
+    pub fn new(config: ForwarderConfig<'_>) -> Result<Forwarder, StrategyError> {
         let layout = config.scheme.layout();
         let mut node = Node::new(NodeConfig {
             number: config.number,

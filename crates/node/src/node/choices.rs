@@ -1,19 +1,17 @@
 //! Strategies for some of the names, put in, changed and taken out while traffic flows.
 
 use super::Node;
+use crate::error::StrategyError;
 use crate::fib::Fib;
 use crate::strategies::{StrategyChoiceId, StrategyInstance};
 use crate::streams;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::fields::{Field, Fields};
+use ndnweir_core::fields::Field;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::Strategy;
 use ndnweir_core::units::Time;
-
-const TOO_MANY: &str = "a node has at most 127 strategies beside that of all names, those whose Interests are still \
-                        pending included";
 
 impl Node {
     /// Puts in a strategy for names that are to have one of their own, and says whether their Interests go through the
@@ -26,9 +24,9 @@ impl Node {
         now: Time,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<StrategyChoiceId, String> {
+    ) -> Result<StrategyChoiceId, StrategyError> {
         let instance = self.strategy_instance(part, shaped)?;
-        let choice = self.strategies.add(instance).ok_or(TOO_MANY)?;
+        let choice = self.strategies.add(instance).ok_or(StrategyError::TooMany)?;
         self.initialise_strategy(now, choice);
         Ok(choice)
     }
@@ -44,9 +42,9 @@ impl Node {
         choice: StrategyChoiceId,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), StrategyError> {
         match self.strategies.get(choice) {
-            None => return Err("there is no such choice".into()),
+            None => return Err(StrategyError::UnknownChoice),
             Some(present) if present.is(part, shaped) => return Ok(()),
             Some(_) => {}
         }
@@ -72,18 +70,13 @@ impl Node {
         &mut self,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<StrategyInstance, String> {
+    ) -> Result<StrategyInstance, StrategyError> {
         if !self.strategies.have_room() {
-            return Err(TOO_MANY.into());
+            return Err(StrategyError::TooMany);
         }
         let mut layout = self.plan.layout.clone();
         for field in part.needs() {
-            if layout.slot(field).is_none() {
-                let (name, most) = (part.name(), Fields::SLOTS);
-                return Err(format!(
-                    "{name} needs a header field more than the {most} that packets carry beside the scheme's"
-                ));
-            }
+            layout.slot(field).ok_or(StrategyError::TooManyFields(part.name()))?;
         }
         let strategy = part.build(&mut layout);
         if layout.iter().next().is_some() {

@@ -32,6 +32,7 @@ use crate::counters::{FaceCounters, NodeCounters};
 use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
 use crate::egress::{Egress, Parts};
+use crate::error::{FaceError, StrategyError};
 use crate::face::Face;
 use crate::fib::Fib;
 use crate::flows::FlowCounter;
@@ -126,7 +127,7 @@ impl Node {
     ///
     /// # Errors
     /// If the scheme chooses strategies for too many prefixes.
-    pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
+    pub fn new(config: NodeConfig<'_>) -> Result<Node, StrategyError> {
         let mut layout = config.layout.clone();
         let (part, shaped) = (&config.scheme.parts.strategy, config.scheme.is_shaped(0));
         let strategy = part.build(&mut layout);
@@ -189,10 +190,10 @@ impl Node {
     ///
     /// # Errors
     /// If there are 65,535 already.
-    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, String> {
+    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, FaceError> {
         let face = match u16::try_from(self.faces.len()) {
             Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
-            _ => return Err("a node has at most 65535 faces".into()),
+            _ => return Err(FaceError::TooMany),
         };
         let built = self.build_face(face, config);
         self.faces.push(built);
@@ -206,9 +207,9 @@ impl Node {
     ///
     /// # Errors
     /// If there is no such face, or it is up.
-    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), String> {
+    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), FaceError> {
         if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
-            return Err(format!("face {} cannot be replaced: it does not exist or is up", face.0));
+            return Err(FaceError::NotReplaceable(face));
         }
         self.faces[face.index()] = self.build_face(face, config);
         self.due[face.index()] = Time::NEVER;

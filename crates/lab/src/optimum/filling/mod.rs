@@ -16,6 +16,7 @@ mod inverse;
 mod pivot;
 
 use super::certificate::{Allocation, Level};
+use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
 use inverse::Inverse;
@@ -125,7 +126,7 @@ struct Filling<'a> {
 }
 
 /// The max-min fair allocation.
-pub(super) fn fill(problem: &Problem) -> Result<Allocation, String> {
+pub(super) fn fill(problem: &Problem) -> Result<Allocation, SolverError> {
     let mut filling = Filling::new(problem);
     let levels = filling.run()?;
     Ok(filling.allocation(levels))
@@ -208,7 +209,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    fn run(&mut self) -> Result<Vec<Level>, String> {
+    fn run(&mut self) -> Result<Vec<Level>, SolverError> {
         let mut levels = Vec::new();
         while self.open.contains(&true) {
             self.enter(Entering::Level)?;
@@ -219,9 +220,9 @@ impl<'a> Filling<'a> {
     }
 
     /// Raises the level as far as it goes; the prices of links and flows that prove it.
-    fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), String> {
+    fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), SolverError> {
         loop {
-            let at = self.level_at.ok_or("the level has no limit")?;
+            let at = self.level_at.ok_or(SolverError::Unlimited)?;
             let gains = self.inverse.row(at);
             let mut links = vec![0.0; self.capacity.len()];
             for (row, gain) in gains.iter().enumerate() {
@@ -258,14 +259,18 @@ impl<'a> Filling<'a> {
     }
 
     /// Of the steepest rises the one that leads highest.
-    fn best_of(&self, mut rooms: Vec<(f64, Entering)>, mut paths: Vec<(f64, Entering)>) -> Result<Entering, String> {
+    fn best_of(
+        &self,
+        mut rooms: Vec<(f64, Entering)>,
+        mut paths: Vec<(f64, Entering)>,
+    ) -> Result<Entering, SolverError> {
         for list in [&mut rooms, &mut paths] {
             list.sort_by(|a, b| b.0.total_cmp(&a.0));
             list.truncate(TRIED);
         }
         let gain = |(rise, entering): &(f64, Entering)| Some((rise * self.reach(*entering)?, *entering));
         let best = rooms.iter().chain(&paths).filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0));
-        best.map(|b| b.1).ok_or_else(|| "the level has no limit".to_owned())
+        best.map(|b| b.1).ok_or(SolverError::Unlimited)
     }
 
     fn price(&self, column: usize, links: &[f64]) -> f64 {
@@ -348,13 +353,13 @@ impl<'a> Filling<'a> {
     }
 
     /// Ends a level: flows that pay are at their rate.
-    fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, String> {
-        let at = self.level_at.take().ok_or("the level has no limit")?;
+    fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, SolverError> {
+        let at = self.level_at.take().ok_or(SolverError::Unlimited)?;
         // Never below those before, not even by a rounding error.
         let before = self.rate.iter().copied().fold(0.0, f64::max);
         self.level = self.value[at].max(before);
         let gains = self.inverse.row(at);
-        let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or("no link is full")?;
+        let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or(SolverError::NoLinkFull)?;
         self.center.clear();
         let link = self.rows[row];
         let room = self.capacity[link] * MORE * (0.5 + 0.001 * self.draw(1000) as f64);
@@ -369,7 +374,7 @@ impl<'a> Filling<'a> {
         let highest = open.iter().map(|f| prices[*f]).fold(0.0, f64::max);
         let stuck: Vec<usize> = open.into_iter().filter(|f| prices[*f] > PAYS * highest).collect();
         if stuck.is_empty() {
-            return Err("no flow is limited".to_owned());
+            return Err(SolverError::NoFlowLimited);
         }
         for &flow in &stuck {
             self.open[flow] = false;

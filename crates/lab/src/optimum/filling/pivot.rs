@@ -1,5 +1,6 @@
 //! One step of the simplex: something enters, everything basic follows until something is at its end and leaves.
 
+use super::super::error::SolverError;
 use super::{Entering, Filling, Inverse, Location, MAX_STEPS, Member, NONE, REFRESH};
 
 /// Rates of change below this, against the largest, are rounding errors.
@@ -117,22 +118,18 @@ impl Filling<'_> {
     }
 
     /// One step.
-    pub(super) fn enter(&mut self, entering: Entering) -> Result<(), String> {
+    pub(super) fn enter(&mut self, entering: Entering) -> Result<(), SolverError> {
         self.steps += 1;
         if self.steps > MAX_STEPS * (100 + self.key.len() + self.capacity.len()) {
-            return Err(format!(
-                "it did not converge: {} of {} flows open at {}",
-                self.open.iter().filter(|o| **o).count(),
-                self.open.len(),
-                self.level
-            ));
+            let open = self.open.iter().filter(|o| **o).count();
+            return Err(SolverError::Steps { open, flows: self.open.len(), level: self.level });
         }
         if self.steps.is_multiple_of(REFRESH) {
             self.refresh();
         }
         let mut direction = self.direction(entering);
         let Some((mut leaving, step)) = self.first_end(&direction) else {
-            return Err("the level has no limit".to_owned());
+            return Err(SolverError::Unlimited);
         };
         let before = self.level;
         self.go(entering, &direction, step);
@@ -151,7 +148,7 @@ impl Filling<'_> {
                 self.change_key(flow, column, &direction.alpha, &mut entered);
                 return Ok(());
             } else {
-                return Err("a path is lost".to_owned());
+                return Err(SolverError::PathLost);
             }
         }
         match (leaving, entering) {
