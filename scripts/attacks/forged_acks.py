@@ -35,7 +35,8 @@ def run(attack):
     stop, sent = threading.Event(), [0]
 
     def forge():
-        # Each stranger acknowledges small numbers, and numbers at random: of what the neighbour was sent, and of its own face.
+        # Each unknown peer acknowledges small numbers, and numbers at random: of what the neighbour was sent, and of
+        # its own face.
         strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(8)]
         while not stop.wait(0.001):
             for stranger in strangers:

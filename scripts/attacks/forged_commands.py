@@ -44,7 +44,7 @@ def run(attack):
     lab.folder.chmod(0o755)
     original, config, key = lab.folder / "file", lab.folder / "fwd.toml", lab.folder / "operator.pub"
     random_file(original, 32 << 20)
-    # The generator of the group as a public key: nobody's, but a key.
+    # The generator of the group as a public key: no one's, but a key.
     lines = textwrap.wrap(base64.b64encode(bytes.fromhex(GENERATOR)).decode(), 64)
     key.write_text("\n".join(["-----BEGIN PUBLIC KEY-----", *lines, "-----END PUBLIC KEY-----", ""]))
     config.write_text(f'[[trust-anchor]]\nkey = "{key}"\nname = "/{"/".join(KEY)}"\n')

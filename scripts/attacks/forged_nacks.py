@@ -27,7 +27,7 @@ def run(attack):
         lab.tool(forwarder, "cs erase /attack")
         return fetched(lab.consumer("ndnweir", forwarder, "/attack/file", copy), 60, original, copy).seconds
 
-    # What a fetch asks for is no secret.
+    # What a fetch requests is no secret.
     version = version_of(forwarder, "attack", "file")
     stop, sent = threading.Event(), [0]
 

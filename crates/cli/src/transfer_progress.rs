@@ -11,7 +11,7 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     bar
 }
 
-/// How many segments of a published object were asked for. Draws nothing when standard error is no terminal.
+/// How many segments of a published object were requested. Draws nothing when standard error is not a terminal.
 pub fn served(segments: u64, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(segments), target);

@@ -178,7 +178,7 @@ fn a_process_without_a_task_says_so_and_ends() {
     assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("expected"));
 }
 
-/// An emulation that would go on for ten minutes, and its processes once all are there.
+/// An emulation that would continue for ten minutes, and its processes once all are there.
 fn long_one(folder: &Path) -> (Child, Vec<u32>) {
     let mut emulation = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
         .current_dir(folder)

@@ -1,4 +1,4 @@
-//! What somebody meets who uses the simulator for the first time: long runs, results that stay, notes, events, slips.
+//! What someone meets who uses the simulator for the first time: long runs, results that stay, notes, events, slips.
 
 mod common;
 

@@ -41,7 +41,7 @@ fn tables_fit_the_terminal_unless_all_of_them_is_asked_for() {
     assert!(text.contains("no room for:") && text.contains("--wide"), "{text}");
     let wide = terminal(dir.path(), 70, "NO_COLOR=1", "--wide").join("\n");
     assert!(wide.contains("marks  retransmitted") && !wide.contains("no room for:"), "{wide}");
-    // What is no terminal gets everything.
+    // What is not a terminal gets everything.
     let piped = stdout(&short(dir.path(), "piped", "--scheme bic,pcon").success());
     assert!(piped.contains("marks  retransmitted"), "{piped}");
 }

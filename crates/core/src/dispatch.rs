@@ -1,4 +1,4 @@
-//! The families' enums as implementations of their traits: each method goes to whichever component it is.
+//! The families' enums as implementations of their traits: each method is forwarded to the component.
 
 use crate::consumer::{CongestionEvent, Consumer, DataEvent, Flight, SentEvent, Timer};
 use crate::ctx::Ctx;

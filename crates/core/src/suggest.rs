@@ -1,4 +1,4 @@
-//! What somebody probably meant who wrote a name that does not exist.
+//! What someone probably meant who wrote a name that does not exist.
 
 use crate::error::SchemeError;
 

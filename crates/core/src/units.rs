@@ -206,7 +206,7 @@ impl Sub for Bytes {
     }
 }
 
-/// A text that is no quantity; the message says what was expected.
+/// A text that is not a quantity; the message says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct QuantityError(String);

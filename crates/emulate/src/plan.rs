@@ -204,7 +204,7 @@ impl Plan<'_> {
         let task = |(number, (producer, object)): (usize, (usize, &str))| {
             let producer = &self.scenario.producers[producer];
             let sharing = self.scenario.consumers.iter().filter(|consumer| consumer.prefix == object);
-            // An object of known length has it for all who ask; a catalogue is as long as the longest asked for.
+            // An object of known length has it for all who ask; a catalogue is as long as the longest requested.
             let segments = sharing.filter_map(|consumer| match consumer.traffic {
                 Traffic::Fetch { segments, .. } => segments,
                 Traffic::Zipf { objects, .. } => Some(objects.into()),

@@ -1,7 +1,7 @@
 //! A real fetch over time, as a CSV file.
 //!
 //! Columns: `time_s` since the first segment, `window_segments`, `in_flight_interests`, `rtt_ms` (empty for a segment
-//! that was asked for more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
+//! that was requested more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
 
 use ndnweir_core::units::{Bytes, Duration, Time};
 use std::fs::File;
@@ -31,7 +31,7 @@ pub struct Row {
     pub window: f64,
     /// Interests outstanding.
     pub in_flight: u32,
-    /// The segment's round-trip time; none if it was asked for more than once.
+    /// The segment's round-trip time; none if it was requested more than once.
     pub rtt: Option<Duration>,
     /// Bytes of content received so far.
     pub received: u64,

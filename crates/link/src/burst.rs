@@ -54,7 +54,7 @@ impl BurstLoss {
 
     /// The state at packet `number`, given each packet's draw and the state at some packet known.
     ///
-    /// It is a function of the draws alone, so that a packet which is taken back and sent anew finds the same state.
+    /// It is a function of the draws alone, so that a packet which is taken back and sent again finds the same state.
     pub(crate) fn state(&self, number: u32, draw: impl Fn(u32) -> f64, known: BurstState) -> bool {
         if number == known.number {
             return known.bad;

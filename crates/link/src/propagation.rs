@@ -324,7 +324,7 @@ impl Propagation {
         self.look();
     }
 
-    /// The sender fails: the latest `unsent` packets never left; those on the way go on.
+    /// The sender fails: the latest `unsent` packets never left; those on the way continue.
     pub fn revoke(&mut self, unsent: usize) {
         let first = self.take_back(unsent);
         let totals = &mut self.totals;
@@ -479,7 +479,7 @@ mod tests {
         assert!((lost - burst.mean()).abs() < 0.01, "{lost}");
         let gaps = all.windows(2).filter(|pair| pair[1].1 > pair[0].1 + 1).count() as f64;
         assert!((20_000.0 * lost / gaps - 4.0).abs() < 0.5, "bursts of {}", 20_000.0 * lost / gaps);
-        // 300 packets, of which the last 200 are taken back and sent once more.
+        // 300 packets, of which the last 200 are taken back and sent again.
         let mut again = propagation(bursty);
         for i in 0..300 {
             again.send(&numbered(i), 0, ms(i.into()), ms(i.into()));

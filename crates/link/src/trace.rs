@@ -5,8 +5,8 @@
 //! last line the trace begins again, its last number being its length (Netravali et al., "Mahimahi: accurate
 //! record-and-replay for HTTP", USENIX ATC 2015; `mm-link` and its `LinkQueue`).
 //!
-//! As in `LinkQueue`, one opportunity serves several small packets, and a packet larger than what is left of it goes on
-//! in the next ones; it has left when its last byte has. So packets of any size take what they weigh.
+//! As in `LinkQueue`, one opportunity serves several small packets, and a packet larger than what is left of it
+//! continues in the next ones; it has left when its last byte has. So packets of any size take what they weigh.
 
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl RateTrace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// The first line that is no stamp, or why there is no trace.
+    /// The first line that is not a stamp, or why there is no trace.
     pub fn parse(text: &str) -> Result<RateTrace, TraceError> {
         let mut stamps: Vec<u32> = Vec::new();
         for (i, written) in text.lines().enumerate() {

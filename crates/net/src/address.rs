@@ -22,7 +22,7 @@ pub fn first(family: IpFamily, host: &str, port: u16) -> io::Result<SocketAddr> 
     first_that_works(family, host, port, Ok)
 }
 
-/// What `connect` makes of the first address of a host that works; else the last error.
+/// The result of `connect` for the first address of a host that works; else the last error.
 ///
 /// # Errors
 /// If the host has no address of the family, the resolver fails, or no address works.

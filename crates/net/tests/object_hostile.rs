@@ -79,7 +79,7 @@ fn only_the_demanded_signature_is_accepted() {
     assert!(Trust::read(&format!("ecdsa:{}", dir.path().display())).is_err());
 }
 
-/// Lets the fetch ask for what it may ask for by `now`: number of the segment, nonce and MustBeFresh of each Interest.
+/// Lets the fetch request what it may request by `now`: number of the segment, nonce and MustBeFresh of each Interest.
 fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
     fetch.handle_timeout(now).unwrap();
     std::iter::from_fn(|| fetch.poll_transmit(now))
@@ -110,7 +110,7 @@ fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_pl
         let mut nonces = std::collections::BTreeSet::new();
         for round in 1..=3_u64 {
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
-            // Once more than was asked: nothing is counted.
+            // Again than was asked: nothing is counted.
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
             assert_eq!(fetch.rejections(), round);
             assert_eq!(asked(&mut fetch, Time::from_nanos(3)), [], "no pause");
@@ -119,7 +119,7 @@ fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_pl
             assert!(nonces.insert(nonce));
         }
         assert!(give(&mut fetch, &segment(0, b"content", None, signer), &mut sink).unwrap());
-        // Nobody may slow a fetch down by forging.
+        // No one may slow a fetch down by forging.
         assert_eq!((fetch.counters().window, fetch.counters().losses), (window, 0));
         drop(sink);
         assert_eq!(stream, b"content");

@@ -117,7 +117,7 @@ fn memory_does_not_grow_with_the_object() {
             assert!(ask(&mut publisher, &format!("/a/v=9/seg={segment}"), false).is_some());
         }
     }
-    // Nothing was left in memory of what was asked for 100 segments before; the last three were.
+    // Nothing was left in memory of what was requested 100 segments before; the last three were.
     assert_eq!(publisher.segments_read(), 200);
     assert!(ask(&mut publisher, "/a/v=9/seg=97", false).is_some());
     assert_eq!(publisher.segments_read(), 200);
@@ -151,7 +151,7 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
     assert_eq!(asked(499), []);
     assert_eq!(asked(500), once);
     assert_eq!(asked(1500), [("/a".to_owned(), true, true), metadata.clone()]);
-    // Nobody has fresh Data: what is not fresh will do, in turn.
+    // No one has fresh Data: what is not fresh will do, in turn.
     let stale = [("/a".to_owned(), true, false), ("/a/32=metadata".to_owned(), true, false)];
     assert_eq!(asked(3500), stale);
     assert_eq!(asked(5500), [("/a".to_owned(), true, true), metadata.clone()]);
@@ -163,7 +163,7 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
 #[test]
 fn discovery_ends_soon_when_every_interest_is_sent_back_for_want_of_a_route() {
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-    // The one whose producer comes up between goes on.
+    // The one whose producer comes up between continues.
     for up_at in [None, Some(2)] {
         let mut discovery = discovery();
         let (mut now, mut round) = (Time::ZERO, 0);

@@ -84,7 +84,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
     let trust = Trust::Ed25519(own.verifier());
     let dir = tempfile::tempdir().unwrap();
     let (target, forged) = (dir.path().join("f"), dir.path().join("forged"));
-    // What somebody signed with a digest, and with a key of his own, under the head of an honest state.
+    // What someone signed with a digest, and with a key of his own, under the head of an honest state.
     keep(&target, &[], &trust, &own);
     let head = std::fs::read(dir.path().join("f.part.state")).unwrap();
     for signer in [&DigestSha256 as &dyn Signer, &Ed25519Signer::from_seed(&[2; 32], None)] {

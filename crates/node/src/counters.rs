@@ -181,7 +181,7 @@ impl FaceCounters {
         self.data_bits + self.interest_bits + self.nack_bits
     }
 
-    /// These and those of a later life of the face together; the state of the queue is the later one's.
+    /// The sum with the counters of the face after it was replaced; the state of the queue is the later one's.
     pub fn plus(self, later: FaceCounters) -> FaceCounters {
         let mut drops = later.drops;
         drops += self.drops;
@@ -274,7 +274,7 @@ pub struct NodeCounters {
     pub pit_expired: u64,
     /// Packets in the content store now.
     pub cache: u64,
-    /// Data that nobody waited for.
+    /// Unsolicited Data.
     pub unsolicited: u64,
     /// NACKs that matched no Interest sent.
     pub unmatched_nacks: u64,
@@ -282,7 +282,7 @@ pub struct NodeCounters {
     pub nacks_sent: [u64; 3],
     /// Interests now held by shapers.
     pub held: u64,
-    /// Held Interests that were let go when nobody waited any more.
+    /// Held Interests that were discarded because they were no longer pending.
     pub held_stale: u64,
     /// Interests not offered to a shaper because it held as many as the PIT may have entries.
     pub held_full: u64,

@@ -35,7 +35,7 @@ pub enum StrategyError {
     /// As many prefixes as may have a strategy of their own.
     #[error("there are {} prefixes with a strategy of their own", Scheme::MAX_CHOICES)]
     TooManyPrefixes,
-    /// A prefix in a scheme is no name.
+    /// A prefix in a scheme is not a name.
     #[error("`{prefix}` is not a name: {error}")]
     Prefix {
         /// As it was written.

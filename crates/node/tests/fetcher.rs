@@ -93,7 +93,7 @@ fn an_rto_that_shrinks_does_not_reach_back_to_past_looks() {
     assert_eq!(sent(&mut fetcher, at(20)), [3]);
     fetcher.handle_timeout(at(200));
     assert_eq!((sent(&mut fetcher, at(200)), fetcher.poll_timeout()), (vec![1, 2], at(850)));
-    // Segment 1 was asked for twice: no sample. Segment 4 gives one, and the RTO is 200 ms again: segment 3 is overdue
+    // Segment 1 was requested twice: no sample. Segment 4 gives one, and the RTO is 200 ms again: segment 3 is overdue
     // since 220 ms, but the looks at 250 and 300 ms did not find it so. The next one does.
     fetcher.handle(at(330), &data(1));
     assert_eq!((sent(&mut fetcher, at(330)), fetcher.poll_timeout()), (vec![4], at(850)));
@@ -125,7 +125,7 @@ fn late_data_of_a_segment_that_timed_out_counts_as_received() {
 
 #[test]
 fn in_flight_is_counted_as_the_source_of_the_timer_counts_it() {
-    // Four out at 0 s. All time out at 1 s, four are asked for again. The Data of the first copies arrive late.
+    // Four out at 0 s. All time out at 1 s, four are requested again. The Data of the first copies arrive late.
     let run = |timer: serde_json::Value| {
         let mut fetcher = started(FetcherConfig::default(), fixed(4.0, timer), at(0));
         sent(&mut fetcher, at(0));

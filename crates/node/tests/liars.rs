@@ -1,5 +1,5 @@
 //! A neighbour that lies in header fields and marks for a while and then stops, under every scheme: a fetch through it
-//! goes on and comes back, and a fetch past it keeps its rate.
+//! continues and comes back, and a fetch past it keeps its rate.
 //!
 //! Two fetches cross one router, each with a link of its own on both sides. The neighbour on the first fetch's way
 //! upstream is the liar; what the first consumer's own neighbour says on Interests is a lie as well.
@@ -243,7 +243,7 @@ const ALL: [Lie; 10] = [
     Lie::Rejections,
 ];
 
-/// The lies under which a fetch did not go on, did not come back, or held up the other one.
+/// The lies under which a fetch did not continue, did not come back, or held up the other one.
 fn harm(name: &str, scheme: &Scheme) -> Vec<String> {
     let (_, honest) = run(scheme, Lie::None);
     // Without fields there is nothing to lie in but what every packet has.
@@ -252,7 +252,7 @@ fn harm(name: &str, scheme: &Scheme) -> Vec<String> {
     let mut wrong = Vec::new();
     for &lie in lies {
         let (during, after) = run(scheme, lie);
-        // Who rejects is no liar; the fetch need only be on its way back (one with a fixed window waits for timers).
+        // Who rejects is not a liar; the fetch need only be on its way back (one with a fixed window waits for timers).
         let (least, part) = if lie == Lie::Rejections { (0, 8) } else { (1, 2) };
         if during[0] < least || after[0] * part < honest[0] || after[1] * 10 < honest[1] * 9 {
             wrong.push(format!("{name} {lie:?}: {during:?} during, {after:?} after, honest {honest:?}"));

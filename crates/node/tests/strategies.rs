@@ -41,7 +41,7 @@ fn a_new_next_hop_gets_what_is_pending_from_multicast_with_its_nonce_and_lifetim
     give(&mut node, ms(1), 3, interest(2, 12));
     node.set_route(ms(5), PrefixId(0), &[hop(1, 1), hop(3, 1)]);
     let out = drain(&mut node);
-    // What face 3 itself asks for does not go back there.
+    // What face 3 itself requests does not go back there.
     assert_eq!(summary(&out), [(3, I)]);
     let sent = out[0].packet;
     assert_eq!((sent.name, sent.nonce, sent.size, sent.lifetime_ms), (name(1), 11, 50, 1000));

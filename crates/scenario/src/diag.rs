@@ -100,7 +100,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Collects findings while reading goes on, so that one run shows all of them.
+/// Collects findings while reading continues, so that one run shows all of them.
 #[derive(Debug, Default)]
 pub struct Findings {
     errors: RefCell<Vec<Diagnostic>>,

@@ -227,7 +227,7 @@ impl Read for RequestRate {
     }
 }
 
-/// Reads the keys of one table and reports the ones nobody asked for.
+/// Reads the keys of one table and reports the ones no one requested.
 #[derive(Debug)]
 pub struct Fields<'a> {
     table: &'a Table,
@@ -316,7 +316,7 @@ impl<'a> Fields<'a> {
     pub fn error(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
         self.found.error(&self.place(key), message, help);
     }
-    /// Reports every key that was never asked for.
+    /// Reports every key that was never requested.
     pub fn finish(self) {
         let mut known = self.known.into_inner();
         let mut seen = std::collections::BTreeSet::new();

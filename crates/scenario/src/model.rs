@@ -32,7 +32,7 @@ pub struct Scenario {
     pub overlay: Option<Vec<(usize, usize)>>,
     /// Who answers which prefix, in the order of their names.
     pub producers: Vec<Producer>,
-    /// Who asks for what, and when, in the order of their names.
+    /// Who requests what, and when, in the order of their names.
     pub consumers: Vec<Consumer>,
     /// What changes during the run, sorted by time (file order among equals).
     pub events: Vec<Event>,
@@ -104,7 +104,7 @@ pub struct Consumer {
     pub name: String,
     /// Index of its node.
     pub node: usize,
-    /// Prefix of the names it asks for, below some reachable producer's prefix.
+    /// Prefix of the names it requests, below some reachable producer's prefix.
     pub prefix: String,
     /// First Interest, before the start jitter of the seed.
     pub start: Duration,
@@ -112,7 +112,7 @@ pub struct Consumer {
     pub start_jitter: Option<Duration>,
     /// No new Interests from here on; `None`: until the end of the run.
     pub stop: Option<Duration>,
-    /// What it asks for.
+    /// What it requests.
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,

@@ -87,7 +87,7 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
         found.error(&o.at, format!("this scenario composes no scheme \"{wanted}\""), help);
         return;
     };
-    // What this file does not compose but the product has is changed, not composed anew.
+    // What this file does not compose but the product has is changed, not composed again.
     let changed = !names.iter().any(|own| own == name) && Scheme::names().any(|known| known == name);
     let table = root.table_mut("scheme", &o.at).and_then(|t| t.table_mut(name, &o.at));
     let Some(table) = table else { return };

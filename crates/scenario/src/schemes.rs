@@ -12,7 +12,7 @@ use super::network::{place_in, remedy, written};
 use super::tree::{Entry, Item, Table, Value};
 use super::{is_name, is_under, prefix_error};
 
-/// Keys of a composition that are no family.
+/// Keys of a composition that are not a family.
 const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
 
 /// Whether `key` is one of a composition.
@@ -148,7 +148,7 @@ fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
 /// Longest chain of schemes of one scenario that are each the base of the next.
 const MOST_BASES: usize = 16;
 
-/// A composition with those of this scenario that it is based on put in the place of their names, and their names.
+/// A composition with those of this scenario that it is based on put in place of their names, and their names.
 fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_json::Value, Vec<String>), String> {
     let mut chain: Vec<&str> = vec![name];
     while let Some(base) = own.get(chain[chain.len() - 1]).and_then(|json| json["base"].as_str()) {
@@ -181,7 +181,7 @@ fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_
     Ok((families.unwrap_or_default(), chain[1..].iter().map(|&base| base.to_owned()).collect()))
 }
 
-/// Checks that the prefixes for which schemes choose are asked for.
+/// Checks that the prefixes for which schemes choose are requested.
 pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
     let schemes = root.get("scheme").and_then(Item::as_table);
     let tables = schemes.into_iter().flat_map(|schemes| &schemes.entries).filter_map(|scheme| {

@@ -186,7 +186,7 @@ impl Item {
     }
 }
 
-/// Columns are not counted beyond this many bytes into a line: nobody reads such lines, and counting would take
+/// Columns are not counted beyond this many bytes into a line: no one reads such lines, and counting would take
 /// quadratic time.
 const LONG_LINE: usize = 10_000;
 

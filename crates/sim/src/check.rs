@@ -155,7 +155,7 @@ impl Network {
         Ok(())
     }
 
-    /// A fetch whose round trip takes no time at all would fetch for ever in one instant.
+    /// A fetch whose round trip takes no time at all would fetch forever in one instant.
     fn check_instant(&self) -> Result<(), NetworkError> {
         let mut group: Vec<usize> = (0..self.nodes.len()).collect();
         let find = |group: &[usize], mut node: usize| {

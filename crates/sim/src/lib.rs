@@ -57,7 +57,7 @@
 //! more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results are the same.
 //!
 //! # Limits of the model
-//! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
+//! - A link is full duplex, keeps its order unless configured otherwise, loses whole packets, and has no bit errors, no
 //!   medium access, no fragmentation and no retransmission of its own.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
 //! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
@@ -67,7 +67,7 @@
 //! - Names are interned: there is no cost of long names, no CanBePrefix discovery, no signature.
 //! - A link that fails loses its queues and all packets on it, and both nodes know at once that it is down; routing
 //!   follows after [`network::Routing::reaction`] for all nodes together, without messages. A node that crashes is not
-//!   noticed by its neighbours before that; what it had sent goes on.
+//!   noticed by its neighbours before that; what it had sent continues.
 //! - A new rate holds for the bits not sent yet; a new delay or loss probability for packets not sent completely.
 //! - Switches forward frames along the cheapest way and learn nothing; their queues are drop-tail and know no NDN. An
 //!   interface that several NDN faces share has one such queue, and those faces' own queues are empty.

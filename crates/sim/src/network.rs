@@ -118,7 +118,7 @@ pub struct Producer {
     pub freshness: Duration,
 }
 
-/// What a consumer asks for.
+/// What a consumer requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traffic {
@@ -146,7 +146,7 @@ pub enum Traffic {
         poisson: bool,
         /// Objects in the catalogue.
         objects: u32,
-        /// Zipf's exponent: the object of rank r is asked for with weight 1/r^exponent.
+        /// Zipf's exponent: the object of rank r is requested with weight 1/r^exponent.
         exponent: f64,
         /// About lost objects.
         retry: Retry,
@@ -154,7 +154,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Whether there is always more to ask for under congestion control: only such consumers count for fairness.
+    /// Whether there is always more to request under congestion control: only such consumers count for fairness.
     pub fn is_long_lived(&self) -> bool {
         matches!(self, Traffic::Fetch { segments: None, .. })
     }
@@ -169,7 +169,7 @@ pub struct Consumer {
     pub prefix: u32,
     /// Which object under the prefix; consumers of one object share names, so that caches and PITs can serve both.
     pub object: u32,
-    /// What it asks for.
+    /// What it requests.
     pub traffic: Traffic,
     /// When it starts, before its jitter.
     pub start: Time,
@@ -195,7 +195,7 @@ pub struct NameGroup {
 }
 
 impl Consumer {
-    /// The flow it asks for. All catalogue consumers of a prefix share one, whatever their object numbers.
+    /// The flow it requests. All catalogue consumers of a prefix share one, whatever their object numbers.
     pub fn flow(&self) -> NameGroup {
         match self.traffic {
             Traffic::Zipf { .. } => NameGroup { prefix: self.prefix, object: 0, catalogue: true },
@@ -306,7 +306,7 @@ pub enum LinkDirection {
 }
 
 impl LinkDirection {
-    /// Whether the direction from the first end to the second is meant, and that of the way back.
+    /// Whether the direction from the first end to the second is meant, and that of the return path.
     pub fn directions(self) -> [bool; 2] {
         [self != LinkDirection::Backward, self != LinkDirection::Forward]
     }

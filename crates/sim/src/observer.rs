@@ -12,7 +12,8 @@ pub use ndnweir_node::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConsumerId(pub u32);
 
-/// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the way back.
+/// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the return
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirectedLinkId(pub u32);
 
@@ -29,7 +30,7 @@ pub struct PathId(pub u32);
 pub struct Delivery {
     /// When it arrived.
     pub at: Time,
-    /// Who asked for it.
+    /// Who requested it.
     pub consumer: ConsumerId,
     /// The way the Data came.
     pub path: PathId,

@@ -48,7 +48,7 @@ impl Paths {
         number
     }
 
-    /// Writes the links of a path to `out` the first time it is asked for; `false` every other time.
+    /// Writes the links of a path to `out` the first time it is requested; `false` every other time.
     #[inline]
     pub fn links_if_new(&mut self, path: u32, out: &mut Vec<DirectedLinkId>) -> bool {
         match self.steps.get_mut(path as usize) {

@@ -39,7 +39,7 @@ pub struct Channel {
     pub cost: u32,
 }
 
-/// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the way back.
+/// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the return path.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// Directed links.

@@ -71,7 +71,7 @@ fn while_the_controller_is_gone_forwarding_goes_on_with_the_last_costs() {
     let (_, keep) = simulate(&two_ways(gone));
     let (before, _) = data(&keep, 2.0, 4.0);
     assert!(switches(&keep, 0.0, 4.2) >= 2 && switches(&keep, 4.2, 12.0) == 0);
-    // What was asked for before the last order took effect is there within half a second.
+    // What was requested before the last order took effect is there within half a second.
     let (after, paths) = data(&keep, 5.0, 12.0);
     assert!(after > 0.95 * before && paths == 1, "{before} Data/s before, {after} after, over {paths} paths");
 }

@@ -15,7 +15,7 @@ const HOST: NodeKind = NodeKind::Host { cache: 100 };
 const ROUTER: NodeKind = NodeKind::Ndn { cache: 0 };
 const ALL: [Routes; 4] = [Routes::Shortest, Routes::KShortest(4), Routes::LoopFree, Routes::None];
 
-/// Segments asked for in a second, less those in flight at its end.
+/// Segments requested in a second, less those in flight at its end.
 const ASKED: usize = 190;
 
 /// Counts the Data put on each directed link.

@@ -267,7 +267,7 @@ fn hr_icp_shares_a_link_max_min_fairly() {
 fn hr_icp_shares_a_link_evenly_without_a_discipline_that_gives_credit() {
     let consumer = json!({ "name": "fixed", "window": 200.0 });
     let scheme = json!({ "base": "hr-icp", "consumer": consumer, "discipline": "fifo", "shaper": { "fluid": true } });
-    // Both contents come by one face: a shaper counts the flows of its own face only.
+    // Both contents arrive on one face: a shaper counts the flows of its own face only.
     let mut one_source = dumbbell(10.0, 20.0);
     one_source.producers = vec![serve(4, 0), serve(4, 1)];
     let shares = rates(&simulate(&one_source, &scheme, 5.0).0);

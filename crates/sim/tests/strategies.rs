@@ -1,4 +1,4 @@
-//! Strategies in a network: what a failing link costs when routing does not react, and routes that nobody configured.
+//! Strategies in a network: what a failing link costs when routing does not react, and routes that no one configured.
 
 mod common;
 
@@ -11,7 +11,7 @@ use ndnweir_sim::observer::{ConsumerId, DirectedLinkId};
 use ndnweir_sim::{Outcome, RunOptions};
 use serde_json::{Value, json};
 
-/// Segments asked for early enough to arrive.
+/// Segments requested early enough to arrive.
 const ASKED: u64 = 490;
 
 fn at(ms: u64) -> Time {
@@ -112,7 +112,7 @@ fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_se
     assert_eq!(keep.propagation(at(4900)), OVER_2);
 }
 
-/// Two consumers that ask for /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
+/// Two consumers that request /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
 fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
     let mut network = diamond(Retry::Never);
     network.prefixes = 2;

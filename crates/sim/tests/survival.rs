@@ -1,5 +1,5 @@
 //! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names that
-//! nobody serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again
+//! no one serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again
 //! afterwards.
 
 use ndnweir_core::packet::NackReason;
@@ -141,7 +141,7 @@ fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
     (log.rate(4.0, 10.0), outcome)
 }
 
-/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood asks for and
+/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood requests and
 /// never gets counts like Data. Two of them are the forms in which Stateful Forwarding and its successor were
 /// published.
 const STARVED: [&str; 3] = ["stateful-consumer", "nack-once-consumer", "his"];

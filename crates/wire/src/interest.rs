@@ -36,7 +36,7 @@ struct Parameters<'a> {
     value: &'a [u8],
     /// From ApplicationParameters to the end of the Interest: what the parameters digest covers.
     portion: &'a [u8],
-    /// Value of InterestSignatureInfo. It is read when asked for, which keeps the view small: most nodes never ask.
+    /// Value of InterestSignatureInfo. It is read when requested, which keeps the view small: most nodes never ask.
     signature_info: Option<&'a [u8]>,
     /// The signature, and how much of the portion it covers.
     signature: Option<(&'a [u8], usize)>,

@@ -126,7 +126,7 @@ fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
     })
 }
 
-/// Says so when nobody's signature was checked.
+/// Says so when no one's signature was checked.
 fn warning(finished: &FinishedDownload) -> Option<&'static str> {
     match finished.checked {
         Checked::Signer => None,

@@ -18,7 +18,7 @@ pub fn command_signer(args: &KeyArgs) -> Result<Box<dyn Signer + Send>, Failure>
     Ok(signer)
 }
 
-/// The key that must have signed what the forwarder answers; none where nobody named one.
+/// The key that must have signed what the forwarder answers; none where no one named one.
 pub fn forwarder_key(args: &KeyArgs) -> Result<Option<Trust>, Failure> {
     let named = args.forwarder_key.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
     let named = named.filter(|file| !file.as_os_str().is_empty());

@@ -82,7 +82,7 @@ fn timer() -> Value {
     json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff-cap": 65536 })
 }
 
-/// Segments asked for before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
+/// Segments requested before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
 /// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With one alone its loss shows after a second only.
 /// Ours.
 const INITIAL_WINDOW: f64 = 4.0;

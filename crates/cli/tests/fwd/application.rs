@@ -1,4 +1,4 @@
-//! A small application: asks for segments, or answers for them.
+//! A small application: requests segments, or answers for them.
 
 use crate::process::{Fwd, PATIENCE};
 use ndnweir_net::framing::Deframer;
@@ -101,7 +101,7 @@ impl App {
         crate::process::wait_for("an Interest", || self.next().is_some());
     }
 
-    /// Sends a Data, asked for or not.
+    /// Sends a Data, requested or not.
     pub fn answer_with(&mut self, name: &str, content: &[u8]) {
         let name: Name = name.parse().unwrap();
         let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();

@@ -1,4 +1,4 @@
-//! Bad input and faults: what must not harm anybody else.
+//! Bad input and faults: what must not harm anyone else.
 
 use crate::application::{App, object, producer};
 use crate::common::{KEY, PUBLIC};
@@ -55,7 +55,7 @@ fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobod
     let mut large = vec![0x06, 253, 0xff, 0xd8];
     large.resize(65_500, 0);
     udp.send(&large).unwrap();
-    // All prefixes but the empty one, which is no frame and no packet either, 5 nested ones and the large one.
+    // All prefixes but the empty one, which is not a frame and no packet either, 5 nested ones and the large one.
     wait_for("the malformed packets", || metric(&fwd, "dropped_total{reason=\"malformed\"}") >= whole.len() as u64 + 4);
     // On streams an element that no packet can be ends the connection, before it has come as a whole.
     let mut tcp = TcpStream::connect(fwd.tcp()).unwrap();
@@ -191,7 +191,7 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
     assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
 }
 
-/// 24 MB for somebody who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
+/// 24 MB for someone who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
 #[test]
 fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_good() {
     let fwd = Fwd::start("--cs 0 --metrics 127.0.0.1:0");
@@ -239,7 +239,7 @@ fn commands_without_the_right_signature_are_rejected_and_those_of_a_trust_anchor
     let add = |key: &[&str]| {
         fwd.tool(&[&["route", "add", "/a", "udp4://127.0.0.1:9", "--transport", &transport], key].concat())
     };
-    // Nobody's key is trusted yet, and TCP is nobody's own.
+    // No one's key is trusted yet, and TCP is no one's own.
     for key in [&[][..], &["--key", "key", "--key-name", "/op/KEY/1"]] {
         let text = add(key);
         assert!(text.contains("403") && text.contains("--key"), "{text}");

@@ -88,7 +88,7 @@ fn a_producer_and_the_tools_of_management_survive_a_forwarder_that_talks_nonsens
         assert_eq!(code, Some(1), "{stderr}");
         is_fine("route list", &stderr, memory);
     }
-    // It gives up by itself when nobody answers its registration.
+    // It gives up by itself when no one answers its registration.
     put.signal("INT");
     let Ended { code, stderr, memory, .. } = put.end();
     assert!(code == Some(0) || code == Some(1) && stderr.contains("error: "), "{code:?}: {stderr}");
@@ -143,7 +143,7 @@ fn a_forwarder_without_descriptors_goes_on_and_admits_others_when_it_has_some_ag
     // Those who are there are served; of those who are not, the log speaks once a second.
     let more = fwd.said().lines().count() - lines;
     assert!(more < 500, "{more} lines");
-    // Neither the metrics nor the next application wait for ever.
+    // Neither the metrics nor the next application wait forever.
     let mut late = UnixStream::connect(fwd.socket()).unwrap();
     drop(crowd);
     let name: Name = "/nowhere".parse().unwrap();

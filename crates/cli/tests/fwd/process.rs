@@ -111,7 +111,7 @@ impl Fwd {
         self.try_metrics().unwrap()
     }
 
-    /// As [`Fwd::metrics`], where it may be that nobody is admitted.
+    /// As [`Fwd::metrics`], where it may be that no one is admitted.
     pub fn try_metrics(&self) -> std::io::Result<String> {
         let mut stream = TcpStream::connect(self.address("serving metrics address="))?;
         stream.set_read_timeout(Some(PATIENCE))?;

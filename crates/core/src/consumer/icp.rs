@@ -2,11 +2,11 @@
 //!
 //! Source: Carofiglio, Gallo, Muscariello, "ICP: Design and evaluation of an Interest control protocol for
 //! content-centric networking" (NOMEN 2012), whose text was not available: preset `paper` follows descriptions of it,
-//! preset `ccnpl` its authors' simulator CCNPL-Sim.
-//! Timer: τ = RTTmin + δ·(RTTmax − RTTmin) over the last samples. Expiry: window × β, at most once per τ.
-//! Ours: a lower bound of τ on paths whose RTT hardly varies, where τ would lie below many samples; doubling of τ while
-//! no sample comes (a longer path would otherwise time out for ever, as retransmitted segments give no samples); the
-//! timer before the samples suffice; a NACK for congestion counts as an expiry.
+//! preset `ccnpl` its authors' simulator CCNPL-Sim. Timer: τ = RTTmin + δ·(RTTmax − RTTmin) over the last samples.
+//! Expiry: window × β, at most once per τ. Ours: a lower bound of τ on paths whose RTT hardly varies, where τ would lie
+//! below many samples; doubling of τ while no sample comes (a longer path would otherwise time out forever, as
+//! retransmitted segments give no samples); the timer before the samples suffice; a NACK for congestion counts as an
+//! expiry.
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
@@ -77,7 +77,7 @@ impl Preset {
     }
 }
 
-/// The least τ, so that a source on this very node is not asked without end.
+/// The least τ, so that a source on this node is not sent Interests without end.
 const LEAST: Duration = Duration::from_millis(1);
 /// How often τ may double while no sample comes.
 const MOST_DOUBLINGS: u32 = 6;

@@ -26,7 +26,7 @@ pub struct Params {
     pub floor: f64,
     /// Segments given up per NACK; 1 in the author's code.
     pub step: f64,
-    /// Whether its packets ask for the low-latency queue of DualPI2 (ours: no).
+    /// Whether its packets request the low-latency queue of DualPI2 (ours: no).
     pub low_latency: bool,
     /// The retransmission timer.
     pub timer: Timer,

@@ -8,9 +8,9 @@
 //! Choices the RFC leaves: the delay is the waiting time of the last packet that left, and 0 once the link is idle (the
 //! RFC's option to time packets instead of measuring the departure rate); the probability does not depend on packet
 //! sizes; the counter starts again after a mark as after a drop. Left out: the optional switch that turns PIE off while
-//! the queue is below a third of its limit. Ours: updates are made good at the next packet, at the instants at which
-//! they were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are
-//! counted, where the RFC has bytes of mean packets.
+//! the queue is below a third of its limit. Ours: updates are applied at the next packet, at the instants at which they
+//! were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are counted,
+//! where the RFC has bytes of mean packets.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::check;
@@ -37,7 +37,7 @@ pub struct Params {
     pub beta: f64,
     /// The probability up to which packets are marked; above it they are dropped (RFC 8033 §5.1, MAX_ECNTH: 10 %).
     pub mark_up_to: f64,
-    /// What becomes of the packets picked (RFC 8033 §5.1 lets ECN decide; ours: mark).
+    /// What happens to the packets picked (RFC 8033 §5.1 lets ECN decide; ours: mark).
     pub action: Action,
 }
 
@@ -69,7 +69,7 @@ const MOST_SUM: f64 = 8.5;
 const SAFE: f64 = 0.2;
 /// Packets in a queue that is left alone (RFC 8033 §4.1).
 const FEW: u32 = 2;
-/// Updates made good at one packet at most (ours).
+/// The most updates applied at one packet (ours).
 const MOST_UPDATES: u32 = 1 << 16;
 
 /// The marker.
@@ -115,7 +115,7 @@ impl Component for Pie {
 }
 
 impl Pie {
-    /// Makes good the updates that were due up to now.
+    /// Applies the updates that were due up to now.
     fn catch_up(&mut self, ctx: &mut Ctx<'_>) {
         let mut most = MOST_UPDATES;
         while self.next_update <= ctx.now {

@@ -95,7 +95,7 @@ impl<S: Shaper + Component> Bench<S> {
         self.shaper.admit(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace })
     }
 
-    /// What a call of `release` gives.
+    /// The result of a call of `release`.
     #[allow(dead_code, reason = "not every shaper holds")]
     pub(super) fn release(&mut self, now: Time) -> Option<Packet> {
         let downstream = self.shaper.asks().map(|_| self.downstream());

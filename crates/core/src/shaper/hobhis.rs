@@ -3,11 +3,11 @@
 //! One FIFO of Interests per face. The gap before the next one is 1/γ with γ = C/S + h·(B·φ − q)/RTT for its flow: C
 //! the rate of the link its Data leaves by, q the flow's Data waiting there, φ their share of all Data there, B the
 //! target. Source: Rozhnova, Fdida, INFOCOM workshops 2012, law and constants from the author's code (github
-//! Be1thaz0r/HoBHIS); the paper itself was not at hand.
+//! Be1thaz0r/HoBHIS); the paper itself was not available.
 //!
-//! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every
-//! 0.1 ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share
-//! the way back. The extension of 2014 is [`super::hobhis_2014`].
+//! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every 0.1
+//! ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share the
+//! return path. The extension of 2014 is [`super::hobhis_2014`].
 
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;
@@ -34,7 +34,7 @@ pub struct Params {
     pub target: f64,
     /// Interests held at most; 100 in the library.
     pub queue: u32,
-    /// Whether C is scaled by the share of the downstream queue that came by this face (ours).
+    /// Whether C is scaled by the share of the downstream queue that arrived on this face (ours).
     pub split: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for Params {
     }
 }
 
-/// How soon a rate of nothing is looked at again (author's code).
+/// How soon a rate of zero is computed again (author's code).
 pub(super) const AGAIN: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
 const MOST_SUMMED: usize = 64;
@@ -58,7 +58,7 @@ struct Held {
 struct HobhisFlow {
     rtt: Option<f64>,
     downstream: FaceId,
-    /// Data waiting downstream when last looked at, and when that was.
+    /// Data waiting downstream at the last sample, and when that was.
     backlog: u32,
     seen: Time,
 }
@@ -124,7 +124,7 @@ fn rate(params: &Params, capacity: f64, data: f64, backlog: f64, rtt: f64) -> f6
 }
 
 impl Hobhis {
-    /// The share of the Data downstream that came by this face, as far as seen of late; 1 if there is no queue.
+    /// The share of the Data downstream that arrived on this face, as far as seen recently; 1 if there is no queue.
     fn share(&self, downstream: &Downstream, now: Time, rtt: f64) -> f64 {
         if !self.params.split || downstream.data == 0 {
             return 1.0;
@@ -143,7 +143,7 @@ impl Hobhis {
         let (seen, backlog) = (now, downstream.backlog);
         let fresh = || HobhisFlow { rtt: None, downstream: downstream.view.face, backlog, seen };
         let state = self.flows.entry(flow, fresh);
-        // The code takes the first in-face of a flow for good; here the latest counts.
+        // The code keeps the first in-face of a flow; here the latest counts.
         *state = HobhisFlow { rtt: state.rtt, ..fresh() };
         let gamma = match state.rtt {
             Some(rtt) => {
@@ -281,7 +281,7 @@ mod tests {
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);
         assert_eq!(bench.shaper.next_wake().since(ms(100)), Duration::from_secs_f64(1.0 / 143.75));
-        // With it, C counts by the quarter that came by this face: 25 + 43.75.
+        // With it, C counts by the quarter that arrived on this face: 25 + 43.75.
         let mut bench = warm();
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);

@@ -1,16 +1,16 @@
-//! `hobhis-2014`: HoBHIS with a queue and a share for each flow, and a rate that each flow is told not to exceed.
+//! `hobhis-2014`: HoBHIS with a queue and a share for each flow, and a rate that each flow must not exceed.
 //!
-//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is what it is for: fair shares among conversations, and
-//! protection from users that ask too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has
-//! a FIFO of its own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the way their Data take and q Data
-//! of this one wait there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the
-//! smallest on the way stays; routers and the consumer keep to what they receive, for 2 s or 4 packets at that rate. A
-//! full FIFO is answered with a Congestion NACK.
+//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is its purpose: fair shares among conversations, and protection
+//! from users that request too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has a FIFO
+//! of its own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the path of their Data and q Data of this
+//! one wait there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the smallest
+//! on the path stays; routers and the consumer keep to what they receive, for 2 s or 4 packets at that rate. A full
+//! FIFO is answered with a Congestion NACK.
 //!
 //! N counts the flows with pending Interests from the downstream face: what waits here or has left within its round
-//! trip. Before the first round trip γ = C/(N·S), so that Interests nobody answers get a share as well. A gap that is
-//! longer than the round trip is computed again after it, from the same start. A FIFO holds no more than can leave
-//! within a part of an Interest's lifetime: otherwise all Interests would expire before their turn.
+//! trip. Before the first round trip γ = C/(N·S), so that unanswered Interests get a share as well. A gap that is
+//! longer than the round trip is recomputed after it, from the same start. A FIFO holds no more than can leave within a
+//! part of an Interest's lifetime: otherwise all Interests would expire before they leave.
 
 use super::hobhis::{AGAIN, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
@@ -53,10 +53,10 @@ impl Default for Params {
 /// Interests that may wait at one face, over all flows.
 const MOST_HELD: u32 = 10_000;
 
-/// When the Interest at the head of a flow's FIFO is looked at.
+/// When the Interest at the head of a flow's FIFO is examined.
 #[derive(Clone, Copy, PartialEq)]
 enum Head {
-    /// Then its gap is computed, anew or for the first time.
+    /// Then its gap is computed, again or for the first time.
     Again(Time),
     /// Then it may leave.
     Due(Time),
@@ -93,7 +93,7 @@ pub struct Hobhis2014 {
     params: Params,
     slot: Slot,
     waiting: BTreeMap<u32, FlowBacklog>,
-    /// The flows that wait, by when their heads are looked at.
+    /// The flows that wait, by when their heads are examined.
     heads: BTreeSet<(Time, u32)>,
     held: u32,
     data_size: SizeEstimate,
@@ -258,7 +258,8 @@ impl Shaper for Hobhis2014 {
         }
     }
 
-    /// Upwards to whole packets/s: 0 would mean that there is no field, and a flow told nothing could not ask again.
+    /// Upwards to whole packets/s: 0 would mean that there is no field, and a flow with a rate of zero could not send
+    /// again.
     fn stamp(&self, flow: FlowId, fields: &mut Fields) {
         let Some(rate) = self.tolerance(flow) else { return };
         let (own, upstream) = ((rate.ceil() as u32).max(1), fields.get(self.slot));

@@ -82,7 +82,7 @@ struct StatefulFlow {
     rtt: Duration,
     /// Whether its Interests come from an application on this node.
     own: bool,
-    /// What it takes of its fair share.
+    /// The part of its fair share that it uses.
     share: LeakyBucket,
     /// Not rejected for exceeding it before then, if it does not exceed it twice.
     told_until: Time,
@@ -146,7 +146,7 @@ impl Stateful {
         self.params.rtt.or(known).unwrap_or(self.params.initial_rtt)
     }
 
-    /// Flows that share the face, by what was seen of late.
+    /// Flows that share the face, by recent traffic.
     fn sharing(&mut self, now: Time) -> f64 {
         let epoch = now.nanos() / EPOCH.nanos();
         if epoch != self.epoch {

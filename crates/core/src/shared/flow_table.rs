@@ -1,4 +1,4 @@
-//! State per flow with a bound: the flow unused for longest makes room.
+//! State per flow with a bound: the least recently used flow is replaced.
 
 use crate::ids::FlowId;
 use std::collections::BTreeMap;

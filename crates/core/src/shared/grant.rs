@@ -1,13 +1,13 @@
-//! A rate that somebody else granted, which is believed for a while.
+//! A rate granted by a neighbour, which holds for a limited time.
 //!
-//! Without an end a neighbour that granted one packet per second once, by a fault or on purpose, would hold a flow at
-//! that for ever where nobody grants anything afterwards. Ours.
+//! Without an end a neighbour that granted one packet per second once, by a fault or on purpose, would limit a flow
+//! forever if there is no later grant. Ours.
 
 use crate::units::{Duration, Time};
 
 /// How long a grant counts at least.
 const LEAST: Duration = Duration::from_millis(2000);
-/// And for so many packets at its rate, as news of it may come with those only.
+/// And for this many packets at its rate, as an update may come with those only.
 const PACKETS: f64 = 4.0;
 
 /// The last rate granted, in packets/s.
@@ -21,7 +21,7 @@ impl Grant {
     /// Nothing is granted, so nothing is limited.
     pub const NONE: Grant = Grant { rate: f64::INFINITY, until: Time::ZERO };
 
-    /// Takes in what a header field says; 0 is nothing, and leaves the last grant. Whether it is one.
+    /// Reads a header field; 0 is no grant, and leaves the last one. Whether it is one.
     pub fn hear(&mut self, field: u32, now: Time) -> bool {
         if field > 0 {
             let rate = f64::from(field);

@@ -5,7 +5,7 @@
 
 use crate::units::Time;
 
-/// Where a (face, content name) stands.
+/// The state of a (face, content name).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// No congestion known.
@@ -31,7 +31,7 @@ impl State {
     }
 }
 
-/// The automaton: says whether a signal may change the rate.
+/// The automaton: decides whether a signal may change the rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Once {
     state: State,

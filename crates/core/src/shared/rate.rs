@@ -26,8 +26,8 @@ pub struct Law {
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
     /// Added per Data instead, in packets/s, within a tenth of the rate before the last cut; none is the source, which
-    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the
-    /// way on once the remembered rate is left behind.
+    /// leaves a congestion avoidance to future work. Ours: the recovery from a cut is as fast as without, and so is
+    /// growth beyond the remembered rate.
     pub slow: Option<f64>,
 }
 
@@ -41,10 +41,10 @@ impl Default for Law {
 }
 
 impl Law {
-    /// Rejects a law that does not move or could stop for ever.
+    /// Rejects a law that does not move or could stop forever.
     ///
     /// # Errors
-    /// A sentence that names the parameter, its value and what would do.
+    /// A sentence that names the parameter, its value and a valid one.
     pub fn check(&self) -> Result<(), SchemeError> {
         check::number("law.increase", self.increase, 1e-6, 1e6)?;
         check::factor("law.decrease", self.decrease)?;
@@ -75,12 +75,12 @@ impl Rated {
         self.rate
     }
 
-    /// Where the automaton stands; normal throughout without it.
+    /// The state of the automaton; always normal without it.
     pub fn state(&self) -> State {
         self.once.state()
     }
 
-    /// Goes to `limit`, for who follows the limit only.
+    /// Goes to `limit`, for components that follow the limit only.
     pub fn follow(&mut self, limit: f64) {
         self.rate = sane(limit);
     }

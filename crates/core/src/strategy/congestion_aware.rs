@@ -5,8 +5,8 @@
 //! (1/p)^k. An Interest that a shaper of this node rejects counts as a NACK of its face, Duplicate NACKs do not count.
 //!
 //! Ours: only eligible next hops are drawn; when a shaper rejects, the node tries the others (the code gives up);
-//! retransmissions meet NFD's suppression; NoRoute stands for the code's give-up NACK. Not here: the smallest p that
-//! the code passes downstream in its NACKs, of which it makes no use.
+//! retransmissions are subject to NFD's suppression; NoRoute stands for the code's give-up NACK. Left out: the smallest
+//! p that the code passes downstream in its NACKs without using it.
 
 use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
 use crate::check;
@@ -53,7 +53,7 @@ impl Default for Params {
 /// Prefixes that are measured; Interests of further ones are spread evenly.
 const MOST_PREFIXES: usize = 1 << 16;
 
-/// Intervals without an answer that are worked through at most: after so many, p is at its floor or as good as there.
+/// The most intervals without an answer that are computed: after that many, p is practically at its floor.
 const MOST_INTERVALS: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]

@@ -2,13 +2,13 @@
 //!
 //! Source: Carofiglio, Gallo, Muscariello, Papalini, Wang, "Optimal multipath congestion control and request forwarding
 //! in information-centric networks" (ICNP 2013), whose text was not available; law from the authors' simulator
-//! (CCNPL-Sim), the load-balancing strategies of NFD and hICN, and, for `greedy`, the simulator of Ye et al.
-//! Per prefix and face: the Interests pending there, PI, and their mean, updated whenever one is sent or answered. The
-//! next hop is drawn in proportion to 1/mean, or (greedy) is the one with the largest 1/(1 + PI).
-//! Deviations: PI counts out-records, not packets, so an Interest sent twice to a face is one; every record of an entry
-//! ends with the Data, the NACK or the timeout that ends it, once (Ye et al. may count one twice); the face an Interest
-//! came from is no next hop; a change of the FIB keeps what is known of the hops that stay (hICN forgets all, and then
-//! counts the answers to what it forgot).
+//! (CCNPL-Sim), the load-balancing strategies of NFD and hICN, and, for `greedy`, the simulator of Ye et al. Per prefix
+//! and face: the Interests pending there, PI, and their mean, updated whenever one is sent or answered. The next hop is
+//! drawn in proportion to 1/mean, or (greedy) is the one with the largest 1/(1 + PI). Deviations: PI counts
+//! out-records, not packets, so an Interest sent twice to a face is one; every record of an entry ends with the Data,
+//! the NACK or the timeout that ends it, once (Ye et al. may count one twice); the face an Interest came from is not a
+//! next hop; a change of the FIB keeps what is known of the hops that stay (hICN forgets all, and then counts the
+//! answers to what it forgot).
 
 use super::{
     Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,

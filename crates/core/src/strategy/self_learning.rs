@@ -3,7 +3,7 @@
 //! Source: NFD's self-learning strategy, version 1. An Interest for which a node knows no route is a discovery: it goes
 //! to all links. A node with a route sends it on along the route, as no discovery any more, and adds an announcement of
 //! the prefix to the Data; each node that the Data passes learns the face it came from, for 10 minutes. An Interest
-//! that is no discovery and finds no route meets a NoRoute NACK, which removes the route it took.
+//! that is not a discovery and finds no route gets a NoRoute NACK, which removes the route it took.
 //!
 //! Model: the announcement is one flag in the header field `discovery` ([`Field::Discovery`]), which on Interests says
 //! that they are discoveries; what is learned holds for the FIB prefix, which the driver names. There is no signed
@@ -188,7 +188,7 @@ mod tests {
         flagged
     }
 
-    /// Data from `face` for an Interest that was sent there, for downstreams that asked for discovery or not; the flag
+    /// Data from `face` for an Interest that was sent there, for downstreams that requested discovery or not; the flag
     /// it passes on with.
     fn data(bench: &mut Bench<SelfLearning>, ms: u64, face: u16, announces: u32, asked: u32) -> u32 {
         let packet = flag(bench, Packet { kind: Kind::Data, ..bench.packet }, announces);

@@ -3,7 +3,7 @@
 //! Source: Yi et al., Computer Communications 36 (2013), as their code has it, since the text was not at hand: colours,
 //! ranking, best route or smart flooding, retransmission rounds from ndnSIM 1.0; retry timer and probes from NDNFD. Per
 //! prefix a face is Green after Data, Yellow at first and after a NACK (Congestion or NoRoute) or a timeout. A face
-//! that routing takes away is Red there; here it is no next hop, and Yellow when it comes back, which is the same.
+//! that routing takes away is Red there; here it is not a next hop, and Yellow when it comes back, which is the same.
 //!
 //! Ours, where the codes differ or are silent: NACKs downstream carry the least severe reason; the retry timer is
 //! ndn-cxx's estimator per prefix and face, doubled once for all that was in flight; a timer that ends when no face is
@@ -191,7 +191,7 @@ impl Strategy for StatefulForwarding {
         if pending {
             *event.note = event.note.saturating_add(1);
         }
-        // In each round a face may be used once more.
+        // In each round a face may be used again.
         let rounds = *event.note;
         let fresh = |face| !pending || event.record(face).is_none_or(|record| record.sends <= rounds);
         let ranked = self.ranked(event.prefix, event.hops, |face| face != event.in_face && fresh(face));

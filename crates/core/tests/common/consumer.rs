@@ -23,7 +23,7 @@ pub enum Op {
     Fail(Congestion),
     /// Someone claims that so many Interests are in flight.
     InFlight(u32),
-    /// The consumer is woken, asked for or not.
+    /// The consumer is woken, requested or not.
     Wake,
 }
 

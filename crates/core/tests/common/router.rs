@@ -212,7 +212,7 @@ fn property<'a>(root: &'a Value, path: &[String]) -> &'a Value {
     path.iter().fold(root, |schema, key| &resolved(root, schema)["properties"][key])
 }
 
-/// Every parameter that is no table, with other values to try.
+/// Every parameter that is not a table, with other values to try.
 fn leaves(root: &Value, schema: &Value, default: &Value, path: &mut Vec<String>) -> Vec<(Vec<String>, Vec<Value>)> {
     let schema = resolved(root, schema);
     match default {

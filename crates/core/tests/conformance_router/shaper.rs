@@ -1,4 +1,4 @@
-//! Shapers: every Interest passes, is rejected or is held and let go once.
+//! Shapers: every Interest passes, is rejected or is held and released once.
 
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
@@ -94,7 +94,7 @@ impl Face {
         self.desk.with(|shaper, ctx| shaper.release(&event, ctx))
     }
 
-    /// Takes what is let go now, as a node does after every hook and wake.
+    /// Takes what is released now, as a node does after every hook and wake.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(packet) = self.release_one() {

@@ -64,7 +64,7 @@ impl DownloadObserver for Witness {
     }
 }
 
-/// How long a consumer waits for anything: for ever, as one in the simulator does.
+/// How long a consumer waits for anything: forever, as one in the simulator does.
 const PATIENCE: Duration = Duration::from_millis(1_000_000_000);
 
 pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {

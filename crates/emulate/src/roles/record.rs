@@ -141,7 +141,7 @@ impl Recorder {
 /// Reads a file of records; a last line that was cut off, by a process that was killed, is left out.
 ///
 /// # Errors
-/// The system's, or a line that is no record.
+/// The system's, or a line that is not a record.
 pub fn read(path: &Path) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     let mut lines = BufReader::new(File::open(path)?).lines().peekable();

@@ -25,7 +25,7 @@ impl Folder {
     /// The shipped criteria, or those of a folder.
     ///
     /// # Errors
-    /// If it is no folder or holds no criteria.
+    /// If it is not a folder or holds no criteria.
     pub fn find(path: Option<&Path>) -> Result<Folder, Problems> {
         let folder = path.map_or(Folder::Shipped, |path| Folder::Disk(path.to_path_buf()));
         let wrong = |what: String| {
@@ -75,7 +75,7 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is no text.
+    /// If there is none, or it is not text.
     pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped => {

@@ -6,7 +6,7 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Location;
 
-/// How strongly RFC 9743 asks for the evaluation; it never asks for a result.
+/// How strongly RFC 9743 calls for the evaluation; it never calls for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// MUST be evaluated.
@@ -17,7 +17,7 @@ pub enum Strength {
     May,
     /// Asked for in lower case.
     Advice,
-    /// Not asked for.
+    /// Not requested.
     None,
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What judging gave.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// The schemes, in the order asked for.
+    /// The schemes, in the order requested.
     pub schemes: Vec<String>,
     /// Those of them whose original law is not public.
     pub stand_ins: Vec<String>,
@@ -62,11 +62,11 @@ fn schemes_in(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> 
 
 /// Runs everything and judges it. When `stop` is set, what is not complete is left out.
 ///
-/// The result depends on nothing but the arguments: not on the number of threads, not on their order.
+/// The result depends on only the arguments: not on the number of threads, not on their order.
 ///
 /// # Errors
-/// [`Error::Choice`] for names that are no schemes, [`Error::Network`] for scenarios that cannot be simulated, [`Error::Accounting`];
-/// [`Error::Nothing`] if nothing was complete.
+/// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
+/// [`Error::Accounting`]; [`Error::Nothing`] if nothing was complete.
 pub fn run(
     criteria: &[Criterion],
     names: &[String],

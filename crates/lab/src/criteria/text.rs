@@ -75,7 +75,7 @@ pub fn spread(value: Option<&Summary>) -> String {
     }
 }
 
-/// What a measure asks for: `≤ 0.5, weak ≤ 1`.
+/// What a measure requests: `≤ 0.5, weak ≤ 1`.
 pub fn asked(measure: &Measure) -> String {
     let sign = match measure.better {
         Better::Less => "≤",

@@ -173,7 +173,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// Why a text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExprError {
     /// A name or number is expected after the last character.

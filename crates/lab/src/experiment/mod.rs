@@ -96,7 +96,7 @@ pub struct Finished {
 impl Experiment {
     /// Runs everything. When `stop` is set, runs that are not complete are left out and the comparison is partial.
     ///
-    /// The result depends on nothing but the experiment: not on the number of threads, not on their order.
+    /// The result depends on only the experiment: not on the number of threads, not on their order.
     ///
     /// # Errors
     /// See [`Error`].

@@ -1,4 +1,4 @@
-//! What is kept of one consumer and one link while a run goes on.
+//! What is kept of one consumer and one link while a run continues.
 
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
@@ -7,7 +7,7 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
 
-/// Paths of one consumer that are told apart; the rest is `other`.
+/// Paths of one consumer that are distinguished; the rest is `other`.
 const MAX_PATHS: usize = 8;
 /// Paths of one consumer counted at all; later ones go to the rest at once.
 const TRACKED_PATHS: usize = 256;

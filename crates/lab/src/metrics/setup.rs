@@ -25,7 +25,7 @@ pub struct ConsumerSetup {
     pub start: Time,
     /// When it stops; none means at the end of the run or of its object.
     pub stop: Option<Time>,
-    /// Whether it always has more to ask for: only such flows count for fairness and the optimum.
+    /// Whether it always has more to request: only such flows count for fairness and the optimum.
     pub long_lived: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of nodes' tables, of packets on links and of hop counts while a run goes on.
+//! What is kept of nodes' tables, of packets on links and of hop counts while a run continues.
 
 use super::gather::Means;
 use crate::results::NodeRun;

@@ -1,8 +1,8 @@
 //! How long finite fetches take when rates are max-min fair at every instant: the ideal that slowdowns are measured by.
 //!
-//! A fluid: whenever a fetch begins or ends, the rates of all that are active are worked out anew. To the time in which
-//! the fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and
-//! the transmission of one Data on each link but the narrowest, where the fluid has it.
+//! A fluid: whenever a fetch begins or ends, the rates of all that are active are recomputed. To the time in which the
+//! fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and the
+//! transmission of one Data on each link but the narrowest, where the fluid has it.
 
 use super::paths::Paths;
 use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
@@ -12,7 +12,7 @@ use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, wa
 pub struct Transfer {
     /// When it begins, in s.
     pub start_s: f64,
-    /// Payload; none goes on for ever and only takes its share.
+    /// Payload; none continues forever and only takes its share.
     pub payload_bytes: Option<u64>,
     /// What is added to the fluid's time, in s (see [`Problem::latency`]).
     pub latency_s: f64,

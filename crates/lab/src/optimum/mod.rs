@@ -59,7 +59,7 @@ pub struct DirectedLink {
     pub to: usize,
     /// Its rate on the wire.
     pub rate: Rate,
-    /// The way back, where the Interests of its Data run; none charges them to nobody.
+    /// The return path, where the Interests of its Data run; none charges them to no one.
     pub reverse: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ pub struct Problem {
     pub hosts: Vec<usize>,
     /// Directed links.
     pub links: Vec<DirectedLink>,
-    /// Steps that Data can take; none given: one over each link, its Interests on the way back.
+    /// Steps that Data can take; none given: one over each link, its Interests on the return path.
     pub hops: Vec<Hop>,
     /// Flows.
     pub flows: Vec<FlowDemand>,
@@ -239,7 +239,7 @@ impl Problem {
                 false => (rates, self.loads(&paths), None),
             }
         };
-        // To the digits that can be told apart, so that 12.9999998 reads 13.
+        // To the digits that can be distinguished, so that 12.9999998 reads 13.
         let round = |rate: f64| crate::results::significant(rate, 6);
         let rates: Vec<f64> = rates.into_iter().map(round).collect();
         let total: f64 = round(rates.iter().sum());
@@ -315,14 +315,14 @@ impl Problem {
         loads.into_iter().zip(&self.links).map(part).collect()
     }
 
-    /// Wire bits per payload bit on the way down (Data) and on the way back (Interests).
+    /// Wire bits per payload bit on the way down (Data) and on the return path (Interests).
     fn overhead(&self) -> (f64, f64) {
         let payload = self.sizes.payload_bytes as f64;
         (self.sizes.data_wire_bytes as f64 / payload, self.sizes.interest_wire_bytes as f64 / payload)
     }
 }
 
-/// A load over a capacity, to the digits that can be told apart.
+/// A load over a capacity, to the digits that can be distinguished.
 fn utilization(load: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }

@@ -77,7 +77,7 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is no text.
+    /// If there is none, or it is not text.
     pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped(name) => {

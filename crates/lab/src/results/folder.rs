@@ -54,7 +54,7 @@ fn sibling(dir: &Path, tag: &str) -> PathBuf {
 /// Whether `dir` exists, after a check that [`write_folder`] would take it: to be asked before long work.
 ///
 /// # Errors
-/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] when it is no
+/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] when it is not a
 /// folder or cannot be read.
 pub fn may_write(dir: &Path) -> Result<bool, Error> {
     let entries = match fs::read_dir(dir) {

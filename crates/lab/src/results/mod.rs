@@ -73,7 +73,7 @@ pub enum Error {
         /// The folder.
         folder: String,
     },
-    /// The target exists and is no result folder, so it is not replaced.
+    /// The target exists and is not a result folder, so it is not replaced.
     #[error("{path}: exists and is not a result folder; name another folder or remove it")]
     Foreign {
         /// The folder.
@@ -131,7 +131,7 @@ pub struct ConsumerRun {
     pub active_s: f64,
     /// From the first Interest for a segment to its Data.
     pub delay_ms: Option<Distribution>,
-    /// From the only Interest for a segment to its Data; segments asked for twice are left out.
+    /// From the only Interest for a segment to its Data; segments requested twice are left out.
     pub rtt_ms: Option<Distribution>,
     /// From the start to the last segment of a finite object.
     pub completion_s: Option<f64>,
@@ -277,7 +277,7 @@ pub struct Run {
     /// Values over time; empty when not kept.
     #[serde(skip)]
     pub series: Series,
-    /// Scheme events asked for; not stored.
+    /// Scheme events requested; not stored.
     #[serde(skip)]
     pub events: Vec<ComponentEvent>,
     /// Scheme events beyond the limit of a million, which were not kept.
@@ -302,7 +302,7 @@ pub struct Repeat {
 pub struct Comparison {
     /// What was run.
     pub scenario: ScenarioInfo,
-    /// By scheme, then seed, in the order asked for.
+    /// By scheme, then seed, in the order requested.
     pub runs: Vec<Run>,
     /// The computed optimum.
     pub optimum: Optimum,

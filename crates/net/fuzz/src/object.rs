@@ -63,7 +63,7 @@ impl Sink for Checked {
 
 /// Reads the input as what a forwarder says to a fetch: segments as they were made, changed or forged, any bytes,
 /// NACKs, silence, a connection that goes away. It must not panic; under a key nothing else than the object is stored,
-/// each segment once; and no more is asked for than the window allows.
+/// each segment once; and no more is requested than the window allows.
 pub fn object_fetch(input: &[u8]) {
     let [setup, rest @ ..] = input else { return };
     let signed = setup & 1 == 1;

@@ -16,7 +16,7 @@ use ndnweir_core::units::{Bytes, Time};
 use ndnweir_node::forwarder::Frames;
 use std::net::SocketAddr;
 
-/// Batches taken from one socket before the others have their turn.
+/// Batches read from one socket before the others are served.
 const MAX_BATCHES: usize = 4;
 
 impl Daemon {
@@ -116,13 +116,13 @@ impl Daemon {
         }
     }
 
-    /// A datagram from somebody without a face: it gets one, if the datagram is a packet.
+    /// A datagram from a peer without a face: one is made, if the datagram is a packet.
     fn on_on_demand_peer(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
         if let Some(id) = self.faces.with_peer(port, peer) {
             self.hear(now, id, datagram);
             return;
         }
-        // A port that nobody was told of is for the peers that it was opened for.
+        // A port that is not listened on serves only the peers it was opened for.
         if !self.ports.is_listening(port) {
             self.totals.on_demand_peers += 1;
             return;
@@ -146,7 +146,7 @@ impl Daemon {
         self.forwarder.receive(now, id, datagram);
     }
 
-    /// Sends what the node hands out.
+    /// Sends what the node transmits.
     pub(super) fn send_all(&mut self, now: Time) {
         loop {
             self.frames.clear();
@@ -184,7 +184,7 @@ impl Daemon {
         self.flush(now);
     }
 
-    /// Hands what was sent to the kernel, and looks at what waits there.
+    /// Hands what was sent to the kernel, and reads how much waits there.
     fn flush(&mut self, now: Time) {
         self.ports.flush();
         while let Some(id) = self.faces.pop_touched() {
@@ -226,8 +226,8 @@ fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool
     away
 }
 
-/// Whether a packet goes to a peer whose address may be forged. Packets other than Data are as small as what they
-/// answer.
+/// Whether a packet may be sent to a peer whose address may be forged. Packets other than Data are as small as what
+/// they answer.
 fn goes_unproven(
     now: Time,
     challenge: &mut Challenge,
@@ -241,12 +241,12 @@ fn goes_unproven(
         return true;
     }
     let bytes = frames.bytes.len();
-    // Who has link reliability proves himself by acks.
+    // A peer with link reliability is proved by its acks.
     admission.draws(now, origin, bytes) && (acks() || !challenge.withholds(first, bytes))
 }
 
 impl SocketFace {
-    /// A datagram has come from a peer that may be unproven: counts it, and looks whether it proves something.
+    /// A datagram has come from a peer that may be unproven: counts it, and checks whether it proves the address.
     fn listen_for_proof(&mut self, now: Time, admission: &mut Admission, datagram: &[u8]) {
         let Some(challenge) = &mut self.challenge else { return };
         admission.heard(now, self.origin, datagram.len());

@@ -26,7 +26,7 @@ pub struct Pipe {
     /// The sender's rate, if it keeps to that itself.
     pace: Option<Rate>,
     framing: Bytes,
-    /// The latest offer: queues know no going back in time.
+    /// The latest offer: times must not decrease.
     latest: Time,
     /// Datagrams dropped since too many were in flight.
     rejected: FaceCounters,
@@ -56,8 +56,8 @@ impl Pipe {
         }
     }
 
-    /// A datagram of a channel reached the sending end at `at`; one that is told late counts as if it had come with the
-    /// one before it.
+    /// A datagram of a channel reached the sending end at `at`; one that is reported late counts as if it had arrived
+    /// with the one before it.
     pub fn offer(&mut self, at: Time, channel: u32, kind: Kind, datagram: &[u8]) {
         let at = at.max(self.latest);
         self.latest = at;
@@ -140,7 +140,7 @@ impl Pipe {
         }
     }
 
-    /// Counts of queue and way up to `now`. The longest sojourn starts anew.
+    /// Counters of queue and propagation up to `now`. The longest sojourn starts again.
     pub fn counters(&mut self, now: Time) -> DirectionCounters {
         let (mut queue, rejected) = (self.port.counters(now), &self.rejected);
         queue.offered_packets += rejected.offered_packets;

@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 
 /// Bytes taken back from the front of the backlog at once.
 const COMPACT: usize = 64 << 10;
-/// Bytes of memory kept for the next packets when all are away.
+/// Bytes of memory kept for the next packets when all are written.
 const KEPT: usize = 256 << 10;
 
 /// Either kind of stream.
@@ -68,7 +68,7 @@ pub enum Ended {
     /// The socket failed.
     #[error("{0}")]
     Failed(#[from] io::Error),
-    /// What it carries are no packets.
+    /// What it carries are not packets.
     #[error("{0}")]
     Framing(#[from] FramingError),
 }
@@ -83,13 +83,13 @@ pub struct StreamLink {
     start: usize,
     written: usize,
     dropped: u64,
-    /// Bytes of the kernel's send buffer, as asked for; 0 if it was left alone.
+    /// Bytes of the kernel's send buffer, as requested; 0 if it was left alone.
     buffer: usize,
     /// Bytes written since the buffer has this size.
     since_sized: usize,
-    /// Since when nothing has moved though something waits, and how much waited then.
+    /// Since when nothing has been read though something waits, and how much waited then.
     still: Option<(Time, u64)>,
-    /// Bytes were taken by the kernel since somebody looked.
+    /// Whether the kernel has taken bytes since the last check.
     moved: bool,
     /// Nothing is kept for a peer that does not read, until it reads again.
     rejecting: bool,
@@ -97,23 +97,23 @@ pub struct StreamLink {
 }
 
 impl StreamLink {
-    /// Takes a stream that was opened from here.
+    /// Wraps a stream that was opened from here.
     pub fn dialled(stream: Stream) -> StreamLink {
         StreamLink { dialled: true, ..StreamLink::new(stream, sockets::BUFFER) }
     }
 
-    /// Takes a connected stream that does not block, with so many bytes of send buffer in the kernel.
+    /// Wraps a connected, non-blocking stream, with this many bytes of send buffer in the kernel.
     pub fn new(stream: Stream, buffer: usize) -> StreamLink {
         sockets::size_buffers(&stream);
         sockets::size_send_buffer(&stream, buffer);
         StreamLink { buffer, ..StreamLink::of_application(stream) }
     }
 
-    /// Takes an application's stream to its forwarder, which does not block. The kernel's buffers stay as they are:
-    /// what waits in them no queue of the forwarder sees.
+    /// Wraps an application's non-blocking stream to its forwarder. The kernel's buffers stay as they are: what waits
+    /// in them is not visible to queues of the forwarder.
     pub fn of_application(stream: Stream) -> StreamLink {
         if let Stream::Tcp(stream) = &stream {
-            // Without it small packets wait for acknowledgements; a socket that rejects is merely slower.
+            // Without it small packets wait for acknowledgements; a socket without the option is only slower.
             let _ = stream.set_nodelay(true);
         }
         StreamLink {
@@ -145,7 +145,7 @@ impl StreamLink {
         }
     }
 
-    /// The address of the other end; none of a Unix socket, and of a connection that is gone again.
+    /// The address of the other end; none of a Unix socket, and of a connection that was closed.
     pub fn peer(&self) -> Option<SocketAddr> {
         match &self.stream {
             Stream::Tcp(stream) => stream.peer_addr().ok(),
@@ -163,12 +163,12 @@ impl StreamLink {
         self.backlog.len() - self.written
     }
 
-    /// Bytes of the kernel's send buffer, as asked for.
+    /// Bytes of the kernel's send buffer, as requested.
     pub fn buffer(&self) -> usize {
         self.buffer
     }
 
-    /// Whether the peer reads so much that a larger buffer is worth having.
+    /// Whether the peer reads enough for a larger buffer.
     pub fn wants_buffer(&self) -> bool {
         self.since_sized > 2 * self.buffer && self.buffer < sockets::BUFFER
     }
@@ -207,8 +207,8 @@ impl StreamLink {
         self.backlog.extend_from_slice(frame);
     }
 
-    /// Sends a packet with its link header, not before [`StreamLink::flush`]. The caller looks at
-    /// [`StreamLink::pending`] before it makes another.
+    /// Sends a packet with its link header, not before [`StreamLink::flush`]. The caller checks [`StreamLink::pending`]
+    /// before it sends another.
     pub fn send_packet(&mut self, header: &LpHeader, packet: &[u8]) {
         match header.is_empty() {
             true => self.backlog.extend_from_slice(packet),
@@ -216,7 +216,7 @@ impl StreamLink {
         }
     }
 
-    /// Writes what the socket takes. Whether all is away; if not, call again when the socket takes more.
+    /// Writes what the socket takes. Whether all is written; if not, call again when the socket takes more.
     ///
     /// # Errors
     /// If the stream has ended.
@@ -247,7 +247,7 @@ impl StreamLink {
         Ok(true)
     }
 
-    /// Takes back the memory of frames that are away.
+    /// Frees the memory of frames that are written.
     fn compact(&mut self) {
         while let Ok(Some(len)) = frame_len(&self.backlog[self.start..])
             && self.start + len as usize <= self.written
@@ -259,7 +259,8 @@ impl StreamLink {
         self.start = 0;
     }
 
-    /// Drops what waits here but for the rest of a frame that has begun, and takes nothing more until the peer reads.
+    /// Drops what waits here except for the rest of a frame that has begun, and accepts nothing more until the peer
+    /// reads.
     pub fn discard(&mut self) {
         self.compact();
         let mut kept = if self.written == 0 { 0 } else { self.end_of_frame(0) };
@@ -278,7 +279,7 @@ impl StreamLink {
         len.map_or(self.backlog.len(), |len| (start + len as usize).min(self.backlog.len()))
     }
 
-    /// For how long the peer has read nothing though something waits for it. To be asked now and then.
+    /// For how long the peer has read nothing though something waits for it. To be called periodically.
     pub fn still_for(&mut self, now: Time) -> Duration {
         let waiting = self.waiting();
         let moved = std::mem::take(&mut self.moved);
@@ -329,7 +330,7 @@ mod tests {
         }
         assert!(near.dropped() > 0);
         assert!(near.backlog.capacity() <= 2 * (MOST + COMPACT), "{}", near.backlog.capacity());
-        // The kernel doubles what it is asked for.
+        // The kernel doubles the requested size.
         assert!(near.waiting() as usize - near.pending() <= 3 * (16 << 10), "{}", near.waiting());
         let (mut got, mut buffer) = (0, vec![0; 65_536]);
         while got < 3000 - near.dropped() {

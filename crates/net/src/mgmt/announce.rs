@@ -20,7 +20,7 @@ const ORIGIN: u64 = 129;
 /// Cost of a route by announcement.
 const COST: u64 = 2048;
 
-/// Does what a command says that has been allowed; `name` is the command's without what the signature added.
+/// Carries out an authorised command; `name` is the command's without what the signature added.
 pub fn execute(
     (interest, name): (&InterestView<'_>, NameView<'_>),
     from: Requester,
@@ -60,7 +60,7 @@ pub fn execute(
     if !lasts.is_zero() {
         return verbs::execute(("rib", "register"), properties, from.face_id, at.now, rib, control);
     }
-    // One that has ended takes the place of the one before, and is gone.
+    // One that has ended replaces the one before, and is removed.
     let response = verbs::execute(("rib", "unregister"), route, from.face_id, at.now, rib, control);
     if response.is_ok() { ControlResponse::ok(properties) } else { response }
 }

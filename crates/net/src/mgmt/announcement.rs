@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The keyword that ends the prefix.
 const KEYWORD: &[u8] = b"PA";
 
-/// What an announcement says. Whose it is, its signature says.
+/// The content of an announcement. Its signature identifies its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
     /// The prefix.

@@ -49,9 +49,9 @@ impl DownloadError {
 pub struct DownloadConfig {
     /// The object, with or without version.
     pub name: Name,
-    /// The ForwardingHint of Interests: where to look, if not where the name leads.
+    /// The ForwardingHint of Interests: delegations, if the name alone is not routable.
     pub hint: Vec<Name>,
-    /// Whose consumer decides on the window.
+    /// The scheme whose consumer is used.
     pub scheme: Scheme,
     /// Whose signatures are accepted.
     pub trust: Trust,
@@ -65,7 +65,7 @@ pub struct DownloadConfig {
 
 /// Told what happens.
 pub trait DownloadObserver {
-    /// The object is known; so many bytes of it an earlier fetch has stored.
+    /// The object is known; this many bytes of it were stored by an earlier fetch.
     fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
     /// A segment arrived.
     fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
@@ -75,7 +75,7 @@ pub trait DownloadObserver {
     fn waited(&mut self, _now: Time) {}
 }
 
-/// Where an object goes, and what of it is there.
+/// The destination of an object.
 pub struct Opened {
     /// Takes the segments.
     pub sink: Box<dyn Sink>,
@@ -118,7 +118,7 @@ enum Stage {
     Over,
 }
 
-/// One object on its way over one connection.
+/// The download of one object over one connection.
 pub struct Download {
     session: Session,
     config: DownloadConfig,
@@ -280,7 +280,7 @@ impl Download {
         Ok(())
     }
 
-    /// When [`Download::turn`] wants to be called, if nothing arrives before.
+    /// When [`Download::turn`] must be called, if nothing arrives before.
     pub fn poll_timeout(&self) -> Time {
         if let Some(lost) = self.lost {
             return self.session.poll_timeout().min(lost + self.config.patience);
@@ -296,7 +296,7 @@ impl Download {
     /// Ends the download early; keeps what there is, if the sink can.
     ///
     /// # Errors
-    /// [`SinkError`] if the disk rejects.
+    /// [`SinkError`] if the disk fails.
     pub fn keep(&mut self) -> Result<(), SinkError> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Fetching(_, sink) => sink.keep(),
@@ -338,7 +338,7 @@ fn take(
     }
 }
 
-/// How often is looked whether the user wants to stop, and progress is kept, when nothing else happens.
+/// How often to check whether the user wants to stop, and to store progress, when nothing else happens.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs one download to its end; none if the user stopped it.

@@ -16,14 +16,14 @@ pub struct Ended {
     pub error: Option<DownloadError>,
 }
 
-/// How often is looked whether the user wants to stop.
+/// How often to check whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection the
-/// waiter is to know by the key given. Stops early when the waiter is stopped.
+/// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection has the
+/// given key in the waiter. Stops early when the waiter is stopped.
 ///
 /// # Errors
-/// If one cannot begin, or waiting fails; downloads that fail later are told to `ended`.
+/// If one cannot begin, or waiting fails; downloads that fail later are passed to `ended`.
 pub fn load<E: From<std::io::Error>>(
     (total, at_once): (u32, usize),
     clock: &Clock,

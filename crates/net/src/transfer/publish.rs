@@ -1,4 +1,4 @@
-//! The producer: registers the object's prefix and answers Interests until told to stop.
+//! The producer: registers the object's prefix and answers Interests until stopped.
 
 use crate::client::{Agreed, Registration, RegistrationError, Session, SessionEvent, Waiter};
 use crate::clock::{Clock, seed};
@@ -24,25 +24,25 @@ pub enum PublishError {
     Wait(#[from] std::io::Error),
 }
 
-/// When to end without being told.
+/// When to end without a stop request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quit {
-    /// Once every segment was asked for, and nothing more for a second.
+    /// Once every segment was requested, and nothing more for a second.
     pub once: bool,
-    /// Once no Interest came for so long.
+    /// Once no Interest came for this long.
     pub idle: Option<Duration>,
 }
 
-/// What a watcher of [`publish`] is told.
+/// Events of [`publish`].
 #[derive(Debug)]
 pub enum PublishEvent {
-    /// The forwarder sends Interests here.
+    /// The prefix is registered.
     Registered,
-    /// The forwarder does not answer; trying goes on.
+    /// The forwarder does not answer; trying continues.
     Unanswered,
     /// The connection was lost or made again.
     Connection(SessionEvent),
-    /// So many Interests were answered so far, for so many different segments.
+    /// This many Interests were answered so far, for this many different segments.
     Progress {
         /// Interests answered.
         answered: u64,
@@ -51,9 +51,9 @@ pub enum PublishEvent {
     },
 }
 
-/// After the last segment was asked for, so long another consumer may still ask.
+/// After the last segment was requested, how long to wait for other consumers.
 const GRACE: Duration = Duration::from_millis(1000);
-/// How often is looked whether to stop, and progress is told.
+/// How often to check whether to stop, and to report progress.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Publishes until stopped or [`Quit`] says so; `registration` is that of the prefix.
@@ -76,7 +76,7 @@ pub fn publish<S: Source>(
     while !waiter.stopped() && !served.is_done(quit, clock.now()) {
         let now = clock.now();
         if let Some(event) = session.poll(now, waiter) {
-            // Answers to what came over the old connection would have nobody to go to.
+            // Answers to Interests of the old connection would be lost.
             waiting.clear();
             if matches!(event, SessionEvent::Reconnected) {
                 registration.renew();
@@ -137,7 +137,7 @@ impl<S: Source> Served<'_, S> {
     }
 }
 
-/// An Interest that waits for its turn, with what the forwarder attached.
+/// A queued Interest, with what the forwarder attached.
 type WaitingInterest = (Option<PitToken>, Vec<u8>);
 
 /// Takes what has arrived if nothing waits any more, and answers as long as the forwarder takes the answers: of one
@@ -164,7 +164,7 @@ fn serve<S: Source>(
     while !session.is_congested() && served.failure.is_none() {
         let Some((pit_token, packet)) = waiting.pop_front() else { break };
         let Ok(interest) = InterestView::decode(&packet) else { continue };
-        // What the forwarder attached comes back with the answer.
+        // What the forwarder attached is returned with the answer.
         let mut reply = LpHeader { pit_token, ..LpHeader::default() };
         match served.publisher.answer(&interest) {
             Ok(Answer::Data(data)) => session.send(&reply, data),

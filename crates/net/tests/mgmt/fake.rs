@@ -180,7 +180,7 @@ pub const NOW: Moment = Moment { now: Time::from_nanos(1_000_000_000), unix: Dur
 /// A local socket of the forwarder's owner.
 pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true, registers: false };
 
-/// A local socket of somebody else.
+/// A local socket of someone else.
 pub const STRANGER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
 
 /// Another machine.
@@ -258,7 +258,7 @@ impl Rig {
 }
 
 impl Fake {
-    /// A face that ends by itself: its next hops go, and nobody tells management.
+    /// A face that ends by itself: its next hops go, and no one tells management.
     pub fn destroy_quietly(&mut self, face_id: u64) {
         ManagedForwarder::destroy_face(self, face_id);
     }

@@ -94,7 +94,7 @@ fn a_crowd_of_faces_does_not_keep_a_newcomer_out() {
     }
 }
 
-/// A rib/register that the key of a trust anchor signed at a time, as a stranger recorded it.
+/// A rib/register that the key of a trust anchor signed at a time, as an unknown peer recorded it.
 fn of_anchor(signer: &Ed25519Signer, time: Duration, nonce: u64) -> Vec<u8> {
     let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
     let lifetime = Duration::from_secs(1);
@@ -103,7 +103,7 @@ fn of_anchor(signer: &Ed25519Signer, time: Duration, nonce: u64) -> Vec<u8> {
 
 const STRANGER: Requester = Requester { face_id: 301, local: true, owner: false, registers: false };
 
-// The clock is an hour ahead for a while, by a fault or since somebody lied to it about the time.
+// The clock is an hour ahead for a while, by a fault or since someone lied to it about the time.
 #[test]
 fn a_clock_that_is_set_ahead_and_back_opens_no_door_to_replays_and_shuts_nobody_out() {
     let signer = Ed25519Signer::from_seed(&[9; 32], Some(name("/op/KEY/1")));

@@ -179,7 +179,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => add, 3 => remove, 1 => (1u64..4).prop_map(Step::FaceGone), 1 => (0u64..50).prop_map(Step::Expire)]
 }
 
-/// The rules of the protocol read literally: all routes in a flat list, every next hop worked out anew.
+/// The rules of the protocol read literally: all routes in a flat list, every next hop recomputed.
 #[derive(Default)]
 struct Model {
     routes: Vec<(String, RibRoute)>,

@@ -30,7 +30,7 @@ pub struct Chosen {
 pub(super) struct Choices {
     /// The empty prefix is always there.
     table: BTreeMap<Name, Chosen>,
-    /// Its numbers stand for choices.
+    /// Its values are the numbers of choices.
     tree: FibTree,
 }
 
@@ -73,9 +73,8 @@ impl Choices {
 }
 
 impl Forwarder {
-    /// Gives the names under a prefix a strategy, and says whether their Interests are shaped; if it does not, they are
-    /// if they were so far. What is pending stays with the former strategy until it is answered, ends, or is asked for
-    /// again.
+    /// Gives the names under a prefix a strategy. `shaped` says whether their Interests are shaped; none keeps it as it
+    /// was. What is pending stays with the former strategy until it is answered, ends, or is requested again.
     ///
     /// # Errors
     /// [`StrategyError`]; nothing has changed then.
@@ -106,7 +105,8 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Lets a prefix have the strategy of the next shorter one. Whether it had one of its own; the empty one keeps it.
+    /// Removes the strategy choice of a prefix, which then has that of the next shorter one. Whether there was one;
+    /// that of the empty prefix stays.
     pub fn unset_strategy(&mut self, prefix: NameView<'_>) -> bool {
         if prefix.is_empty() {
             return false;

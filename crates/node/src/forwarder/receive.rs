@@ -187,7 +187,7 @@ impl Forwarder {
 
     fn nack(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, link_fields: &LinkHeaderFields) {
         let (name, nonce) = (self.names.split_interest(interest), interest.nonce());
-        // Who has taken the hint off returns the Interest without it.
+        // A node that has taken the hint off returns the Interest without it.
         let asked_for =
             |name: &NameId| nonce.is_some_and(|nonce| self.node.is_asked(*name, id, u32::from_be_bytes(nonce)));
         let sent = self.names.find_any_hint(name).take(MAX_CANDIDATES).find(asked_for);
@@ -291,7 +291,7 @@ impl Forwarder {
         self.release(tag);
     }
 
-    /// Makes room for a packet, at the expense of the content store. Whether there is.
+    /// Makes room for a packet by evicting from the content store. Whether there is enough.
     fn make_room(&mut self, len: usize) -> bool {
         // The bytes, and the name in them once as a flow and once among what is stored.
         let needed = 3 * len + payloads::OVERHEAD + 2 * names::OVERHEAD;

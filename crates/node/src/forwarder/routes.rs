@@ -167,9 +167,9 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a
-    /// route for its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not
-    /// lead out of this node for `/localhost`.
+    /// Passes to the node the prefix of a flow and its strategy choice. The prefix is the longest with a route for its
+    /// name, or for a delegation of its hint; the choice depends on its name alone. A default route does not apply to
+    /// `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
         let elements = elements(name);

@@ -1,4 +1,4 @@
-//! Strategies for some of the names, put in, changed and taken out while traffic flows.
+//! Strategy choices: added, changed and removed while traffic flows.
 
 use super::Node;
 use crate::error::StrategyError;
@@ -14,8 +14,8 @@ use ndnweir_core::strategy::Strategy;
 use ndnweir_core::units::Time;
 
 impl Node {
-    /// Puts in a strategy for names that are to have one of their own, and says whether their Interests go through the
-    /// faces' shapers; [`Node::govern`] then says which names. The choices of the scheme are there from the start.
+    /// Adds a strategy choice. `shaped` says whether its Interests go through the faces' shapers;
+    /// [`Node::assign_strategy`] then assigns names to it. The choices of the scheme exist from the start.
     ///
     /// # Errors
     /// If there are too many, or it needs more header fields than packets carry; nothing has changed then.
@@ -31,8 +31,8 @@ impl Node {
         Ok(choice)
     }
 
-    /// Changes the strategy of a choice; nothing happens if it is that already. What is pending stays with the former
-    /// one until it is answered, ends, or is asked for again.
+    /// Changes the strategy of a choice; nothing happens if it is the same. What is pending stays with the former one
+    /// until it is answered, ends, or is requested again.
     ///
     /// # Errors
     /// As [`Node::choose`], or if there is no such choice.
@@ -54,12 +54,13 @@ impl Node {
         Ok(())
     }
 
-    /// Takes a choice out; its names have that of the root until [`Node::govern`] says otherwise. The root stays.
+    /// Removes a choice; its names have that of the root until [`Node::assign_strategy`] assigns another. The root
+    /// stays.
     pub fn remove_strategy(&mut self, choice: StrategyChoiceId) {
         self.strategies.remove(choice, &self.pit.slots());
     }
 
-    /// Says which choice the names of a flow have, from their next Interest on.
+    /// Assigns the names of a flow to a choice, from their next Interest on.
     pub fn assign_strategy(&mut self, flow: FlowId, choice: StrategyChoiceId) {
         if self.strategies.several() && flow.0 < Fib::MAX_FLOWS && self.strategies.get(choice).is_some() {
             self.strategies.assign(flow, choice);
@@ -89,7 +90,7 @@ impl Node {
         Ok(StrategyInstance::new(strategy, rng, part.clone(), shaped))
     }
 
-    /// Tells a strategy that has just been put in about all faces and next hops.
+    /// Notifies a new strategy of all faces and next hops.
     fn initialise_strategy(&mut self, now: Time, choice: StrategyChoiceId) {
         let Some(StrategyInstance { strategy, rng, .. }) = self.strategies.get_mut(choice) else { return };
         for (number, face) in self.faces.iter().enumerate() {
@@ -101,8 +102,8 @@ impl Node {
         }
     }
 
-    /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former
-    /// one nothing came back.
+    /// A pending Interest that is requested again is transferred to the present strategy of its name. For the former
+    /// one it timed out.
     #[cold]
     pub(super) fn transfer_pending(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let flow = self.pit.name(slot).flow;

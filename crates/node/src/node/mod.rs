@@ -105,14 +105,14 @@ pub struct Node {
     /// Working memory of the pipelines.
     choice: ForwardingDecision,
     downstreams: Vec<FaceId>,
-    /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver told.
+    /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver has set it.
     base_rtts: Vec<Vec<(FaceId, Duration)>>,
     /// Faces whose shaper was called since [`Node::release_held`].
     touched: Vec<FaceId>,
-    /// When each face's egress wants to advance, by face, and a time not after the earliest.
+    /// When each face's egress must advance, by face, and a time not after the earliest.
     due: Vec<Time>,
     egress_wake: Time,
-    /// A time not after the earliest any shaper asks for.
+    /// A time not after the earliest any shaper requests.
     shaper_wake: Time,
     /// When the components were last woken: they are not woken twice for one instant.
     woken: Time,
@@ -181,7 +181,7 @@ impl Node {
     }
 
     /// From now on the node is a host: of the Interests of neighbours it takes only those for applications on it.
-    /// Others are dropped without a NACK, as a host does with what its network card hears but is not for it.
+    /// Others are dropped without a NACK, as a host does with packets on its network card that are not addressed to it.
     pub fn carry_no_transit(&mut self) {
         self.is_host = true;
     }
@@ -202,8 +202,8 @@ impl Node {
         Ok(face)
     }
 
-    /// Puts a new face in the place of one that is down (see [`Node::set_up`]). What is still pending from or to the
-    /// former face then concerns the new one, so a driver waits for longer than Interests live.
+    /// Puts a new face in place of one that is down (see [`Node::set_up`]). What is still pending from or to the former
+    /// face then concerns the new one, so a driver waits for longer than Interests live.
     ///
     /// # Errors
     /// If there is no such face, or it is up.
@@ -238,7 +238,7 @@ impl Node {
         }
     }
 
-    /// Tells the strategies about a face.
+    /// Notifies the strategies of a face.
     fn notify_face(&mut self, face: FaceId) {
         let egress = &self.faces[face.index()].egress;
         for instance in self.strategies.each() {
@@ -246,7 +246,7 @@ impl Node {
         }
     }
 
-    /// Tells the strategies about all faces and next hops: they have just been put in.
+    /// Notifies new strategies of all faces and next hops.
     fn initialise_strategies(&mut self, now: Time) {
         for face in 0..self.faces.len() {
             self.notify_face(FaceId(face as u16));
@@ -256,7 +256,7 @@ impl Node {
         }
     }
 
-    /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
+    /// Gives shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
     /// unknown. Prefixes count up to the number that have had routes.
     pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Duration)]) {
         let prefixes = self.fib.prefixes();
@@ -291,7 +291,7 @@ impl Node {
         }
     }
 
-    /// Says which prefix a flow's names match longest; an Interest of a flow without one is answered with a NoRoute
+    /// Sets the longest prefix that a flow's names match; an Interest of a flow without one is answered with a NoRoute
     /// NACK. Whether the flow's number is below 2²⁴, as it must be.
     pub fn bind_flow(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
         self.fib.bind(flow, prefix)
@@ -325,7 +325,7 @@ impl Node {
         self.out.next()
     }
 
-    /// When [`Node::handle_timeout`] is wanted: perhaps early, never late, and due at once if it has passed;
+    /// When [`Node::handle_timeout`] must be called: perhaps early, never late, and due at once if it has passed;
     /// [`Time::NEVER`] if not at all.
     #[inline(always)]
     pub fn poll_timeout(&self) -> Time {
@@ -336,7 +336,7 @@ impl Node {
         if self.metering {
             components = components.min(self.meter.next_wake());
         }
-        // A component that asks for an instant over and over does not stop the world.
+        // A component that requests the same instant repeatedly must not stop time.
         let components = components.max(self.woken + Duration::from_nanos(1));
         components.min(self.pit.next_expiry()).min(self.egress_wake)
     }
@@ -451,14 +451,13 @@ impl Node {
         self.trace.drain()
     }
 
-    /// Takes what the meter wants the planner to hear.
+    /// Takes the meter's reports to the planner.
     pub fn drain_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
         self.reports.drain(..)
     }
 
-    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order that is not
-    /// for exactly those there are changes nothing. Whose orders count (the election) is for the driver to say. Whether
-    /// it was carried out.
+    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order for other
+    /// next hops changes nothing. The driver decides whose orders count (the election). Whether it was carried out.
     pub fn apply_order(&mut self, now: Time, order: &Order) -> bool {
         let applied = self.fib.set_costs(order.prefix, &order.hops);
         if applied {
@@ -473,7 +472,7 @@ impl Node {
         self.fib.hops(prefix)
     }
 
-    /// The header fields that packets carry: those of the scheme and of strategies put in since.
+    /// The header fields that packets carry: those of the scheme and of strategies added since.
     pub fn layout(&self) -> &FieldLayout {
         &self.layout
     }

@@ -1,4 +1,4 @@
-//! What strangers do to a forwarder, and what is left for others.
+//! What unknown peers do to a forwarder, and what is left for others.
 
 use super::bench::*;
 use ndnweir_node::forwarder::MAX_COMPONENTS;
@@ -7,7 +7,7 @@ use ndnweir_wire::lp::PitToken;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, NackReason, Name};
 use std::time::{Duration, Instant};
 
-/// Applications at 0 and 1, the second with a producer for `/a`; strangers from 2 on.
+/// Applications at 0 and 1, the second with a producer for `/a`; unknown peers from 2 on.
 fn hub(on_demand_peers: Vec<u128>, change: impl Fn(&mut ForwarderConfig<'_>)) -> Bench {
     let faces = [local(), local()].into_iter().chain(on_demand_peers.into_iter().map(on_demand_peer)).collect();
     let mut bench = Bench::with(&serde_json::json!({}), change, faces);
@@ -15,7 +15,7 @@ fn hub(on_demand_peers: Vec<u128>, change: impl Fn(&mut ForwarderConfig<'_>)) ->
     bench
 }
 
-/// Segments that an application asks for with `window` pending and gets, of `count`.
+/// Segments that an application requests with `window` pending and gets, of `count`.
 fn fetch(bench: &mut Bench, count: u32, window: u32) -> usize {
     bench.take();
     let mut got = 0;
@@ -236,7 +236,7 @@ fn rejected(of: &[u8], reason: NackReason) -> Vec<u8> {
     LpHeader { nack: Some(reason), ..LpHeader::default() }.encode(Some(of))
 }
 
-// Strangers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
+// Unknown peers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
 #[test]
 fn a_nack_counts_from_the_face_that_was_asked_and_with_the_nonce_that_was_sent_only() {
     let mut bench = hub(vec![7, 8], |_| ());

@@ -182,7 +182,7 @@ fn faces_that_come_and_go_without_asking_do_not_use_the_numbers_up() {
         let id = bench.forwarder.add_face(bench.now, local()).unwrap();
         bench.forwarder.remove_face(bench.now, id);
     }
-    // Those that ask keep theirs for as long as they asked for and a second: here 4 s.
+    // Those that ask keep theirs for as long as they requested and a second: here 4 s.
     for _ in 0..5 {
         for i in 0..60_000 {
             let id = bench.forwarder.add_face(bench.now, local()).unwrap();
@@ -196,7 +196,7 @@ fn faces_that_come_and_go_without_asking_do_not_use_the_numbers_up() {
     assert!(bench.forwarder.add_face(bench.now, local()).is_ok());
 }
 
-/// A stranger that has link reliability and acknowledges once.
+/// An unknown peer that has link reliability and acknowledges once.
 fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
     let header = LpHeader { tx_sequence: Some(1), ..LpHeader::default() };
     bench.receive(face, &header.encode(Some(&interest(&format!("{prefix}/first"), 1))));
@@ -233,7 +233,7 @@ fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others
     }
     let taken = bench.forwarder.counters().unacknowledged_bytes;
     assert!((limit / 4..=limit / 2).contains(&taken), "{taken} of {limit}");
-    // Another stranger's packets are protected, and those of a neighbour that is trusted.
+    // Another unknown peer's packets are protected, and those of a neighbour that is trusted.
     for (face, least) in [(2 + STRANGERS, 10), (3 + STRANGERS, 250)] {
         begin_link(&mut bench, face, &format!("/a/{face}"));
         let before = bench.forwarder.counters().unacknowledged_bytes;

@@ -103,7 +103,7 @@ fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     builder.encode().unwrap()
 }
 
-/// What an Interest asks for, which is all that a node remembers of one for a next hop that is added later.
+/// What an Interest requests, which is all that a node remembers of one for a next hop that is added later.
 fn question(view: &InterestView<'_>) -> (Vec<u8>, bool) {
     (view.name().as_bytes().to_vec(), view.can_be_prefix())
 }
@@ -116,7 +116,7 @@ struct Run {
     interests: BTreeSet<Vec<u8>>,
     rebuilt: BTreeSet<(Vec<u8>, bool)>,
     data: BTreeSet<Vec<u8>>,
-    /// What each face has asked for.
+    /// What each face has requested.
     wanted: Vec<(u16, Vec<u8>)>,
     /// Of the next fragment.
     sequence: u64,
@@ -179,7 +179,7 @@ impl Run {
                 self.give(face, &interest(&full, nonce.into()));
             }
             Op::Data { face, name, content, fresh, mark } => {
-                // Freshness 0 is the Data that others ask for by digest.
+                // Freshness 0 is the Data that others request by digest.
                 let fresh = if fresh < 1000 { 0 } else { fresh };
                 let header = LpHeader { congestion_mark: mark.then_some(1), ..LpHeader::default() };
                 self.give(face, &header.wrap(&answer(name, content, fresh)));

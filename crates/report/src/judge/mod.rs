@@ -30,7 +30,7 @@ pub struct About<'a> {
     pub command: &'a str,
     /// Version of ndnweir.
     pub version: &'a str,
-    /// Schemes from here on were asked for as a comparison.
+    /// Schemes from here on were requested as a comparison.
     pub compared_from: usize,
     /// Where the results go, as the user names it.
     pub folder: &'a Path,

@@ -17,7 +17,7 @@ const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: over
     MPTCP's linked increases (RFC 6356) come to rest in the fluid model, one subflow for each producer by the way with the fewest \
     hops. Neither knows queues, losses or start-up.</p>";
 
-/// A table for each experiment that asks for one.
+/// A table for each experiment that requests one.
 pub fn tables(paper: &Paper, results: &Results) -> String {
     let mut out = String::new();
     for id in &paper.references {

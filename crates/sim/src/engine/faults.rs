@@ -299,7 +299,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.faults.working.get_or_insert_with(|| Working::all(topology))
     }
 
-    /// Computes all routes anew and tells nodes what changed.
+    /// Computes all routes again and tells nodes what changed.
     fn reroute(&mut self) {
         let routes = self.network.routing.routes;
         let working = self.faults.refresh(&mut self.net.topology).clone();

@@ -1,4 +1,4 @@
-//! Snapshots while the run goes on, and the outcome at its end.
+//! Snapshots while the run continues, and the outcome at its end.
 
 use super::{Engine, EngineNode};
 use crate::network::Network;

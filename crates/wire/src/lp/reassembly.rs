@@ -139,7 +139,7 @@ const fn cost_of_parts(count: usize) -> usize {
     size_of::<Partial>() + maps + count * (size_of::<Option<Box<[u8]>>>() + ALLOCATION)
 }
 
-/// Bytes that an allocator typically needs beside what was asked for.
+/// Bytes that an allocator typically needs beside what was requested.
 const ALLOCATION: usize = 16;
 
 /// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.

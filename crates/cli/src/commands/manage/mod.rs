@@ -32,7 +32,7 @@ impl From<RemoteError> for Failure {
     }
 }
 
-/// How old a list may be that is asked for: NFD's lists are fresh, and repeated by caches, for a second.
+/// How old a list may be that is requested: NFD's lists are fresh, and repeated by caches, for a second.
 const LIST_AGE: Duration = Duration::from_millis(1100);
 
 /// Connects as the arguments say.
@@ -90,11 +90,11 @@ impl FaceWord {
     }
 }
 
-/// Makes a face. That there is one already is what was asked for, too; whether it is new comes with it.
+/// Makes a face. That there is one already is what was requested, too; whether it is new comes with it.
 fn create_face(forwarder: &mut Remote, parameters: &ControlParameters) -> Result<(bool, ControlParameters), Failure> {
     match forwarder.command("faces", "create", parameters) {
         Ok(face) => Ok((true, face)),
-        // That there is one already is what was asked for, too; a rejection without a face is one.
+        // That there is one already is what was requested, too; a rejection without a face is one.
         Err(RemoteError::Rejected(ControlResponse { code: 409, body: Some(face), .. })) if face.face_id.is_some() => {
             Ok((false, *face))
         }

@@ -1,4 +1,4 @@
-//! Expected windows: equation 3 worked out with Python's fractions from the times written here, apart from the code.
+//! Expected windows: equation 3 computed with Python's fractions from the times written here, apart from the code.
 
 use super::*;
 use crate::component::{Component, parse_params};

@@ -4,7 +4,7 @@ use crate::shaper::harness::{Bench, ms};
 use crate::units::Rate;
 use serde_json::json;
 
-/// Two flows share the way back, 1 Mbit/s; flow 1 knows its round trip, 80 ms, and Data of 1250 B.
+/// Two flows share the return path, 1 Mbit/s; flow 1 knows its round trip, 80 ms, and Data of 1250 B.
 fn warm() -> Bench<Hobhis2014> {
     let mut bench = Bench::new(&json!({ "design": 0.7, "target": 60.0, "patience": 1.0 })).link(10.0);
     bench.downstream_rate = Some(Rate::from_mbps(1.0));
@@ -18,7 +18,7 @@ fn slot() -> Slot {
     FieldLayout::new().slot(Field::ToleranceRate).unwrap()
 }
 
-/// What is on a packet of `flow` that came with `upstream` when it goes on downstream.
+/// What is on a packet of `flow` that came with `upstream` when it continues downstream.
 fn stamped(bench: &Bench<Hobhis2014>, flow: u32, upstream: u32) -> u32 {
     let mut fields = Fields::default();
     fields.set(slot(), upstream);

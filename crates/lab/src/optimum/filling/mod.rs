@@ -1,11 +1,11 @@
 //! Max-min fair rates of many flows over many paths: the level of all rates rises as far as it goes, flows that cannot
-//! follow keep theirs, the others go on.
+//! follow keep theirs, the others continue.
 //!
 //! One simplex runs through all levels. Its rows are the full links alone: the rate of a flow is met by its *key* path,
 //! which gives to its other paths (generalised upper bounds, Dantzig and Van Slyke 1967), and links that are not full
 //! need no row. When nothing raises the level any more, the prices of full links prove it; flows that pay them are at
 //! their rate, the level leaves the basis with one of the links, and enters again for the flows that are left, so that
-//! nothing starts anew. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
+//! nothing starts again. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
 //!
 //! Capacities are lowered by different fractions of up to [`LESS`]: links that would fill at the same moment would
 //! stall the simplex. So would a link that leaves the basis with the level and stays full: it gets [`MORE`]. The prices
@@ -29,9 +29,9 @@ const MORE: f64 = 2e-10;
 const CHEAPER: f64 = 1e-8;
 /// Flows that pay less than this part of the highest price wait for a level at which they pay more.
 const PAYS: f64 = 1e-2;
-/// New paths that are enough to go on with.
+/// New paths that are enough to continue with.
 const BATCH: usize = 48;
-/// Steps after which values are worked out anew.
+/// Steps after which values are recomputed.
 const REFRESH: usize = 100;
 /// Steps without a gain after which cheaper paths are chosen at random, which ends any circle.
 const STALLED: usize = 1000;
@@ -81,7 +81,7 @@ enum Entering {
     Room(usize),
 }
 
-/// An error of prices at which the inverse is worked out anew, when so many steps have passed.
+/// An error of prices at which the inverse is recomputed, when so many steps have passed.
 const WRONG: f64 = 1e-11;
 const INVERT: usize = 20;
 
@@ -118,7 +118,7 @@ struct Filling<'a> {
     center: Vec<f64>,
     random: u64,
     steps: usize,
-    /// The step after which the inverse was worked out.
+    /// The step after which the inverse was computed.
     inverted: usize,
     stalled: usize,
     searches: usize,

@@ -346,7 +346,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Works out the inverse anew.
+    /// Works out the inverse again.
     pub(super) fn invert(&mut self) {
         self.inverted = self.steps;
         let column = |m: &Member| {

@@ -1,4 +1,4 @@
-//! What a configuration says, and what is said about a wrong one.
+//! Valid configurations, and the errors of invalid ones.
 
 use super::*;
 use ndnweir_core::registry::Family;

@@ -14,7 +14,7 @@ fn random(number: u32) -> Vec<u8> {
     [&[8, 14][..], &number.to_le_bytes(), &[0; 2], &drawn].concat()
 }
 
-/// Names that all these are compared with while they come in and are looked up once more.
+/// Names that all these are compared with while they come in and are looked up again.
 fn probes(names: impl Fn(u32) -> Vec<u8>, count: u32, key: HashKey) -> u64 {
     let mut table = Names::new(count as usize, key);
     let mut sum = 0;

@@ -7,11 +7,11 @@ use ndnweir_wire::lp::types::FRAGMENT;
 use ndnweir_wire::tlv;
 use std::collections::VecDeque;
 
-/// Sequences of which it is known whether they came.
+/// Sequences whose arrival is recorded.
 const WINDOW: u64 = 8192;
 /// Frames after one that had come before in which every ack is sent twice.
 const REPEATS_FOR: u32 = 4096;
-/// Acks that wait at most; the oldest give way. The neighbour sends again what was not acknowledged.
+/// The most acks that wait; the oldest are replaced. The neighbour sends again what was not acknowledged.
 const MAX_ACKS: usize = 8192;
 
 /// What a frame is.
@@ -37,7 +37,8 @@ pub(super) struct Received {
     acks: VecDeque<u64>,
     /// Acks that have left once and may leave again with a frame that has room.
     repeats: VecDeque<u64>,
-    /// So many frames on, acks are sent twice: some were lost, for which the neighbour has sent frames in vain.
+    /// For this many frames acks are sent twice: some were lost, so that the neighbour has retransmitted frames
+    /// needlessly.
     repeating: u32,
     /// When the oldest of `acks` must leave.
     due: Option<Time>,
@@ -68,7 +69,7 @@ impl Received {
         }
         self.acks.push_back(number);
         self.due.get_or_insert(now + idle_ack);
-        // Without a Sequence there is nothing to tell a repetition by; such frames are not sent again.
+        // Without a Sequence a repetition cannot be detected; such frames are not sent again.
         let Some(sequence) = sequence else { return Arrived::default() };
         let duplicate = self.record(sequence);
         self.duplicates += u64::from(duplicate);
@@ -78,7 +79,7 @@ impl Received {
             let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
             newest = frames > 0;
             if frames.unsigned_abs() >= WINDOW {
-                // The neighbour has begun anew.
+                // The neighbour has begun again.
                 newest = true;
             } else if transmissions > frames + greatest.again {
                 // A frame that is sent for the first time is as far ahead in both numbers, but for those sent again in
@@ -93,7 +94,7 @@ impl Received {
         Arrived { duplicate, link_retransmitted }
     }
 
-    /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
+    /// Records the arrival of a Sequence; whether it had arrived before. To be called before `greatest` changes.
     fn record(&mut self, sequence: u64) -> bool {
         if self.seen.is_empty() {
             self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
@@ -120,7 +121,7 @@ impl Received {
         ((at / 64) as usize, 1 << (at % 64))
     }
 
-    /// When acks must leave by themselves: at once if they fill a frame.
+    /// When acks must leave without a packet: immediately if they fill a frame.
     pub(super) fn due(&self, mtu: usize) -> Time {
         let fit = mtu.saturating_sub(IDLE_HEAD) / FIELD;
         match self.due {
@@ -139,7 +140,7 @@ impl Received {
             };
             let room = mtu.saturating_sub(length) / FIELD;
             let fit = room.min(self.acks.len());
-            // Those that are late come first, lest those behind let the neighbour think their frames lost.
+            // Late ones come first, since acks of later frames would make the neighbour treat theirs as lost.
             let again = (room - fit).min(self.repeats.len());
             header.acks.extend(self.repeats.drain(..again));
             header.acks.extend(self.acks.drain(..fit));

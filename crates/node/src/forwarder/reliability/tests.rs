@@ -46,7 +46,7 @@ impl End {
         End { link, fragmenter: Fragmenter::new(1400, first.wrapping_add(100)) }
     }
 
-    /// One whose neighbour acknowledges; the ask took TxSequence 0 and 20 ms.
+    /// One whose neighbour acknowledges; the probe took TxSequence 0 and 20 ms.
     fn in_use() -> End {
         let mut end = End::new(Reliability::On, 0);
         assert_eq!(numbers(&end.send(ms(0), 50)), [Some(0)]);
@@ -76,7 +76,7 @@ impl End {
         self.link.receive(now, &LpPacketView::decode(frame).unwrap())
     }
 
-    /// What the link sends by itself.
+    /// What the link sends without a packet.
     fn poll(&mut self, now: Time) -> Vec<Vec<u8>> {
         let (mtu, mut frames) = (self.fragmenter.mtu(), Frames::default());
         while self.link.poll(now, mtu, &mut frames).is_some() {}
@@ -102,7 +102,7 @@ fn the_first_packet_asks_and_once_that_is_acknowledged_every_frame_has_both_numb
     let both: Vec<_> = frames.iter().map(|frame| (seen(frame).sequence, seen(frame).number)).collect();
     assert_eq!(both, [(Some(108), Some(8)), (Some(109), Some(9)), (Some(110), Some(10))]);
     assert_eq!(seen(&end.send(ms(1000), 50)[0]).sequence, Some(111), "single frames too");
-    // The last fragment asks for all.
+    // The last fragment requests all.
     assert_eq!(numbers(&End::new(Reliability::On, 7).send(ms(0), 3000)), [None, None, Some(7)]);
 }
 
@@ -179,7 +179,7 @@ fn a_last_frame_is_sent_again_at_its_timeout_and_a_silent_neighbour_is_given_up_
     assert!(end.poll(ms(4000)).is_empty());
     assert!(!end.link.is_in_use());
     assert_eq!(end.link.counts(), Counts { acked: 1, retransmitted: 3, given_up: 1, ..Counts::default() });
-    // An ack that comes after all is for nothing that is known.
+    // An ack that arrives late matches nothing in flight.
     end.hear(ms(4001), &acks(&[1, 2, 3, 4]));
     assert!(!end.link.is_in_use());
     assert_eq!(numbers(&end.send(ms(4500), 50)), [None]);
@@ -222,7 +222,7 @@ fn a_packet_whose_frame_is_lost_four_times_is_given_up_with_its_other_frames() {
 
 #[test]
 fn numbers_wrap() {
-    // The ask takes u64::MAX - 2; Sequences wrap within the first packet, too.
+    // The probe takes u64::MAX - 2; Sequences wrap within the first packet, too.
     let mut end = End::new(Reliability::On, u64::MAX - 2);
     end.fragmenter = Fragmenter::new(1400, u64::MAX - 2);
     end.send(ms(0), 50);
@@ -346,7 +346,7 @@ fn what_waits_for_acks_is_bounded_and_packets_beyond_go_without() {
     assert_eq!((end.link.bytes(), end.link.counts().given_up), (0, protected as u64));
 }
 
-/// A way that loses, copies and reorders.
+/// A path that loses, copies and reorders.
 struct LossyChannel {
     random: Rng,
     loss: f64,
@@ -430,7 +430,7 @@ proptest! {
     }
 }
 
-// Whoever does not see the frames must guess TxSequences, which begin with a random number.
+// An attacker who does not see the frames must guess TxSequences, which begin with a random number.
 #[test]
 fn acks_for_frames_that_were_never_sent_are_counted_and_change_nothing() {
     let first = 0x0123_4567_89AB_CDEF;
@@ -452,7 +452,7 @@ fn acks_for_frames_that_were_never_sent_are_counted_and_change_nothing() {
     let after = end.link.counts();
     assert_eq!((end.link.bytes(), after.acked, after.retransmitted), (held, before.acked, before.retransmitted));
     assert_eq!(after.strays, 5 + 55_000);
-    // Acknowledged once, and then again: nothing is given back twice.
+    // Acknowledged once, and then again: nothing is released twice.
     end.hear(ms(10), &acks(&[first + 1]));
     end.hear(ms(10), &acks(&[first + 1; 40]));
     assert_eq!((end.link.bytes(), end.link.counts().acked, end.link.counts().strays), (0, 2, 55_045));

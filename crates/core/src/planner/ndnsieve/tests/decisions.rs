@@ -1,4 +1,4 @@
-//! Single decisions, worked out by hand.
+//! Single decisions, computed by hand.
 
 use super::super::*;
 use super::graph::{Bench, Graph};
