@@ -1,11 +1,11 @@
-//! What running a criterion costs, before it is run.
+//! The estimated cost of a criterion, before it is run.
 
 use super::model::Criterion;
 use crate::experiment::{describe, routed};
 use ndnweir_scenario::{Scenario, Traffic};
 
 /// Interests and Data that cross a link, about, in one run of every cell: those of the optimum at its rates, twice the
-/// Data of finite objects and streams for each link of their way, which is taken to be three links.
+/// Data of finite objects and streams for each link of their path, which is assumed to have three links.
 pub fn packet_hops(criterion: &Criterion) -> f64 {
     criterion.experiments.iter().flat_map(|e| &e.cases).map(|case| of(&case.scenario)).sum()
 }

@@ -1,4 +1,4 @@
-//! Where criteria come from: those carried in the binary, or a folder.
+//! The source of criteria: the binary, or a folder.
 
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::{Location, Problems};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../judge");
 
-/// Where scenario files lie, beside the criteria.
+/// The folder of scenario files, beside the criteria.
 pub const SCENARIOS: &str = "scenarios";
 /// The dated log of changes.
 const LOG: &str = "LOG.md";
@@ -42,7 +42,7 @@ impl Folder {
     /// Names of the criteria, in alphabetical order.
     ///
     /// # Errors
-    /// What the system says of a folder that cannot be read.
+    /// The system's, if the folder cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let name = |path: &Path| {
             let toml = path.extension().is_some_and(|e| e == "toml");
@@ -56,7 +56,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// What errors call a file of it.
+    /// The name of a file in errors.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped => format!("judge/{file}"),
@@ -64,7 +64,7 @@ impl Folder {
         }
     }
 
-    /// Where files named by its scenarios lie.
+    /// The folder of files that its scenarios refer to.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped => PathBuf::new(),
@@ -86,7 +86,7 @@ impl Folder {
         }
     }
 
-    /// The date of the last change that the log tells of, if there is a log: the first cell of its last row.
+    /// The date of the last change in the log, if there is a log: the first cell of its last row.
     pub fn dated(&self) -> Option<String> {
         let text = self.text(LOG).ok()?;
         let last = text.lines().rev().find(|line| line.starts_with("| "))?;

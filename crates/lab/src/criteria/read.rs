@@ -15,7 +15,7 @@ use ndnweir_scenario::tree::{self, Table};
 use ndnweir_scenario::{Location, Problems, Source};
 use std::collections::BTreeSet;
 
-/// What is read of criteria, and with what.
+/// The reader of criteria and its options.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     /// Cells up to here.
@@ -108,7 +108,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     if draws && extent.held_out.is_none() {
         return Ok(None);
     }
-    // Everything was checked; what is too deep is left out.
+    // Everything was checked; keys that are too deep are left out.
     for (grid, depths) in grids.iter_mut().zip(&tiers) {
         let mut depths = depths.iter();
         grid.cases.retain(|_| depths.next().is_some_and(|d| *d <= extent.depth));

@@ -21,7 +21,7 @@ pub struct Judgement {
     pub seeds: Vec<u64>,
     /// By criterion, then scheme; none where the work was interrupted.
     pub results: Vec<Vec<Option<CriterionResult>>>,
-    /// What of each cell can be drawn, by criterion, then scheme.
+    /// The drawable data of each cell, by criterion, then scheme.
     pub shown: Vec<Vec<Vec<Shown>>>,
     /// Interests, Data and NACKs that crossed a link, by scheme.
     pub packet_hops: Vec<u64>,

@@ -71,7 +71,7 @@ pub enum Signature {
     Event,
     /// An event key, a value, and at most two numbers.
     Dwell,
-    /// So many expressions at least, and at most.
+    /// The least and the largest number of expressions.
     Values(usize, usize),
 }
 
@@ -131,7 +131,7 @@ impl Function {
     }
 }
 
-/// Where a value is taken from when not from the entry's own run.
+/// The run a value is taken from, if not the entry's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Another experiment; none stays in the same.

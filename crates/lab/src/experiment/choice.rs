@@ -21,24 +21,24 @@ pub enum ChoiceError {
     Unknown(String),
 }
 
-/// Every scheme a scenario can run: those that come with the product, then its own.
+/// Every scheme a scenario can run: the shipped ones, then its own.
 pub fn available(scenario: &Scenario) -> Vec<String> {
     let own = scenario.compositions.iter().map(|c| c.name.clone());
     let own = own.filter(|name| !Scheme::names().any(|known| known == name));
     Scheme::names().map(str::to_owned).chain(own).collect()
 }
 
-/// Finds the schemes called `names` among the scenario's own and the product's; "all" is every one of them, and no
+/// Finds the schemes called `names` among the scenario's own and the shipped ones; "all" is every one of them, and no
 /// name at all is the scenario's list.
 ///
 /// # Errors
-/// [`ChoiceError`], for the first name that is unknown or unsound.
+/// [`ChoiceError`], for the first name that is unknown or invalid.
 pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     let mut wanted: Vec<String> = Vec::new();
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let asked = match names {
         [] if !scenario.schemes.is_empty() => listed(),
-        // Who composes schemes and lists none wants to see those.
+        // A scenario that composes schemes and lists none runs those.
         [] if !scenario.compositions.is_empty() => scenario.compositions.iter().map(|c| c.name.clone()).collect(),
         [] => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
         names => names.to_vec(),

@@ -52,7 +52,7 @@ impl Progress for Silent {
     fn advanced(&self, _: usize, _: f64) {}
 }
 
-/// Why an experiment gave no comparison.
+/// Why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario cannot be simulated.
@@ -84,7 +84,7 @@ pub enum Error {
     Nothing,
 }
 
-/// A finished run with its proof.
+/// A finished run, with its accounting checked.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The metrics.

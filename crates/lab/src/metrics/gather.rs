@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Paths of one consumer that are distinguished; the rest is `other`.
 const MAX_PATHS: usize = 8;
-/// Paths of one consumer counted at all; later ones go to the rest at once.
+/// Paths of one consumer that are counted; later ones are added to the rest immediately.
 const TRACKED_PATHS: usize = 256;
 
 /// Mean of what falls into each bin.
@@ -118,8 +118,8 @@ impl ConsumerGather {
         }
     }
 
-    /// The place of a path; consecutive packets mostly share one, so the last hit moves to the front half slowly enough
-    /// that a linear search over few paths is the fastest lookup.
+    /// The place of a path; consecutive packets mostly share one, so a linear search that moves hits towards the front
+    /// is the fastest lookup.
     fn path(&mut self, id: PathId, bins: usize) -> usize {
         if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
             return found;

@@ -1,4 +1,4 @@
-//! What the collector must know about a scenario.
+//! The collector's input about a scenario.
 
 use crate::results::ScenarioInfo;
 use ndnweir_core::units::{Duration, Rate, Time};
@@ -29,7 +29,7 @@ pub struct ConsumerSetup {
     pub long_lived: bool,
 }
 
-/// What the collector must know about the scenario.
+/// The collector's input about the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Node names by `NodeId`.

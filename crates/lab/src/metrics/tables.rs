@@ -126,7 +126,7 @@ impl PacketGather {
     }
 }
 
-/// Over how many links the Data of one consumer came.
+/// The number of links that the Data of one consumer crossed.
 #[derive(Default)]
 pub(super) struct HopGather {
     means: Means,
@@ -150,7 +150,7 @@ impl HopGather {
     }
 }
 
-/// Links of every path that was told, by its number; looked up once per Data.
+/// Links of every reported path, by its number; looked up once per Data.
 #[derive(Default)]
 pub(super) struct PathLengths(Vec<Option<u32>>);
 

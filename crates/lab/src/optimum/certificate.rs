@@ -1,10 +1,10 @@
 //! The proof that an allocation is max-min fair, and a check of it that shares nothing with the solver.
 //!
 //! Whatever the rates y of an allocation are: at prices w of the links, where d is what a payload bit of a flow costs
-//! on its cheapest way, Σ d·y ≤ Σ capacity·w, for what is carried pays at least its price. So if all flows that have no
-//! more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level at
-//! which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has less,
-//! or the same.
+//! on its cheapest path, Σ d·y ≤ Σ capacity·w, since what is carried pays at least its price. So if all flows that have
+//! no more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level
+//! at which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has
+//! less, or the same.
 
 use super::error::CertificateError;
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
@@ -55,7 +55,7 @@ struct Network<'a> {
     group: Vec<usize>,
 }
 
-/// Prices of the cheapest ways to all nodes, by group of flows.
+/// Prices of the cheapest paths to all nodes, by group of flows.
 type Searches = BTreeMap<usize, Vec<f64>>;
 
 impl Network<'_> {
@@ -93,7 +93,7 @@ impl Network<'_> {
         self.edges[edge].charges.iter().map(|(l, weight)| weight * prices[*l]).sum()
     }
 
-    /// The price of a flow's cheapest way; infinite if there is none.
+    /// The price of a flow's cheapest path; infinite if there is none.
     fn cheapest(&self, flow: usize, costs: &[f64], found: &mut Searches) -> f64 {
         let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
         match routes {
@@ -108,7 +108,7 @@ impl Network<'_> {
         }
     }
 
-    /// The price of the cheapest way from some producer to each node (Bellman and Ford, from the producers on).
+    /// The price of the cheapest path from some producer to each node (Bellman and Ford, from the producers on).
     fn search(&self, producers: &[usize], usable: &Option<Vec<usize>>, costs: &[f64]) -> Vec<f64> {
         let mut usable_edges = vec![usable.is_none(); self.edges.len()];
         usable.iter().flatten().for_each(|e| usable_edges[*e] = true);
@@ -128,7 +128,7 @@ impl Network<'_> {
                 let (to, through) = (self.edges[edge].to, best[node] + costs[edge]);
                 if through < best[to] {
                     best[to] = through;
-                    // A way may end in a host, and leads through none.
+                    // A path may end in a host, but does not lead through one.
                     if !hosts[to] && !queued[to] {
                         queued[to] = true;
                         queue.push_back(to);
@@ -234,7 +234,7 @@ impl Allocation {
         }
         let mut found = Searches::new();
         let mut cheapest = |flow: usize| {
-            // What costs nothing on a way that is taken needs no search.
+            // A path in use without cost needs no search.
             let free = |(path, _): &(Vec<usize>, f64)| path.iter().all(|e| costs[*e] == 0.0);
             if self.paths[flow].iter().any(free) { 0.0 } else { network.cheapest(flow, &costs, &mut found) }
         };

@@ -1,8 +1,8 @@
 //! How long finite fetches take when rates are max-min fair at every instant: the ideal that slowdowns are measured by.
 //!
 //! A fluid: whenever a fetch begins or ends, the rates of all that are active are recomputed. To the time in which the
-//! fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and the
-//! transmission of one Data on each link but the narrowest, where the fluid has it.
+//! fluid has passed is added what no rate shortens: the first Interest's time to the producer, propagation back, and
+//! the transmission of one Data on each link but the narrowest, which the fluid includes.
 
 use super::paths::Paths;
 use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
@@ -12,7 +12,7 @@ use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, wa
 pub struct Transfer {
     /// When it begins, in s.
     pub start_s: f64,
-    /// Payload; none continues forever and only takes its share.
+    /// Payload; none continues forever and only uses its share.
     pub payload_bytes: Option<u64>,
     /// What is added to the fluid's time, in s (see [`Problem::latency`]).
     pub latency_s: f64,
@@ -35,7 +35,7 @@ impl Problem {
         up.0 + up.1 + down.0 + down.1 - down.2
     }
 
-    /// The least latency of each flow over any way it may take; none if it has no way. `propagation_s` is by link.
+    /// The least latency of each flow over any path it may take; none if it has no path. `propagation_s` is by link.
     pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
         let one = |links: &[usize], bytes: u64| {
             let time = |l: &usize| propagation_s[*l] + bytes as f64 * 8e-6 / self.links[*l].rate.mbps();
@@ -59,7 +59,7 @@ impl Problem {
 
     /// From its start to its last Data, in s, for each flow's fetch; none for one that never ends.
     ///
-    /// Flows that come and go are those of the problem, one fetch each, in the same order.
+    /// Flows that start and end are those of the problem, one fetch each, in the same order.
     ///
     /// # Errors
     /// Why there are no rates (see [`Problem::allocate`]).

@@ -205,7 +205,7 @@ impl<'a> Program<'a> {
             for path in self.paths.of(f) {
                 let share = variables.add(variable().min(0));
                 rate += share;
-                // Unequal tolls, so that of equal detours one is the best and the simplex does not circle among them.
+                // Unequal tolls, so that of equal detours one is the best and the simplex does not cycle among them.
                 let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
                 traffic += toll * share;
                 for (link, weight) in self.paths.charges(path) {

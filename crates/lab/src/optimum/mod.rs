@@ -59,7 +59,7 @@ pub struct DirectedLink {
     pub to: usize,
     /// Its rate on the wire.
     pub rate: Rate,
-    /// The return path, where the Interests of its Data run; none charges them to no one.
+    /// The return direction, which the Interests of its Data use; none charges them to no link.
     pub reverse: Option<usize>,
 }
 
@@ -76,12 +76,12 @@ pub struct Hop {
     pub interests: Vec<usize>,
 }
 
-/// Which ways the Data of a flow may take.
+/// Which paths the Data of a flow may take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowedLinks {
     /// Any mix of these paths; each lists hops from a producer to the consumer.
     Paths(Vec<Vec<usize>>),
-    /// Any mix of loop-free ways from any producer over these hops; none allows all.
+    /// Any mix of loop-free paths from any producer over these hops; none allows all.
     Any {
         /// Nodes that hold the content.
         producers: Vec<usize>,
@@ -132,7 +132,8 @@ pub struct Problem {
 impl Problem {
     /// The problem of a scenario's long-lived consumers, each served by any producer of its prefix over any link.
     ///
-    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as there and back.
+    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as the two directions of a
+    /// link.
     pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
         let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
         let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
@@ -169,7 +170,7 @@ impl Problem {
         }
     }
 
-    /// Whether the problem has an answer that is worth seeking.
+    /// Checks that the problem has an answer, and one of feasible size.
     fn check(&self) -> Result<(), ProblemError> {
         if self.flows.is_empty() {
             return Err(ProblemError::NoFlow);
@@ -315,7 +316,7 @@ impl Problem {
         loads.into_iter().zip(&self.links).map(part).collect()
     }
 
-    /// Wire bits per payload bit on the way down (Data) and on the return path (Interests).
+    /// Wire bits per payload bit downstream (Data) and upstream (Interests).
     fn overhead(&self) -> (f64, f64) {
         let payload = self.sizes.payload_bytes as f64;
         (self.sizes.data_wire_bytes as f64 / payload, self.sizes.interest_wire_bytes as f64 / payload)

@@ -14,7 +14,7 @@ impl Draws {
     }
 }
 
-/// Every node with links to two earlier ones, of a few rates, so that many links are alike; flows between random nodes.
+/// Every node with links to two earlier ones, of a few rates, so that many links are equal; flows between random nodes.
 fn random(nodes: usize, flows: usize, sources: usize, seed: u64) -> Problem {
     let mut draws = Draws(seed);
     let mut links = Vec::new();
@@ -108,7 +108,7 @@ fn a_wrong_allocation_is_not_proved() {
     let problem = random(12, 6, 1, 3);
     let right = problem.allocate().unwrap();
     assert!(right.check(&problem, 1).unwrap() < 1e-4);
-    // Less for the last flow: it could have more.
+    // Less for the last flow than it could have.
     let mut low = right.clone();
     let flow = low.levels.last().unwrap().flows[0];
     low.rates[flow] *= 0.9;

@@ -1,4 +1,4 @@
-//! Where papers come from: those carried in the binary, or a folder.
+//! The source of papers: the binary, or a folder.
 
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::diag::suggest;
@@ -58,7 +58,7 @@ impl Folder {
         }
     }
 
-    /// What errors call a file of it.
+    /// The name of a file in errors.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped(name) => format!("papers/{name}/{file}"),
@@ -66,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// Where files named by its files lie.
+    /// The folder of files that its files refer to.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped(_) => PathBuf::new(),

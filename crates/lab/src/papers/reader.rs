@@ -18,7 +18,7 @@ pub(super) struct PublishedReader<'a> {
 }
 
 impl PublishedReader<'_> {
-    /// Reports what is wrong and gives what is right.
+    /// Reports an error, or returns the value.
     pub fn wrong<T>(&self, at: &Location, result: Result<T, (String, String)>) -> Option<T> {
         result.map_err(|(message, help)| self.found.error(at, message, help)).ok()
     }

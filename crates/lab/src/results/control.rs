@@ -1,4 +1,4 @@
-//! What passed between nodes and a planner in one run.
+//! The messages between nodes and a planner in one run.
 
 use ndnweir_sim::outcome::ControlCounters;
 use serde::{Deserialize, Serialize};

@@ -67,7 +67,7 @@ pub struct EventInfo {
     pub text: String,
 }
 
-/// A scenario as results describe it.
+/// The description of a scenario in results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioInfo {
     /// Its name.

@@ -33,7 +33,7 @@ const PAYS: f64 = 1e-2;
 const BATCH: usize = 48;
 /// Steps after which values are recomputed.
 const REFRESH: usize = 100;
-/// Steps without a gain after which cheaper paths are chosen at random, which ends any circle.
+/// Steps without a gain after which cheaper paths are chosen at random, which ends any cycle.
 const STALLED: usize = 1000;
 /// Far more steps for each flow and link than any network needs.
 const MAX_STEPS: usize = 50;
@@ -192,7 +192,7 @@ impl<'a> Filling<'a> {
         filling
     }
 
-    /// Makes a path known. Whether it was new.
+    /// Adds a path. Whether it was new.
     fn add(&mut self, flow: usize, path: Path) -> bool {
         if self.of_flow[flow].iter().any(|c| self.columns[*c].path == path) {
             return false;
