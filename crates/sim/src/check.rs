@@ -25,7 +25,7 @@ fn fail<T>(message: String) -> Result<T, NetworkError> {
 }
 
 impl Network {
-    /// Finds whatever cannot be simulated.
+    /// Finds what cannot be simulated.
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong, with the index of the item.
