@@ -84,7 +84,7 @@ mod tests {
         Rng::derive(7, &[number.into()]).unit()
     }
 
-    /// The chain as the paper tells it, from the first packet on, with the same draws.
+    /// The chain as in the paper, from the first packet on, with the same draws.
     fn chain(model: BurstLoss, n: u32) -> Vec<bool> {
         let mut bad = false;
         let mut states = Vec::new();

@@ -1,4 +1,4 @@
-//! One direction of a link: what is on its way, and what may happen to it there.
+//! One direction of a link: the packets in flight, and their impairments.
 
 use crate::burst::BurstState;
 use crate::impairment::Impairment;
@@ -28,11 +28,11 @@ pub struct InFlight {
 const LOST: u32 = 1 << 31;
 /// Of [`InFlight::channel`]: it is the second of two.
 const COPY: u32 = 1 << 30;
-/// There are at most so many channels.
+/// The most channels.
 pub const MAX_CHANNELS: u32 = COPY;
 
 impl InFlight {
-    /// Which neighbourhood it serves; tells switches where it goes.
+    /// Its neighbourhood, by which switches forward it.
     #[inline]
     pub fn channel(&self) -> u32 {
         self.channel & !(LOST | COPY)
@@ -54,7 +54,7 @@ impl InFlight {
     }
 }
 
-/// Nanoseconds between joining and arrival; longer ones than 4.29 s are taken for equal.
+/// Nanoseconds between joining and arrival; longer ones than 4.29 s are treated as equal.
 #[inline]
 fn age(joined: Time, arrival: Time) -> u32 {
     arrival.since(joined).nanos().min(u32::MAX.into()) as u32
@@ -73,11 +73,11 @@ pub struct LinkTotals {
     pub arrived: u64,
     /// Lost by the loss model, copies included.
     pub lost: u64,
-    /// Lost on the way when the link failed.
+    /// Lost in flight when the link failed.
     pub down: u64,
 }
 
-/// The way from one egress to the next node.
+/// The propagation from one egress to the next node.
 #[derive(Debug)]
 pub struct Propagation {
     /// Packets in flight, in order of arrival.
@@ -150,15 +150,15 @@ impl Propagation {
         self.ring.len()
     }
 
-    /// Puts a packet on the link that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns
-    /// whether the next arrival may have changed.
+    /// Sends a packet that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns whether
+    /// the next arrival may have changed.
     #[inline]
     pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        // Built in each branch, so that the usual one writes it in its place in the ring.
+        // Constructed in each branch, so that the usual one writes it to its place in the ring.
         let age = age(joined, arrival);
         let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, age };
         if self.perfect && arrival >= self.last_arrival {
@@ -181,7 +181,7 @@ impl Propagation {
     }
 
     /// A draw for one packet and one purpose: every packet has its own, so that switching one impairment on, or
-    /// changing it on the way, leaves all other draws alone.
+    /// changing it during a run, does not affect other draws.
     fn draw(&self, number: u32, purpose: u64) -> Rng {
         Rng::derive(self.seed, &[STREAM, self.directed_link.into(), purpose, number.into()])
     }
@@ -195,7 +195,7 @@ impl Propagation {
         lost || (part > 0.0 && self.draw(number, 5).unit() < part)
     }
 
-    /// Whether no attempt of the link layer brings the packet, and the delay of the attempts.
+    /// Whether all attempts of the link layer fail, and the delay of the attempts.
     fn attempts(&self, number: u32) -> (Duration, bool) {
         self.impairment.arq.map_or((Duration::ZERO, false), |arq| arq.draw(&mut self.draw(number, 6)))
     }
@@ -251,7 +251,7 @@ impl Propagation {
         Some(first)
     }
 
-    /// Takes the packet out that has arrived.
+    /// Removes the packet that has arrived.
     #[inline]
     pub fn clear_first(&mut self) {
         self.ring.pop_front();
@@ -301,14 +301,14 @@ impl Propagation {
         }
     }
 
-    /// The number of the first of the latest `unsent` packets. It is free again: a queue that hands packets over only
+    /// The number of the first of the latest `unsent` packets. It is used again: a queue that hands packets over only
     /// when they start has not numbered those that wait.
     fn take_back(&mut self, unsent: usize) -> u32 {
         self.next_number = self.next_number.wrapping_sub(unsent as u32);
         self.next_number
     }
 
-    /// The link fails: the latest `unsent` packets never left, and all others are lost on the way.
+    /// The link fails: the latest `unsent` packets never left, and all others are lost in flight.
     pub fn cut(&mut self, unsent: usize) {
         let first = self.take_back(unsent);
         for entry in self.ring.drain(..) {
@@ -324,7 +324,7 @@ impl Propagation {
         self.look();
     }
 
-    /// The sender fails: the latest `unsent` packets never left; those on the way continue.
+    /// The sender fails: the latest `unsent` packets never left; those in flight continue.
     pub fn revoke(&mut self, unsent: usize) {
         let first = self.take_back(unsent);
         let totals = &mut self.totals;

@@ -1,4 +1,4 @@
-//! Rates that change all the time, as traces in mahimahi's format.
+//! Variable rates, as traces in mahimahi's format.
 //!
 //! One whole number of milliseconds a line, not less than the one before: a moment at which the link can deliver
 //! [`OPPORTUNITY`] bytes. Several lines with one number are several such moments. What is not used is lost. After the
@@ -6,7 +6,8 @@
 //! record-and-replay for HTTP", USENIX ATC 2015; `mm-link` and its `LinkQueue`).
 //!
 //! As in `LinkQueue`, one opportunity serves several small packets, and a packet larger than what is left of it
-//! continues in the next ones; it has left when its last byte has. So packets of any size take what they weigh.
+//! continues in the next ones; it has left when its last byte has. So packets of any size use capacity in proportion to
+//! their size.
 
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::sync::Arc;
