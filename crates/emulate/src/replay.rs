@@ -1,4 +1,4 @@
-//! From the records of processes to what an observer of a simulation hears.
+//! Replays the records of processes to an observer of simulations.
 
 use super::Error;
 use super::plan::{Plan, consumer_record, node_record};
@@ -38,18 +38,18 @@ pub(super) struct Passed {
 #[derive(Debug, Default)]
 pub(super) struct ReplayOutcome {
     passed: BTreeMap<(usize, usize), Passed>,
-    /// What did not balance in a forwarder.
+    /// The failed packet accounting of a forwarder.
     problem: Option<String>,
     accounts: Vec<Account>,
 }
 
 impl ReplayOutcome {
-    /// What passed a node's face in all its lives.
+    /// The counters of a node's face over all restarts.
     pub(super) fn passed(&self, node: usize, face: usize) -> Passed {
         self.passed.get(&(node, face)).copied().unwrap_or_default()
     }
 
-    /// Checks that nothing was lost unnoticed: Interests at consumers and forwarders, datagrams on links.
+    /// Checks packet accounting: Interests at consumers and forwarders, datagrams on links.
     pub(super) fn check(&self, links: &[DirectionCounters]) -> Result<(), Error> {
         if let Some(problem) = &self.problem {
             return Err(Error::Accounting(problem.clone()));
@@ -71,7 +71,7 @@ impl ReplayOutcome {
     }
 }
 
-/// Tells `observer` what the processes and links have recorded, in the order of time.
+/// Replays to `observer` what the processes and links have recorded, in the order of time.
 pub(super) fn replay(
     plan: &Plan<'_>,
     folder: &Path,
@@ -145,9 +145,9 @@ impl ReplayOutcome {
 
 /// What is known of everything so far.
 struct State {
-    /// By direction: the counters of the sending face, in its lives before the present one and in that.
+    /// By direction: the counters of the sending face, before the present start of its process and since.
     faces: Vec<(LinkCounters, LinkCounters)>,
-    /// By direction: the life that was heard of last.
+    /// By direction: the latest start of the process in the records.
     lives: Vec<u32>,
     below: Vec<DirectionCounters>,
     below_ndn: Vec<bool>,
@@ -170,7 +170,7 @@ impl State {
         }
     }
 
-    /// What a direction has done: its queue wherever that is, and its way.
+    /// What a direction has done: its queue wherever that is, and its propagation.
     fn link(&self, directed_link: usize) -> LinkCounters {
         let DirectionCounters { queue, propagation, .. } = &self.below[directed_link];
         let (before, now) = self.faces[directed_link];
@@ -217,11 +217,11 @@ impl State {
         }
     }
 
-    /// A face counts from zero in each of its lives.
+    /// A face counts from zero after each start of its process.
     fn count(&mut self, directed_link: usize, life: u32, counters: LinkCounters) {
         let (before, now) = &mut self.faces[directed_link];
         if life > std::mem::replace(&mut self.lives[directed_link], life) {
-            // What waited when the node was last heard of went down with it.
+            // What was queued at the node's last record was lost with it.
             now.drops.down += u64::from(now.queue_packets);
             *before = before.plus(*now);
         }
@@ -240,7 +240,7 @@ impl State {
         }
     }
 
-    /// What became of the Interests of each consumer, as the simulator adds them up.
+    /// The Interests of each consumer by outcome, as the simulator adds them up.
     fn accounts(&self, plan: &Plan<'_>) -> Vec<Account> {
         let account = |(c, consumer): (&ConsumerCounters, &ndnweir_scenario::Consumer)| Account {
             interests: c.interests,

@@ -98,7 +98,7 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
         udp: vec![task.udp],
         cache: task.cache,
         pit: task.pit,
-        // Simulated links lose what they lose.
+        // Losses of simulated links are not retransmitted.
         reliability: false,
         ..Config::default()
     };
@@ -128,7 +128,7 @@ pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
     let loopback = |address: &SocketAddr| address.ip() == Ipv4Addr::LOCALHOST;
     let udp = daemon.udp_addresses().find(loopback);
     when_abandoned(|| {
-        // The daemon ends as it does for the signal; should that fail, the process has no one to work for anyway.
+        // The daemon ends as it does for the signal; if that fails, the process has no parent any more.
         if signal_hook::low_level::raise(signal_hook::consts::SIGTERM).is_err() {
             std::process::exit(1);
         }

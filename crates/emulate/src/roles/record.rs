@@ -74,7 +74,7 @@ impl Record {
 }
 
 /// The instants at which counters are recorded: the same in all processes, so that the records of one instant belong
-/// together, whoever was woken late.
+/// together, even if a process was woken late.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleTimes {
     next: Time,
@@ -82,7 +82,7 @@ pub struct SampleTimes {
 }
 
 impl SampleTimes {
-    /// Instants `every` so often since `from`, those before `now` left out.
+    /// Multiples of `every` since `from`, those before `now` left out.
     pub fn new(from: Time, every: Duration, now: Time) -> SampleTimes {
         let every = every.max(Duration::from_micros(100));
         let passed = now.since(from).nanos().div_ceil(every.nanos());
@@ -129,7 +129,7 @@ impl Recorder {
         self.out.write_all(b"\n")
     }
 
-    /// Makes sure that all is in the file.
+    /// Flushes everything to the file.
     ///
     /// # Errors
     /// The system's.

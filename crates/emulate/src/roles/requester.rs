@@ -1,4 +1,4 @@
-//! A consumer without congestion control: asks at its own pace for the segments of an object, or for objects of a
+//! A consumer without congestion control: requests at its own pace the segments of an object, or for objects of a
 //! catalogue, which are the segments of one object here.
 
 use super::producer::VERSION;
