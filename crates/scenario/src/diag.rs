@@ -73,7 +73,7 @@ pub struct Problems {
     pub list: Vec<Diagnostic>,
 }
 
-/// More findings than this are counted, not printed.
+/// Findings beyond this number are counted, not printed.
 const PRINTED: usize = 20;
 
 impl Problems {
@@ -131,7 +131,7 @@ impl Findings {
         if list.is_empty() {
             return Ok(());
         }
-        // Told once, even where another finding about the same place came between.
+        // Reported once, even where another finding about the same place came between.
         let mut told = std::collections::BTreeSet::new();
         list.retain(|finding| told.insert((finding.place.clone(), finding.message.clone(), finding.help.clone())));
         list.sort_by(|a, b| a.place.cmp(&b.place));

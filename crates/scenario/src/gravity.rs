@@ -101,7 +101,7 @@ fn largest_part(network: &Network) -> Vec<usize> {
         (0..network.nodes.len()).filter(|&n| network.nodes[n].kind != NodeKind::Switch).collect();
     let mut best = Vec::new();
     while left.len() > best.len() {
-        // What a router reaches all reach each other, which is not so of a host between two parts.
+        // All nodes that a router reaches also reach each other, which does not hold for a host between two parts.
         let router = left.iter().copied().find(|&n| !network.nodes[n].kind.is_host());
         let root = router.unwrap_or(left[0]);
         let (part, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|&n| reach.can(root, n));

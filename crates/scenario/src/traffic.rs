@@ -144,7 +144,7 @@ struct ConsumerReader<'a> {
     found: &'a Findings,
     reach: Reach,
     producers: &'a [Producer],
-    /// Some producers could not be read: do not blame consumers for it.
+    /// Some producers could not be read: do not report their consumers.
     bad_producers: bool,
 }
 

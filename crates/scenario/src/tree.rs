@@ -1,4 +1,4 @@
-//! The scenario as a tree of values that know where they were written.
+//! The scenario as a tree of values with their places in the file.
 //!
 //! Files, topology readers, the demand generator and overrides all write into this tree; it is checked once, at the
 //! end. That way an override can replace a bad value, and an error in a generated link still names the line it came
