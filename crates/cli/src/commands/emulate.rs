@@ -32,7 +32,7 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     scenario.network().check().map_err(Failure::input)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
-    // No two emulated runs come out the same: results are never written over without being told to.
+    // No two emulated runs are the same: results are not overwritten without `--force`.
     let target = target::choose(args.run.out.as_deref(), default, None, args.run.output.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;

@@ -65,8 +65,8 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
 /// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
 const MOST_EARLY: usize = 4096;
 
-/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is none of our
-/// business, all else is failed work.
+/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is no error, all
+/// else is failed work.
 fn failure(error: &DownloadError) -> Failure {
     match error.sink() {
         Some(SinkError::Resume(error)) => Failure::input(error),
@@ -99,7 +99,7 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
     if path.is_dir() || path.as_os_str().is_empty() {
         return rejected(path, "name a file");
     }
-    // The finished file takes the place of what is there, which must not happen to a device.
+    // The finished file replaces what is there, which must not happen to a device.
     if path.exists() && !path.is_file() {
         return rejected(path, "not a regular file; leave out -o and send standard output there");
     }
@@ -126,7 +126,7 @@ fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
     })
 }
 
-/// Says so when no one's signature was checked.
+/// Reports that no signature with a key was checked.
 fn warning(finished: &FinishedDownload) -> Option<&'static str> {
     match finished.checked {
         Checked::Signer => None,

@@ -71,7 +71,7 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
     result.map_err(|error| failure(&error, session.uri()))
 }
 
-/// What can be done when the forwarder does not let this serve its prefix.
+/// The remedy when the forwarder rejects the registration of the prefix.
 fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
     let remedy = match (error, forwarder) {
         (PublishError::Registration(RegistrationError::Rejected { code: 403, .. }), FaceUri::Unix(_)) => {
