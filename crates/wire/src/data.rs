@@ -14,7 +14,7 @@ use crate::tlv::{self, Element, Reader, types};
 
 /// Numbers of the ContentType element.
 pub mod content_type {
-    /// Payload identified by the name; what an absent element means.
+    /// Payload identified by the name; the value of an absent element.
     pub const BLOB: u64 = 0;
     /// List of delegations.
     pub const LINK: u64 = 1;
@@ -225,7 +225,7 @@ impl<'a> DataView<'a> {
     }
 }
 
-/// Puts a Data packet together; borrows name and content until it is encoded.
+/// Builds a Data packet; borrows name and content until it is encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct DataBuilder<'a> {
     name: NameView<'a>,

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that claim to be an NDN packet, and with a packet about to become bytes.
+//! Errors of decoding and encoding packets.
 
 use thiserror::Error;
 
