@@ -16,7 +16,7 @@ use tempfile::tempdir;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
-fn an_emulated_dumbbell_is_set_beside_the_simulated_one() {
+fn an_emulated_dumbbell_is_compared_with_the_simulated_one() {
     let folder = tempdir().unwrap();
     let line = "emulate dumbbell --scheme bic --set run.duration=4s --set run.warm-up=1s --out out --json";
     let done = run(folder.path(), line).success();

@@ -139,7 +139,7 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
 pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeError> {
     let given = if given.is_null() { &Value::Object(Map::new()) } else { given };
     let parsed = C::Params::deserialize(given).map_err(|error| {
-        let (message, help) = suggest::with_meant(&error.to_string());
+        let (message, help) = suggest::with_suggestion(&error.to_string());
         match culprit(given, &|given| C::Params::deserialize(given).is_ok()) {
             // Messages about unknown keys name them.
             Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),

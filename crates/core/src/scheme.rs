@@ -249,7 +249,7 @@ impl Scheme {
 
 fn unknown_key(key: &str) -> SchemeError {
     let known: Vec<_> = OTHER_KEYS.into_iter().chain(Family::ALL.into_iter().map(Family::key)).collect();
-    let help = match crate::suggest::respelled(key, known.iter().copied()) {
+    let help = match crate::suggest::corrected_spelling(key, known.iter().copied()) {
         Some(name) => format!("it is written {name:?}"),
         None => format!("a scheme has: {}", known.join(", ")),
     };

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_face_that_begins_a_new_life_goes_on_counting_and_its_queue_is_lost() {
+    fn a_face_after_a_restart_continues_counting_and_its_queue_is_lost() {
         let mut state = state();
         let counted = |data_packets, queue_packets| LinkCounters { data_packets, queue_packets, ..Default::default() };
         state.count(0, 0, counted(10, 0));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_the_link_count_beside_the_queue_wherever_that_is() {
+    fn losses_of_the_link_count_in_addition_to_the_queue_wherever_that_is() {
         let mut state = state();
         let mut queue = LinkCounters { data_packets: 7, ..Default::default() };
         queue.drops.overflow = 5;

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_rejected_with_its_line() {
+    fn an_invalid_trace_is_rejected_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         for (text, line) in [

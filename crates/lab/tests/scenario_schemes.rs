@@ -70,7 +70,7 @@ fn a_scheme_of_the_product_is_not_replaced_by_another_of_its_name() {
 }
 
 #[test]
-fn bases_that_lead_in_a_circle_are_told_as_such_and_where_they_are() {
+fn cyclic_bases_are_reported_with_their_place() {
     let circle =
         "[scheme.a]\nbase = \"b\"\n[scheme.b]\nbase = \"a\"\n[scheme.c]\nbase = \"c\"\n[scheme.d]\nbase = \"a\"";
     let found = findings(circle, &[]);
@@ -83,7 +83,7 @@ fn bases_that_lead_in_a_circle_are_told_as_such_and_where_they_are() {
 }
 
 #[test]
-fn what_is_wrong_with_a_base_is_told_once() {
+fn an_error_of_a_base_is_reported_once() {
     let text = "[scheme.b]\nbase = \"a\"\n[scheme.a]\nbase = \"pcon\"\nmarker = \"codle\"\n[scheme.c]\nbase = \"b\"";
     let found = findings(text, &[]);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -119,7 +119,7 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
 }
 
 #[test]
-fn times_are_written_in_hours_and_limits_are_told_so() {
+fn times_are_written_in_hours_and_limits_are_named() {
     assert_eq!(read("", &["run.duration=2h"]).unwrap().run.duration, "7200s".parse().unwrap());
     let text = read("", &["run.duration=25h"]).unwrap_err();
     assert!(text.contains("to \"24h\"") && !text.contains("-like"), "{text}");

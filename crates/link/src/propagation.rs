@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_keeps_the_order_unless_told_otherwise() {
+    fn jitter_keeps_the_order_unless_configured_otherwise() {
         let jitter = Impairment { jitter: Duration::from_millis(30), ..Impairment::default() };
         let order = |impairment| {
             let mut propagation = propagation(impairment);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn burst_losses_come_together_and_are_the_same_for_packets_that_are_sent_anew() {
+    fn burst_losses_come_together_and_are_the_same_for_packets_that_are_sent_again() {
         let burst = BurstLoss { to_bad: 0.02, to_good: 0.25, loss_bad: 1.0, loss_good: 0.0 };
         let bursty = Impairment { burst: Some(burst), ..Impairment::default() };
         let all = crossed(&mut propagation(bursty), 20_000);
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_link_loses_what_is_on_the_way_and_gives_back_what_never_left() {
+    fn a_failed_link_loses_what_is_in_flight_and_returns_what_never_left() {
         let mut propagation = propagation(Impairment::default());
         for i in 0..5 {
             propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_is_lost() {
+    fn unused_opportunities_are_lost() {
         let mut cursor = TraceCursor::new(trace("1\n3\n3\n7\n"));
         assert_eq!(cursor.serve(ms(2), Bytes::new(100)), ms(3));
         // The rest of that line is there at the same instant, and gone later.

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_face_uri_is_rejected_with_a_remedy() {
+    fn an_invalid_face_uri_is_rejected_with_a_remedy() {
         for text in ["", "udp4", "udp4://", "udp4://:1", "udp4://h:99999", "ether://[01]", "unix://x", "tcp6://[::1"] {
             let error = text.parse::<FaceUri>().unwrap_err().to_string();
             assert!(error.contains("write udp4://HOST:PORT"), "{error}");

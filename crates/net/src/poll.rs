@@ -133,7 +133,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn it_wakes_after_the_time_asked_for_and_not_before() {
+    fn it_wakes_after_the_requested_time_and_not_before() {
         let mut poll = Poll::new().unwrap();
         let mut ready = Vec::new();
         for _ in 0..20 {

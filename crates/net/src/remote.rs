@@ -92,7 +92,7 @@ impl Remote {
 
     /// Accepts only answers with a signature that this verifies.
     #[must_use]
-    pub fn trusting(self, trust: Option<Trust>) -> Remote {
+    pub fn with_trust(self, trust: Option<Trust>) -> Remote {
         Remote { trust, ..self }
     }
 

@@ -4,7 +4,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use ndnweir_net::object::ranges::Ranges;
-use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{Discovery, Sink, StreamSink, Trust, signer};
 use ndnweir_node::FetcherConfig;
 use ndnweir_wire::data::content_type;
@@ -92,7 +92,7 @@ fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
 }
 
 #[test]
-fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_place() {
+fn a_forged_segment_is_requested_again_past_caches_and_the_valid_one_is_stored() {
     let mut changed = segment(0, b"content", None, &DigestSha256);
     let at = changed.windows(7).position(|w| w == b"content").unwrap();
     changed[at] ^= 1;
@@ -155,9 +155,9 @@ fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_diges
 #[test]
 fn a_fetch_says_what_the_signatures_showed_at_least() {
     let own = Ed25519Signer::from_seed(&[1; 32], None);
-    let any = [(&DigestSha256 as &dyn Signer, Checked::Digest), (&own, Checked::Nothing)];
+    let any = [(&DigestSha256 as &dyn Signer, Verification::Digest), (&own, Verification::Nothing)];
     let cases = any.map(|(signer, shown)| (Trust::Any, signer, shown));
-    let cases = cases.into_iter().chain([(Trust::Ed25519(own.verifier()), &own as &dyn Signer, Checked::Signer)]);
+    let cases = cases.into_iter().chain([(Trust::Ed25519(own.verifier()), &own as &dyn Signer, Verification::Signer)]);
     for (trust, signer, shown) in cases {
         let (mut fetch, mut sink) = (fetch(trust), StreamSink::new(Vec::new()));
         assert!(give(&mut fetch, &segment(0, b"x", None, signer), &mut sink).unwrap());
@@ -166,7 +166,7 @@ fn a_fetch_says_what_the_signatures_showed_at_least() {
 }
 
 #[test]
-fn a_search_to_which_only_forged_metadata_come_asks_again_and_ends_with_the_digest_it_saw() {
+fn a_search_with_only_forged_metadata_repeats_and_ends_with_their_digest() {
     let own = Ed25519Signer::from_seed(&[1; 32], None);
     let name: Name = "/a/32=metadata/v=9/seg=0".parse().unwrap();
     let content = object().encode();
@@ -216,7 +216,7 @@ fn an_application_level_rejection_ends_the_fetch() {
 }
 
 #[test]
-fn a_fetch_that_gets_nothing_but_rejections_ends_and_says_so() {
+fn a_fetch_that_gets_only_rejections_ends_and_reports_it() {
     let mut fetch = fetch(Trust::Any);
     let returned = |segment, nonce: [u8; 4]| {
         let name = object().with(Component::segment(segment));

@@ -48,7 +48,7 @@ fn segments_have_these_bytes() {
 }
 
 #[test]
-fn metadata_has_these_bytes_for_whoever_asks() {
+fn metadata_has_these_bytes() {
     let mut publisher = publisher();
     let mut name = vec![8, 1, b'a', 0x20, 8];
     name.extend(b"metadata");

@@ -1,6 +1,6 @@
 //! What an interrupted fetch leaves on the disk, and what others may have put there: it counts only if it is right.
 
-use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, Sink, SinkError, Trust};
 use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
 use ndnweir_wire::{Component, DataBuilder, DataView, Name};
@@ -63,13 +63,13 @@ fn bytes_that_changed_on_the_disk_are_fetched_again_whatever_the_signatures() {
         keep(&target, &[0, 2, 3, 9], &trust, &*signer);
         let sink = open(&target, &trust).unwrap();
         assert_eq!(ranges(&sink), [(0, 1), (2, 4), (9, 10)], "{}", trust.fingerprint());
-        assert_eq!((sink.stored_bytes(), sink.last_segment(), sink.damaged().count()), (15, Some(9), 0));
+        assert_eq!((sink.stored_bytes(), sink.last_segment(), sink.changed_segments().count()), (15, Some(9), 0));
         drop(sink);
         let mut part = std::fs::read(dir.path().join("f.part")).unwrap();
         part[9] ^= 1;
         std::fs::write(dir.path().join("f.part"), part).unwrap();
         let mut sink = open(&target, &trust).unwrap();
-        assert_eq!((ranges(&sink), sink.damaged().count()), (vec![(0, 1), (3, 4), (9, 10)], 1));
+        assert_eq!((ranges(&sink), sink.changed_segments().count()), (vec![(0, 1), (3, 4), (9, 10)], 1));
         store(&mut sink, &[1, 2, 4, 5, 6, 7, 8], &trust, &*signer);
         Box::new(sink).finish().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), [&b"0123".repeat(9)[..], b"end"].concat());
@@ -217,7 +217,7 @@ fn a_packet_without_content_is_kept_as_well() {
     let last = Component::segment(0);
     let packet = DataBuilder::new(name.as_view()).final_block_id(last.as_view()).sign(&DigestSha256).unwrap();
     let mut sink = Box::new(open(&target, &Trust::Any).unwrap());
-    sink.put_packet(0, &DataView::decode(&packet).unwrap(), Checked::Digest, Some(0)).unwrap();
+    sink.put_packet(0, &DataView::decode(&packet).unwrap(), Verification::Digest, Some(0)).unwrap();
     sink.keep().unwrap();
     let sink = Box::new(open(&target, &Trust::Any).unwrap());
     assert_eq!(ranges(&sink), [(0, 1)]);

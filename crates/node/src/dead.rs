@@ -59,7 +59,7 @@ mod tests {
     use ndnweir_core::ids::FlowId;
 
     #[test]
-    fn the_newest_nonces_are_known_and_the_list_stays_bounded() {
+    fn the_newest_nonces_are_in_the_list_which_stays_bounded() {
         let mut dead = DeadNonces::default();
         let name = |i: u32| NameId { flow: FlowId(1), segment: i };
         assert!(!dead.contains(name(0), 0));

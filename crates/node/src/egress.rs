@@ -445,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_and_handed_out_per_packet_stays_small() {
+    fn sizes_per_packet_stay_small() {
         assert_eq!(size_of::<SettledPacket>(), 32);
         assert!(size_of::<Transmit>() <= 88, "{}", size_of::<Transmit>());
     }

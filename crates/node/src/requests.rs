@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_asks_at_constant_pace_and_completes() {
+    fn a_stream_sends_interests_at_constant_pace_and_completes() {
         let mut app = stream(Some(3), Retry::Never);
         app.start(ms(5));
         let mut sent = Vec::new();

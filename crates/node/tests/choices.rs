@@ -69,7 +69,7 @@ fn a_removed_strategy_leaves_its_names_to_the_first_and_its_number_to_the_next()
 }
 
 #[test]
-fn what_is_pending_goes_over_to_the_new_strategy_when_it_is_asked_for_again() {
+fn what_is_pending_is_transferred_to_the_new_strategy_when_it_is_requested_again() {
     let mut node = node();
     node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &plain("multicast"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(1), 0, interest(1, 1))), [(1, I), (2, I)]);
@@ -89,7 +89,7 @@ fn one_at_a_time() -> Value {
 }
 
 #[test]
-fn what_a_strategy_holds_is_let_go_after_it_was_replaced() {
+fn what_a_strategy_holds_is_released_after_it_was_replaced() {
     let mut node = node();
     node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
     let sent: Vec<_> = (0..4).flat_map(|n| summary(&give(&mut node, ms(1), 0, interest(n, n + 1)))).collect();
@@ -110,7 +110,7 @@ fn what_a_strategy_holds_is_let_go_after_it_was_replaced() {
 }
 
 #[test]
-fn a_held_interest_that_is_asked_for_again_leaves_once_by_the_new_strategy() {
+fn a_held_interest_that_is_requested_again_leaves_once_by_the_new_strategy() {
     let mut node = node();
     node.replace_strategy(ms(0), StrategyChoiceId::ROOT, &part(one_at_a_time()), true).unwrap();
     (0..3).for_each(|n| drop(give(&mut node, ms(1), 0, interest(n, n + 1))));

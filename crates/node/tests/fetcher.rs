@@ -304,7 +304,7 @@ fn a_finite_object_completes_once_and_then_nothing_happens() {
 }
 
 #[test]
-fn the_final_segment_ends_the_object_and_drops_what_was_asked_for_beyond() {
+fn the_final_segment_ends_the_object_and_drops_requests_beyond_it() {
     let server = ServerConfig { last_segment: Some(20), ..ServerConfig::default() };
     let mut world = World::new(Link::default(), server, FetcherConfig::default(), fixed(8.0, json!({})));
     world.start();
@@ -375,7 +375,7 @@ fn a_paced_window_is_spread_over_the_round_trip_once_that_is_known() {
 }
 
 #[test]
-fn an_object_found_to_be_short_is_asked_for_no_further() {
+fn an_object_found_to_be_short_is_requested_no_further() {
     let mut fetcher = started(FetcherConfig::default(), fixed(8.0, json!({})), at(0));
     assert_eq!(sent(&mut fetcher, at(0)).len(), 8);
     fetcher.handle(at(10), &data(0));

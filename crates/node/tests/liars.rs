@@ -273,7 +273,7 @@ fn shipped(which: usize) {
 
 // Two halves, as they take a while and run side by side.
 #[test]
-fn under_every_scheme_a_fetch_outlives_a_neighbour_that_lies_and_others_do_not_feel_it() {
+fn under_every_scheme_a_fetch_survives_a_lying_neighbour_and_others_are_not_affected() {
     shipped(0);
 }
 

@@ -323,7 +323,7 @@ fn local_faces_and_faces_without_a_rate_pass_packets_at_once() {
 }
 
 #[test]
-fn unknown_faces_and_packets_nobody_asked_for_are_counted_and_dropped() {
+fn unknown_faces_and_unsolicited_packets_are_counted_and_dropped() {
     let mut node = router(&Setup::default());
     for packet in [interest(1, 1), data(1), nack(1, 1, NackReason::NoRoute)] {
         assert!(give(&mut node, ms(0), 99, packet).is_empty());

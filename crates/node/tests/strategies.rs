@@ -59,7 +59,7 @@ fn other_strategies_keep_what_is_pending_where_it_is() {
 }
 
 #[test]
-fn a_looping_interest_meets_a_duplicate_nack_but_not_from_multicast() {
+fn a_looping_interest_gets_a_duplicate_nack_but_not_from_multicast() {
     for (strategy, answers) in [("best-route", vec![(2, N)]), ("multicast", vec![])] {
         let mut node = with(strategy);
         give(&mut node, ms(0), 0, interest(1, 11));
@@ -73,7 +73,7 @@ struct Listed(&'static [u16], bool, Arc<Mutex<Vec<String>>>);
 impl Strategy for Listed {
     fn on_interest(&mut self, _: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, _: &mut Ctx<'_>) {
         choice.send(FaceId(1));
-        self.0.iter().for_each(|face| choice.otherwise(FaceId(*face)));
+        self.0.iter().for_each(|face| choice.fallback(FaceId(*face)));
         if self.1 {
             choice.probe(FaceId(3));
         }
@@ -127,7 +127,7 @@ fn a_probe_that_is_rejected_causes_no_nack() {
 }
 
 #[test]
-fn the_strategy_hears_of_faces_and_of_answers_to_what_is_no_longer_pending() {
+fn the_strategy_is_notified_of_faces_and_of_answers_to_what_is_no_longer_pending() {
     let (mut node, log) = listed(&[], true);
     let faces: Vec<String> = (0..4).map(|face| format!("face {face} local false up true")).collect();
     assert_eq!(std::mem::take(&mut *log.lock().unwrap()), faces);

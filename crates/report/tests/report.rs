@@ -257,7 +257,7 @@ fn the_terminal_table_is_aligned_and_shows_the_spread() {
 }
 
 #[test]
-fn rows_are_sorted_by_what_is_asked_for_and_undefined_values_come_last() {
+fn rows_are_sorted_as_requested_and_undefined_values_come_last() {
     let mut case = small();
     let order = |case: &Comparison, sort| -> Vec<String> {
         let table = results::table(case, sort, Look::default());

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use ndnweir_core::suggest::corrected_spelling;
 pub(crate) use ndnweir_core::suggest::nearest;
-use ndnweir_core::suggest::respelled;
 use serde::Serialize;
 
 /// A place in an input: a file with line and column, or an override given on the command line.
@@ -143,7 +143,7 @@ impl Findings {
 pub fn suggest<'a>(wrong: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.into_iter().collect();
-    if let Some(name) = respelled(wrong, names.iter().copied()) {
+    if let Some(name) = corrected_spelling(wrong, names.iter().copied()) {
         return format!("it is written \"{name}\"");
     }
     if let Some(name) = nearest(wrong, names.iter().copied()) {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_that_was_made_twice_is_told_once() {
+    fn a_repeated_finding_is_reported_once() {
         let found = Findings::default();
         let (first, second) = (Location::whole("a"), Location::whole("b"));
         for (place, message) in [(&first, "x"), (&second, "z"), (&first, "y"), (&first, "x")] {

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_prefixes_are_told_apart_from_good_ones() {
+    fn malformed_prefixes_are_distinguished_from_valid_ones() {
         for good in ["/", "/a", "/a/b%20c", "/v=1/8=x"] {
             assert_eq!(prefix_error(good), None);
         }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_ways_have_equal_numbers_and_are_told_once() {
+    fn equal_paths_have_equal_numbers_and_are_reported_once() {
         let mut paths = Paths::default();
         let a = paths.extend(0, 7);
         let ab = paths.extend(a, 9);

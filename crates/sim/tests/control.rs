@@ -66,7 +66,7 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
 
 /// 10 Mbit/s are 1250 Data of 1000 B per second; the benchmark's producers send Data of about that size.
 #[test]
-fn while_the_controller_is_gone_forwarding_goes_on_with_the_last_costs() {
+fn while_the_controller_is_gone_forwarding_continues_with_the_last_costs() {
     let gone = Control { fails: Some(s(4.2)), ..Control::default() };
     let (_, keep) = simulate(&two_ways(gone));
     let (before, _) = data(&keep, 2.0, 4.0);

@@ -65,7 +65,7 @@ fn strategies(routes: Routes) -> &'static [&'static str] {
 }
 
 #[test]
-fn on_a_local_network_no_host_carries_what_another_asks_for() {
+fn on_a_local_network_no_host_carries_transit() {
     // Hosts 0, 1, 2 and a router 3 on the switch 4; the producer 5 is behind the router. All four are neighbours.
     let nodes = [HOST, HOST, HOST, ROUTER, NodeKind::Switch, HOST];
     for routes in ALL {
@@ -98,7 +98,7 @@ fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
 }
 
 #[test]
-fn what_only_a_host_joins_is_no_network() {
+fn parts_joined_only_by_a_host_are_not_connected() {
     let network = network(&[HOST, HOST, HOST], &[(0, 1), (1, 2)], &[0], 2, Routes::LoopFree);
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed" })).unwrap();
     let rejected = ndnweir_sim::run(&network, &scheme, 1, &mut common::Keep::default(), RunOptions::full());

@@ -199,7 +199,7 @@ fn hobhis_2014_gives_conversations_equal_shares_and_keeps_one_target_of_data_ove
 }
 
 #[test]
-fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capacity() {
+fn hobhis_2014_protects_conversations_from_a_user_that_requests_five_times_the_capacity() {
     let shares = |base: &str| {
         let mut network = conversations(3, 10.0);
         let gap = Duration::from_micros(200);

@@ -72,7 +72,7 @@ fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() 
 }
 
 #[test]
-fn multicast_does_not_notice_and_asks_twice() {
+fn multicast_does_not_notice_and_sends_twice() {
     let (outcome, keep) = simulate(&diamond(Retry::Never), json!("multicast"));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     assert!(outcome.links[0].interest_packets > 490 && outcome.links[4].interest_packets > 490);

@@ -160,7 +160,7 @@ fn beside_a_flood_for_missing_names_memory_is_bounded_and_other_flows_go_on() {
 }
 
 #[test]
-fn a_flood_for_names_without_a_route_is_told_so() {
+fn a_flood_for_names_without_a_route_gets_noroute_nacks() {
     for scheme in Scheme::names() {
         let (_, outcome) = beside_a_flood(scheme, Some(Duration::from_millis(200)));
         // All but what was sent before routing noticed is answered with NoRoute where the route ends; nothing stays

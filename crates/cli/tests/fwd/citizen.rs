@@ -85,7 +85,7 @@ fn over_tcp_and_udp_a_producer_registers_with_a_key_that_is_trusted() {
 }
 
 #[test]
-fn a_forwarder_that_takes_nothing_from_neighbours_is_told_from_one_that_does_not_trust_them() {
+fn a_forwarder_that_accepts_nothing_from_neighbours_is_distinguished_from_one_that_does_not_trust_them() {
     let fwd = Fwd::start("--udp 127.0.0.1:0");
     std::fs::write(fwd.folder().join("in"), [1; 100]).unwrap();
     let (status, text) = end(&fwd, &format!("put in /object --transport udp://{}", fwd.udp()));

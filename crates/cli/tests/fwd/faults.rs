@@ -35,7 +35,7 @@ fn nested(mut inside: Vec<u8>, levels: usize) -> Vec<u8> {
 }
 
 #[test]
-fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobody() {
+fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_do_no_harm() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --tcp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(200_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -149,7 +149,7 @@ impl Drop for Stop {
 
 /// 1000 Interests may be pending. At least ten times as many come, and stay for 4 s if they may.
 #[test]
-fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
+fn a_fetch_continues_during_a_flood_of_interests_and_memory_is_bounded() {
     const PIT: u64 = 1000;
     let fwd = Fwd::with_config(&format!("pit = {PIT}\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n"));
     let bytes = object(800_000);
@@ -193,7 +193,7 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
 
 /// 24 MB for someone who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
 #[test]
-fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_good() {
+fn packets_for_an_application_that_does_not_read_are_dropped_and_counted() {
     let fwd = Fwd::start("--cs 0 --metrics 127.0.0.1:0");
     let bytes = object(24_000_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -211,7 +211,7 @@ fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_goo
 
 /// The same nonce for the same name looks like a loop. Who asks again with another nonce is answered.
 #[test]
-fn an_interest_with_the_nonce_of_somebody_else_s_is_rejected_and_another_nonce_is_answered() {
+fn an_interest_with_the_nonce_of_another_is_rejected_and_a_new_nonce_is_answered() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --cs 0 --metrics 127.0.0.1:0");
     let (mut first, mut second, mut held) = (App::connect(&fwd), App::connect(&fwd), App::connect(&fwd));
     held.register("/test");

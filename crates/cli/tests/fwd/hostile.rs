@@ -60,7 +60,7 @@ fn is_fine(line: &str, said: &str, memory: u64) {
 }
 
 #[test]
-fn tools_of_a_forwarder_that_talks_nonsense_end_with_an_error_and_leave_no_file() {
+fn tools_end_with_an_error_and_leave_no_file_when_the_forwarder_sends_garbage() {
     let dir = tempfile::tempdir().unwrap();
     hostile(dir.path());
     let lines =
@@ -77,7 +77,7 @@ fn tools_of_a_forwarder_that_talks_nonsense_end_with_an_error_and_leave_no_file(
 }
 
 #[test]
-fn a_producer_and_the_tools_of_management_survive_a_forwarder_that_talks_nonsense() {
+fn a_producer_and_the_management_tools_survive_a_forwarder_that_sends_garbage() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("in"), object(100_000)).unwrap();
     hostile(dir.path());
@@ -131,7 +131,7 @@ fn of_two_producers_of_one_name_a_fetch_brings_one_object_whole_or_none() {
 
 /// 64 descriptors, and 100 connections that say nothing.
 #[test]
-fn a_forwarder_without_descriptors_goes_on_and_admits_others_when_it_has_some_again() {
+fn a_forwarder_without_descriptors_continues_and_accepts_connections_when_it_has_some_again() {
     let fwd = Fwd::with_descriptors(64, "--tcp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(100_000);
     let _producer = producer(&fwd, "/test/object", &bytes);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_gives_way_to_explicit_values_and_reads_back_as_itself() {
+    fn a_preset_is_overridden_by_explicit_values_and_reads_back_as_itself() {
         let fetch = driver::<Icp>(json!({ "preset": "ccnpl", "delta": 0.6 }));
         assert_eq!((fetch.consumer.params.delta, fetch.consumer.params.samples), (0.6, 30));
         let written = serde_json::to_value(&fetch.consumer.params).unwrap();

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_do_what_they_are_told() {
+    fn timeouts_do_what_is_configured() {
         for (timeouts, after) in [(Timeouts::Retransmit, 10.0), (Timeouts::Decrement, 9.0), (Timeouts::Halve, 5.0)] {
             let params = Params { timeouts, ..Params::default() };
             assert_close(&trace::<NdnSieve>(&params, &script("D9 T1")), &[(9, after)]);

@@ -122,7 +122,7 @@ impl RateAimd {
 
     /// Reads the tolerance rate of a Data or NACK. Whether it has one.
     fn take_tolerance_rate(&mut self, fields: &Fields, now: Time) -> bool {
-        let told = self.slot.is_some_and(|slot| self.granted.hear(fields.get(slot), now));
+        let told = self.slot.is_some_and(|slot| self.granted.receive(fields.get(slot), now));
         self.tolerated = self.granted.at(now);
         told
     }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consumer_that_heeds_tolerance_rates_keeps_to_the_last_one_without_forgetting_its_own_rate() {
+    fn a_consumer_that_obeys_tolerance_rates_keeps_to_the_last_one_without_losing_its_own_rate() {
         let told = |rate: u32| {
             let mut fields = Fields::default();
             fields.set(FieldLayout::new().slot(Field::ToleranceRate).unwrap(), rate);

@@ -186,7 +186,7 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     /// Its packets request the low-latency queue of DualPI2, in this slot.
-    pub fn asking_low_latency(self, slot: Option<Slot>) -> Windowed<L> {
+    pub fn with_low_latency(self, slot: Option<Slot>) -> Windowed<L> {
         Windowed { low_latency: slot, ..self }
     }
 

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_below_the_target_heals_at_once_and_the_interval_starts_anew() {
+    fn a_delay_below_the_target_resets_the_state_and_the_interval_starts_over() {
         let mut law = PaqmCodel::new(DEFAULT);
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let high = Duration::from_millis(5);

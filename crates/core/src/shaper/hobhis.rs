@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_rejects_and_lets_go_in_order() {
+    fn a_full_queue_rejects_and_releases_in_order() {
         let mut bench = warm();
         (bench.data, bench.backlog) = (60, 60);
         let verdicts: Vec<Admission> = (0..120).map(|_| bench.admit(ms(100), 1)).collect();

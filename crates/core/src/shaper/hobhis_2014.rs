@@ -251,7 +251,7 @@ impl Shaper for Hobhis2014 {
             self.data_size.sample(answer.packet.bytes());
         }
         let Some(flow) = self.flows.get_mut(id) else { return };
-        flow.cap.hear(answer.packet.fields.get(self.slot), ctx.now);
+        flow.cap.receive(answer.packet.fields.get(self.slot), ctx.now);
         if let Some(rtt) = sample {
             flow.rtt = Some(flow.rtt.map_or(rtt, |old| 0.8 * rtt + 0.2 * old));
             ctx.trace.record(ctx.now, "rtt", id.0.into(), flow.rtt.unwrap_or_default());

@@ -22,7 +22,7 @@ impl Grant {
     pub const NONE: Grant = Grant { rate: f64::INFINITY, until: Time::ZERO };
 
     /// Reads a header field; 0 is no grant, and leaves the last one. Whether it is one.
-    pub fn hear(&mut self, field: u32, now: Time) -> bool {
+    pub fn receive(&mut self, field: u32, now: Time) -> bool {
         if field > 0 {
             let rate = f64::from(field);
             *self = Grant { rate, until: now + LEAST.max(Duration::from_secs_f64(PACKETS / rate)) };
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn a_grant_counts_for_two_seconds_or_four_packets_and_then_no_longer() {
         let mut grant = Grant::NONE;
-        assert_eq!((grant.hear(0, ms(0)), grant.at(ms(0))), (false, f64::INFINITY));
-        assert!(grant.hear(100, ms(0)));
+        assert_eq!((grant.receive(0, ms(0)), grant.at(ms(0))), (false, f64::INFINITY));
+        assert!(grant.receive(100, ms(0)));
         assert_eq!([0, 1999, 2000].map(|t| grant.at(ms(t))), [100.0, 100.0, f64::INFINITY]);
-        grant.hear(1, ms(3000));
-        grant.hear(0, ms(6000));
+        grant.receive(1, ms(3000));
+        grant.receive(0, ms(6000));
         assert_eq!([3000, 6999, 7000].map(|t| grant.at(ms(t))), [1.0, 1.0, f64::INFINITY]);
-        grant.hear(u32::MAX, ms(8000));
+        grant.receive(u32::MAX, ms(8000));
         assert_eq!(grant.at(ms(8001)), f64::from(u32::MAX));
     }
 }

@@ -1,9 +1,9 @@
 //! The Interest rate of one content at one interface: additive increase, multiplicative decrease.
 //!
 //! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §4.1.1 (r + 1 packet/s per Data up to L, r / 2 per
-//! NACK) and §3 ([`Once`]). The same law at consumers and routers.
+//! NACK) and §3 ([`OncePerCongestion`]). The same law at consumers and routers.
 
-use super::once::{Once, State};
+use super::once::{OncePerCongestion, State};
 use crate::check;
 use crate::error::SchemeError;
 use crate::units::Time;
@@ -59,7 +59,7 @@ impl Law {
 #[derive(Clone, Copy, Debug)]
 pub struct Rated {
     rate: f64,
-    once: Once,
+    once: OncePerCongestion,
     /// The rate before the last cut.
     congested: f64,
 }
@@ -67,7 +67,7 @@ pub struct Rated {
 impl Rated {
     /// Starts at `limit` packets/s, as the source does.
     pub fn new(limit: f64) -> Rated {
-        Rated { rate: sane(limit), once: Once::new(), congested: f64::INFINITY }
+        Rated { rate: sane(limit), once: OncePerCongestion::new(), congested: f64::INFINITY }
     }
 
     /// In packets/s.

@@ -58,7 +58,7 @@ impl Default for Params {
 }
 
 /// Prefixes that are measured; Interests of further ones take the cheapest next hop.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl Component for Asf {
 impl Asf {
     /// The state of a prefix, brought up to date; none if too many prefixes are measured already.
     fn namespace(&mut self, prefix: PrefixId, now: Time) -> Option<&mut Namespace> {
-        if self.namespaces.len() >= MOST_PREFIXES && !self.namespaces.contains_key(&prefix) {
+        if self.namespaces.len() >= MAX_PREFIXES && !self.namespaces.contains_key(&prefix) {
             return None;
         }
         let namespace = self.namespaces.entry(prefix).or_default();

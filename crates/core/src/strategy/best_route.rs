@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_within_ten_milliseconds_is_suppressed_whoever_asks() {
+    fn a_retransmission_within_ten_milliseconds_is_suppressed_from_any_downstream() {
         assert!(bench().interest(9, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
         assert!(bench().interest(9, 7, Arrival::Joining, &[sent(1, 0)]).is_empty());
         assert_eq!(bench().interest(10, 7, Arrival::Joining, &[sent(1, 0)]), [2]);

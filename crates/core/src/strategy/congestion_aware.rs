@@ -51,7 +51,7 @@ impl Default for Params {
 }
 
 /// Prefixes that are measured; Interests of further ones are spread evenly.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// The most intervals without an answer that are computed: after that many, p is practically at its floor.
 const MOST_INTERVALS: u64 = 10_000;
@@ -131,7 +131,7 @@ impl CongestionAware {
     }
 
     fn draw(&mut self, event: &InterestArrival<'_>, ctx: &mut Ctx<'_>) -> Option<FaceId> {
-        if event.hops.len() > 1 && (self.ratios.len() < MOST_PREFIXES || self.ratios.contains_key(&event.prefix)) {
+        if event.hops.len() > 1 && (self.ratios.len() < MAX_PREFIXES || self.ratios.contains_key(&event.prefix)) {
             let (known, fresh) = (self.ratios.entry(event.prefix).or_default(), self.params.floor);
             for hop in event.hops {
                 if known.iter().all(|ratio| ratio.face != hop.face) {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn retransmissions_are_suppressed_and_then_drawn_anew() {
+    fn retransmissions_are_suppressed_and_then_drawn_again() {
         let mut bench = bench(json!({}));
         assert!(bench.interest(9, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
         assert_eq!(bench.interest(10, 0, Arrival::Retransmission, &[sent(1, 0)]).len(), 1);

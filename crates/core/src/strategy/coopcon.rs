@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_next_hop_the_mark_goes_on() {
+    fn with_one_next_hop_the_mark_is_passed_on() {
         let mut bench = Bench::<CoopCon>::new(&json!({}), &[(1, 1)]);
         assert_eq!(data(&mut bench, 0, 1, 1), 1);
         close(&bench.shares(), &[1.0]);

@@ -165,7 +165,7 @@ impl ForwardingDecision {
     }
     /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
     /// the node tries the other next hops, cheapest first.
-    pub fn otherwise(&mut self, face: FaceId) {
+    pub fn fallback(&mut self, face: FaceId) {
         self.alternatives.push(face);
     }
     /// Answer downstream with a NACK and forget the entry.

@@ -72,7 +72,7 @@ impl Default for Params {
 }
 
 /// Prefixes that are counted; Interests of further ones take the first next hop.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Load {
@@ -137,7 +137,7 @@ impl Component for Rfa {
 impl Rfa {
     /// The loads of a prefix; none if too many prefixes are counted already.
     fn loads(&mut self, prefix: PrefixId) -> Option<&mut Vec<Load>> {
-        if self.loads.len() >= MOST_PREFIXES && !self.loads.contains_key(&prefix) {
+        if self.loads.len() >= MAX_PREFIXES && !self.loads.contains_key(&prefix) {
             return None;
         }
         Some(self.loads.entry(prefix).or_default())

@@ -38,7 +38,7 @@ impl Default for Params {
 }
 
 /// Prefixes with learned routes; for further ones nothing is learned.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl SelfLearning {
     }
 
     fn learn(&mut self, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) {
-        if self.learned.len() >= MOST_PREFIXES && !self.learned.contains_key(&prefix) {
+        if self.learned.len() >= MAX_PREFIXES && !self.learned.contains_key(&prefix) {
             return;
         }
         let (known, until) = (self.learned.entry(prefix).or_default(), ctx.now + self.lifetime);
@@ -211,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn along_a_route_an_interest_is_no_discovery_any_more() {
+    fn along_a_route_an_interest_is_no_longer_a_discovery() {
         assert_eq!(forwarded(&mut bench(&[(2, 1), (3, 1)]), 0, 1, 1), (vec![2, 3], 0));
         assert_eq!(forwarded(&mut bench(&[(2, 1)]), 0, 9, 0), (vec![2], 0));
     }
 
     #[test]
-    fn an_interest_that_is_no_discovery_and_finds_no_route_is_rejected() {
+    fn an_interest_that_is_not_a_discovery_and_finds_no_route_is_rejected() {
         let mut bench = bench(&[]);
         assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let joining = bench.choice(0, 1, Arrival::Joining, &[sent(2, 0)]);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_with_a_route_announces_it_only_to_who_asked_for_discovery() {
+    fn a_node_with_a_route_announces_it_only_for_discovery_interests() {
         let mut with_route = bench(&[(2, 1)]);
         assert_eq!(data(&mut with_route, 10, 2, 0, 1), 1);
         assert_eq!(data(&mut with_route, 10, 2, 0, 0), 0);

@@ -61,7 +61,7 @@ impl Default for Params {
 }
 
 /// Prefixes whose faces have colours; Interests of further ones go by cost.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// A next hop as one prefix sees it.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Component for StatefulForwarding {
 impl StatefulForwarding {
     /// Makes what is known of a prefix agree with its next hops.
     fn follow(&mut self, prefix: PrefixId, hops: &[NextHop]) {
-        if self.prefixes.len() >= MOST_PREFIXES && !self.prefixes.contains_key(&prefix) {
+        if self.prefixes.len() >= MAX_PREFIXES && !self.prefixes.contains_key(&prefix) {
             return;
         }
         let known = self.prefixes.entry(prefix).or_default();
@@ -169,7 +169,7 @@ impl StatefulForwarding {
             return;
         }
         choice.send(first);
-        rest.iter().for_each(|face| choice.otherwise(*face));
+        rest.iter().for_each(|face| choice.fallback(*face));
         if self.params.retry_timer && event.eligible().nth(1).is_some() {
             let timeout = self.timeout(event.prefix, first);
             self.retries.start(event, first, rest, ctx.now, timeout);
@@ -245,7 +245,7 @@ impl Strategy for StatefulForwarding {
             return;
         };
         choice.send(first);
-        rest.iter().for_each(|face| choice.otherwise(*face));
+        rest.iter().for_each(|face| choice.fallback(*face));
         self.retries.retry_after_nack(name, first, rest, ctx.now, self.timeout(event.prefix, first));
     }
 

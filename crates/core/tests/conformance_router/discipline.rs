@@ -144,7 +144,7 @@ fn disciplines_conserve_packets_keep_limits_and_count_truly() {
 }
 
 #[test]
-fn disciplines_decide_alike_in_every_run() {
+fn disciplines_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyDiscipline::ALL, workload);
 }
 

@@ -212,7 +212,7 @@ fn shapers_stay_bounded_when_nothing_leaves() {
 }
 
 #[test]
-fn shapers_decide_alike_in_every_run() {
+fn shapers_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyShaper::ALL, workload);
 }
 

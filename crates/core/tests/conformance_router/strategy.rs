@@ -359,7 +359,7 @@ fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
 }
 
 #[test]
-fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
+fn a_prefix_that_routing_never_set_does_not_fail() {
     for info in AnyStrategy::ALL {
         let mut desk = Desk::new::<StrategyParams>(info, &Value::Null, 0);
         let hops = [NextHop { face: FaceId(1), cost: 1 }];
@@ -381,7 +381,7 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
 }
 
 #[test]
-fn strategies_decide_alike_in_every_run() {
+fn strategies_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyStrategy::ALL, workload);
 }
 

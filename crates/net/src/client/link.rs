@@ -150,12 +150,12 @@ fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<Transport> {
             socket.set_nonblocking(true)?;
             Ok(stream(Stream::Unix(socket), true))
         }
-        FaceUri::Tcp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+        FaceUri::Tcp(family, host, port) => address::connect_first(*family, host, *port, |peer| {
             let socket = TcpStream::connect_timeout(&peer, CONNECT_TIMEOUT)?;
             socket.set_nonblocking(true)?;
             Ok(stream(Stream::Tcp(socket), peer.ip().is_loopback()))
         }),
-        FaceUri::Udp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+        FaceUri::Udp(family, host, port) => address::connect_first(*family, host, *port, |peer| {
             let port = Box::new(UdpPort::open(address::unspecified(peer))?);
             // So that the kernel reports when no socket listens there.
             port.socket().connect(peer)?;

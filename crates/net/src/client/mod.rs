@@ -10,7 +10,7 @@ pub mod transport;
 pub mod waiter;
 
 pub use link::{ConnectError, Connection};
-pub use register::{Agreed, Registration, RegistrationError};
+pub use register::{Registration, RegistrationError, RegistrationUpdate};
 pub use session::{Session, SessionEvent};
 pub use transport::{TransportError, transport};
 pub use waiter::{Stop, Waiter};

@@ -45,11 +45,11 @@ pub enum RegistrationError {
 
 /// The prefix is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
+pub enum RegistrationUpdate {
     /// For the first time on this connection.
-    Anew,
+    New,
     /// It did before.
-    Still,
+    Renewed,
 }
 
 /// The state of one prefix.
@@ -80,7 +80,7 @@ impl Registration {
 
     /// Accepts only answers with a signature that this verifies.
     #[must_use]
-    pub fn trusting(self, trust: Option<Trust>) -> Registration {
+    pub fn with_trust(self, trust: Option<Trust>) -> Registration {
         Registration { trust, ..self }
     }
 
@@ -126,7 +126,11 @@ impl Registration {
     }
 
     /// Takes a Data packet; none if it does not answer the outstanding command.
-    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<Agreed, RegistrationError>> {
+    pub fn handle_data(
+        &mut self,
+        now: Time,
+        data: &DataView<'_>,
+    ) -> Option<Result<RegistrationUpdate, RegistrationError>> {
         if self.trust.as_ref().is_some_and(|trust| trust.check(data).is_err()) {
             return None;
         }
@@ -137,7 +141,7 @@ impl Registration {
         let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
         let before = std::mem::replace(&mut self.registered, response.is_ok());
         if self.registered {
-            return Some(Ok(if before { Agreed::Still } else { Agreed::Anew }));
+            return Some(Ok(if before { RegistrationUpdate::Renewed } else { RegistrationUpdate::New }));
         }
         let (prefix, code, text) = (self.prefix.clone(), response.code, response.text);
         Some(Err(RegistrationError::Rejected { prefix, code, text }))
@@ -175,7 +179,7 @@ mod tests {
     use ndnweir_wire::signature::{DigestSha256, Ed25519Signer};
 
     /// Lets a registration send at `now`, and gives it the answer that this signs.
-    fn agree(registration: &mut Registration, now: Time, signer: &dyn Signer) -> Option<Agreed> {
+    fn agree(registration: &mut Registration, now: Time, signer: &dyn Signer) -> Option<RegistrationUpdate> {
         let command = registration.poll_transmit(now, now.nanos()).unwrap()?;
         let command = InterestView::decode_unchecked_digest(&command).unwrap();
         let content = ControlResponse::ok(ControlParameters::default()).encode();
@@ -184,23 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn that_a_registration_was_renewed_is_no_news_but_that_it_was_made_again_is() {
+    fn a_renewed_registration_is_not_reported_as_new_but_one_made_again_is() {
         let mut registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), false);
         let at = |seconds: u64| Time::ZERO + Duration::from_millis(seconds * 1000);
-        assert_eq!(agree(&mut registration, at(0), &DigestSha256), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, at(0), &DigestSha256), Some(RegistrationUpdate::New));
         assert_eq!(agree(&mut registration, at(1), &DigestSha256), None, "nothing is due");
-        assert_eq!(agree(&mut registration, at(60), &DigestSha256), Some(Agreed::Still));
+        assert_eq!(agree(&mut registration, at(60), &DigestSha256), Some(RegistrationUpdate::Renewed));
         registration.renew();
-        assert_eq!(agree(&mut registration, at(61), &DigestSha256), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, at(61), &DigestSha256), Some(RegistrationUpdate::New));
     }
 
     #[test]
     fn only_the_forwarders_key_may_agree_where_it_is_known() {
         let own = Ed25519Signer::from_seed(&[1; 32], None);
         let registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), true);
-        let mut registration = registration.trusting(Some(Trust::Ed25519(own.verifier())));
+        let mut registration = registration.with_trust(Some(Trust::Ed25519(own.verifier())));
         assert_eq!(agree(&mut registration, Time::ZERO, &DigestSha256), None);
         assert!(!registration.is_registered());
-        assert_eq!(agree(&mut registration, Time::ZERO + PATIENCE, &own), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, Time::ZERO + PATIENCE, &own), Some(RegistrationUpdate::New));
     }
 }

@@ -89,7 +89,7 @@ impl Daemon {
         let mut stuck = Vec::new();
         for (id, face) in self.faces.iter_mut() {
             let Transport::Stream(stream) = &mut face.transport else { continue };
-            let still = stream.still_for(now);
+            let still = stream.stalled_for(now);
             if still >= self.config.limits.stuck {
                 stuck.push(id);
             } else if still >= HANGS && self.backlogs.used > much {

@@ -167,7 +167,7 @@ impl Default for Config {
 
 /// A message of the parser without terms of the programming language.
 fn plainly(message: &str) -> String {
-    let (wrong, help) = suggest::with_meant(message);
+    let (wrong, help) = suggest::with_suggestion(message);
     let meant = if help.is_empty() { wrong } else { format!("{wrong}; {help}") };
     ["usize", "u64", "u32", "u16"]
         .iter()

@@ -10,7 +10,7 @@ use crate::mgmt::dataset::{
     StrategyChoice,
 };
 use crate::mgmt::{
-    CommandFailure, Erased, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder, cs_flags, face_flags,
+    CommandFailure, EraseOutcome, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder, cs_flags, face_flags,
 };
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::nfd;
@@ -305,9 +305,9 @@ impl ManagedForwarder for Daemon {
         Ok(())
     }
 
-    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased {
+    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> EraseOutcome {
         let (count, more) = self.forwarder.erase(prefix, usize::try_from(limit).unwrap_or(usize::MAX));
-        Erased { count: count as u64, more }
+        EraseOutcome { count: count as u64, more }
     }
 }
 

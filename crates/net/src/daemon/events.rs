@@ -7,7 +7,7 @@ use super::faces::{SocketFace, Transport};
 use super::listeners::Accepted;
 use super::proof::{self, Challenge, Sign};
 use super::{Daemon, key};
-use crate::face::stream::{Ended, StreamLink};
+use crate::face::stream::{StreamError, StreamLink};
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
@@ -119,7 +119,7 @@ impl Daemon {
     /// A datagram from a peer without a face: one is made, if the datagram is a packet.
     fn on_on_demand_peer(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
         if let Some(id) = self.faces.with_peer(port, peer) {
-            self.hear(now, id, datagram);
+            self.receive(now, id, datagram);
             return;
         }
         // A port that is not listened on serves only the peers it was opened for.
@@ -134,12 +134,12 @@ impl Daemon {
         let mut spec = FaceSpec::new(FaceUri::udp(peer));
         (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
-            Ok(id) => self.hear(now, id, datagram),
+            Ok(id) => self.receive(now, id, datagram),
             Err(_) => self.totals.on_demand_peers += 1,
         }
     }
 
-    fn hear(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
+    fn receive(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
         if let Some(link) = self.faces.get_mut(id) {
             link.listen_for_proof(now, &mut self.admission, datagram);
         }
@@ -158,7 +158,7 @@ impl Daemon {
                         if self.forwarder.reliability(id).1 {
                             link.challenge = None;
                         } else if !goes_unproven(now, challenge, &mut self.admission, link.origin, &self.frames, || {
-                            self.forwarder.has_asked_for_acks(id)
+                            self.forwarder.neighbour_sends_sequences(id)
                         }) {
                             self.totals.unproven += 1;
                             continue;
@@ -216,11 +216,11 @@ impl Daemon {
 }
 
 /// Writes what the socket takes; a reader that keeps up gets a larger buffer in the kernel.
-fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool, Ended> {
+fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool, StreamError> {
     let before = stream.pending();
     let away = stream.flush();
     backlogs.change(before, stream.pending());
-    if away.as_ref().is_ok_and(|away| !away) && stream.wants_buffer() {
+    if away.as_ref().is_ok_and(|away| !away) && stream.needs_larger_buffer() {
         stream.set_buffer(backlogs.larger_buffer(stream.buffer()));
     }
     away

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_gets_the_newest_text_and_other_requests_are_rejected() {
+    fn requests_get_the_newest_text_and_invalid_ones_are_rejected() {
         let (exporter, address) = exporter();
         let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nall is well\n"), "{text}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scrape_is_answered_beside_readers_who_never_ask() {
+    fn every_scrape_is_answered_next_to_readers_without_requests() {
         let (_exporter, address) = exporter();
         let mut silent = std::collections::VecDeque::new();
         for _ in 0..40 {

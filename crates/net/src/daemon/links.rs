@@ -242,7 +242,7 @@ impl Daemon {
             Err(why @ (Rejected::Full | Rejected::Share)) if self.timers.may_seek_room(now) => why,
             other => return other,
         };
-        let Some(id) = self.who_gives_way(now, origin, local, why) else {
+        let Some(id) = self.the_face_to_replace(now, origin, local, why) else {
             self.timers.found_no_room(now);
             return Err(why);
         };
@@ -251,7 +251,7 @@ impl Daemon {
     }
 
     /// The face that has been silent longest, of those that have sent nothing valid.
-    fn who_gives_way(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
+    fn the_face_to_replace(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
         let gives_way = |(id, link): &(FaceId, &SocketFace)| {
             let concerned = match why {
                 Rejected::Share => link.origin == origin,

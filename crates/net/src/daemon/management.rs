@@ -7,7 +7,7 @@ use super::requests::Requests;
 use super::{Daemon, RunError};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
-use crate::mgmt::{Management, Moment, Requester};
+use crate::mgmt::{Management, Requester, Timestamps};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, DataView, InterestView, LpPacketView, Name};
@@ -89,7 +89,7 @@ impl Daemon {
 
     /// Passes requests to the management, and sends its answers.
     pub(super) fn manage(&mut self, now: Time) {
-        let at = Moment { now, unix: self.clock.unix() };
+        let at = Timestamps { now, unix: self.clock.unix() };
         self.with_management(|management, daemon| {
             if management.next_timeout() <= now {
                 management.handle_timeout(now, daemon);
@@ -100,7 +100,7 @@ impl Daemon {
                 let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
                 // Later Interests are answered by the management.
                 let waited_for =
-                    |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.is_waited_for(&data));
+                    |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.answers_pending(&data));
                 let told = told.flatten().filter(waited_for);
                 self.inject(now, told);
             } else if let Some((frame, charged)) = self.management.requests.pop(now) {
@@ -141,7 +141,7 @@ impl Daemon {
         }
     }
 
-    fn answer(&mut self, frame: &[u8], at: Moment) -> Option<Vec<u8>> {
+    fn answer(&mut self, frame: &[u8], at: Timestamps) -> Option<Vec<u8>> {
         let packet = LpPacketView::decode(frame).ok()?;
         let from = self.faces.with_number(packet.incoming_face_id?)?;
         let SocketFace { number, local, owner, registers, .. } = self.faces.get(from)?;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_a_route_for_names_of_the_management_and_the_rib_stays_as_it_was() {
+    fn no_route_for_names_of_the_management_is_accepted_and_the_rib_is_unchanged() {
         let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
         let now = daemon.clock.now();
         let (near, _far) = std::os::unix::net::UnixStream::pair().unwrap();

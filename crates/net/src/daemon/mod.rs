@@ -34,7 +34,7 @@ use crate::clock::Clock;
 use crate::face::sockets;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
-use crate::mgmt::{Management, Moment};
+use crate::mgmt::{Management, Timestamps};
 use crate::poll::{Poll, Ready};
 use admission::Admission;
 use backlogs::Backlogs;
@@ -56,7 +56,7 @@ use timers::Timers;
 use users::Users;
 
 /// For how long someone may be connected without having sent a packet.
-const GREETING: Duration = Duration::from_millis(30_000);
+const FIRST_PACKET_TIMEOUT: Duration = Duration::from_millis(30_000);
 
 /// The likely cause when an address cannot be bound.
 fn remedy(error: &io::Error) -> &'static str {
@@ -183,7 +183,7 @@ impl Daemon {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
         }
         let now = clock.now();
-        let management = Management::new(config.authority.clone(), Moment { now, unix: clock.unix() });
+        let management = Management::new(config.authority.clone(), Timestamps { now, unix: clock.unix() });
         let mut daemon = Daemon {
             clock,
             forwarder,
@@ -380,7 +380,7 @@ impl Daemon {
         let idle = self.config.idle;
         let gone = |(id, link): (FaceId, &SocketFace)| {
             let silent = now.since(link.last_in);
-            let unheard = !link.is_datagram() && silent > GREETING && !self.has_spoken(id);
+            let unheard = !link.is_datagram() && silent > FIRST_PACKET_TIMEOUT && !self.has_spoken(id);
             (link.may_expire() && (silent > idle || unheard)).then_some(id)
         };
         let mut gone: Vec<FaceId> = self.faces.iter().filter_map(gone).collect();

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_for_what_was_withheld_is_proved_soon() {
+    fn a_peer_that_requests_withheld_data_again_is_proved_soon() {
         for _ in 0..20 {
             assert!(proved_after(|_, withheld| withheld, 400).is_some());
             // One in fifty is lost on the way as well.

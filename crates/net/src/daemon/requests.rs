@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The most queued requests of the owner, and of all others.
 const MOST: usize = 1024;
 /// Requests of one face that is not the owner's.
-const MOST_OF_ONE: usize = 32;
+const MAX_PER_FACE: usize = 32;
 /// The share of time for requests of others, and its burst.
 const SHARE: f64 = 0.1;
 const SAVED: Duration = Duration::from_millis(20);
@@ -50,7 +50,7 @@ impl Requests {
             return false;
         }
         let queue = self.others.entry(face).or_default();
-        if queue.len() >= MOST_OF_ONE {
+        if queue.len() >= MAX_PER_FACE {
             return false;
         }
         queue.push_back(frame.to_vec());

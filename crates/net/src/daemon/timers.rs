@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn housekeeping_is_due_once_a_second_and_late_when_nobody_looked() {
+    fn housekeeping_is_due_once_a_second_and_late_after_a_pause() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut timers = Timers::new(at(0));
         assert_eq!((timers.take_housekeeping(at(999)), timers.next()), (false, at(1000)));

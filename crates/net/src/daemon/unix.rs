@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_socket_on_which_nobody_listens_is_replaced() {
+    fn only_a_stale_socket_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         drop(UnixListener::bind(&path).unwrap());

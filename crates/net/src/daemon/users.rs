@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_rejected_with_what_there_is() {
+    fn invalid_text_is_rejected_with_the_valid_forms() {
         for text in ["", "root", "user:", "group:", "all:x"] {
             assert!(text.parse::<Allowed>().unwrap_err().to_string().contains("everybody"), "{text}");
         }

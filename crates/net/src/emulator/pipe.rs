@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_out_of_order_keeps_the_order_in_which_it_is_told() {
+    fn datagrams_reported_out_of_order_keep_the_order_of_reports() {
         let mut pipe = Pipe::new(&direction(Limit::Packets(10)), 1, 0);
         offer(&mut pipe, 500, &[1; 100]);
         offer(&mut pipe, 300, &[2; 100]);
@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_datagram_is_delivered_lost_or_dropped_and_its_bytes_are_let_go(
+        fn every_datagram_is_delivered_lost_or_dropped_and_its_bytes_are_released(
             seed in any::<u64>(),
             paced in any::<bool>(),
             loss in 0.0..0.5f64,

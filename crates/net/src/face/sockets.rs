@@ -71,7 +71,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn what_nobody_has_read_waits() {
+    fn unread_bytes_are_counted_as_waiting() {
         let (mut near, far) = UnixStream::pair().unwrap();
         assert_eq!(waiting(&near), 0);
         near.write_all(&[7; 1000]).unwrap();

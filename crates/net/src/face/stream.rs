@@ -49,19 +49,19 @@ impl Stream {
     }
 }
 
-impl From<Ended> for io::Error {
-    fn from(ended: Ended) -> io::Error {
+impl From<StreamError> for io::Error {
+    fn from(ended: StreamError) -> io::Error {
         match ended {
-            Ended::Closed => io::ErrorKind::UnexpectedEof.into(),
-            Ended::Failed(error) => error,
-            Ended::Framing(error) => io::Error::new(io::ErrorKind::InvalidData, error),
+            StreamError::Closed => io::ErrorKind::UnexpectedEof.into(),
+            StreamError::Failed(error) => error,
+            StreamError::Framing(error) => io::Error::new(io::ErrorKind::InvalidData, error),
         }
     }
 }
 
 /// Why a stream has ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Ended {
+pub enum StreamError {
     /// The peer closed it.
     #[error("closed by the peer")]
     Closed,
@@ -169,7 +169,7 @@ impl StreamLink {
     }
 
     /// Whether the peer reads enough for a larger buffer.
-    pub fn wants_buffer(&self) -> bool {
+    pub fn needs_larger_buffer(&self) -> bool {
         self.since_sized > 2 * self.buffer && self.buffer < sockets::BUFFER
     }
 
@@ -183,9 +183,9 @@ impl StreamLink {
     ///
     /// # Errors
     /// If the stream has ended; what came before was taken.
-    pub fn receive(&mut self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<bool, Ended> {
+    pub fn receive(&mut self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<bool, StreamError> {
         let read = match self.stream.read(buffer) {
-            Ok(0) => return Err(Ended::Closed),
+            Ok(0) => return Err(StreamError::Closed),
             Ok(read) => read,
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Ok(false),
             Err(e) => return Err(e.into()),
@@ -220,10 +220,10 @@ impl StreamLink {
     ///
     /// # Errors
     /// If the stream has ended.
-    pub fn flush(&mut self) -> Result<bool, Ended> {
+    pub fn flush(&mut self) -> Result<bool, StreamError> {
         while self.written < self.backlog.len() {
             match self.stream.write(&self.backlog[self.written..]) {
-                Ok(0) => return Err(Ended::Closed),
+                Ok(0) => return Err(StreamError::Closed),
                 Ok(written) => {
                     self.written += written;
                     self.since_sized = self.since_sized.saturating_add(written);
@@ -280,7 +280,7 @@ impl StreamLink {
     }
 
     /// For how long the peer has read nothing though something waits for it. To be called periodically.
-    pub fn still_for(&mut self, now: Time) -> Duration {
+    pub fn stalled_for(&mut self, now: Time) -> Duration {
         let waiting = self.waiting();
         let moved = std::mem::take(&mut self.moved);
         match self.still {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_given_up_at_the_end_of_a_packet_and_the_peer_hears_the_next_ones_when_it_reads_again() {
+    fn the_backlog_is_dropped_at_the_end_of_a_packet_and_the_peer_gets_the_next_ones_when_it_reads_again() {
         let (mut near, mut far) = pair();
         let frame = |number: u8| {
             let mut frame = vec![6, 253, 0x1f, 0x40];
@@ -357,7 +357,10 @@ mod tests {
             near.send(&frame(number), MOST);
             near.flush().unwrap();
         }
-        assert_eq!((near.still_for(at(0)), near.still_for(at(3000))), (Duration::ZERO, Duration::from_millis(3000)));
+        assert_eq!(
+            (near.stalled_for(at(0)), near.stalled_for(at(3000))),
+            (Duration::ZERO, Duration::from_millis(3000))
+        );
         near.discard();
         assert!(near.pending() < 8004 && near.backlog.capacity() <= 3 * 8004, "{}", near.pending());
         let dropped = near.dropped();
@@ -369,7 +372,7 @@ mod tests {
             near.flush().unwrap();
         }
         assert_eq!(got.len() as u64, 100 - dropped);
-        assert_eq!(near.still_for(at(4000)), Duration::ZERO);
+        assert_eq!(near.stalled_for(at(4000)), Duration::ZERO);
         near.send(&frame(201), MOST);
         near.flush().unwrap();
         far.receive(&mut buffer, |frame| got.push(frame.to_vec())).unwrap();
@@ -382,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_stream_and_bytes_that_are_no_packets_end_it() {
+    fn the_end_of_a_stream_and_bytes_that_are_not_packets_end_it() {
         let (near, mut far) = pair();
         drop(near);
-        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Closed)));
+        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Closed)));
         let (mut near, mut far) = pair();
         near.send(&[0xFD, 0, 1, 2], MOST);
         near.flush().unwrap();
-        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Framing(_))));
+        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Framing(_))));
     }
 }

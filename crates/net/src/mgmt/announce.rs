@@ -8,7 +8,7 @@
 use super::announcement::Announcement;
 use super::authority::{Authority, Denied, Requester};
 use super::control::ManagedForwarder;
-use super::manager::{MAX_PREFIX_COMPONENTS, Moment};
+use super::manager::{MAX_PREFIX_COMPONENTS, Timestamps};
 use super::parameters::{ControlParameters, ControlResponse, route_flags};
 use super::rib::Rib;
 use super::verbs::{self, no};
@@ -24,7 +24,7 @@ const COST: u64 = 2048;
 pub fn execute(
     (interest, name): (&InterestView<'_>, NameView<'_>),
     from: Requester,
-    at: Moment,
+    at: Timestamps,
     authority: &Authority,
     rib: &mut Rib,
     control: &mut impl ManagedForwarder,
@@ -45,7 +45,7 @@ pub fn execute(
         Err(Denied::BadSignature) => return no(403, "the announcement's signature does not match"),
         Err(_) => return no(403, "the announcement's signer is not authorised here"),
     }
-    let Some(lasts) = announcement.lasts(at.unix) else { return no(403, "the announcement is not valid now") };
+    let Some(lasts) = announcement.valid_for(at.unix) else { return no(403, "the announcement is not valid now") };
     let route = ControlParameters {
         face_id: Some(from.face_id),
         origin: Some(ORIGIN),

@@ -82,7 +82,7 @@ impl Announcement {
 
     /// For how long it counts from now on, a time since the Unix epoch; none when it is not valid now.
     #[must_use]
-    pub fn lasts(&self, now: Duration) -> Option<Duration> {
+    pub fn valid_for(&self, now: Duration) -> Option<Duration> {
         let Some(validity) = &self.validity else { return Some(self.expiration) };
         let (from, to) = (since_epoch(&validity.not_before)?, since_epoch(&validity.not_after)?);
         (from <= now && now <= to).then(|| self.expiration.min(to - now))

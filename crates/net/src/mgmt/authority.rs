@@ -267,7 +267,7 @@ impl Authority {
     }
 
     /// Forgets the commands of a face that is gone.
-    pub fn face_gone(&mut self, face_id: u64) {
+    pub fn forget_face(&mut self, face_id: u64) {
         self.seen.remove(&CommandSource::Face(face_id));
     }
 }

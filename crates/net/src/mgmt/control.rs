@@ -64,7 +64,7 @@ pub enum FaceCreated {
 
 /// The result of erasing from the content store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
+pub struct EraseOutcome {
     /// How many packets.
     pub count: u64,
     /// Whether more match that were left because of the limit.
@@ -145,5 +145,5 @@ pub trait ManagedForwarder {
     ) -> Result<(), CommandFailure>;
 
     /// Erases at most `limit` packets whose names start with `prefix`.
-    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased;
+    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> EraseOutcome;
 }

@@ -72,7 +72,7 @@ impl Default for ManagementConfig {
 
 /// The time, on both clocks in use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct Timestamps {
     /// The process's own clock, by which routes end.
     pub now: Time,
     /// Since the Unix epoch, by which commands are fresh and datasets versioned.
@@ -129,7 +129,7 @@ fn top_of(name: NameView<'_>) -> Option<Top> {
 impl Management {
     /// Management of a forwarder that starts now.
     #[must_use]
-    pub fn new(config: ManagementConfig, at: Moment) -> Management {
+    pub fn new(config: ManagementConfig, at: Timestamps) -> Management {
         Management {
             authority: Authority::new(config.trust_anchors, at.unix),
             rib: Rib::new(config.max_routes),
@@ -171,7 +171,7 @@ impl Management {
         &mut self,
         interest: &InterestView<'_>,
         from: Requester,
-        at: Moment,
+        at: Timestamps,
         control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         let name = interest.name();
@@ -213,7 +213,7 @@ impl Management {
         interest: &InterestView<'_>,
         verb: (&str, &str),
         from: Requester,
-        at: Moment,
+        at: Timestamps,
         control: &mut impl ManagedForwarder,
     ) -> ControlResponse {
         let command = SignedCommand::find(interest);
@@ -258,7 +258,7 @@ impl Management {
         &mut self,
         interest: &InterestView<'_>,
         len: usize,
-        at: Moment,
+        at: Timestamps,
         make: impl FnOnce(&Management, NameView<'_>) -> Result<Vec<u8>, ControlResponse>,
     ) -> Option<Vec<u8>> {
         let name = interest.name();
@@ -298,7 +298,7 @@ impl Management {
         control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         if kind == FaceEventKind::Destroyed {
-            self.authority.face_gone(face.face_id);
+            self.authority.forget_face(face.face_id);
             apply(self.rib.remove_face(face.face_id), control);
         }
         let mut content = Vec::new();

@@ -32,6 +32,6 @@ pub use announcement::Announcement;
 pub use authority::{Denied, Requester, TrustAnchor};
 pub use codec::{CodecError, CodecResult};
 pub use command::{CommandFormat, Freshness, LOCALHOP, LOCALHOST, SignedCommand, command_name, sign_command};
-pub use control::{CommandFailure, Erased, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder};
-pub use manager::{AnswerSigner, Counters, MAX_PREFIX_COMPONENTS, Management, ManagementConfig, Moment};
+pub use control::{CommandFailure, EraseOutcome, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder};
+pub use manager::{AnswerSigner, Counters, MAX_PREFIX_COMPONENTS, Management, ManagementConfig, Timestamps};
 pub use parameters::{ControlParameters, ControlResponse, cs_flags, face_flags, route_flags};

@@ -5,7 +5,7 @@
 //! on every second attempt accepts Data that are not fresh, too: some producers give none of their Data a freshness
 //! period.
 
-use super::fetch::{MOST_REJECTED, Untrusted};
+use super::fetch::{MAX_REJECTED, Untrusted};
 use super::naming::{self, MetadataError};
 use super::trust::Trust;
 use ndnweir_core::units::{Duration, Time};
@@ -23,7 +23,7 @@ const METADATA_ONLY: u32 = 2;
 const FRESH_ONLY: u32 = 3;
 /// After this many rounds in which every Interest was returned with NoRoute, no more are sent. A producer that is about
 /// to register gets more than a second.
-const MOST_REFUSED: u32 = 3;
+const MAX_REJECTED_ROUNDS: u32 = 3;
 
 /// Why the version is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +101,7 @@ impl Discovery {
 
     /// Sets the ForwardingHint of Interests.
     #[must_use]
-    pub fn towards(self, hint: Vec<Name>) -> Discovery {
+    pub fn with_hint(self, hint: Vec<Name>) -> Discovery {
         Discovery { hint, ..self }
     }
 
@@ -113,7 +113,7 @@ impl Discovery {
     /// When [`Discovery::poll_transmit`] must be called.
     pub fn poll_timeout(&self) -> Time {
         let end = self.started.map_or(Time::NEVER, |started| started + self.patience);
-        if self.queued.is_empty() && self.nacked_rounds < MOST_REFUSED { self.due.min(end) } else { Time::ZERO }
+        if self.queued.is_empty() && self.nacked_rounds < MAX_REJECTED_ROUNDS { self.due.min(end) } else { Time::ZERO }
     }
 
     /// The next Interest to send now, if any; `nonce` is random.
@@ -129,7 +129,7 @@ impl Discovery {
                 None => DiscoveryError::Unanswered { name: self.name.clone(), waited: self.patience },
             });
         }
-        if self.nacked_rounds >= MOST_REFUSED {
+        if self.nacked_rounds >= MAX_REJECTED_ROUNDS {
             return Err(DiscoveryError::NoRoute(self.name.clone()));
         }
         if now >= self.due {
@@ -173,7 +173,7 @@ impl Discovery {
         if let Err(problem) = self.trust.check(data) {
             let count = 1 + self.rejected.as_ref().map_or(0, |rejected| rejected.count);
             let rejected = Box::new(Untrusted::new(data, problem, count));
-            if count >= MOST_REJECTED {
+            if count >= MAX_REJECTED {
                 return Err(DiscoveryError::Untrusted(rejected));
             }
             self.due = self.due.min(now + rejected.pause());

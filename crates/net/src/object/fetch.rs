@@ -3,7 +3,7 @@
 use super::naming;
 use super::ranges::Ranges;
 use super::sink::{Sink, SinkError};
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use super::wanted::Wanted;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, NameId};
@@ -119,11 +119,11 @@ pub struct SegmentFetch {
     /// fetcher's window bounds them.
     rejected: BTreeMap<u64, (Untrusted, bool)>,
     rejections: u64,
-    checked: Checked,
+    checked: Verification,
 }
 
 /// This many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
-pub const MOST_REJECTED: u32 = 10;
+pub const MAX_REJECTED: u32 = 10;
 /// The pause after the first of them; it doubles with each, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
@@ -142,7 +142,7 @@ impl SegmentFetch {
         let mut fetcher = Fetcher::new(FetcherConfig { total, ..config.fetcher.clone() }, consumer);
         fetcher.start(now);
         let last = config.last;
-        let strongest = if config.trust.proves_signer() { Checked::Signer } else { Checked::Digest };
+        let strongest = if config.trust.proves_signer() { Verification::Signer } else { Verification::Digest };
         // What an earlier fetch stored was checked only as demanded.
         let checked = if last.is_none() && config.had.count() == 0 { strongest } else { config.trust.weakest() };
         SegmentFetch {
@@ -200,8 +200,8 @@ impl SegmentFetch {
     ) -> Result<Option<Arrival>, FetchError> {
         let Some(segment) = naming::segment_of(self.config.object.as_view(), data.name()) else { return Ok(None) };
         let Some(index) = self.index(segment) else { return Ok(None) };
-        let awaited = self.fetcher.awaits(u64::from(index));
-        let checked = if awaited { self.config.trust.check(data) } else { Ok(Checked::Nothing) };
+        let awaited = self.fetcher.is_outstanding(u64::from(index));
+        let checked = if awaited { self.config.trust.check(data) } else { Ok(Verification::Nothing) };
         let checked = match checked {
             Ok(checked) => checked,
             Err(problem) => return self.reject(now, index, data, problem).map(|()| None),
@@ -234,7 +234,7 @@ impl SegmentFetch {
             return Ok(());
         }
         self.rejections += 1;
-        if untrusted.count >= MOST_REJECTED {
+        if untrusted.count >= MAX_REJECTED {
             return Err(FetchError::Untrusted(Box::new(untrusted)));
         }
         self.rejected.insert(segment, (untrusted, true));
@@ -247,7 +247,7 @@ impl SegmentFetch {
     }
 
     /// What the signatures of all segments showed at least.
-    pub fn checked(&self) -> Checked {
+    pub fn checked(&self) -> Verification {
         self.checked
     }
 
@@ -271,7 +271,7 @@ impl SegmentFetch {
         let segment = naming::segment_of(self.config.object.as_view(), interest.name());
         let Some(index) = segment.and_then(|segment| self.index(segment)) else { return };
         let nonce = interest.nonce().map(u32::from_be_bytes);
-        if nonce.is_none() || nonce != self.fetcher.asked_with(index.into()) {
+        if nonce.is_none() || nonce != self.fetcher.latest_nonce(index.into()) {
             return;
         }
         let packet = self.packet(index, Kind::Nack, header, interest.wire().len());

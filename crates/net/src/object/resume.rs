@@ -7,7 +7,7 @@
 
 use super::naming;
 use super::ranges::Ranges;
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::sha256;
 use ndnweir_wire::{DataView, Name};
@@ -115,12 +115,12 @@ pub(super) struct Record(Vec<u8>);
 const LENGTHS: usize = 8;
 
 impl Record {
-    pub(super) fn new(data: &DataView<'_>, checked: Checked) -> Record {
+    pub(super) fn new(data: &DataView<'_>, checked: Verification) -> Record {
         let (wire, content) = (data.wire(), data.content());
         // An empty content may be absent, and then lies nowhere in the packet.
         let start = if content.is_empty() { wire.len() } else { content.as_ptr().addr() - wire.as_ptr().addr() };
         let (before, after) = (&wire[..start], &wire[start + content.len()..]);
-        let digest = if checked == Checked::Nothing { &data.implicit_digest()[..] } else { &[] };
+        let digest = if checked == Verification::Nothing { &data.implicit_digest()[..] } else { &[] };
         let parts = [before.len(), content.len(), after.len(), digest.len()];
         let mut record = Vec::with_capacity(LENGTHS + before.len() + after.len() + digest.len());
         // A packet has at most 8800 bytes.
@@ -170,7 +170,7 @@ impl ResumeState {
             segment.checked_mul(size).map(|offset| part.read_exact_at(&mut packet[before..][..content], offset));
         let right = matches!(there, Some(Ok(())))
             && DataView::decode(&packet).is_ok_and(|data| match trust.check(&data) {
-                Ok(Checked::Nothing) => sha256(&[&packet]) == *digest,
+                Ok(Verification::Nothing) => sha256(&[&packet]) == *digest,
                 checked => checked.is_ok(),
             });
         if !right {

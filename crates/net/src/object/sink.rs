@@ -2,7 +2,7 @@
 
 use super::ranges::Ranges;
 use super::resume::{Record, ResumeError, ResumeState, State, open_own};
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::{DataView, Name};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub trait Sink {
         &mut self,
         segment: u64,
         data: &DataView<'_>,
-        _checked: Checked,
+        _checked: Verification,
         last: Option<u64>,
     ) -> Result<(), SinkError> {
         self.put(segment, data.content(), last)
@@ -192,7 +192,7 @@ impl FileSink {
     }
 
     /// The segments that an earlier fetch had stored and that have changed since.
-    pub fn damaged(&self) -> &Ranges {
+    pub fn changed_segments(&self) -> &Ranges {
         &self.kept.damaged
     }
 
@@ -233,7 +233,7 @@ impl FileSink {
 
 impl SinkError {
     /// Whether there is no room for more content, so that the same fetch can continue when there is.
-    pub fn is_for_want_of_room(&self) -> bool {
+    pub fn is_out_of_space(&self) -> bool {
         match self {
             SinkError::File { problem, .. } => is_full(problem) || problem.kind() == io::ErrorKind::FileTooLarge,
             _ => false,
@@ -275,7 +275,7 @@ impl Sink for FileSink {
         &mut self,
         segment: u64,
         data: &DataView<'_>,
-        checked: Checked,
+        checked: Verification,
         last: Option<u64>,
     ) -> Result<(), SinkError> {
         self.record = Some(Record::new(data, checked));

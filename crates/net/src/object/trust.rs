@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What a successful check shows about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Checked {
+pub enum Verification {
     /// Nothing: it is signed with a key that is not trusted.
     #[default]
     Nothing,
@@ -113,21 +113,23 @@ impl Trust {
     ///
     /// # Errors
     /// [`VerifyError`] if it is not accepted.
-    pub fn check(&self, data: &DataView<'_>) -> Result<Checked, VerifyError> {
+    pub fn check(&self, data: &DataView<'_>) -> Result<Verification, VerifyError> {
         match self {
-            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => Ok(Checked::Nothing),
-            Trust::Any | Trust::Digest => data.verify(&DigestSha256).map(|()| Checked::Digest),
-            Trust::Ed25519(key) => data.verify(key as &dyn Verifier).map(|()| Checked::Signer),
-            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier).map(|()| Checked::Signer),
+            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => {
+                Ok(Verification::Nothing)
+            }
+            Trust::Any | Trust::Digest => data.verify(&DigestSha256).map(|()| Verification::Digest),
+            Trust::Ed25519(key) => data.verify(key as &dyn Verifier).map(|()| Verification::Signer),
+            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier).map(|()| Verification::Signer),
         }
     }
 
     /// What is known at least of all that is accepted.
-    pub fn weakest(&self) -> Checked {
+    pub fn weakest(&self) -> Verification {
         match self {
-            Trust::Any => Checked::Nothing,
-            Trust::Digest => Checked::Digest,
-            Trust::Ed25519(_) | Trust::Ecdsa(_) => Checked::Signer,
+            Trust::Any => Verification::Nothing,
+            Trust::Digest => Verification::Digest,
+            Trust::Ed25519(_) | Trust::Ecdsa(_) => Verification::Signer,
         }
     }
 

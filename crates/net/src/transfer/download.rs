@@ -7,7 +7,7 @@ use crate::object::discovery::{Discovered, Discovery, DiscoveryError};
 use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use crate::object::ranges::Ranges;
 use crate::object::sink::{Sink, SinkError};
-use crate::object::trust::{Checked, Trust};
+use crate::object::trust::{Trust, Verification};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::scheme::Scheme;
@@ -76,7 +76,7 @@ pub trait DownloadObserver {
 }
 
 /// The destination of an object.
-pub struct Opened {
+pub struct OpenedSink {
     /// Takes the segments.
     pub sink: Box<dyn Sink>,
     /// Segments that it has.
@@ -87,15 +87,15 @@ pub struct Opened {
     pub last: Option<u64>,
 }
 
-impl Opened {
+impl OpenedSink {
     /// A sink that has nothing.
-    pub fn empty(sink: Box<dyn Sink>) -> Opened {
-        Opened { sink, had: Ranges::new(), stored: 0, last: None }
+    pub fn empty(sink: Box<dyn Sink>) -> OpenedSink {
+        OpenedSink { sink, had: Ranges::new(), stored: 0, last: None }
     }
 }
 
 /// Opens the sink once the object's versioned name is known.
-pub type Opener = Box<dyn FnOnce(&Name) -> Result<Opened, SinkError>>;
+pub type Opener = Box<dyn FnOnce(&Name) -> Result<OpenedSink, SinkError>>;
 
 /// A download that is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,7 +105,7 @@ pub struct FinishedDownload {
     /// Data rejected since they were not signed as demanded.
     pub rejected: u64,
     /// What the signatures of all segments showed at least.
-    pub checked: Checked,
+    pub checked: Verification,
     /// When the first Interest for a segment was sent.
     pub started: Time,
     /// When the last segment arrived.
@@ -132,7 +132,7 @@ impl Download {
     /// A download over `session`.
     pub fn new(session: Session, config: DownloadConfig, opener: Opener) -> Download {
         let discovery = Discovery::new(config.name.clone(), config.trust.clone(), config.patience);
-        let discovery = discovery.towards(config.hint.clone());
+        let discovery = discovery.with_hint(config.hint.clone());
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
         let stage = Stage::Searching(Box::new(discovery), opener);
         Download { session, config, stage, nonces, finished: FinishedDownload::default(), lost: None }
@@ -142,7 +142,7 @@ impl Download {
     ///
     /// # Errors
     /// [`DownloadError`]; the download is then over, and [`Download::keep`] may save what there is.
-    pub fn turn(
+    pub fn step(
         &mut self,
         clock: &Clock,
         waiter: &Waiter,
@@ -280,7 +280,7 @@ impl Download {
         Ok(())
     }
 
-    /// When [`Download::turn`] must be called, if nothing arrives before.
+    /// When [`Download::step`] must be called, if nothing arrives before.
     pub fn poll_timeout(&self) -> Time {
         if let Some(lost) = self.lost {
             return self.session.poll_timeout().min(lost + self.config.patience);
@@ -368,7 +368,7 @@ fn turns(
     watch: &mut dyn DownloadObserver,
 ) -> Result<Option<FinishedDownload>, DownloadError> {
     while !waiter.stopped() {
-        if download.turn(clock, waiter, watch)? {
+        if download.step(clock, waiter, watch)? {
             return Ok(Some(*download.finished()));
         }
         let now = clock.now();

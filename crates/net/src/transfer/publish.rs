@@ -1,6 +1,6 @@
 //! The producer: registers the object's prefix and answers Interests until stopped.
 
-use crate::client::{Agreed, Registration, RegistrationError, Session, SessionEvent, Waiter};
+use crate::client::{Registration, RegistrationError, RegistrationUpdate, Session, SessionEvent, Waiter};
 use crate::clock::{Clock, seed};
 use crate::object::naming;
 use crate::object::publisher::{Answer, Publisher, PublisherError};
@@ -26,7 +26,7 @@ pub enum PublishError {
 
 /// When to end without a stop request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quit {
+pub struct StopCondition {
     /// Once every segment was requested, and nothing more for a second.
     pub once: bool,
     /// Once no Interest came for this long.
@@ -56,7 +56,7 @@ const GRACE: Duration = Duration::from_millis(1000);
 /// How often to check whether to stop, and to report progress.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Publishes until stopped or [`Quit`] says so; `registration` is that of the prefix.
+/// Publishes until stopped or [`StopCondition`] says so; `registration` is that of the prefix.
 ///
 /// # Errors
 /// [`PublishError`] if the forwarder rejects the prefix, does not answer at all, or the source fails.
@@ -65,7 +65,7 @@ pub fn publish<S: Source>(
     registration: &mut Registration,
     session: &mut Session,
     waiter: &mut Waiter,
-    quit: Quit,
+    quit: StopCondition,
     watch: &mut dyn FnMut(PublishEvent),
 ) -> Result<(), PublishError> {
     let clock = Clock::new();
@@ -94,7 +94,7 @@ pub fn publish<S: Source>(
         }
         let registered = serve(session, &mut served, &mut waiting, registration, now);
         if let Some(result) = registered {
-            if result? == Agreed::Anew {
+            if result? == RegistrationUpdate::New {
                 watch(PublishEvent::Registered);
             }
             ever = true;
@@ -130,7 +130,7 @@ struct Served<'p, S> {
 }
 
 impl<S: Source> Served<'_, S> {
-    fn is_done(&self, quit: Quit, now: Time) -> bool {
+    fn is_done(&self, quit: StopCondition, now: Time) -> bool {
         let quiet = now.since(self.latest);
         let all = self.asked.count() == self.publisher.last_segment() + 1;
         (quit.once && all && quiet >= GRACE) || quit.idle.is_some_and(|idle| quiet >= idle)
@@ -149,7 +149,7 @@ fn serve<S: Source>(
     waiting: &mut VecDeque<WaitingInterest>,
     registration: &mut Registration,
     now: Time,
-) -> Option<Result<Agreed, RegistrationError>> {
+) -> Option<Result<RegistrationUpdate, RegistrationError>> {
     let mut registered = None;
     if waiting.is_empty() && !session.is_congested() {
         session.receive(now, |header, packet| match PacketView::decode(packet) {

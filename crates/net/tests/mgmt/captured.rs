@@ -7,9 +7,9 @@
 //! - `NDNTS`: NDNts 0.0.20250307, `enableNfdPrefixReg` and `produce`, with its default signer;
 //! - `NDNTS_ED25519` and `NDNTS_ECDSA`: the same, with the key `/example/operator/KEY/k1` made for the occasion.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER};
 use crate::{hex, name};
-use ndnweir_net::mgmt::{ControlResponse, ManagementConfig, Moment, Requester, SignedCommand, TrustAnchor};
+use ndnweir_net::mgmt::{ControlResponse, ManagementConfig, Requester, SignedCommand, Timestamps, TrustAnchor};
 use ndnweir_wire::{InterestView, LpPacketView};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub fn rig_for(wire: &[u8], config: ManagementConfig) -> Rig {
     let interest = InterestView::decode(wire).unwrap();
     let time = SignedCommand::find(&interest).unwrap().info().anti_replay.time.unwrap();
     let mut rig = Rig::new(config.clone());
-    rig.at = Moment { unix: time - Duration::from_secs(1), ..rig.at };
+    rig.at = Timestamps { unix: time - Duration::from_secs(1), ..rig.at };
     rig.management = ndnweir_net::mgmt::Management::new(config, rig.at);
     rig
 }
@@ -88,7 +88,7 @@ fn a_digest_or_an_unknown_key_does_not_make_a_on_demand_peer_an_owner() {
     for captured in [NDND, PYTHON_OLD, PYTHON, NDNTS, NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);
         let mut rig = rig_for(&wire, ManagementConfig::default());
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 403);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 403);
         assert_eq!((rig.management.counters().rejected, rig.forwarder.fib.len()), (1, 0));
     }
 }
@@ -99,9 +99,9 @@ fn a_trust_anchor_makes_a_on_demand_peer_welcome_once() {
     for captured in [NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);
         let mut rig = rig_for(&wire, config.clone());
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 200);
-        assert_eq!(rig.forwarder.hops("/example/ndnts"), [(STRANGER.face_id, 0)]);
-        let again = send(&mut rig, STRANGER, &wire);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 200);
+        assert_eq!(rig.forwarder.hops("/example/ndnts"), [(UNKNOWN_PEER.face_id, 0)]);
+        let again = send(&mut rig, UNKNOWN_PEER, &wire);
         assert_eq!((again.code, again.text.as_str()), (403, "the command has been seen before"));
     }
 }
@@ -111,7 +111,7 @@ fn an_anchor_with_another_name_or_key_opens_nothing() {
     let wire = interest_of(NDNTS_ED25519);
     for config in [anchors(&[ED25519_PEM], Some("/other")), anchors(&[ECDSA_PEM], None)] {
         let mut rig = rig_for(&wire, config);
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 403);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 403);
     }
 }
 
@@ -120,8 +120,8 @@ fn an_ecdsa_signature_turned_into_its_twin_is_still_a_replay() {
     let (wire, twin) = (interest_of(NDNTS_ECDSA), hex(NDNTS_ECDSA_TWIN));
     let config = anchors(&[ECDSA_PEM], None);
     let mut rig = rig_for(&wire, config.clone());
-    assert_eq!(send(&mut rig, STRANGER, &twin).code, 200, "the twin is a valid signature");
-    assert_eq!(send(&mut rig, STRANGER, &wire).text, "the command has been seen before");
+    assert_eq!(send(&mut rig, UNKNOWN_PEER, &twin).code, 200, "the twin is a valid signature");
+    assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).text, "the command has been seen before");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn no_changed_bit_in_a_captured_command_is_accepted() {
         (PYTHON_OLD, OWNER),
         (PYTHON, OWNER),
         (NDNTS, OWNER),
-        (NDNTS_ED25519, STRANGER),
-        (NDNTS_ECDSA, STRANGER),
+        (NDNTS_ED25519, UNKNOWN_PEER),
+        (NDNTS_ECDSA, UNKNOWN_PEER),
     ] {
         let original = interest_of(captured);
         let view = InterestView::decode(&original).unwrap();

@@ -6,8 +6,9 @@ use ndnweir_net::mgmt::dataset::{
     StrategyChoice,
 };
 use ndnweir_net::mgmt::{
-    CommandFailure, CommandFormat, ControlParameters, ControlResponse, Erased, FaceCreated, FaceRequest, FaceSettings,
-    Freshness, ManagedForwarder, Management, ManagementConfig, Moment, Requester, command_name, sign_command,
+    CommandFailure, CommandFormat, ControlParameters, ControlResponse, EraseOutcome, FaceCreated, FaceRequest,
+    FaceSettings, Freshness, ManagedForwarder, Management, ManagementConfig, Requester, Timestamps, command_name,
+    sign_command,
 };
 use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, Name, NameView};
@@ -167,21 +168,22 @@ impl ManagedForwarder for Fake {
         Ok(())
     }
 
-    fn erase_cs(&mut self, _prefix: NameView<'_>, limit: u64) -> Erased {
+    fn erase_cs(&mut self, _prefix: NameView<'_>, limit: u64) -> EraseOutcome {
         let count = limit.min(self.cs.entries);
         self.cs.entries -= count;
-        Erased { count, more: self.cs.entries > 0 }
+        EraseOutcome { count, more: self.cs.entries > 0 }
     }
 }
 
 /// 2023-11-14, 22:13:20 UTC, and one second on the process's clock.
-pub const NOW: Moment = Moment { now: Time::from_nanos(1_000_000_000), unix: Duration::from_secs(1_700_000_000) };
+pub const NOW: Timestamps =
+    Timestamps { now: Time::from_nanos(1_000_000_000), unix: Duration::from_secs(1_700_000_000) };
 
 /// A local socket of the forwarder's owner.
 pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true, registers: false };
 
 /// A local socket of someone else.
-pub const STRANGER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
+pub const UNKNOWN_PEER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
 
 /// Another machine.
 pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: false, registers: false };
@@ -190,7 +192,7 @@ pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: 
 pub struct Rig {
     pub management: Management,
     pub forwarder: Fake,
-    pub at: Moment,
+    pub at: Timestamps,
     counter: u64,
 }
 

@@ -65,7 +65,7 @@ const PACING_SLACK: Duration = Duration::from_millis(1);
 
 /// At most this many Data in a row may be marked as link-retransmitted; on links that lose a third of all frames, one
 /// run in 40 million is longer. Ours.
-const MOST_LINK_RETRANSMITTED: u32 = 16;
+const MAX_LINK_RETRANSMITTED: u32 = 16;
 
 impl Default for FetcherConfig {
     /// ndnSIM 2.8's Consumer: 30 B Interests with a lifetime of 2 s.
@@ -335,7 +335,7 @@ impl Fetcher {
     /// further round-trip sample, and timeouts that have backed off would stay.
     fn believes_link_retransmitted(&mut self, said: bool) -> bool {
         self.link_retransmitted = if said { self.link_retransmitted.saturating_add(1) } else { 0 };
-        said && self.link_retransmitted <= MOST_LINK_RETRANSMITTED
+        said && self.link_retransmitted <= MAX_LINK_RETRANSMITTED
     }
 
     /// Karn's rule beyond the count of Interests: ndnSIM also distrusts a segment that timed out but was not yet

@@ -262,13 +262,13 @@ impl Fetcher {
     }
 
     /// Whether a segment was requested and has not arrived.
-    pub fn awaits(&self, segment: u64) -> bool {
+    pub fn is_outstanding(&self, segment: u64) -> bool {
         self.active && self.segments.get(segment).is_some_and(|slot| slot.state != State::Received)
     }
 
     /// The nonce of the latest Interest for a segment that has not arrived: a NACK with another one is not an answer to
     /// it.
-    pub fn asked_with(&self, segment: u64) -> Option<u32> {
+    pub fn latest_nonce(&self, segment: u64) -> Option<u32> {
         let awaited = self.segments.get(segment).filter(|slot| slot.state != State::Received);
         awaited.map(|slot| slot.nonce)
     }

@@ -1,7 +1,7 @@
 //! From packets to frames.
 
 use super::Forwarder;
-use super::reliability::About;
+use super::reliability::FrameContent;
 use crate::config::Transmit;
 use crate::header;
 use crate::uses::NO_PAYLOAD;
@@ -118,9 +118,9 @@ impl Forwarder {
         let sent = match (&mut face.fragmenter, &mut face.link) {
             (Some(fragmenter), Some(link)) => {
                 let about = match packet.kind {
-                    Kind::Interest => About::Interest(packet.name),
-                    Kind::Data => About::Data,
-                    Kind::Nack => About::Nack,
+                    Kind::Interest => FrameContent::Interest(packet.name),
+                    Kind::Data => FrameContent::Data,
+                    Kind::Nack => FrameContent::Nack,
                 };
                 let held = link.bytes();
                 let spare = self.unacknowledged.spare(face.trust, held);

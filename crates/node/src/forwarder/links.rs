@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Unacknowledged packets may take this part of the forwarder's memory, in addition to it.
 const UNACKNOWLEDGED_SHARE: usize = 8;
 /// Of that, on-demand peers may take this part, all together.
-const STRANGERS_SHARE: usize = 2;
+const ON_DEMAND_SHARE: usize = 2;
 /// An on-demand peer's face may hold this part of what on-demand peers have left: the dynamic threshold of Choudhury
 /// and Hahne (1998), so that n faces that never acknowledge take n/(n + 4) of the on-demand peers' share and there is
 /// room for another one. The factor is ours.
@@ -45,7 +45,7 @@ impl Unacknowledged {
         match trust {
             FieldTrust::Neighbour => free,
             FieldTrust::Untrusted => {
-                let left = (self.limit / STRANGERS_SHARE).saturating_sub(self.on_demand_peers);
+                let left = (self.limit / ON_DEMAND_SHARE).saturating_sub(self.on_demand_peers);
                 (left / STRANGER_THRESHOLD).saturating_sub(held).min(free)
             }
         }
@@ -119,7 +119,7 @@ impl Forwarder {
     }
 
     /// Whether the neighbour has sent TxSequences, so that it can be expected to acknowledge.
-    pub fn has_asked_for_acks(&self, id: FaceId) -> bool {
+    pub fn neighbour_sends_sequences(&self, id: FaceId) -> bool {
         let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
         link.is_some_and(|link| link.is_requested())
     }

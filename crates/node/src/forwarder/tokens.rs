@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_asked_for_again_while_its_answer_leaves_is_pending_again() {
+    fn a_name_that_is_requested_again_while_its_answer_leaves_is_pending_again() {
         let mut tokens = Tokens::new(1, HashKey::FIXED);
         tokens.record(name(0), 0, FaceId(0), token(1));
         tokens.settle(name(0), 0);

@@ -99,7 +99,7 @@ pub struct Node {
     metering: bool,
     /// Whether the run carries routes found by discovery.
     discovering: bool,
-    /// See [`Node::carry_no_transit`].
+    /// See [`Node::set_host`].
     is_host: bool,
     held_limit: u64,
     /// Working memory of the pipelines.
@@ -182,7 +182,7 @@ impl Node {
 
     /// From now on the node is a host: of the Interests of neighbours it takes only those for applications on it.
     /// Others are dropped without a NACK, as a host does with packets on its network card that are not addressed to it.
-    pub fn carry_no_transit(&mut self) {
+    pub fn set_host(&mut self) {
         self.is_host = true;
     }
 

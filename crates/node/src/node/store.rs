@@ -43,13 +43,13 @@ impl Node {
     }
 
     /// Whether an Interest for this name was sent by `face` with this nonce, and is pending.
-    pub fn is_asked(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
+    pub fn was_sent_with(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
         let sent = |slot| self.pit.sent(slot).iter().any(|record| record.face == face && record.nonce == nonce);
         self.pit.find(name).is_ok_and(sent)
     }
 
     /// Whether an Interest for this name was sent by `face`, and is pending.
-    pub fn is_asked_of(&self, name: NameId, face: FaceId) -> bool {
+    pub fn was_sent_to(&self, name: NameId, face: FaceId) -> bool {
         self.pit.find(name).is_ok_and(|slot| self.pit.sent(slot).iter().any(|record| record.face == face))
     }
 

@@ -46,7 +46,7 @@ fn a_segment_number_that_is_not_in_its_shortest_form_is_another_name() {
 }
 
 #[test]
-fn one_data_answers_its_name_its_digest_and_every_prefix_that_was_asked_for() {
+fn one_data_answers_its_name_its_digest_and_every_pending_prefix() {
     let mut bench = Bench::new(vec![local(), local(), local(), local(), local()]);
     bench.route("/a", 4);
     let answer = data("/a/b/seg=3", b"x", 0);
@@ -220,7 +220,7 @@ fn each_downstream_gets_its_own_token_back_and_nacks_bring_its_own_nonce() {
 }
 
 #[test]
-fn a_route_that_comes_or_goes_counts_for_names_that_are_known_already() {
+fn an_added_or_removed_route_applies_to_names_in_use() {
     let mut bench = Bench::new(vec![local(), local(), local()]);
     bench.route("/a", 1);
     bench.receive(0, &interest("/a/b/seg=0", 1));

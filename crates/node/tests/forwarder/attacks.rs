@@ -98,7 +98,7 @@ fn who_joins_the_interests_of_others_takes_room_too() {
 }
 
 #[test]
-fn data_from_a_face_that_was_not_asked_are_dropped_and_never_cached() {
+fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     let mut bench = hub(vec![7], |_| ());
     let (forged, right) = (data("/a/b/seg=3", b"forged", 10_000), data("/a/b/seg=3", b"right", 10_000));
     for asked in [
@@ -183,7 +183,7 @@ fn looking_for_pending_prefixes_takes_time_as_the_name_is_long_and_no_more() {
 }
 
 #[test]
-fn names_chosen_against_a_known_hash_cost_as_much_as_any_others() {
+fn names_chosen_against_a_known_hash_cost_the_same_as_others() {
     const NAMES: u32 = 6000;
     // As in the tests of the table: six free bytes, and eight that made the former hash 0.
     let chosen = |i: u32| {
@@ -238,7 +238,7 @@ fn rejected(of: &[u8], reason: NackReason) -> Vec<u8> {
 
 // Unknown peers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
 #[test]
-fn a_nack_counts_from_the_face_that_was_asked_and_with_the_nonce_that_was_sent_only() {
+fn a_nack_counts_only_from_a_face_with_an_out_record_and_with_its_nonce() {
     let mut bench = hub(vec![7, 8], |_| ());
     bench.receive(0, &interest("/a/x", 1));
     assert_eq!(bench.take().len(), 1);

@@ -64,7 +64,7 @@ fn a_flood_of_short_names_is_rejected_when_the_table_of_pending_interests_is_ful
 }
 
 #[test]
-fn the_content_store_gives_way_when_memory_is_short() {
+fn the_content_store_is_evicted_when_memory_is_short() {
     let mut bench = small();
     for i in 0..1000 {
         bench.receive(0, &interest(&format!("/a/seg={i}"), i));
@@ -79,7 +79,7 @@ fn the_content_store_gives_way_when_memory_is_short() {
 }
 
 #[test]
-fn data_that_nobody_asked_for_and_fragments_without_their_rest_take_no_room() {
+fn unsolicited_data_and_incomplete_packets_take_no_room() {
     let mut bench = small();
     for i in 0..2000_u32 {
         bench.receive(2, &data(&format!("/a/{i}"), &[1; 1000], 0));

@@ -161,7 +161,7 @@ fn link_retransmissions_take_their_time_from_the_rate_of_a_face() {
 }
 
 #[test]
-fn a_neighbour_without_reliability_gets_the_same_frames_as_ever_but_for_one_that_asks() {
+fn a_neighbour_without_reliability_gets_unchanged_frames_except_for_probes() {
     let mut pair = Pair::new(&json!({}), 0.0, link(Reliability::Off));
     for i in 0..100 {
         pair.ask(i, &format!("/a/seg={i}"));

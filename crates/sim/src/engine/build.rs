@@ -274,7 +274,7 @@ fn places(
                 });
             }
             if topology.is_host(number as u32) {
-                node.carry_no_transit();
+                node.set_host();
             }
             place.node = Some(node);
         }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_every_run_is_never_due() {
+    fn events_beyond_every_run_are_never_due() {
         assert_eq!(Due::new(Time::from_nanos(1 << 48), Turn::CHANGE), Due::NEVER);
         assert_eq!(Due::new(Time::NEVER, Turn::SAMPLE).at(), Time::NEVER);
     }

@@ -40,7 +40,7 @@ fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
     let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
     let key = forwarder_key(&args.key)?;
     let unverified = key.is_none();
-    let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.trusting(key);
+    let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.with_trust(key);
     if unverified {
         eprintln!("unverified: nothing shows that the forwarder made these answers; --forwarder-key FILE checks it");
     }

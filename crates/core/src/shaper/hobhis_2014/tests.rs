@@ -80,7 +80,7 @@ fn the_tolerance_rate_is_what_would_fill_the_fifo_in_a_round_trip_and_the_smalle
 }
 
 #[test]
-fn a_flow_that_may_send_nothing_is_told_one_packet_per_second_since_nothing_would_mean_no_limit() {
+fn a_flow_that_may_send_nothing_gets_one_packet_per_second_since_zero_would_mean_no_limit() {
     let mut bench = warm();
     bench.backlog = 40;
     assert_eq!((0..101).filter(|_| bench.admit(ms(100), 1) == Admission::Hold).count(), 1);
@@ -131,7 +131,7 @@ fn each_flow_has_a_queue_of_its_own_and_leaves_in_order_at_its_own_rate() {
 }
 
 #[test]
-fn applications_on_this_node_are_not_shaped_and_told_nothing() {
+fn applications_on_this_node_are_not_shaped_and_get_no_fields() {
     let mut bench = Bench::<Hobhis2014>::new(&json!({}));
     bench.downstream_local = true;
     assert!((0..200).all(|_| bench.admit(ms(0), 1) == Admission::Pass));

@@ -102,7 +102,7 @@ fn commands_set_list_and_unset_the_strategy_of_a_prefix() {
 }
 
 #[test]
-fn what_is_no_strategy_or_cannot_be_so_is_rejected_and_changes_nothing() {
+fn an_unknown_strategy_or_invalid_parameter_is_rejected_and_changes_nothing() {
     let mut rig = Rig::new(json!({}));
     assert_eq!(rig.set("/a", "nonsense"), Err(404));
     assert_eq!(rig.set("/a", "asf/max-timeouts~none"), Err(409));

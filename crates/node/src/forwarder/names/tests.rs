@@ -44,7 +44,7 @@ fn names_that_collided_under_the_former_seed_cost_as_much_as_any_others() {
 }
 
 #[test]
-fn a_new_name_is_rejected_where_more_lie_than_ever_do_by_chance() {
+fn a_new_name_is_rejected_after_more_collisions_than_occur_by_chance() {
     let mut table = Names::new(1000, HashKey::FIXED);
     let mut taken = 0;
     for number in 0..500 {

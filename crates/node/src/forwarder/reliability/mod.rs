@@ -31,8 +31,8 @@ use ndnweir_core::ids::NameId;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
-pub use received::Arrived;
 use received::Received;
+pub use received::ReceivedFrame;
 use sent::{Expired, Sent};
 use std::collections::VecDeque;
 
@@ -107,7 +107,7 @@ pub struct Counts {
 
 /// The packet in a frame, to report that it was link-retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum FrameContent {
     /// This Interest.
     Interest(NameId),
     /// A Data, which may be marked.
@@ -118,7 +118,7 @@ pub enum About {
 
 /// A frame of the link's own, see [`ReliableLink::poll`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum LinkFrame {
     /// A frame was sent again.
     LinkRetransmission,
     /// Acks alone.
@@ -196,7 +196,7 @@ impl ReliableLink {
     }
 
     /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is discarded.
-    pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> Arrived {
+    pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> ReceivedFrame {
         for ack in view.acks() {
             let expected = self.sent.acknowledge(now, ack);
             self.acknowledged |= expected;
@@ -207,7 +207,7 @@ impl ReliableLink {
                 self.requested = true;
                 self.received.arrive(now, view.sequence, number, self.params.idle_ack)
             }
-            None => Arrived::default(),
+            None => ReceivedFrame::default(),
         }
     }
 
@@ -221,7 +221,7 @@ impl ReliableLink {
         now: Time,
         header: &LpHeader,
         packet: &[u8],
-        about: About,
+        about: FrameContent,
         spare: usize,
         fragmenter: &mut Fragmenter,
         frames: &mut Frames,
@@ -257,7 +257,7 @@ impl ReliableLink {
     }
 
     /// Appends the next frame that the link itself has to send; call until none.
-    pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<Own> {
+    pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<LinkFrame> {
         if self.sent.expire(now) == Expired::Silent {
             self.abandon_all(now);
         }
@@ -265,22 +265,22 @@ impl ReliableLink {
         if self.free_from <= now
             && let Some((mut header, part, about)) = self.sent.next_retransmission(now)
         {
-            if about == About::Data && lossy {
+            if about == FrameContent::Data && lossy {
                 header.congestion_mark = header.congestion_mark.max(Some(1));
                 self.counts.marks += 1;
             }
             self.received.encode(header, Some(part), mtu, frames);
-            if let About::Interest(name) = about {
+            if let FrameContent::Interest(name) = about {
                 if self.late.len() == MAX_LATE {
                     self.late.pop_front();
                 }
                 self.late.push_back(name);
             }
-            return Some(Own::LinkRetransmission);
+            return Some(LinkFrame::LinkRetransmission);
         }
         if self.received.due(mtu) <= now {
             self.received.encode(LpHeader::default(), None, mtu, frames);
-            return Some(Own::Idle);
+            return Some(LinkFrame::Idle);
         }
         None
     }

@@ -16,7 +16,7 @@ const MAX_ACKS: usize = 8192;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct ReceivedFrame {
     /// It came before.
     pub duplicate: bool,
     /// It was sent again, so that it comes later than it might.
@@ -63,14 +63,20 @@ impl Received {
     }
 
     /// A frame with a TxSequence has arrived.
-    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Duration) -> Arrived {
+    pub(super) fn arrive(
+        &mut self,
+        now: Time,
+        sequence: Option<u64>,
+        number: u64,
+        idle_ack: Duration,
+    ) -> ReceivedFrame {
         if self.acks.len() == MAX_ACKS {
             self.acks.pop_front();
         }
         self.acks.push_back(number);
         self.due.get_or_insert(now + idle_ack);
         // Without a Sequence a repetition cannot be detected; such frames are not sent again.
-        let Some(sequence) = sequence else { return Arrived::default() };
+        let Some(sequence) = sequence else { return ReceivedFrame::default() };
         let duplicate = self.record(sequence);
         self.duplicates += u64::from(duplicate);
         self.repeating = if duplicate { REPEATS_FOR } else { self.repeating.saturating_sub(1) };
@@ -91,7 +97,7 @@ impl Received {
         if newest {
             self.greatest = Some(Greatest { sequence, number, again: 0 });
         }
-        Arrived { duplicate, link_retransmitted }
+        ReceivedFrame { duplicate, link_retransmitted }
     }
 
     /// Records the arrival of a Sequence; whether it had arrived before. To be called before `greatest` changes.

@@ -1,6 +1,6 @@
 //! What was sent and is not acknowledged yet.
 
-use super::{About, Counts, Params};
+use super::{Counts, FrameContent, Params};
 use ndnweir_core::consumer::{Estimator, Timer};
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Duration, Time};
@@ -61,7 +61,7 @@ struct UnacknowledgedPacket {
     header: LpHeader,
     packet: Box<[u8]>,
     cut: Cut,
-    about: About,
+    about: FrameContent,
     /// Of each part.
     places: Box<[FragmentState]>,
     missing: usize,
@@ -139,7 +139,7 @@ impl Sent {
     }
 
     /// Keeps a packet of which all parts are about to be sent.
-    pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: About) -> u32 {
+    pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: FrameContent) -> u32 {
         let places = vec![FragmentState::ToRetransmit; cut.count()].into_boxed_slice();
         let missing = cut.count();
         self.bytes += packet.len() + OVERHEAD;
@@ -256,7 +256,7 @@ impl Sent {
     }
 
     /// The next part to be sent again leaves: its header and bytes.
-    pub(super) fn next_retransmission(&mut self, now: Time) -> Option<(LpHeader, &[u8], About)> {
+    pub(super) fn next_retransmission(&mut self, now: Time) -> Option<(LpHeader, &[u8], FrameContent)> {
         if !self.has_link_retransmissions() {
             return None;
         }
