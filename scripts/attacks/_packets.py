@@ -6,7 +6,7 @@ import time
 
 LP_PACKET, FRAGMENT, NACK, INTEREST, DATA, NAME, CONTENT = 0x64, 0x50, 0x0320, 0x05, 0x06, 0x07, 0x15
 SEGMENT, VERSION = 50, 54
-LASTING = 60_000  # ms, longer than any forwarder has to wait for unknown peers
+LASTING = 60_000  # ms, longer than any forwarder has to wait for attackers
 
 
 def tlv(kind, value=b""):

@@ -32,15 +32,15 @@ def run(attack):
     stop, sent = threading.Event(), [0]
 
     def forge():
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.connect(("127.0.0.1", forwarder.udp))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+            attacker.connect(("127.0.0.1", forwarder.udp))
             while not stop.wait(0.002):
                 for number in range(20):
                     segment = int.from_bytes(os.urandom(2), "big") % (size // 8000 + 1)
                     of = name("attack", "file", version, segment) if number % 4 else name("nobody", str(sent[0]))
                     rejected = interest(of, int.from_bytes(os.urandom(4), "big"))
                     try:
-                        stranger.send(nack(rejected, REASONS[number % 3]))
+                        attacker.send(nack(rejected, REASONS[number % 3]))
                         sent[0] += 1
                     except OSError:
                         pass

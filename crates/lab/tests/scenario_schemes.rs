@@ -1,6 +1,7 @@
 //! Schemes that a scenario composes or changes: bases, circles, and what is said about slips.
 
 use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::{CachedMarks, InterestMarks};
 use ndnweir_lab::experiment::choose;
 use ndnweir_scenario::{Scenario, Source, apply_overrides};
 use std::path::Path;
@@ -140,4 +141,24 @@ fn many_names_in_one_list_take_time_in_proportion() {
     };
     let (few, many) = (time(1_500), time(15_000));
     assert!(many < 40.0 * few, "ten times as many names took {:.0} times as long", many / few);
+}
+
+#[test]
+fn the_run_overrides_what_a_scheme_does_with_marks() {
+    let marks = |run: &str| {
+        let mine = "[scheme.mine]\nmarker = \"pie\"\ninterest-marks = \"own\"\ncached-marks = \"replay\"";
+        let scenario = read(&format!("{mine}\n{run}"), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let scheme = choose(&scenario, &["mine".into()]).unwrap().remove(0);
+        (scheme.interest_marks, scheme.cached_marks)
+    };
+    assert_eq!(marks(""), (InterestMarks::Own, CachedMarks::Replay));
+    let run = "[run]\ninterest-marks = \"ignore\"\ncached-marks = \"strip\"";
+    assert_eq!(marks(run), (InterestMarks::Ignore, CachedMarks::Strip));
+}
+
+#[test]
+fn the_list_of_a_scenario_may_name_shipped_schemes() {
+    let read = |list: &str| read(&format!("[run]\nschemes = [\"{list}\"]"), &[]);
+    assert_eq!(read("cubic").unwrap().schemes[0].name, "cubic");
+    assert!(read("cubid").unwrap_err().contains("cubid"));
 }

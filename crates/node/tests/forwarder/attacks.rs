@@ -51,7 +51,7 @@ fn long_interests_from_hundreds_of_ports_leave_a_fetch_its_room() {
         assert!((40_000..=49_152).contains(&pending), "{pending} of three quarters of the table");
         assert_eq!(fetch(&mut bench, 4000, 1000), 4000, "{addresses} addresses");
         bench.wait(4000);
-        assert_eq!(bench.forwarder.node().counters().pit, 0, "strangers are waited for for four seconds at most");
+        assert_eq!(bench.forwarder.node().counters().pit, 0, "on-demand peers are waited for for four seconds at most");
         bench.check_empty();
     }
 }
