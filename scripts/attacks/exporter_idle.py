@@ -8,7 +8,7 @@ from attacks._processes import metric
 from ndn_programs import Failed
 from ports import free_port
 
-TITLE = "readers of the metrics that never ask keep nobody from reading them"
+TITLE = "readers of the metrics that never ask do not keep others from reading them"
 SCRAPES = 40
 
 

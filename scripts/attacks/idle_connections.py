@@ -4,7 +4,7 @@ from attacks._packets import interest, name
 from attacks._processes import Attacker, fetch_seconds, tcp, unix
 from ndn_programs import Failed, random_file
 
-TITLE = "idle connections of one address and of one user lock nobody out"
+TITLE = "idle connections of one address and of one user do not lock others out"
 
 
 # Open until their process ends.

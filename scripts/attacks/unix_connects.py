@@ -6,7 +6,7 @@ from attacks._packets import interest, name
 from attacks._processes import Attacker, fetch_seconds, unix
 from ndn_programs import Failed, random_file
 
-TITLE = "70,000 connects to the Unix socket lock nobody out"
+TITLE = "70,000 connects to the Unix socket do not lock others out"
 COUNT = 70_000
 
 

@@ -15,7 +15,7 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
 pub fn served(segments: u64, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(segments), target);
-    styled(bar, "{spinner} [{bar:30}] {pos}/{len} segments asked for, {msg} ({elapsed})")
+    styled(bar, "{spinner} [{bar:30}] {pos}/{len} segments requested, {msg} ({elapsed})")
 }
 
 /// How far a fetch is: bytes, rate, round-trip time, window and marks.

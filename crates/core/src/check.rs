@@ -44,5 +44,5 @@ pub fn data_size(name: &str, value: Bytes) -> Result<(), SchemeError> {
     if value > Bytes::ZERO {
         return Ok(());
     }
-    Err(SchemeError::value(name, value, "is no Data", "give the size of a Data such as \"1250B\""))
+    Err(SchemeError::value(name, value, "is not the size of a Data", "give the size of a Data such as \"1250B\""))
 }

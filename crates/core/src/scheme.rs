@@ -161,13 +161,13 @@ impl Scheme {
     pub fn resolve(name: &str, composition: &Value) -> Result<Scheme, SchemeError> {
         let Value::Object(table) = composition else {
             let help = "write a table such as { consumer = \"bic\", marker = \"codel\" }";
-            return Err(SchemeError::new("a scheme is no table here", help));
+            return Err(SchemeError::new("this scheme is not a table", help));
         };
         let about = |key: &str, message: &str, help: &str| SchemeError::about(key, format!("{key}: {message}"), help);
         let mut scheme = match table.get("base") {
             Some(Value::String(base)) => Scheme::named(base).map_err(|e| about("base", &e.message, &e.help))?,
             Some(inner @ Value::Object(_)) => Scheme::resolve(name, inner)?,
-            Some(_) => return Err(about("base", "this is no scheme", "write the name of another scheme")),
+            Some(_) => return Err(about("base", "this is not a scheme", "write the name of another scheme")),
             None => Scheme::default(),
         };
         scheme.summary = match table.get("base") {

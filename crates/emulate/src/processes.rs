@@ -149,7 +149,7 @@ impl Fleet {
                     None if Instant::now() > deadline => {
                         process.process.kill()?;
                         process.process.wait()?;
-                        return Err(self.failure(who, "did not end when it was asked to"));
+                        return Err(self.failure(who, "did not end when it was stopped"));
                     }
                     None => std::thread::sleep(Duration::from_millis(5)),
                 }

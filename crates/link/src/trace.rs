@@ -49,7 +49,7 @@ impl RateTrace {
             let Ok(stamp) = written.trim().parse::<u32>() else {
                 let shown: String = written.chars().take(20).collect();
                 return error(format!(
-                    "{shown:?} is no time: write a whole number of milliseconds from 0 to {}",
+                    "{shown:?} is not a time: write a whole number of milliseconds from 0 to {}",
                     u32::MAX
                 ));
             };

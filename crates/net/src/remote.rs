@@ -47,7 +47,7 @@ pub enum RemoteError {
     )]
     Unverified(String),
     /// A Nack came.
-    #[error("nobody manages the forwarder at the other end: it has no route for {0}")]
+    #[error("no management answers at the other end: the forwarder has no route for {0}")]
     Nack(String),
     /// The forwarder said no.
     #[error("{} ({})", .0.text, .0.code)]

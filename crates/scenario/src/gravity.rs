@@ -35,7 +35,7 @@ pub(super) fn expand(root: &mut Table, network: &Network, found: &Findings) {
     let seed = f.get::<u64>("seed").unwrap_or(1);
     let spread = f.get::<Duration>("start-spread").unwrap_or(Duration::ZERO);
     let packets = f.checked::<Packets>("packets", "write a number of packets such as \"10000 packets\"", |n| {
-        if n.0 > 0 { Ok(()) } else { Err("zero packets are no object".into()) }
+        if n.0 > 0 { Ok(()) } else { Err("an object of zero packets is empty".into()) }
     });
     f.finish();
     for key in ["producer", "consumer"] {

@@ -199,8 +199,8 @@ pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
                 );
             } else if !consumers.iter().any(|consumer| is_under(prefix, &consumer.prefix)) {
                 let help =
-                    suggest(prefix, "names asked for", consumers.iter().map(|consumer| consumer.prefix.as_str()));
-                found.error(&entry.key_at, format!("scheme {scheme}: no consumer asks for names under {prefix}"), help);
+                    suggest(prefix, "names requested", consumers.iter().map(|consumer| consumer.prefix.as_str()));
+                found.error(&entry.key_at, format!("scheme {scheme}: no consumer requests names under {prefix}"), help);
             }
         }
     }

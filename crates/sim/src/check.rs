@@ -137,7 +137,7 @@ impl Network {
                 return fail(format!("consumer {i} is not on an NDN node"));
             }
             if consumer.prefix >= self.prefixes {
-                return fail(format!("consumer {i} asks for prefix {}, which does not exist", consumer.prefix));
+                return fail(format!("consumer {i} requests prefix {}, which does not exist", consumer.prefix));
             }
             if consumer.interest_size == 0 || consumer.interest_size > LARGEST_PACKET {
                 return fail(format!("consumer {i}: Interests of {} bytes", consumer.interest_size));
@@ -283,7 +283,7 @@ fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> 
 fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
     match *traffic {
         Traffic::Fetch { segments: Some(0), .. } | Traffic::Stream { segments: Some(0), .. } => {
-            fail(format!("consumer {i} asks for an object of 0 segments: give at least 1"))
+            fail(format!("consumer {i} requests an object of 0 segments: give at least 1"))
         }
         Traffic::Stream { gap: Duration::ZERO, .. } | Traffic::Zipf { gap: Duration::ZERO, .. } => {
             fail(format!("consumer {i} sends Interests without any gap: give more than zero"))
@@ -291,7 +291,7 @@ fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
         Traffic::Fetch { segments: Some(n), .. } | Traffic::Stream { segments: Some(n), .. }
             if n >= u64::from(u32::MAX) =>
         {
-            fail(format!("consumer {i} asks for {n} segments: at most {} have numbers", u32::MAX - 1))
+            fail(format!("consumer {i} requests {n} segments: at most {} have numbers", u32::MAX - 1))
         }
         Traffic::Zipf { objects, exponent, .. }
             if objects == 0 || objects > MOST_OBJECTS || !(0.0..=100.0).contains(&exponent) =>

@@ -43,7 +43,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let finished = match result {
         Ok(Some(finished)) => finished,
         Ok(None) if output.is_some() => {
-            return Err(Failure::Work("interrupted; the same command goes on from here".into()));
+            return Err(Failure::Work("interrupted; the same command continues from here".into()));
         }
         Ok(None) => return Err(Failure::Work("interrupted".into())),
         Err(error) => return Err(failure(&error)),
@@ -72,7 +72,7 @@ fn failure(error: &DownloadError) -> Failure {
         Some(SinkError::Resume(error)) => Failure::input(error),
         Some(SinkError::Stream(error)) if error.kind() == ErrorKind::BrokenPipe => Failure::Closed,
         Some(sink) if sink.is_out_of_space() => {
-            Failure::Work(format!("{error}; with more room the same command goes on from here"))
+            Failure::Work(format!("{error}; with more room the same command continues from here"))
         }
         _ => Failure::work(error),
     }

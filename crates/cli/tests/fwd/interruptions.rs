@@ -98,7 +98,7 @@ fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_continues_when_ther
     // 512 blocks of 512 bytes are the largest file; a shell that ignores the signal hands that on.
     let (status, text) = run("trap '' XFSZ; ulimit -f 512; exec \"$0\" get /t -o out -q", Stdio::null());
     assert_eq!(status, Some(1), "{text}");
-    for part in ["error: ", "out", "File too large", "the same command goes on from here"] {
+    for part in ["error: ", "out", "File too large", "the same command continues from here"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     assert!(!fwd.folder().join("out").exists());
@@ -138,7 +138,7 @@ fn a_full_file_system_keeps_a_partial_file_that_continues_when_it_has_grown() {
     let (said, text) = (String::from_utf8_lossy(&ended.stdout), ended.stderr);
     assert_eq!(ended.code, Some(0), "{said}{text}");
     assert!(text.contains("small/out.part: No space left on device"), "{text}");
-    assert!(text.contains("the same command goes on from here"), "{text}");
+    assert!(text.contains("the same command continues from here"), "{text}");
     let lines: Vec<&str> = said.lines().collect();
     let [status, part, state, size, resumed, whole] = lines[..] else { panic!("{said}{text}") };
     assert_eq!([status, part, state, whole], ["1", "out.part", "out.part.state", "out"], "{said}");

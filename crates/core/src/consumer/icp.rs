@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(fetch.window(), 4.0);
         fetch.wait(ms(10_000));
         (0..15).for_each(|_| fetch.data(false));
-        assert_eq!(fetch.window(), 7.0, "4 + 5 + 6 Data after the cut: the count started anew");
+        assert_eq!(fetch.window(), 7.0, "4 + 5 + 6 Data after the cut: the count started again");
         fetch.congestion(Congestion::Timeout);
         assert_eq!(fetch.window(), 3.0);
     }

@@ -187,7 +187,7 @@ impl Timer {
         }
         if self.backoff_cap == 0 {
             let help = "give at least 1, which turns back-off off";
-            return Err(SchemeError::value("timer.backoff-cap", 0, "is no multiplier", help));
+            return Err(SchemeError::value("timer.backoff-cap", 0, "is not a multiplier", help));
         }
         check::number("timer.deviations", self.deviations, 0.0, 1000.0)
     }
@@ -266,5 +266,5 @@ pub fn check_window(name: &str, window: f64) -> Result<(), SchemeError> {
         return Ok(());
     }
     let help = format!("give a number of segments from 1 to {MAX_WINDOW:e}");
-    Err(SchemeError::value(name, window, "is no window", help))
+    Err(SchemeError::value(name, window, "is not a window", help))
 }

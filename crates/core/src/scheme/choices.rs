@@ -43,7 +43,7 @@ impl Scheme {
     pub(super) fn choose_all(&mut self, prefixes: &Value) -> Result<(), SchemeError> {
         let Value::Object(table) = prefixes else {
             let help = "write prefixes = { \"/video\" = { strategy = \"asf\" } }";
-            return Err(SchemeError::about("prefixes", "prefixes is no table", help));
+            return Err(SchemeError::about("prefixes", "prefixes is not a table", help));
         };
         let mut sorted: Vec<_> = table.iter().collect();
         sorted.sort_by_key(|(prefix, _)| prefix.len());
@@ -80,7 +80,7 @@ impl Scheme {
         let sound =
             prefix.starts_with('/') && (prefix == "/" || prefix.split('/').skip(1).all(|part| !part.is_empty()));
         if !sound {
-            return Err(SchemeError::new("this is no prefix", "write it as /video or /video/live"));
+            return Err(SchemeError::new("this is not a prefix", "write it as /video or /video/live"));
         }
         let (own_strategy, own_shaper) = self.choice_for(prefix);
         let mut new =

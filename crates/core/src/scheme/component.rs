@@ -104,7 +104,7 @@ impl<P: FamilyParams> ComponentChoice<P> {
 }
 
 fn no_component<P: FamilyParams>() -> SchemeError {
-    let message = format!("{} is no component", P::FAMILY.key());
+    let message = format!("{} is not a component", P::FAMILY.key());
     let error = SchemeError::new(message, "write a name, or a table with a name and parameters");
     SchemeError { family: Some(P::FAMILY), ..error }
 }

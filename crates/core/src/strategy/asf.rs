@@ -83,7 +83,7 @@ impl Component for Asf {
             return Err(SchemeError::value("measurement-lifetime", lifetime, "ends before the next probe", help));
         }
         if params.max_timeouts == 0 {
-            return Err(SchemeError::value("max-timeouts", 0, "is no number of timeouts", "give at least 1"));
+            return Err(SchemeError::value("max-timeouts", 0, "is not a number of timeouts", "give at least 1"));
         }
         params.suppression.check()
     }

@@ -123,7 +123,7 @@ impl Component for Rfa {
         }
         for (name, value) in [("idle-below", params.idle_below), ("idle-mean", params.idle_mean)] {
             if !(1e-9..=1e9).contains(&value) {
-                return Err(SchemeError::value(name, value, "is no mean", "give a positive number of Interests"));
+                return Err(SchemeError::value(name, value, "is not a mean", "give a positive number of Interests"));
             }
         }
         Ok(())

@@ -76,7 +76,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     if f.item("strength").is_none() {
         f.missing("strength", "\"MUST\"");
     }
-    let question = f.required("question", "\"what is asked, in one sentence\"").unwrap_or_default();
+    let question = f.required("question", "\"the question, in one sentence\"").unwrap_or_default();
     for key in ["experiment", "measure", "not-applicable"] {
         f.item(key);
     }
@@ -300,7 +300,7 @@ fn measure(
     if let (Some(better), Some(pass), Some(weak)) = (better, pass, weak) {
         let ordered = if better == Better::Less { pass < weak } else { pass > weak };
         if !ordered {
-            let help = "a pass asks for more than what is weak: with better = \"less\" it is the smaller threshold";
+            let help = "a pass requires more than weak: with better = \"less\" it is the smaller threshold";
             f.error("weak", "pass and weak are in the wrong order", help);
         }
     }

@@ -1,3 +1,5 @@
+//! Impairments, faults and changes of a directed link.
+
 use super::*;
 use crate::arq::Arq;
 use crate::burst::BurstLoss;

@@ -142,7 +142,7 @@ pub fn object_fetch(input: &[u8]) {
             let segment = interest.name().last().and_then(|last| last.as_segment());
             nonces.extend(segment.zip(interest.nonce()));
             asked += 1;
-            assert!(asked <= 4 * WINDOW, "it asks without end");
+            assert!(asked <= 4 * WINDOW, "it sends without end");
         }
         assert!(fetch.counters().in_flight <= WINDOW, "{} Interests in flight", fetch.counters().in_flight);
         if fetch.is_complete() {

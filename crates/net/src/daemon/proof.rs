@@ -181,7 +181,7 @@ mod tests {
                     return Some(number);
                 }
                 let again = challenge.withholds(&data(number), 8200);
-                assert!(!(withheld && again), "what is asked for again goes out");
+                assert!(!(withheld && again), "a repeated request is answered");
             }
         }
         None

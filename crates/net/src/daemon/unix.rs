@@ -68,7 +68,7 @@ fn id_of(path: &Path) -> io::Result<(u64, u64)> {
 fn remove_stale(path: &Path) -> Result<(), (io::Error, &'static str)> {
     let file = fs::symlink_metadata(path).map_err(|e| (e, ""))?;
     if !file.file_type().is_socket() {
-        let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is something that is no socket");
+        let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is something that is not a socket");
         return Err((error, " (give another path, or move it away)"));
     }
     match UnixStream::connect(path) {

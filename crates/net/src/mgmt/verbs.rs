@@ -156,7 +156,7 @@ fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Ou
     let local = p.local_uri.as_deref().map(canonical).transpose()?;
     let mut settings = settings(p)?;
     match settings.persistency {
-        Some(Persistency::OnDemand) => return Err(no(406, "on-demand faces cannot be asked for")),
+        Some(Persistency::OnDemand) => return Err(no(406, "on-demand faces cannot be requested")),
         persistency => settings.persistency = Some(persistency.unwrap_or(Persistency::Persistent)),
     }
     if settings.local_fields == Some(true) && !matches!(remote, FaceUri::Unix(_)) {

@@ -58,7 +58,7 @@ pub enum FetchError {
     "{name} is not signed as demanded: {problem}; {count} answers were rejected, the latest with the implicit digest \
      sha256digest={digest}. If --trust names the right key, a cache on the way holds a forged packet: have it erased \
      there (`ndnweir cs erase {name}`), fetch over another forwarder (--transport) or way (--hint), or wait until it \
-     is no longer fresh; the same command goes on from here"
+     is no longer fresh; the same command continues from here"
 )]
 pub struct Untrusted {
     /// The packet's name.

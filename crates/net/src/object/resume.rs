@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// The version is no longer the same.
-    #[error("{} holds a part of {there}, but {wanted} is to be fetched; --restart begins anew", path.display())]
+    #[error("{} holds a part of {there}, but {wanted} is to be fetched; --restart starts over", path.display())]
     Version {
         /// The state file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum ResumeError {
         wanted: String,
     },
     /// The stored segments were accepted under other rules.
-    #[error("{} was fetched with --trust {there}, not {wanted}; --restart begins anew", path.display())]
+    #[error("{} was fetched with --trust {there}, not {wanted}; --restart starts over", path.display())]
     Trust {
         /// The state file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum ResumeError {
         wanted: String,
     },
     /// The state file is malformed.
-    #[error("{}: {problem}; --restart begins anew", path.display())]
+    #[error("{}: {problem}; --restart starts over", path.display())]
     Damaged {
         /// The state file.
         path: PathBuf,

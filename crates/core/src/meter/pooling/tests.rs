@@ -90,7 +90,7 @@ fn a_marked_data_keeps_the_count_of_the_queue_that_marked_it_and_counts_hops_fro
         assert_eq!(bench.values(&packet)[1..], [2, hop]);
     }
     let packet = bench.arrives(packet, true);
-    assert_eq!(bench.values(&packet)[2], 3, "the way from an application is no hop");
+    assert_eq!(bench.values(&packet)[2], 3, "the path from an application is not a hop");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn a_retransmission_is_held_while_one_is_pending_unless_configured_to_forward() 
     eager.send();
     let record = eager.record(1, None);
     assert_eq!(eager.interest(Arrival::Retransmission, &[record]).copies()[0].face, FaceId(1));
-    assert_eq!(eager.pending(), [1, 0], "the same face is still asked once");
+    assert_eq!(eager.pending(), [1, 0], "the Interest is still sent once to the same face");
     assert!(eager.interest(Arrival::Joining, &[record]).copies().is_empty());
 }
 

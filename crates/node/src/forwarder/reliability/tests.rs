@@ -96,7 +96,7 @@ fn the_first_packet_is_a_probe_and_once_it_is_acknowledged_every_frame_has_both_
     let asks = end.send(ms(0), 50);
     // TxSequence is 840 = 0x348, eight bytes.
     assert_eq!(&asks[0][12..24], [0xFD, 3, 0x48, 8, 0, 0, 0, 0, 0, 0, 0, 7]);
-    assert_eq!(numbers(&end.send(ms(999), 50)), [None], "it is asked once a second");
+    assert_eq!(numbers(&end.send(ms(999), 50)), [None], "it is probed once a second");
     end.receive(ms(999), &acks(&[7]));
     let frames = end.send(ms(1000), 3000);
     let both: Vec<_> = frames.iter().map(|frame| (seen(frame).sequence, seen(frame).number)).collect();
@@ -183,7 +183,7 @@ fn a_last_frame_is_sent_again_at_its_timeout_and_a_silent_neighbour_is_given_up_
     end.receive(ms(4001), &acks(&[1, 2, 3, 4]));
     assert!(!end.link.is_in_use());
     assert_eq!(numbers(&end.send(ms(4500), 50)), [None]);
-    assert_eq!(numbers(&end.send(ms(5000), 50)), [Some(5)], "and it is asked again");
+    assert_eq!(numbers(&end.send(ms(5000), 50)), [Some(5)], "and it is probed again");
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn acks_for_frames_that_were_never_sent_are_counted_and_change_nothing() {
     let mut end = End::new(Reliability::On, first);
     end.send(ms(0), 50);
     end.receive(ms(1), &acks(&[0, 1, first - 1, first + 1, u64::MAX]));
-    assert!(!end.link.is_in_use(), "nobody has acknowledged");
+    assert!(!end.link.is_in_use(), "nothing was acknowledged");
     end.receive(ms(2), &acks(&[first]));
     end.send(ms(3), 50);
     let (held, before) = (end.link.bytes(), end.link.counts());
