@@ -83,7 +83,7 @@ prefix = "/p"
 fn by_hand_a_square_has_one_routed_way_and_two_physical_ones() {
     let scenario = written(SQUARE);
     let found = optimum(&scenario);
-    // 1024 of 1066 bytes on the wire are content; Interests go the other way.
+    // 1024 of 1066 bytes on the wire are content; Interests use the other direction.
     let one = 10.0 * 1024.0 / 1066.0;
     assert_near(found.total_mbps.unwrap(), one);
     assert_near(found.physical.unwrap().total_mbps, 2.0 * one);

@@ -62,7 +62,7 @@ fn no_path_leads_through_a_host() {
 
 #[test]
 fn headers_and_interests_are_paid_for() {
-    // Data one way only: 10 Mbit/s carry 1024 payload bytes of every 1080 on the wire.
+    // Data in one direction only: 10 Mbit/s carry 1024 payload bytes of every 1080 on the wire.
     let sizes = Sizes { payload_bytes: 1024, data_wire_bytes: 1080, interest_wire_bytes: 40 };
     let mut p = problem(3, &[(0, 1, 10.0), (1, 2, 10.0)], sizes);
     any(&mut p, "C", 0, &[2]);

@@ -38,7 +38,7 @@ fn findings(schemes: &str, set: &[&str]) -> Vec<String> {
 #[test]
 fn a_parameter_of_a_scheme_of_the_product_is_changed_with_one_override() {
     let scenario = read("", &["scheme.pcon.consumer.beta=0.7"]).unwrap_or_else(|e| panic!("{e}"));
-    // No one named a scheme: the one that was changed is run.
+    // Without a named scheme the one that was changed is run.
     let schemes = choose(&scenario, &[]).unwrap();
     assert_eq!(schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["pcon"]);
     let changed = &schemes[0];

@@ -16,7 +16,7 @@ fn object() -> Name {
     "/a/v=9".parse().unwrap()
 }
 
-/// A fetch whose first window, of 16 Interests, is out.
+/// A fetch whose first window, of 16 Interests, is outstanding.
 fn fetch(trust: Trust) -> SegmentFetch {
     let scheme = Scheme::named("fixed").unwrap();
     let mut layout = scheme.layout();
@@ -79,7 +79,7 @@ fn only_the_demanded_signature_is_accepted() {
     assert!(Trust::read(&format!("ecdsa:{}", dir.path().display())).is_err());
 }
 
-/// Lets the fetch request what it may request by `now`: number of the segment, nonce and MustBeFresh of each Interest.
+/// Sends what the fetch may request by `now`: number of the segment, nonce and MustBeFresh of each Interest.
 fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
     fetch.handle_timeout(now).unwrap();
     std::iter::from_fn(|| fetch.poll_transmit(now))
@@ -110,7 +110,7 @@ fn a_forged_segment_is_requested_again_past_caches_and_the_valid_one_is_stored()
         let mut nonces = std::collections::BTreeSet::new();
         for round in 1..=3_u64 {
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
-            // Again than was asked: nothing is counted.
+            // More than was requested: nothing is counted.
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
             assert_eq!(fetch.rejections(), round);
             assert_eq!(asked(&mut fetch, Time::from_nanos(3)), [], "no pause");
@@ -119,7 +119,7 @@ fn a_forged_segment_is_requested_again_past_caches_and_the_valid_one_is_stored()
             assert!(nonces.insert(nonce));
         }
         assert!(give(&mut fetch, &segment(0, b"content", None, signer), &mut sink).unwrap());
-        // No one may slow a fetch down by forging.
+        // Forged packets must not slow a fetch down.
         assert_eq!((fetch.counters().window, fetch.counters().losses), (window, 0));
         drop(sink);
         assert_eq!(stream, b"content");
@@ -223,7 +223,7 @@ fn a_fetch_that_gets_only_rejections_ends_and_reports_it() {
         InterestBuilder::new(name.as_view()).nonce(nonce).encode().unwrap()
     };
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-    // A producer sends back what is behind its last segment: that says nothing of the others.
+    // A producer rejects what is behind its last segment: that has no effect on the others.
     let out = asked(&mut fetch, Time::from_nanos(1) + Duration::from_millis(1400));
     let nonce = |of: u64| out.iter().find(|(segment, ..)| *segment == of).unwrap().1;
     let now = Time::from_nanos(2) + Duration::from_millis(1400);

@@ -1,4 +1,4 @@
-//! What a publisher answers, by the bytes that other implementations ask with and expect.
+//! A publisher's answers to the bytes of other implementations' Interests.
 
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::publisher::{Answer, Publisher, PublisherConfig, PublisherError};
@@ -56,7 +56,7 @@ fn metadata_has_these_bytes() {
     // Freshness 1 s, FinalBlockId is segment 0.
     let meta_info = [0x19, 2, 3, 0xe8, 0x1a, 3, 0x32, 1, 0];
     let expected = by_hand(&name, &meta_info, &[7, 6, 8, 1, b'a', 0x36, 1, 9]);
-    // ndn-tools, NDNts and ndnd ask in the first way.
+    // ndn-tools, NDNts and ndnd send the first form.
     for (asked, by_prefix) in
         [("/a/32=metadata", true), ("/a/32=metadata/v=9", true), ("/a/32=metadata/v=9/seg=0", false)]
     {
@@ -151,7 +151,7 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
     assert_eq!(asked(499), []);
     assert_eq!(asked(500), once);
     assert_eq!(asked(1500), [("/a".to_owned(), true, true), metadata.clone()]);
-    // No one has fresh Data: what is not fresh will do, in turn.
+    // There are no fresh Data: stale ones are accepted, in turn.
     let stale = [("/a".to_owned(), true, false), ("/a/32=metadata".to_owned(), true, false)];
     assert_eq!(asked(3500), stale);
     assert_eq!(asked(5500), [("/a".to_owned(), true, true), metadata.clone()]);

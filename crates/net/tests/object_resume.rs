@@ -1,4 +1,4 @@
-//! What an interrupted fetch leaves on the disk, and what others may have put there: it counts only if it is right.
+//! The files of an interrupted fetch, and forged ones: they are used only if they are valid.
 
 use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, Sink, SinkError, Trust};
@@ -84,7 +84,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
     let trust = Trust::Ed25519(own.verifier());
     let dir = tempfile::tempdir().unwrap();
     let (target, forged) = (dir.path().join("f"), dir.path().join("forged"));
-    // What someone signed with a digest, and with a key of his own, under the head of an honest state.
+    // Segments signed with a digest, and with another key, under the header of a valid state file.
     keep(&target, &[], &trust, &own);
     let head = std::fs::read(dir.path().join("f.part.state")).unwrap();
     for signer in [&DigestSha256 as &dyn Signer, &Ed25519Signer::from_seed(&[2; 32], None)] {
@@ -97,7 +97,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
         assert_eq!((ranges(&sink), sink.last_segment()), (vec![], None));
         std::fs::remove_file(dir.path().join("forged.part.state")).unwrap();
     }
-    // That of a former version of this program only says what there is.
+    // That of a former version of this program only lists the segments.
     let said = concat!(
         r#"{"format":"ndnweir partial object 1","object":"/a/v=9","trust":"any","#,
         r#""segment_size":4,"last":9,"length":null,"received":[[0,9]]}"#

@@ -1,4 +1,4 @@
-//! Several strategies in one node: which Interests each gets, and what becomes of them when it changes.
+//! Several strategies in one node: which Interests each gets, and what happens to them when it changes.
 
 mod common;
 
@@ -83,7 +83,7 @@ fn what_is_pending_is_transferred_to_the_new_strategy_when_it_is_requested_again
     assert_eq!(node.counters().pending, 1);
 }
 
-/// One Interest on its way per next hop, the others wait.
+/// One Interest in flight per next hop, the others wait.
 fn one_at_a_time() -> Value {
     json!({ "name": "b-icp", "initial-window": 1.0 })
 }
@@ -98,7 +98,7 @@ fn what_a_strategy_holds_is_released_after_it_was_replaced() {
     assert_eq!(summary(&give(&mut node, ms(3), 0, interest(7, 7))), [(1, I)], "the new one holds nothing");
     let mut out = summary(&give(&mut node, ms(10), 1, data(0)));
     out.sort_unstable_by_key(|&(face, _)| face);
-    // 1 + 1/1 with nothing on its way: both that were held.
+    // 1 + 1/1 with nothing in flight: both that were held.
     assert_eq!(out, [(0, D), (1, I), (1, I)], "an answer opens the window of the former one");
     give(&mut node, ms(12), 2, data(1));
     let counters = node.counters();

@@ -177,7 +177,7 @@ fn a_strategy_may_hold_interests_and_is_notified_of_their_timeouts() {
     assert_eq!(take(&log), ["t=0.008000000s 0", "t=1.000000000s 1"]);
 }
 
-/// Asks for the same instant over and over.
+/// Requests the same instant repeatedly.
 struct Stuck;
 
 impl Strategy for Stuck {

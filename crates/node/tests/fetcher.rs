@@ -78,7 +78,7 @@ fn timeouts_are_looked_for_at_multiples_of_the_scan_period() {
     assert_eq!(fetcher.poll_timeout(), at(1050));
     fetcher.handle_timeout(at(1050));
     assert_eq!(fetcher.counters().timeouts, 2);
-    // Both timed out in one look although the first doubled the multiplier; the lowest goes first.
+    // Both timed out in one scan although the first doubled the multiplier; the lowest goes first.
     assert_eq!(sent(&mut fetcher, at(1050)), [0, 1]);
     // Multiplier 4: 1.05 + 4 s.
     assert_eq!(fetcher.poll_timeout(), at(5050));
@@ -94,7 +94,7 @@ fn an_rto_that_shrinks_does_not_reach_back_to_past_looks() {
     fetcher.handle_timeout(at(200));
     assert_eq!((sent(&mut fetcher, at(200)), fetcher.poll_timeout()), (vec![1, 2], at(850)));
     // Segment 1 was requested twice: no sample. Segment 4 gives one, and the RTO is 200 ms again: segment 3 is overdue
-    // since 220 ms, but the looks at 250 and 300 ms did not find it so. The next one does.
+    // since 220 ms, but the scans at 250 and 300 ms did not find it so. The next one does.
     fetcher.handle(at(330), &data(1));
     assert_eq!((sent(&mut fetcher, at(330)), fetcher.poll_timeout()), (vec![4], at(850)));
     fetcher.handle(at(343), &data(4));
@@ -138,7 +138,7 @@ fn in_flight_is_counted_as_the_source_of_the_timer_counts_it() {
     };
     // Nothing was in flight any more, so neither count can go below zero here.
     assert_eq!(run(json!({ "scan": "10ms" })), (0, vec![2, 3, 4, 5]));
-    // With one outstanding, ndnSIM takes it for answered when late Data of another comes; ndn-tools does not.
+    // With one outstanding, ndnSIM counts it as answered when late Data of another comes; ndn-tools does not.
     let run = |timer: serde_json::Value| {
         let mut fetcher = started(FetcherConfig::default(), fixed(2.0, timer), at(0));
         assert_eq!(sent(&mut fetcher, at(0)), [0, 1]);
@@ -163,7 +163,7 @@ fn ndn_cxx_keeps_the_rto_of_the_sending_and_times_out_only_later_than_it() {
     assert_eq!(fetcher.poll_timeout(), at(410));
     fetcher.handle_timeout(at(410));
     assert_eq!((fetcher.counters().timeouts, sent(&mut fetcher, at(410))), (1, vec![2]));
-    // Asked for again with a doubled RTO; the next look that may find something is for segment 1, after 1 s.
+    // Asked for again with a doubled RTO; the next scan that may find something is for segment 1, after 1 s.
     assert_eq!(fetcher.poll_timeout(), at(1010));
 }
 

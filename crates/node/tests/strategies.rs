@@ -67,7 +67,7 @@ fn a_looping_interest_gets_a_duplicate_nack_but_not_from_multicast() {
     }
 }
 
-/// Sends to face 1, or else to those listed; probes face 3; notes what it is told.
+/// Sends to face 1, or else to those listed; probes face 3; records its notifications.
 struct Listed(&'static [u16], bool, Arc<Mutex<Vec<String>>>);
 
 impl Strategy for Listed {

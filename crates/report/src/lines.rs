@@ -17,7 +17,7 @@ pub struct Line {
     pub label: String,
     /// Number of the scheme, for the colour.
     pub scheme: usize,
-    /// Tells lines of one colour apart: solid, light, dashed, dotted.
+    /// Distinguishes lines of one colour: solid, light, dashed, dotted.
     pub style: usize,
     /// By bin.
     pub values: Vec<f64>,

@@ -90,7 +90,7 @@ fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_
     assert_eq!(outcome.control.unwrap().orders_rejected, 0);
 }
 
-/// Nothing has been switched when both take their seats, so that the old one hears of no election before its first
+/// Nothing has been switched when both take their seats, so that the old one learns of no election before its first
 /// order.
 #[test]
 fn routers_reject_the_orders_of_a_controller_that_was_voted_out() {

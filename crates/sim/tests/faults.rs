@@ -50,7 +50,7 @@ fn traffic_moves_to_the_other_path_when_routing_reacts_and_back_when_the_link_re
     assert_eq!(used, [vec![3, 1], vec![7, 5]]);
     let on = |at: u64| keep.last(ms(at)).path;
     assert_eq!((on(900), on(2900), on(4900)), (keep.paths[0].0, keep.paths[1].0, keep.paths[0].0));
-    // What was on the way at 1 s and all requested until 1.2 s, when routing reacts.
+    // What was in flight at 1 s and all requested until 1.2 s, when routing reacts.
     let missing = keep.missing(ASKED);
     assert!(missing.iter().all(|s| (96..=120).contains(s)) && missing.len() >= 20, "{missing:?}");
     assert!(outcome.drops()[DropCause::Down] >= 20);

@@ -80,7 +80,7 @@ fn on_a_local_network_no_host_carries_transit() {
 
 #[test]
 fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
-    // The consumer 0 is linked to the routers 1 and 2, as is the host 4; the producer 3 to both routers. By way of the
+    // The consumer 0 is linked to the routers 1 and 2, as is the host 4; the producer 3 to both routers. Through the
     // host 4, router 1 would reach the producer over router 2.
     let nodes = [HOST, ROUTER, ROUTER, HOST, HOST];
     for routes in ALL {

@@ -303,7 +303,7 @@ fn a_reserve_gives_flows_of_nack_once_equal_shares() {
     assert!(near(shares[0], shares[1], 0.05) && shares[0] + shares[1] > 900.0, "{shares:?}");
 }
 
-/// Packets per second of a flow beside ten times the capacity of Interests that a vanished producer never answers.
+/// Packets per second of a flow next to ten times the capacity of Interests that a vanished producer never answers.
 fn beside_a_flood(scheme: &Value) -> f64 {
     let mut flooded = dumbbell(10.0, 20.0);
     let gap = Duration::from_micros(100);

@@ -1,6 +1,6 @@
-//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names that
-//! no one serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again
-//! afterwards.
+//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names
+//! without a producer. Memory stays bounded, every Interest is accounted for, and what can be answered is answered
+//! again afterwards.
 
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::queue::Limit;
@@ -132,7 +132,7 @@ fn data_come_again_after_the_producer_had_vanished_whether_or_not_routing_notice
     }
 }
 
-/// Data per second of consumer 0 beside the flood, and the outcome.
+/// Data per second of consumer 0 during the flood, and the outcome.
 fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
     let mut network = dumbbell(flood(), &[(0, Change::Crash { node: 5 })]);
     network.duration = Duration::from_millis(10_000);

@@ -1,4 +1,4 @@
-//! What the forwarder does for producers that are elsewhere: hints towards them, registrations from other machines.
+//! The forwarder and producers on other machines: hints towards them, registrations from other machines.
 
 use crate::application::object;
 use crate::common::{KEY, PUBLIC};
@@ -12,13 +12,13 @@ fn put(fwd: &Fwd, bytes: &[u8], flags: &str) -> Running {
     put
 }
 
-/// What a tool at a forwarder ends with: exit status, what it said.
+/// The result of a tool at a forwarder: exit status and output.
 fn end(fwd: &Fwd, line: &str) -> (Option<i32>, String) {
     let Ended { code, stderr, .. } = Running::start(&mut fwd.command(line)).end();
     (code, stderr)
 }
 
-/// What a fetch at a forwarder ends with: exit status, what it said, what it wrote.
+/// The result of a fetch at a forwarder: exit status, output, and the file.
 fn get(fwd: &Fwd, flags: &str) -> (Option<i32>, String, Option<Vec<u8>>) {
     let (status, text) = end(fwd, &format!("get /object -o out --restart {flags}"));
     (status, text, std::fs::read(fwd.folder().join("out")).ok())

@@ -1,4 +1,4 @@
-//! Bad input and faults: what must not harm anyone else.
+//! Bad input and faults: others must not be affected.
 
 use crate::application::{App, object, producer};
 use crate::common::{KEY, PUBLIC};
@@ -191,7 +191,7 @@ fn a_fetch_continues_during_a_flood_of_interests_and_memory_is_bounded() {
     assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
 }
 
-/// 24 MB for someone who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
+/// 24 MB for a peer that does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
 #[test]
 fn packets_for_an_application_that_does_not_read_are_dropped_and_counted() {
     let fwd = Fwd::start("--cs 0 --metrics 127.0.0.1:0");
@@ -209,7 +209,7 @@ fn packets_for_an_application_that_does_not_read_are_dropped_and_counted() {
     assert!(App::connect(&fwd).fetch("/test/object", 80_000) == bytes[..80_000]);
 }
 
-/// The same nonce for the same name looks like a loop. Who asks again with another nonce is answered.
+/// The same nonce for the same name looks like a loop. An Interest with another nonce is answered.
 #[test]
 fn an_interest_with_the_nonce_of_another_is_rejected_and_a_new_nonce_is_answered() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --cs 0 --metrics 127.0.0.1:0");
@@ -239,7 +239,7 @@ fn commands_without_the_right_signature_are_rejected_and_those_of_a_trust_anchor
     let add = |key: &[&str]| {
         fwd.tool(&[&["route", "add", "/a", "udp4://127.0.0.1:9", "--transport", &transport], key].concat())
     };
-    // No one's key is trusted yet, and TCP is no one's own.
+    // No key is trusted yet, and a TCP peer has no known user.
     for key in [&[][..], &["--key", "key", "--key-name", "/op/KEY/1"]] {
         let text = add(key);
         assert!(text.contains("403") && text.contains("--key"), "{text}");

@@ -1,4 +1,4 @@
-//! Who may speak for the forwarder, and what is said of a start that fails.
+//! Which answers count as the forwarder's, and the errors of a failed start.
 
 use crate::common::{KEY, PUBLIC, UNTRUSTED_KEY};
 use crate::process::{Ended, Fwd, Running, wait_for};

@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-/// What a hostile forwarder says: garbage, an element without end, an empty one, a packet in packets, beginnings of
+/// The output of a hostile forwarder: garbage, an element without end, an empty one, a packet in packets, beginnings of
 /// packets, Interests, a NACK without an Interest, and nothing at all.
 fn speeches() -> Vec<Vec<u8>> {
     let noise: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -44,7 +44,7 @@ fn hostile(dir: &Path) {
         for (turn, stream) in listener.incoming().enumerate() {
             let Ok(mut stream) = stream else { return };
             let speeches = speeches();
-            // Who does not read all of it is dropped by a bound of its own.
+            // A peer that does not read all of it is dropped by a bound of its own.
             stream.set_write_timeout(Some(std::time::Duration::from_secs(1))).unwrap();
             let _ = stream.write_all(&speeches[turn % speeches.len()]);
             if turn % 2 == 0 {
@@ -88,7 +88,7 @@ fn a_producer_and_the_management_tools_survive_a_forwarder_that_sends_garbage() 
         assert_eq!(code, Some(1), "{stderr}");
         is_fine("route list", &stderr, memory);
     }
-    // It gives up by itself when no one answers its registration.
+    // It gives up when its registration is not answered.
     put.signal("INT");
     let Ended { code, stderr, memory, .. } = put.end();
     assert!(code == Some(0) || code == Some(1) && stderr.contains("error: "), "{code:?}: {stderr}");
@@ -140,7 +140,7 @@ fn a_forwarder_without_descriptors_continues_and_accepts_connections_when_it_has
     fwd.wait_for_line("connection not accepted");
     let lines = fwd.said().lines().count();
     assert!(app.fetch("/test/object", bytes.len()) == bytes);
-    // Those who are there are served; of those who are not, the log speaks once a second.
+    // Accepted connections are served; for the others there is one log message per second.
     let more = fwd.said().lines().count() - lines;
     assert!(more < 500, "{more} lines");
     // Neither the metrics nor the next application wait forever.

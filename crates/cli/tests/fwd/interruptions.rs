@@ -13,7 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// 200-byte segments one at a time take seconds, so that there is time to kill someone.
+/// 200-byte segments one at a time take seconds, so that there is time to kill a process.
 const SLOW: &str = "get /t -o out --scheme fixed --set consumer.window=1";
 
 fn publish(fwd: &Fwd, bytes: &[u8]) -> Running {

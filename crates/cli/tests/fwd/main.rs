@@ -196,7 +196,7 @@ fn metrics_count_what_passed() {
     assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
     wait_for("the metrics", || {
         let text = fwd.metrics();
-        // What the management answered to the producer is not among them.
+        // The management's answers to the producer are not among them.
         text.contains("ndnweir_cs_packets 10\n") && text.contains("type=\"data\"} 10\n")
     });
 }

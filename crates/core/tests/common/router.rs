@@ -101,7 +101,7 @@ impl<C> Desk<C> {
         Packet { fields, name, kind, size, tag, mark, nonce: tag, lifetime_ms: 2000, ..Packet::default() }
     }
 
-    /// Notes what the component recorded itself, and gives everything.
+    /// Adds what the component recorded itself, and returns everything.
     pub fn finish(mut self) -> Vec<u64> {
         for event in self.trace.drain() {
             self.record.extend([event.at.nanos(), event.id, event.value.to_bits()]);

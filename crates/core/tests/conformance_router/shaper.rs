@@ -66,7 +66,7 @@ impl Face {
         Downstream { view: FaceView { face: FaceId(2), local, ..self.view }, data, backlog, flows, credit }
     }
 
-    /// Traffic the other way over the face.
+    /// Traffic in the other direction of the face.
     fn pass_reverse(&mut self) {
         let (interests, data) = (self.desk.dice.below(3), self.desk.dice.below(3));
         let add = |tally: &mut PacketCount, packets: u64, bytes: u64| {

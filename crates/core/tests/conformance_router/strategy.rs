@@ -63,7 +63,7 @@ impl Node {
         self.hops[prefix] = hops;
     }
 
-    /// Routing knows no next hop of a prefix any more.
+    /// Routing removes all next hops of a prefix.
     fn unroute(&mut self) {
         let prefix = self.desk.below(PREFIXES);
         self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &[], ctx));
@@ -119,7 +119,7 @@ impl Node {
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
         for face in faces.iter().chain(choice.alternatives()) {
             let hop = hops.iter().any(|hop| hop.face == *face);
-            // Who discovers routes may send to any face.
+            // A strategy that discovers routes may send to any face.
             let found = self.desk.carries(Field::Discovery) && face.index() < FACES;
             assert!(hop || found, "{face:?} is a next hop");
             assert_ne!(*face, in_face, "an Interest does not go back");

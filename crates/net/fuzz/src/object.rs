@@ -61,9 +61,9 @@ impl Sink for Verification {
     }
 }
 
-/// Reads the input as what a forwarder says to a fetch: segments as they were made, changed or forged, any bytes,
-/// NACKs, silence, a connection that goes away. It must not panic; under a key nothing else than the object is stored,
-/// each segment once; and no more is requested than the window allows.
+/// Reads the input as what a forwarder sends to a fetch: segments unchanged, changed or forged, any bytes, NACKs,
+/// silence, a lost connection. It must not panic; under a key nothing else than the object is stored, each segment
+/// once; and no more is requested than the window allows.
 pub fn object_fetch(input: &[u8]) {
     let [setup, rest @ ..] = input else { return };
     let signed = setup & 1 == 1;
@@ -124,7 +124,7 @@ pub fn object_fetch(input: &[u8]) {
                 Vec::new()
             }
             _ => {
-                // What a search finds, whoever says it.
+                // The result of a search, from any sender.
                 let name: Name =
                     ["/a/32=metadata/v=1/seg=0", "/a/v=3/seg=0", "/a", "/b"][bytes.len() % 4].parse().expect("a name");
                 DataBuilder::new(name.as_view()).content(bytes).sign(&DigestSha256).expect("signs")

@@ -281,8 +281,8 @@ fn a_route_of_the_configuration_needs_no_command() {
     assert_eq!(rig.management.register(p, rig.at.now, &mut rig.forwarder).unwrap_err().code, 410);
 }
 
-/// A user whom the configuration lets register prefixes serves what it likes on its own connection, and can do nothing
-/// to the forwarder or to others.
+/// A user whom the configuration allows to register prefixes serves any prefix on its own connection, and cannot affect
+/// the forwarder or others.
 #[test]
 fn a_user_who_may_register_prefixes_does_so_for_its_own_face_and_nothing_else() {
     let user = Requester { registers: true, ..UNKNOWN_PEER };

@@ -1,4 +1,4 @@
-//! What a forwarder says of itself: bytes, segments, notifications.
+//! Datasets of a forwarder: bytes, segments, notifications.
 
 use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER, face};
 use crate::{hex, name};

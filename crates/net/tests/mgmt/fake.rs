@@ -1,4 +1,4 @@
-//! A forwarder that only remembers what management told it.
+//! A forwarder that only records the calls of management.
 
 use ndnweir_core::units::Time;
 use ndnweir_net::mgmt::dataset::{
@@ -182,7 +182,7 @@ pub const NOW: Timestamps =
 /// A local socket of the forwarder's owner.
 pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true, registers: false };
 
-/// A local socket of someone else.
+/// A local socket of another user.
 pub const UNKNOWN_PEER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
 
 /// Another machine.
@@ -206,7 +206,7 @@ impl Rig {
         self.at.now = Time::from_nanos(self.at.now.nanos() + time.as_nanos() as u64);
     }
 
-    /// What management answers to these bytes, as a whole packet.
+    /// The management's answer to these bytes, as a whole packet.
     pub fn packet(&mut self, from: Requester, wire: &[u8]) -> Option<Vec<u8>> {
         let interest = InterestView::decode_unchecked_digest(wire).expect("an Interest");
         self.management.interest(&interest, from, self.at, &mut self.forwarder)
@@ -260,7 +260,7 @@ impl Rig {
 }
 
 impl Fake {
-    /// A face that ends by itself: its next hops go, and no one tells management.
+    /// A face that ends by itself: its next hops are removed, without notifying management.
     pub fn destroy_quietly(&mut self, face_id: u64) {
         ManagedForwarder::destroy_face(self, face_id);
     }

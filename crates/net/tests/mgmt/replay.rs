@@ -103,7 +103,7 @@ fn of_anchor(signer: &Ed25519Signer, time: Duration, nonce: u64) -> Vec<u8> {
 
 const UNKNOWN_PEER: Requester = Requester { face_id: 301, local: true, owner: false, registers: false };
 
-// The clock is an hour ahead for a while, by a fault or since someone lied to it about the time.
+// The clock is an hour ahead for a while, by a fault or a forged time source.
 #[test]
 fn a_clock_that_is_set_ahead_and_back_allows_no_replays_and_no_lockout() {
     let signer = Ed25519Signer::from_seed(&[9; 32], Some(name("/op/KEY/1")));
@@ -118,7 +118,7 @@ fn a_clock_that_is_set_ahead_and_back_allows_no_replays_and_no_lockout() {
     assert_eq!(code(&mut rig, UNKNOWN_PEER, &recorded), 200);
     let hour = Duration::from_secs(3600);
     rig.at.unix += hour;
-    // Now what is an hour old is forgotten.
+    // Now what is an hour old is removed.
     let ahead = of_anchor(&signer, rig.at.unix, 2);
     assert_eq!(code(&mut rig, UNKNOWN_PEER, &ahead), 200);
     let own = at(rig.at.unix, 2, CommandFormat::SignedInterest);

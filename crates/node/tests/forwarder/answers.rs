@@ -132,17 +132,17 @@ fn what_belongs_to_the_management_comes_from_there_only_and_is_never_cached() {
         let asked = prefix_interest("/localhost/nfd/faces/list", nonce, true);
         bench.receive(1, &asked);
         assert_eq!(bench.take(), [(0, asked)], "to the management, not from the content store");
-        // Another application is quicker, but no one.
+        // Another application answers faster, but is not reserved.
         bench.receive(2, &data("/localhost/nfd/faces/list/v=9/seg=0", b"forged", 60_000));
         assert_eq!((bench.take(), bench.forwarder.counters().scope), (vec![], u64::from(nonce)));
         let answer = data("/localhost/nfd/faces/list/v=1/seg=0", b"true", 60_000);
         bench.receive(0, &answer);
-        // Behind a link header that asks not to cache it.
+        // Behind a link header that requests not to cache it.
         let sent = bench.take();
         assert!(matches!(&sent[..], [(1, frame)] if frame.ends_with(&answer)), "{sent:?}");
     }
     assert_eq!(bench.forwarder.node().counters().cache, 0);
-    // What only begins alike is anyone's.
+    // A prefix with only a common beginning is not reserved.
     bench.receive(1, &interest("/localhost/nfdx", 9));
     bench.receive(2, &data("/localhost/nfdx", b"", 0));
     assert_eq!(bench.take().len(), 2);

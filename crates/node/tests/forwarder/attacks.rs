@@ -1,4 +1,4 @@
-//! What unknown peers do to a forwarder, and what is left for others.
+//! Attacks of on-demand peers on a forwarder, and what is left for others.
 
 use super::bench::*;
 use ndnweir_node::forwarder::MAX_COMPONENTS;
@@ -7,7 +7,7 @@ use ndnweir_wire::lp::PitToken;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, NackReason, Name};
 use std::time::{Duration, Instant};
 
-/// Applications at 0 and 1, the second with a producer for `/a`; unknown peers from 2 on.
+/// Applications at 0 and 1, the second with a producer for `/a`; on-demand peers from 2 on.
 fn hub(on_demand_peers: Vec<u128>, change: impl Fn(&mut ForwarderConfig<'_>)) -> Bench {
     let faces = [local(), local()].into_iter().chain(on_demand_peers.into_iter().map(on_demand_peer)).collect();
     let mut bench = Bench::with(&serde_json::json!({}), change, faces);
@@ -236,7 +236,7 @@ fn rejected(of: &[u8], reason: NackReason) -> Vec<u8> {
     LpHeader { nack: Some(reason), ..LpHeader::default() }.encode(Some(of))
 }
 
-// Unknown peers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
+// On-demand peers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
 #[test]
 fn a_nack_counts_only_from_a_face_with_an_out_record_and_with_its_nonce() {
     let mut bench = hub(vec![7, 8], |_| ());

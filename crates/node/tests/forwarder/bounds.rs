@@ -145,7 +145,7 @@ fn faces_that_flood_with_fragments_share_a_limit_and_take_nothing_from_others() 
     bench.forwarder.expire_fragments(bench.now);
     let after = bench.forwarder.counters();
     assert_eq!(after.fragment_bytes, 0);
-    // Each packet that began was put together, gave way, or was given up for its time.
+    // Each packet that began was reassembled, was dropped for a newer one, or timed out.
     let begun = 2000 + 200 * u64::from(PEERS);
     assert_eq!(after.fragments_evicted + after.fragments_late, begun, "{after:?}");
 }
@@ -196,7 +196,7 @@ fn faces_that_come_and_go_without_asking_do_not_use_the_numbers_up() {
     assert!(bench.forwarder.add_face(bench.now, local()).is_ok());
 }
 
-/// An unknown peer that has link reliability and acknowledges once.
+/// An on-demand peer that has link reliability and acknowledges once.
 fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
     let header = LpHeader { tx_sequence: Some(1), ..LpHeader::default() };
     bench.receive(face, &header.encode(Some(&interest(&format!("{prefix}/first"), 1))));
@@ -233,7 +233,7 @@ fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others
     }
     let taken = bench.forwarder.counters().unacknowledged_bytes;
     assert!((limit / 4..=limit / 2).contains(&taken), "{taken} of {limit}");
-    // Another unknown peer's packets are protected, and those of a neighbour that is trusted.
+    // Another on-demand peer's packets are protected, and those of a neighbour that is trusted.
     for (face, least) in [(2 + STRANGERS, 10), (3 + STRANGERS, 250)] {
         begin_link(&mut bench, face, &format!("/a/{face}"));
         let before = bench.forwarder.counters().unacknowledged_bytes;

@@ -1,5 +1,5 @@
 //! Random sequences of operations with real bytes: nothing panics, memory stays in bounds, what leaves are bytes that
-//! came in, Data go to who asked, and in the end nothing is left over.
+//! came in, Data go to the requesting faces, and in the end nothing is left over.
 
 use super::bench::*;
 use ndnweir_core::ids::FaceId;
@@ -90,7 +90,7 @@ fn answer(name: usize, content: u8, fresh: u16) -> Vec<u8> {
     data(NAMES[name], &vec![content; 20 + 2000 * usize::from(content)], u64::from(fresh))
 }
 
-/// What an Interest is, whatever becomes of it on the way, in its producer's region or not.
+/// The identity of an Interest, whatever changes on its path, in its producer's region or not.
 fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     let view = InterestView::decode_unchecked_digest(packet).unwrap();
     let mut builder = InterestBuilder::from_view(&view).nonce([0; 4]);
