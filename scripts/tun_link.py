@@ -43,7 +43,7 @@ class Way:
     def __init__(self, case, rng):
         self.rate, self.limit = case["rate"], case["limit"]
         self.delay, self.jitter, self.loss, self.rng = case["delay"], case["jitter"], case["loss"], rng
-        # (start of transmission, bytes) of what waits, (arrival, packet) of what is on the way.
+        # (start of transmission, bytes) of what waits, (arrival, packet) of what is in flight.
         self.waiting, self.in_flight = deque(), deque()
         self.waiting_bytes, self.free, self.last = 0, 0.0, 0.0
         self.bits = self.packets = self.dropped = self.lost = 0

@@ -78,7 +78,7 @@ def send(attacker, port, packets, pause=256):
 
 @contextmanager
 def victim(attack, size, flags=()):
-    """A forwarder with a producer of /attack/file, and a default route to somebody who never answers; how to fetch."""
+    """A forwarder with a producer of /attack/file, and a default route to a peer that never answers; how to fetch."""
     lab = attack.lab
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)

@@ -1,4 +1,4 @@
-"""Forged segments: sent by an attacker all the time, and handed out by an upstream that lies for a while or for ever."""
+"""Forged segments: sent by an attacker all the time, and handed out by an upstream that lies for a while or forever."""
 
 import socket
 import threading

@@ -10,7 +10,7 @@ from attacks._processes import metric, unix, version_of
 from ndn_programs import Failed, fetched, random_file
 from ports import free_port
 
-TITLE = "NACKs of somebody who was not asked, and with other nonces than were sent, stop no fetch"
+TITLE = "NACKs from faces without an out-record, and with other nonces than were sent, stop no fetch"
 REASONS = 50, 100, 150
 UNMATCHED = 'dropped_total{reason="unmatched-nack"}'
 

@@ -1,4 +1,4 @@
-"""Data with thousands of components that nobody has asked for."""
+"""Unsolicited Data with thousands of components."""
 
 import socket
 import struct

@@ -22,7 +22,7 @@ def run(attack):
             application.settimeout(5)
             application.sendall(interest(name("there", "1"), 1))
             asked, source = neighbour.recvfrom(65536)
-            # Whoever is named is heard: a second Interest after its NACK-less silence still goes there.
+            # Packets of a configured peer are accepted: a second Interest after its NACK-less silence still goes there.
             attacker.settimeout(1)
             for number in range(10):
                 attacker.sendto(interest(name("there", "by-attacker"), 100 + number), ("127.0.0.1", source[1]))

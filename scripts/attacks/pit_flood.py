@@ -1,4 +1,4 @@
-"""Hundreds of peers with Interests that nobody answers."""
+"""Hundreds of peers with unanswered Interests."""
 
 import re
 import socket

@@ -23,7 +23,7 @@ def connects(path):
 
 
 def asks(path):
-    """Whether somebody gets an answer."""
+    """Whether another user gets an answer."""
     for _ in range(20):
         try:
             with unix(path) as stream:

@@ -99,7 +99,7 @@ Examples:
   ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
   ndnweir get /example/data -o data.bin --hint /net/site7     towards where the producer is now
 
-An interrupted fetch to a file goes on where it ended when the same command is given again.")]
+An interrupted fetch to a file continues where it ended when the same command is given again.")]
 pub struct GetArgs {
     /// The object's name; the newest version unless the name ends in one
     pub name: String,

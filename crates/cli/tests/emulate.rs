@@ -1,5 +1,5 @@
 //! `ndnweir emulate` with its real processes. How fast this machine is decides how much arrives, so nothing of that is
-//! asserted: an emulation proves by itself that it lost nothing unnoticed, or fails.
+//! asserted: an emulation checks its own packet accounting, or fails.
 #![cfg(unix)]
 
 mod common;
@@ -225,7 +225,7 @@ fn end(mut emulation: Child) -> Output {
     while emulation.try_wait().unwrap().is_none() {
         if start.elapsed() > PATIENCE {
             emulation.kill().unwrap();
-            panic!("the emulation goes on");
+            panic!("the emulation continues");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -123,7 +123,7 @@ impl Fleet {
     /// Kills a process, as a crash does.
     pub(super) fn kill(&mut self, who: Child) {
         if let Some(mut process) = self.running.remove(&who) {
-            // It may have ended by itself.
+            // It may have already ended.
             let _ = process.process.kill();
             let _ = process.process.wait();
         }

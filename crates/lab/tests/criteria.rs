@@ -173,5 +173,5 @@ fn the_smoke_subset_gives_the_table_that_is_pinned() {
         std::fs::write(&path, &table).unwrap();
     }
     let pinned = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written anew:\n{table}", path.display());
+    assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written again:\n{table}", path.display());
 }

@@ -42,7 +42,7 @@ pub enum RemoteError {
     },
     /// Only answers came that the forwarder's key did not sign.
     #[error(
-        "no answer to {0} was signed with the forwarder's key: either somebody else answered, or --forwarder-key \
+        "no answer to {0} was signed with the forwarder's key: either another process answered, or --forwarder-key \
          (NDNWEIR_FORWARDER_KEY) names another forwarder's key"
     )]
     Unverified(String),

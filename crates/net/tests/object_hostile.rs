@@ -140,7 +140,7 @@ fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_diges
             Err(error) => break error.to_string(),
         }
         given += 1;
-        assert!(given < 10_000, "it asks for ever");
+        assert!(given < 10_000, "it requests forever");
         now += Duration::from_millis(5);
         asked(&mut fetch, now);
     };

@@ -278,7 +278,7 @@ impl Egress {
         }
     }
 
-    /// The discipline's next packet; what it drops on the way is counted.
+    /// The discipline's next packet; what it drops before that is counted.
     fn take_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) -> Option<Queued> {
         let mut dropped = std::mem::take(&mut self.dropped);
         let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };

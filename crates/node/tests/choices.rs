@@ -117,7 +117,7 @@ fn a_held_interest_that_is_requested_again_leaves_once_by_the_new_strategy() {
     node.replace_strategy(ms(2), StrategyChoiceId::ROOT, &plain("best-route"), true).unwrap();
     assert_eq!(summary(&give(&mut node, ms(300), 0, interest(2, 9))), [(1, I)]);
     let out = give(&mut node, ms(310), 1, data(0));
-    assert_eq!(summary(&out), [(0, D)], "what the former one lets go now has left already");
+    assert_eq!(summary(&out), [(0, D)], "what the former one releases now has already left");
     assert_eq!(node.counters().held_stale, 1);
 }
 

@@ -131,7 +131,7 @@ pub enum AccountingError {
         link: usize,
         /// What it did with its packets.
         totals: LinkTotals,
-        /// How many are on their way.
+        /// How many are in flight.
         in_flight: u64,
     },
     /// The Interests that arrived at a node do not add up.

@@ -60,8 +60,8 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
     let tally = control.tally;
     let judged = tally.sieved + tally.unknown + tally.without_shunt + tally.not_better + tally.held + tally.acted;
     assert_eq!((control.messages_lost, control.orders_lost, control.orders_rejected), (0, 0, 0));
-    assert_eq!(tally.signals, judged, "every signal that was heard is accounted for");
-    assert!(control.signals - tally.signals <= 6, "those of the last 10 ms are still on their way");
+    assert_eq!(tally.signals, judged, "every signal that arrived is accounted for");
+    assert!(control.signals - tally.signals <= 6, "those of the last 10 ms are still in transit");
 }
 
 /// 10 Mbit/s are 1250 Data of 1000 B per second; the benchmark's producers send Data of about that size.
@@ -82,7 +82,7 @@ fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_
     let (outcome, keep) = simulate(&two_ways(control));
     assert!(switches(&keep, 0.0, 3.2) >= 2 && switches(&keep, 3.2, 6.0) == 0);
     assert!(switches(&keep, 6.0, 8.0) >= 1, "the stand-by leads traffic again");
-    assert_eq!(outcome.control.unwrap().orders_rejected, 0, "it hears of the election before it orders anything");
+    assert_eq!(outcome.control.unwrap().orders_rejected, 0, "it learns of the election before it orders anything");
     // Without a stand-by, the same controller is obeyed when it returns.
     let control = Control { fails: Some(s(3.2)), returns: Some(s(8.0)), ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
@@ -117,7 +117,7 @@ fn lost_messages_delay_decisions_but_break_nothing() {
 fn messages_take_the_channels_delay_both_ways() {
     let first = |delay| simulate(&two_ways(Control { delay, ..Control::default() })).1.switches[0].0;
     let (none, slow) = (first(Duration::ZERO), first(Duration::from_millis(30)));
-    assert_eq!(slow.since(none), Duration::from_millis(30), "a signal is heard so much later");
+    assert_eq!(slow.since(none), Duration::from_millis(30), "a signal arrives this much later");
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn hobhis_2014_protects_conversations_from_a_user_that_requests_five_times_the_c
     // The fair share of three is 333.
     let (without, shares) = (shares("hobhis"), shares("hobhis-2014"));
     assert!(shares[0] >= 300.0 && shares[1] >= 300.0, "{shares:?}");
-    assert!(without[0] < 30.0 && without[1] < 30.0, "one queue for all protects nobody: {without:?}");
+    assert!(without[0] < 30.0 && without[1] < 30.0, "one queue for all protects no flow: {without:?}");
 }
 
 #[test]

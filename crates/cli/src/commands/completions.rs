@@ -18,7 +18,7 @@ struct Taken {
     command: &'static str,
     argument: &'static str,
     names: Vec<Named>,
-    /// Whether it stands by itself, without a flag; a path will do there as well.
+    /// Whether it is positional, without a flag; a path is accepted there as well.
     positional: bool,
 }
 

@@ -131,7 +131,7 @@ fn warning(finished: &FinishedDownload) -> Option<&'static str> {
     match finished.checked {
         Verification::Signer => None,
         Verification::Digest => Some(
-            "warning: only digests were checked, which anybody can make; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
+            "warning: only digests were checked, which anyone can make; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
              checks who made this",
         ),
         Verification::Nothing => Some(

@@ -86,7 +86,7 @@ fn fragments_of_many_peers_share_a_limit() {
     peers.resize_with(300, || UdpSocket::bind("127.0.0.1:0").unwrap());
     let (mut most, mut sequence) = (0, 0);
     let mut fetched = None;
-    wait_for("packets to give way", || {
+    wait_for("packets to be dropped for newer ones", || {
         for _ in 0..10 {
             for peer in &peers {
                 sequence += 10;

@@ -189,7 +189,7 @@ pub trait Discipline {
     /// Adds a packet. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
 
-    /// The next packet to transmit. Packets that the discipline chooses to drop on the way to it are pushed to
+    /// The next packet to transmit. Packets that the discipline chooses to drop before it are pushed to
     /// `dropped`.
     fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued>;
 

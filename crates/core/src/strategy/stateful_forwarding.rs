@@ -143,7 +143,7 @@ impl StatefulForwarding {
         found.into_iter().map(|hop| hop.face).collect()
     }
 
-    /// As [`Self::ranked`], of the next hops last heard of.
+    /// As [`Self::ranked`], of the latest next hops.
     fn ranked_known(&self, prefix: PrefixId, usable: impl Fn(FaceId) -> bool) -> Vec<FaceId> {
         let known = self.prefixes.get(&prefix).map_or(&[][..], Vec::as_slice);
         let hops: Vec<NextHop> = known.iter().map(|known| known.hop).collect();

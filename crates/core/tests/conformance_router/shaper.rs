@@ -99,7 +99,7 @@ impl Face {
         for _ in 0..PATIENCE {
             while let Some(packet) = self.release_one() {
                 let place = self.held.iter().position(|&tag| tag == packet.tag);
-                self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                self.held.swap_remove(place.expect("only what is held is released, and only once"));
                 self.desk.record.extend([self.desk.now.nanos(), 10, u64::from(packet.tag)]);
                 self.leaves(packet);
                 self.check();
@@ -108,7 +108,7 @@ impl Face {
                 return;
             }
         }
-        panic!("the shaper wants to be woken at one instant for ever");
+        panic!("the shaper wants to be woken at one instant forever");
     }
 
     /// Lets time pass up to `until` with every wake on the way.

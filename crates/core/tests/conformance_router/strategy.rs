@@ -253,13 +253,13 @@ impl Node {
         }
     }
 
-    /// Takes what the strategy lets go, and wakes it when it wants to be woken.
+    /// Takes what the strategy releases, and wakes it when it is due.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(released) = self.desk.with(|strategy, ctx| strategy.release(ctx)) {
                 if released.held {
                     let place = self.held.iter().position(|&tag| tag == released.packet.tag);
-                    self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                    self.held.swap_remove(place.expect("only what is held is released, and only once"));
                 }
                 self.desk.record.extend([self.desk.now.nanos(), 400, u64::from(released.face.0)]);
                 if let Some(index) = self.pit.iter().position(|entry| entry.packet.tag == released.packet.tag) {
@@ -270,7 +270,7 @@ impl Node {
                 return;
             }
         }
-        panic!("the strategy wants to be woken at one instant for ever");
+        panic!("the strategy wants to be woken at one instant forever");
     }
 
     fn check_shares(&self) {

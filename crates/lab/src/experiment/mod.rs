@@ -38,13 +38,13 @@ pub struct Experiment {
     pub events: Vec<String>,
 }
 
-/// Hears how far the work is.
+/// Receives the progress of the work.
 pub trait Progress: Sync {
     /// Run `run` (in the order of schemes, then seeds) has covered this fraction of its simulated time.
     fn advanced(&self, run: usize, fraction: f64);
 }
 
-/// Hears nothing.
+/// Ignores it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

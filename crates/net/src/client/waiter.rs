@@ -31,7 +31,7 @@ impl Stop {
     /// Requests a stop; returns whether that had been requested before.
     pub fn stop(&self) -> bool {
         let before = self.stopped.swap(true, Ordering::Relaxed);
-        // A poll that cannot be woken ends by itself at its next timeout.
+        // A poll that cannot be woken ends at its next timeout.
         let _ = self.wake.write(1);
         before
     }

@@ -150,7 +150,7 @@ impl Admission {
     }
 
     /// Bytes have come from an unproven peer.
-    pub(super) fn heard(&mut self, now: Time, origin: Origin, bytes: usize) {
+    pub(super) fn received(&mut self, now: Time, origin: Origin, bytes: usize) {
         share(&mut self.origins, &self.limits, now, origin).free.put(now, FREE * bytes as f64);
     }
 
@@ -267,7 +267,7 @@ mod tests {
             drawn += if admission.draws(START, host(1), 1400) { 1400 } else { 0 };
         }
         assert!(drawn <= burst && drawn > burst - 1400, "{drawn}");
-        admission.heard(START, host(1), 1000);
+        admission.received(START, host(1), 1000);
         assert!(admission.draws(START, host(1), 3000) && !admission.draws(START, host(1), 1400));
         for ms in 0..10_000 {
             drawn += if admission.draws(at(ms), host(1), 1400) { 1400 } else { 0 };

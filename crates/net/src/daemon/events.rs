@@ -249,8 +249,8 @@ impl SocketFace {
     /// A datagram has come from a peer that may be unproven: counts it, and checks whether it proves the address.
     fn listen_for_proof(&mut self, now: Time, admission: &mut Admission, datagram: &[u8]) {
         let Some(challenge) = &mut self.challenge else { return };
-        admission.heard(now, self.origin, datagram.len());
-        match challenge.heard(datagram) {
+        admission.received(now, self.origin, datagram.len());
+        match challenge.received(datagram) {
             Sign::None => {}
             Sign::Hit => admission.reward(now, self.origin),
             Sign::Proved => {

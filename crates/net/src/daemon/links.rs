@@ -246,7 +246,7 @@ impl Daemon {
             self.timers.found_no_room(now);
             return Err(why);
         };
-        self.close(now, id, "gives way to another");
+        self.close(now, id, "replaced by another");
         self.admission.admit(now, origin, local)
     }
 

@@ -74,7 +74,7 @@ impl Challenge {
     }
 
     /// A frame has come from the peer.
-    pub(super) fn heard(&mut self, frame: &[u8]) -> Sign {
+    pub(super) fn received(&mut self, frame: &[u8]) -> Sign {
         if self.withheld.is_empty() && self.sent.is_empty() {
             return Sign::None;
         }
@@ -96,7 +96,7 @@ impl Challenge {
     }
 }
 
-/// The oldest give way.
+/// The oldest are replaced.
 fn remember(list: &mut VecDeque<u64>, name: u64, most: usize) {
     if list.len() == most {
         list.pop_front();
@@ -177,7 +177,7 @@ mod tests {
         for number in 0..most {
             let withheld = challenge.withholds(&data(number), 8200);
             if again(number, withheld) {
-                if challenge.heard(&interest(number)) == Sign::Proved {
+                if challenge.received(&interest(number)) == Sign::Proved {
                     return Some(number);
                 }
                 let again = challenge.withholds(&data(number), 8200);
@@ -191,7 +191,7 @@ mod tests {
     fn a_peer_that_requests_withheld_data_again_is_proved_soon() {
         for _ in 0..20 {
             assert!(proved_after(|_, withheld| withheld, 400).is_some());
-            // One in fifty is lost on the way as well.
+            // One in fifty is lost on the path as well.
             assert!(proved_after(|number, withheld| withheld || number % 50 == 49, 2000).is_some());
         }
     }

@@ -124,7 +124,7 @@ pub struct DirectionCounters {
     pub queue: FaceCounters,
     /// Its way to the other end.
     pub propagation: LinkTotals,
-    /// Datagrams on the way now.
+    /// Datagrams in flight now.
     pub in_flight: u64,
 }
 

@@ -28,7 +28,7 @@ pub enum DatasetError {
     Malformed(#[from] CodecError),
 }
 
-/// A dataset on its way.
+/// A dataset being fetched.
 #[derive(Debug)]
 pub struct DatasetFetch {
     /// What to request next: the dataset's name, then segment after segment of one version.

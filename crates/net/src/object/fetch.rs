@@ -56,7 +56,7 @@ pub enum FetchError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{name} is not signed as demanded: {problem}; {count} answers were rejected, the latest with the implicit digest \
-     sha256digest={digest}. If --trust names the right key, a cache on the way holds a forged packet: have it erased \
+     sha256digest={digest}. If --trust names the right key, a cache on the path holds a forged packet: have it erased \
      there (`ndnweir cs erase {name}`), fetch over another forwarder (--transport) or way (--hint), or wait until it \
      is no longer fresh; the same command continues from here"
 )]

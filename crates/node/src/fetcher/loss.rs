@@ -139,7 +139,7 @@ impl Recovery {
         }
     }
 
-    /// A Data arrived that a link on the way has link-retransmitted, so others may come as late.
+    /// A Data arrived that was link-retransmitted, so others may come as late.
     pub(crate) fn on_link_retransmission(&mut self) {
         self.persistence = PERSISTENCE;
         self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MOST_STEPS);

@@ -11,7 +11,7 @@
 //! Congestion NACKs: see [`Consumer::retransmits_on_nack`]. A rejected segment stays in flight and is requested again
 //! only after half a round trip, doubled for each rejection in a row (NoRoute: after an RTO, doubled likewise). That is
 //! ours; it keeps the fetch from looping on a face that rejects immediately, since no more than a window of Interests
-//! can be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still on its way.
+//! can be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still in flight.
 
 mod loss;
 mod segments;

@@ -17,7 +17,7 @@ const ON_DEMAND_SHARE: usize = 2;
 /// An on-demand peer's face may hold this part of what on-demand peers have left: the dynamic threshold of Choudhury
 /// and Hahne (1998), so that n faces that never acknowledge take n/(n + 4) of the on-demand peers' share and there is
 /// room for another one. The factor is ours.
-const STRANGER_THRESHOLD: usize = 4;
+const ON_DEMAND_THRESHOLD: usize = 4;
 /// How long an incomplete packet of a neighbour that retransmits is kept: one or two link retransmissions on a path
 /// around the world, and the least timeout once. Ours.
 const LINK_RETRANSMITTED_WITHIN: Duration = Duration::from_millis(2000);
@@ -46,7 +46,7 @@ impl Unacknowledged {
             FieldTrust::Neighbour => free,
             FieldTrust::Untrusted => {
                 let left = (self.limit / ON_DEMAND_SHARE).saturating_sub(self.on_demand_peers);
-                (left / STRANGER_THRESHOLD).saturating_sub(held).min(free)
+                (left / ON_DEMAND_THRESHOLD).saturating_sub(held).min(free)
             }
         }
     }

@@ -57,7 +57,7 @@ impl Payloads {
         }
     }
 
-    /// As [`Payloads::insert`], for an Interest, whose nonce and hop limit change on the way.
+    /// As [`Payloads::insert`], for an Interest, whose nonce and hop limit change here.
     pub(super) fn insert_interest(&mut self, interest: &InterestView<'_>, flow: FlowId, incoming: FaceId) -> u32 {
         let tag = self.insert(interest.wire(), flow, incoming);
         let offset = |at: Option<usize>| at.and_then(|at| u16::try_from(at).ok()).unwrap_or(0);

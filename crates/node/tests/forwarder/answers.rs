@@ -91,7 +91,7 @@ fn what_is_stored_answers_prefixes_and_digests_and_freshness_counts() {
     bench.receive(0, &interest(&full_name("/a/v=1/seg=0", &old), 5));
     assert_eq!(bench.take(), [(0, old.clone())]);
     bench.receive(0, &interest(&full_name("/a/v=1/seg=0", &new), 6));
-    assert_eq!(bench.take().len(), 1, "another digest goes on to the producer");
+    assert_eq!(bench.take().len(), 1, "another digest is forwarded to the producer");
     bench.now = ms(2000);
     bench.receive(0, &prefix_interest("/a", 7, true));
     assert_eq!(bench.take(), [(1, prefix_interest("/a", 7, true))], "nothing is fresh any more");

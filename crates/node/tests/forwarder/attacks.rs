@@ -124,7 +124,7 @@ fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     bench.receive(1, &right);
     assert_eq!(bench.take(), [(0, right.clone())], "who was asked is still waited for");
     bench.receive(2, &forged);
-    assert_eq!(bench.forwarder.counters().not_asked, 9, "nobody waits any more");
+    assert_eq!(bench.forwarder.counters().not_asked, 9, "no longer pending");
     bench.receive(0, &interest("/a/b/seg=3", 6));
     assert_eq!(bench.take(), [(0, right)], "from the content store");
     bench.check_empty();
@@ -252,7 +252,7 @@ fn a_nack_counts_only_from_a_face_with_an_out_record_and_with_its_nonce() {
         bench.receive(1, &rejected(&interest("/a/y", 1), *reason));
         bench.receive(2, &rejected(&interest(&format!("/b/{number}"), number), *reason));
     }
-    assert_eq!(bench.take(), [], "nobody is told of a NACK that nobody was entitled to");
+    assert_eq!(bench.take(), [], "a NACK without an out-record goes nowhere");
     let counters = bench.forwarder.node().counters();
     assert_eq!(bench.forwarder.counters().unmatched_nacks + counters.unmatched_nacks, 18_000);
     assert_eq!(counters.pit, 1);

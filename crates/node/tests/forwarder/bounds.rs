@@ -210,22 +210,22 @@ fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
 
 #[test]
 fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others() {
-    const STRANGERS: u16 = 12;
+    const PEERS: u16 = 12;
     let on_demand_peer =
         || FaceOptions { trust: FieldTrust::Untrusted, reliability: Reliability::OnRequest, ..remote() };
     let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| (config.memory, config.cache) = (bytes(64 << 20), 0);
     let mut faces = vec![local(), local()];
-    faces.extend((0..=STRANGERS).map(|_| on_demand_peer()));
+    faces.extend((0..=PEERS).map(|_| on_demand_peer()));
     faces.push(FaceOptions { reliability: Reliability::OnRequest, ..remote() });
     let mut bench = Bench::with(&serde_json::json!({}), change, faces);
     bench.route("/a", 1);
     let limit = (64 << 20) / 8;
     // Every one would take 2 MB if it could: three times the limit together.
-    for face in 2..2 + STRANGERS {
+    for face in 2..2 + PEERS {
         begin_link(&mut bench, face, &format!("/a/{face}"));
     }
     for i in 0..250 {
-        for face in 2..2 + STRANGERS {
+        for face in 2..2 + PEERS {
             bench.receive(face, &interest(&format!("/a/{face}/{i}"), i));
             bench.receive(1, &data(&format!("/a/{face}/{i}"), &[7; 8000], 0));
         }
@@ -234,7 +234,7 @@ fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others
     let taken = bench.forwarder.counters().unacknowledged_bytes;
     assert!((limit / 4..=limit / 2).contains(&taken), "{taken} of {limit}");
     // Another on-demand peer's packets are protected, and those of a neighbour that is trusted.
-    for (face, least) in [(2 + STRANGERS, 10), (3 + STRANGERS, 250)] {
+    for (face, least) in [(2 + PEERS, 10), (3 + PEERS, 250)] {
         begin_link(&mut bench, face, &format!("/a/{face}"));
         let before = bench.forwarder.counters().unacknowledged_bytes;
         for i in 0..least {

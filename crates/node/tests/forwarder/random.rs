@@ -264,7 +264,7 @@ impl Run {
                 PacketView::Interest(view) => {
                     let sent =
                         self.interests.contains(&essence(&packet, false)) || self.rebuilt.contains(&question(&view));
-                    assert!(sent, "an Interest that nobody sent");
+                    assert!(sent, "an Interest that was not sent");
                     let localhost = view.name().to_string().starts_with("/localhost");
                     assert!(local || !localhost, "/localhost leaves");
                     let has_asked = |(known, asked): &(u16, Vec<u8>)| {
@@ -275,7 +275,7 @@ impl Run {
                     assert!(header.nack.is_none() || self.wanted.iter().any(has_asked), "a NACK to who did not ask");
                 }
                 PacketView::Data(view) => {
-                    assert!(self.data.contains(&packet), "a Data that nobody sent");
+                    assert!(self.data.contains(&packet), "a Data that was not sent");
                     assert!(self.wants(face, &view), "a Data to who did not ask");
                 }
             }

@@ -75,7 +75,7 @@ fn the_tolerance_rate_is_what_would_fill_the_fifo_in_a_round_trip_and_the_smalle
     assert_eq!(stamped(&bench, 1, 40), 40);
     let rejected = (0..120).filter(|_| bench.admit(ms(100), 1) != Admission::Hold).count();
     assert_eq!((rejected, stamped(&bench, 1, 0)), (21, 50));
-    // A flow that never came by here is told nothing.
+    // A flow without Interests here gets no field.
     assert_eq!((stamped(&bench, 9, 0), stamped(&bench, 9, 7)), (0, 7));
 }
 
