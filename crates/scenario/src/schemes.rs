@@ -146,7 +146,7 @@ fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
 }
 
 /// Longest chain of schemes of one scenario that are each the base of the next.
-const MOST_BASES: usize = 16;
+const MAX_BASES: usize = 16;
 
 /// A composition with those of this scenario that it is based on put in place of their names, and their names.
 fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_json::Value, Vec<String>), String> {
@@ -166,8 +166,8 @@ fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_
         if circle {
             return Err(format!("its bases lead in a circle: {}", chain.join(" is based on ")));
         }
-        if chain.len() > MOST_BASES {
-            return Err(format!("its chain of bases has more than {MOST_BASES} schemes"));
+        if chain.len() > MAX_BASES {
+            return Err(format!("its chain of bases has more than {MAX_BASES} schemes"));
         }
     }
     let mut families: Option<serde_json::Value> = None;

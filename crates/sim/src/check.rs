@@ -8,7 +8,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 /// of a node in 16).
 const MOST: usize = 1 << 24;
 /// The most applications and neighbours one node can have.
-const MOST_FACES: usize = 60_000;
+const MAX_FACES: usize = 60_000;
 /// The longest run: about 39 hours, well within what a schedule can hold.
 const LONGEST_RUN: Duration = Duration::from_nanos(1 << 47);
 /// The longest delay or lifetime: about 146 years, so that no sum overflows.
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_nanos(1 << 62);
 /// The largest extra delay: it is stored in 32 bits of nanoseconds.
 const LONGEST_JITTER: Duration = Duration::from_nanos(u32::MAX as u64);
 /// The most objects of a catalogue: their weights are tabulated.
-const MOST_OBJECTS: u32 = 50_000_000;
+const MAX_OBJECTS: u32 = 50_000_000;
 /// The largest packet: NDN's practical limit is 8800 bytes, jumbo experiments stay below this.
 const LARGEST_PACKET: u32 = 1 << 20;
 
@@ -204,8 +204,8 @@ impl Network {
         for node in ends.chain(apps).chain(overlay) {
             faces[node] += 1;
         }
-        match faces.iter().position(|&n| n > MOST_FACES) {
-            Some(node) => fail(format!("node {node} has {} faces: at most {MOST_FACES} are possible", faces[node])),
+        match faces.iter().position(|&n| n > MAX_FACES) {
+            Some(node) => fail(format!("node {node} has {} faces: at most {MAX_FACES} are possible", faces[node])),
             None => Ok(()),
         }
     }
@@ -294,11 +294,11 @@ fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
             fail(format!("consumer {i} requests {n} segments: at most {} have numbers", u32::MAX - 1))
         }
         Traffic::Zipf { objects, exponent, .. }
-            if objects == 0 || objects > MOST_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
+            if objects == 0 || objects > MAX_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
         {
             fail(format!(
                 "consumer {i}: a catalogue of {objects} objects with Zipf exponent {exponent}; \
-                 give 1 to {MOST_OBJECTS} objects and an exponent of 0 to 100"
+                 give 1 to {MAX_OBJECTS} objects and an exponent of 0 to 100"
             ))
         }
         _ => Ok(()),

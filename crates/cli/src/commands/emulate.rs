@@ -18,15 +18,15 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// As much as links may have.
-const MOST_NOISE: Duration = Duration::from_millis(2000);
+const MAX_NOISE: Duration = Duration::from_millis(2000);
 
 pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
     emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.run.scenario)))?;
     schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::input)?;
-    if args.noise > MOST_NOISE {
-        return Err(Failure::Input(format!("--noise {}: give at most {MOST_NOISE}", args.noise)));
+    if args.noise > MAX_NOISE {
+        return Err(Failure::Input(format!("--noise {}: give at most {MAX_NOISE}", args.noise)));
     }
     let scenario = emulate::comparable(&scenario);
     scenario.network().check().map_err(Failure::input)?;

@@ -27,7 +27,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
     if output.is_none() {
-        config.fetcher.max_window = MOST_EARLY;
+        config.fetcher.max_window = MAX_EARLY;
     }
     let mut waiter = waiter()?;
     let session = connect(&args.client, &waiter, 0)?;
@@ -63,7 +63,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
 }
 
 /// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
-const MOST_EARLY: usize = 4096;
+const MAX_EARLY: usize = 4096;
 
 /// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is no error, all
 /// else is failed work.

@@ -80,7 +80,7 @@ impl Preset {
 /// The least τ, so that a source on this node is not sent Interests without end.
 const LEAST: Duration = Duration::from_millis(1);
 /// How often τ may double while no sample comes.
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;
 /// How far τ keeps above the largest RTT of an idle path, as a factor.
 const IDLE_MARGIN: f64 = 1.05;
 
@@ -183,7 +183,7 @@ impl Consumer for Icp {
         }
         self.last_cut = Some(ctx.now);
         if !self.sampled {
-            self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
         }
         self.sampled = false;
         if self.rtts.is_full() || !self.params.integer_window {

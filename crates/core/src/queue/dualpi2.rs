@@ -71,9 +71,9 @@ impl Default for Params {
 }
 
 /// The probability of marks on low-latency packets at which they are dropped as well (RFC 9332 A.1, p_Lmax).
-const MOST_LOW_LATENCY: f64 = 1.0;
+const MAX_LOW_LATENCY: f64 = 1.0;
 /// The most updates applied at one packet (ours).
-const MOST_UPDATES: u32 = 1 << 16;
+const MAX_UPDATES: u32 = 1 << 16;
 
 /// One of the two queues.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl DualPi2 {
     /// Applies the updates that were due up to now (RFC 9332, figure 8).
     fn catch_up(&mut self, ctx: &mut Ctx<'_>) {
         let Params { target, update, alpha, beta, .. } = self.params;
-        let mut most = MOST_UPDATES;
+        let mut most = MAX_UPDATES;
         while self.next_update <= ctx.now {
             let at = self.next_update;
             let delay = self.classic.delay(at).max(self.low_latency.delay(at));
@@ -217,7 +217,7 @@ impl DualPi2 {
             self.credit += i64::from(queued.packet.size);
         }
         let (coupled, squared) = (self.coupled(), self.squared());
-        let probability = if coupled < MOST_LOW_LATENCY {
+        let probability = if coupled < MAX_LOW_LATENCY {
             let own = waiting > self.params.ramp_packets as usize;
             let own = if own { self.ramp(now.since(queued.joined)) } else { 0.0 };
             own.max(coupled)

@@ -58,19 +58,19 @@ impl Default for Params {
 /// Below so much probability its changes are divided by that (RFC 8033 §4.2).
 const SCALES: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 /// The most the probability grows at once when it is 0.1 or more (RFC 8033 §5.5).
-const MOST_GROWTH: f64 = 0.02;
+const MAX_GROWTH: f64 = 0.02;
 /// What is left of the probability per update without delay (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 /// Below this sum of probabilities since the last packet picked none is picked (RFC 8033 §5.4).
-const LEAST_SUM: f64 = 0.85;
+const MIN_SUM: f64 = 0.85;
 /// From this sum on one is picked for certain (RFC 8033 §5.4).
-const MOST_SUM: f64 = 8.5;
+const MAX_SUM: f64 = 8.5;
 /// Below this probability a queue that was short at the last update is left alone (RFC 8033 §4.1).
 const SAFE: f64 = 0.2;
 /// Packets in a queue that is left alone (RFC 8033 §4.1).
 const FEW: u32 = 2;
 /// The most updates applied at one packet (ours).
-const MOST_UPDATES: u32 = 1 << 16;
+const MAX_UPDATES: u32 = 1 << 16;
 
 /// The marker.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl Component for Pie {
 impl Pie {
     /// Applies the updates that were due up to now.
     fn catch_up(&mut self, ctx: &mut Ctx<'_>) {
-        let mut most = MOST_UPDATES;
+        let mut most = MAX_UPDATES;
         while self.next_update <= ctx.now {
             let before = (self.probability, self.former, self.allowance);
             self.update();
@@ -145,7 +145,7 @@ impl Pie {
         if let Some((_, scale)) = SCALES.into_iter().find(|(below, _)| self.probability < *below) {
             change /= scale;
         } else {
-            change = change.min(MOST_GROWTH);
+            change = change.min(MAX_GROWTH);
         }
         self.probability += change;
         if self.delay == Duration::ZERO && self.former == Duration::ZERO {
@@ -174,7 +174,7 @@ impl Pie {
             self.sum = 0.0;
         }
         self.sum += self.probability;
-        if self.sum < LEAST_SUM || (self.sum < MOST_SUM && ctx.rng.unit() >= self.probability) {
+        if self.sum < MIN_SUM || (self.sum < MAX_SUM && ctx.rng.unit() >= self.probability) {
             return false;
         }
         self.sum = 0.0;

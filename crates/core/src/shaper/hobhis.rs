@@ -16,7 +16,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ impl Default for Params {
 /// How soon a rate of zero is computed again (author's code).
 pub(super) const AGAIN: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
-const MOST_SUMMED: usize = 64;
+const MAX_SUMMED: usize = 64;
 
 struct Held {
     packet: Packet,
@@ -107,7 +107,7 @@ impl Component for Hobhis {
             // The library's first guesses; the law is first asked once an Interest and a Data have replaced them.
             data_size: SizeEstimate::new(Bytes::new(1000)),
             interest_size: SizeEstimate::new(Bytes::new(40)),
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Hobhis {
         let fresh = |flow: &HobhisFlow| {
             flow.downstream == downstream.view.face && now.since(flow.seen) <= Duration::from_secs_f64(2.0 * rtt)
         };
-        let own = self.flows.recent().take(MOST_SUMMED).filter(|(_, flow)| fresh(flow));
+        let own = self.flows.recent().take(MAX_SUMMED).filter(|(_, flow)| fresh(flow));
         let own: u32 = own.map(|(_, flow)| flow.backlog).sum();
         (f64::from(own.max(1)) / f64::from(downstream.data)).min(1.0)
     }

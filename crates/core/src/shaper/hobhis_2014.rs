@@ -21,7 +21,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::grant::Grant;
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Time};
@@ -51,7 +51,7 @@ impl Default for Params {
 }
 
 /// Interests that may wait at one face, over all flows.
-const MOST_HELD: u32 = 10_000;
+const MAX_HELD: u32 = 10_000;
 
 /// When the Interest at the head of a flow's FIFO is examined.
 #[derive(Clone, Copy, PartialEq)]
@@ -114,7 +114,7 @@ impl Component for Hobhis2014 {
         check::number("design", params.design, 1e-6, 10.0)?;
         check::number("target", params.target, 1.0, 1e6)?;
         check::number("patience", params.patience, 0.001, 1.0)?;
-        check::number("queue", params.queue.into(), 1.0, f64::from(MOST_HELD))
+        check::number("queue", params.queue.into(), 1.0, f64::from(MAX_HELD))
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Hobhis2014 {
@@ -127,7 +127,7 @@ impl Component for Hobhis2014 {
             // First guesses of the library of 2012.
             data_size: SizeEstimate::new(Bytes::new(1000)),
             interest_size: SizeEstimate::new(Bytes::new(40)),
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Shaper for Hobhis2014 {
         self.interest_size.sample(event.packet.bytes());
         let (id, now) = (event.packet.name.flow, ctx.now);
         let places = self.flows.get(id).map_or(1.0, |flow| self.places(flow));
-        if self.queue(id) >= places || self.held >= MOST_HELD {
+        if self.queue(id) >= places || self.held >= MAX_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         let entry = (*event.packet, event.downstream.view.face);

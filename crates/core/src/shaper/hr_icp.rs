@@ -17,7 +17,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -44,10 +44,10 @@ impl Default for Params {
 }
 
 /// Interests that may wait at one face, over all flows.
-const MOST_HELD: u32 = 10_000;
+const MAX_HELD: u32 = 10_000;
 
 /// The most credit a flow may have, 80 000 bit, and what it starts with (CCNPL-Sim).
-const MOST_CREDIT: f64 = 10_000.0;
+const MAX_CREDIT: f64 = 10_000.0;
 /// A flow counts as active for this long after its last Interest.
 const ACTIVE: Duration = Duration::from_millis(100);
 
@@ -90,7 +90,7 @@ impl Component for HrIcp {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check::number("queue", params.queue.into(), 1.0, MOST_HELD.into())?;
+        check::number("queue", params.queue.into(), 1.0, MAX_HELD.into())?;
         check::data_size("data-size", params.data_size)
     }
 
@@ -104,7 +104,7 @@ impl Component for HrIcp {
             held: 0,
             charge: Bytes::ZERO,
             wake: Time::NEVER,
-            fluid: FlowTable::new(MOST_FLOWS),
+            fluid: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -135,8 +135,8 @@ impl HrIcp {
         let late = self.fluid.recent().take_while(|(_, f)| now.since(f.seen) <= ACTIVE);
         let others = late.filter(|(id, f)| id.0 != flow && f.downstream == face).count();
         let (size, share) = (self.size.bytes(), rate.bps() as f64 / 8.0 / (1 + others) as f64);
-        let own = self.fluid.entry(FlowId(flow), || Fluid { credit: MOST_CREDIT, seen: now, downstream: face });
-        own.credit = (own.credit + share * now.since(own.seen).secs()).min(MOST_CREDIT.max(size));
+        let own = self.fluid.entry(FlowId(flow), || Fluid { credit: MAX_CREDIT, seen: now, downstream: face });
+        own.credit = (own.credit + share * now.since(own.seen).secs()).min(MAX_CREDIT.max(size));
         (own.seen, own.downstream) = (now, face);
         let covers = own.credit >= size;
         if covers {
@@ -161,7 +161,7 @@ impl Shaper for HrIcp {
         if queue == 0 && self.covers(flow, &event.downstream, ctx.now) {
             return Admission::Pass;
         }
-        if queue >= self.params.queue as usize || self.held >= MOST_HELD {
+        if queue >= self.params.queue as usize || self.held >= MAX_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         if queue == 0 {

@@ -54,7 +54,7 @@ impl Default for Params {
 const MAX_PREFIXES: usize = 1 << 16;
 
 /// The most intervals without an answer that are computed: after that many, p is practically at its floor.
-const MOST_INTERVALS: u64 = 10_000;
+const MAX_INTERVALS: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Ratio {
@@ -72,7 +72,7 @@ impl Ratio {
         let intervals = 1 + ctx.now.since(due).nanos() / params.interval.nanos();
         let answers = f64::from(self.nacks) + f64::from(self.data);
         let mut sample = if self.nacks > 0 { f64::from(self.nacks) / answers } else { 0.0 };
-        for _ in 0..intervals.min(MOST_INTERVALS) {
+        for _ in 0..intervals.min(MAX_INTERVALS) {
             self.p = (params.smoothing * self.p + (1.0 - params.smoothing) * sample).max(params.floor);
             if sample == 0.0 && self.p == params.floor {
                 break;

@@ -13,7 +13,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 
 /// Interests one face may hold at the very most, whatever its parameters: this project's bound on memory.
-const MOST_HELD: u32 = 100_000;
+const MAX_HELD: u32 = 100_000;
 
 struct Face {
     desk: Desk<AnyShaper>,
@@ -85,7 +85,7 @@ impl Face {
 
     fn check(&self) {
         assert_eq!(self.desk.component.held() as usize, self.held.len(), "held Interests are counted truly");
-        assert!(self.desk.component.held() <= MOST_HELD, "held Interests are bounded");
+        assert!(self.desk.component.held() <= MAX_HELD, "held Interests are bounded");
     }
 
     fn release_one(&mut self) -> Option<Packet> {
@@ -205,7 +205,7 @@ fn shapers_conserve_interests_at_any_rate_and_after_any_pause() {
 fn shapers_stay_bounded_when_nothing_leaves() {
     for info in AnyShaper::ALL {
         let mut face = Face::new(info, &Value::Null, 0);
-        for tag in 0..MOST_HELD + 10 {
+        for tag in 0..MAX_HELD + 10 {
             face.admit(tag);
         }
     }

@@ -18,7 +18,7 @@ const SIDE_RATE: (f64, f64) = (250.0, 1024.0);
 /// For this many bytes received a peer may be sent one whatever the rates, as in QUIC (RFC 9000, section 8.1).
 const FREE: f64 = 3.0;
 /// What may be saved up of that, in bytes.
-const MOST_FREE: f64 = 16_384.0;
+const MAX_FREE: f64 = 16_384.0;
 /// How many times as much as one address all unproven ones may get at once.
 const ALL_AT_ONCE: f64 = 16.0;
 
@@ -175,8 +175,8 @@ impl Admission {
 
 fn share<'a>(origins: &'a mut HashMap<Origin, Share>, limits: &Limits, now: Time, origin: Origin) -> &'a mut Share {
     origins.entry(origin).or_insert_with(|| {
-        let mut free = Bucket::new(now, MOST_FREE, 0.0);
-        free.owe(now, MOST_FREE);
+        let mut free = Bucket::new(now, MAX_FREE, 0.0);
+        free.owe(now, MAX_FREE);
         let rate = limits.unproven_rate.bps() as f64 / 8.0;
         Share {
             faces: 0,

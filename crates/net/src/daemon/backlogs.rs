@@ -15,8 +15,8 @@ const MOST: usize = 8 << 20;
 /// an active reader busy.
 const LEAST: (usize, usize) = (MAX_FRAME, 64 << 10);
 /// The kernel's send buffer of an on-demand face, in bytes. The kernel doubles it.
-const LEAST_BUFFER: usize = 16 << 10;
-/// Bytes beyond [`LEAST_BUFFER`] of all such faces together.
+const MIN_BUFFER: usize = 16 << 10;
+/// Bytes beyond [`MIN_BUFFER`] of all such faces together.
 const BUFFERS: usize = 4 << 20;
 /// The initial buffer of such a face, if there is so much.
 const FIRST_BUFFER: usize = 128 << 10;
@@ -57,9 +57,9 @@ impl Backlogs {
 
     /// The kernel's buffer of a stream that someone opens.
     pub(super) fn first_buffer(&mut self) -> usize {
-        let more = (FIRST_BUFFER - LEAST_BUFFER).min((BUFFERS - self.buffers) / 4);
+        let more = (FIRST_BUFFER - MIN_BUFFER).min((BUFFERS - self.buffers) / 4);
         self.buffers += more;
-        LEAST_BUFFER + more
+        MIN_BUFFER + more
     }
 
     /// The buffer of a stream that reads fast and has one of `buffer` bytes.
@@ -78,7 +78,7 @@ impl Backlogs {
     }
 
     fn give_buffer_back(&mut self, buffer: usize) {
-        self.buffers = self.buffers.saturating_sub(buffer.saturating_sub(LEAST_BUFFER));
+        self.buffers = self.buffers.saturating_sub(buffer.saturating_sub(MIN_BUFFER));
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         }
         assert!(one > BUFFER / 2, "{one}");
         let all: usize = (0..1000).map(|_| backlogs.first_buffer()).sum();
-        assert!(one + all <= 1001 * LEAST_BUFFER + BUFFERS, "{all}");
+        assert!(one + all <= 1001 * MIN_BUFFER + BUFFERS, "{all}");
         backlogs.give_buffer_back(one);
         assert!(backlogs.first_buffer() > 50_000);
     }

@@ -19,8 +19,8 @@ const HITS: u32 = 12;
 /// guesses are right before three are wrong has a chance of 5 in a million.
 const MISSES: u32 = 2;
 /// Names remembered.
-const MOST_WITHHELD: usize = 64;
-const MOST_SENT: usize = 512;
+const MAX_WITHHELD: usize = 64;
+const MAX_SENT: usize = 512;
 
 /// What an Interest shows about its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ impl Challenge {
         }
         let withhold = self.rng.bits().is_multiple_of(WITHHELD_OF);
         match withhold {
-            true => remember(&mut self.withheld, name, MOST_WITHHELD),
-            false => remember(&mut self.sent, name, MOST_SENT),
+            true => remember(&mut self.withheld, name, MAX_WITHHELD),
+            false => remember(&mut self.sent, name, MAX_SENT),
         }
         withhold
     }
@@ -82,7 +82,7 @@ impl Challenge {
         if let Some(at) = self.withheld.iter().position(|withheld| *withheld == name) {
             self.withheld.remove(at);
             // It is sent now, if there is room; requesting it again proves nothing.
-            remember(&mut self.released, name, MOST_WITHHELD);
+            remember(&mut self.released, name, MAX_WITHHELD);
             self.hits += 1;
             return if self.hits >= HITS { Sign::Proved } else { Sign::Hit };
         }

@@ -132,7 +132,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
 const WITHOUT_ROUTE: Duration = Duration::from_millis(1500);
 
 /// Segments beyond this number cannot be distinguished by a [`Fetcher`].
-const MOST_SEGMENTS: u64 = NameId::WHOLE as u64;
+const MAX_SEGMENTS: u64 = NameId::WHOLE as u64;
 
 impl SegmentFetch {
     /// Starts a fetch at `now`; `layout` says where the consumer keeps its header fields.
@@ -253,7 +253,7 @@ impl SegmentFetch {
 
     fn learn_last(&mut self, data: &DataView<'_>) -> Result<(), FetchError> {
         let Some(component) = data.final_block_id() else { return Ok(()) };
-        let last = component.as_segment().filter(|last| *last < MOST_SEGMENTS);
+        let last = component.as_segment().filter(|last| *last < MAX_SEGMENTS);
         let consistent = self.last.is_none() || self.last == last;
         let Some(last) = last.filter(|_| consistent) else {
             let (name, found) = (data.name().to_owned(), component.to_owned());

@@ -47,7 +47,7 @@ const REPEAT: f64 = 0.875;
 /// and then takes half of one.
 const REPAIR: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
-const MOST_STEPS: u32 = 16;
+const MAX_STEPS: u32 = 16;
 
 /// The latest Interest, in the order of sending, that is known to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -135,14 +135,14 @@ impl Recovery {
         self.persistence = PERSISTENCE;
         if self.over(self.reordering_round) {
             self.reordering_round = next;
-            self.steps = self.steps.saturating_add(1).min(MOST_STEPS);
+            self.steps = self.steps.saturating_add(1).min(MAX_STEPS);
         }
     }
 
     /// A Data arrived that was link-retransmitted, so others may come as late.
     pub(crate) fn on_link_retransmission(&mut self) {
         self.persistence = PERSISTENCE;
-        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MOST_STEPS);
+        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MAX_STEPS);
     }
 
     fn over(&self, round: u64) -> bool {
@@ -152,7 +152,7 @@ impl Recovery {
     /// By how much one segment may be later than another.
     pub(crate) fn window(&self, srtt: Duration) -> Duration {
         let step = srtt.scale(self.config.step).max(self.config.granularity);
-        let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MOST_STEPS));
+        let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MAX_STEPS));
         (step * u64::from(self.steps)).min(most)
     }
 

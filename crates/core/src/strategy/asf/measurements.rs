@@ -141,7 +141,7 @@ pub(super) struct LateRecord {
 }
 
 /// Names whose slower answers are remembered.
-const MOST_LATE: usize = 4096;
+const MAX_LATE: usize = 4096;
 
 /// Slower answers that still count.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +160,7 @@ impl Late {
         }
         while let Some(oldest) = self.order.front() {
             let over = self.names.get(oldest).is_none_or(|(until, _)| *until < now);
-            if !over && self.order.len() < MOST_LATE {
+            if !over && self.order.len() < MAX_LATE {
                 break;
             }
             self.names.remove(oldest);
