@@ -55,7 +55,7 @@ impl ReplayOutcome {
             return Err(Error::Accounting(problem.clone()));
         }
         for (i, account) in self.accounts.iter().enumerate() {
-            if !account.balances() {
+            if !account.is_accounted_for() {
                 return Err(Error::Accounting(format!("consumer {i}: {account:?}")));
             }
         }

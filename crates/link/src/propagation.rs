@@ -360,7 +360,7 @@ impl Propagation {
     }
 
     /// Whether every packet sent is accounted for.
-    pub fn balances(&self) -> bool {
+    pub fn is_accounted_for(&self) -> bool {
         let t = &self.totals;
         t.sent + t.copies == t.revoked + t.arrived + t.lost + t.down + self.ring.len() as u64
     }

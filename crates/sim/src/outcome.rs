@@ -67,7 +67,7 @@ impl Account {
     }
 
     /// Whether every Interest is accounted for.
-    pub const fn balances(&self) -> bool {
+    pub const fn is_accounted_for(&self) -> bool {
         let late = self.late();
         late >= 0 && late as u64 <= self.rejected + self.timed_out && late as u64 <= self.answered + self.rejected
     }
@@ -185,7 +185,7 @@ impl Outcome {
     /// The first sum that does not hold.
     pub fn check(&self) -> Result<(), AccountingError> {
         for (consumer, &account) in self.accounts.iter().enumerate() {
-            if !account.balances() {
+            if !account.is_accounted_for() {
                 return Err(AccountingError::Consumer { consumer, account });
             }
         }

@@ -187,7 +187,7 @@ impl Shaper for Hobhis {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         self.queue.front().map(|held| (held.downstream, held.packet.name.flow))
     }
 

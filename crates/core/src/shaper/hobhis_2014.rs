@@ -212,7 +212,7 @@ impl Shaper for Hobhis2014 {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         let (_, id) = self.heads.first()?;
         let (_, downstream) = self.waiting.get(id)?.packets.front()?;
         Some((*downstream, FlowId(*id)))

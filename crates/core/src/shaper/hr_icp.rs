@@ -176,7 +176,7 @@ impl Shaper for HrIcp {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         let flow = *self.turns.front()?;
         let first = self.waiting.get(&flow)?.front()?;
         Some((first.downstream, FlowId(flow)))

@@ -96,7 +96,7 @@ pub struct ReleaseEvent {
     pub out: FaceView,
     /// The other direction of the face.
     pub reverse: Reverse,
-    /// The view that [`Shaper::asks`] requested; none if it requested none or there is no such face.
+    /// The view that [`Shaper::next_held`] requested; none if it requested none or there is no such face.
     pub downstream: Option<Downstream>,
 }
 
@@ -151,7 +151,7 @@ pub trait Shaper {
 
     /// The downstream face and flow of the held Interest that is up next, whose Data queue [`Shaper::release`] needs;
     /// called before each call of it.
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         None
     }
 

@@ -89,7 +89,7 @@ impl Face {
     }
 
     fn release_one(&mut self) -> Option<Packet> {
-        let downstream = self.desk.component.asks().map(|(_, flow)| self.downstream(false, flow));
+        let downstream = self.desk.component.next_held().map(|(_, flow)| self.downstream(false, flow));
         let event = ReleaseEvent { out: self.view, reverse: self.reverse, downstream };
         self.desk.with(|shaper, ctx| shaper.release(&event, ctx))
     }

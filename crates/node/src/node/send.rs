@@ -313,7 +313,7 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
-                let asked = self.faces[face.index()].shaper.asks();
+                let asked = self.faces[face.index()].shaper.next_held();
                 let asked = asked.filter(|(downstream, _)| downstream.index() < self.faces.len());
                 let downstream = asked.map(|(downstream, flow)| self.downstream(now, downstream, flow));
                 let event = ReleaseEvent { out: self.view(now, face), reverse: self.reverse(face), downstream };
