@@ -27,7 +27,7 @@ pub enum StrategyError {
     )]
     TooMany,
     /// Packets have no room for the header fields of this component.
-    #[error("{0} needs a header field more than the {} that packets carry beside the scheme's", Fields::SLOTS)]
+    #[error("{0} needs a header field more than the {most} that packets carry beside the scheme's", most = Fields::SLOTS)]
     TooManyFields(&'static str),
     /// The strategy choice to be replaced is unknown.
     #[error("there is no such choice")]
