@@ -1,6 +1,6 @@
 //! Every measure of every criterion can be passed and can be failed: one that cannot would say nothing.
 //!
-//! An oracle knows the optimum: each consumer sends at its fair rate, or keeps the window that holds it. It cannot know
+//! An oracle has the optimum: each consumer sends at its fair rate, or keeps the window that holds it. It cannot know
 //! what happens next, so where things change, schemes that are made for it take its place. Broken schemes ignore every
 //! signal, or stay at a window of one.
 //!
@@ -81,7 +81,7 @@ impl Seen {
     }
 }
 
-/// Schemes that ignore what they are told, or do nothing.
+/// Schemes that ignore signals, or do nothing.
 const BROKEN: [(&str, &str); 2] = [("huge window", "5000"), ("window of one", "1")];
 
 fn look(only: &[&str], schemes: &[&str]) -> Seen {

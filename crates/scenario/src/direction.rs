@@ -13,7 +13,7 @@ use super::network::component;
 use super::traces::Traces;
 use super::tree::Table;
 
-/// What one table says about a direction; what it leaves open is `None`.
+/// The settings of a direction in one table; absent ones are `None`.
 #[derive(Clone, Default)]
 pub(super) struct DirectionTable {
     rate: Option<Rate>,
@@ -29,7 +29,7 @@ pub(super) struct DirectionTable {
     burst: Option<BurstLoss>,
     arq: Option<Arq>,
     pub(super) marker: Option<ComponentChoice<MarkerParams>>,
-    /// Keys that stand there, readable or not.
+    /// Keys that are present, valid or not.
     present: Vec<String>,
 }
 

@@ -245,7 +245,7 @@ fn links(
             [&mut forward, &mut backward].into_iter().for_each(|part| part.share(rate));
         }
         if let Some((a, b)) = ends {
-            // A marker for the whole link is meant for its NDN end; a switch has none.
+            // A marker for the whole link applies to its NDN end; a switch has none.
             for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
                 if network.nodes[end].kind == NodeKind::Switch {
                     let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));

@@ -91,7 +91,7 @@ impl Egress {
         lost
     }
 
-    /// Other components in place of these; what waits or is on the wire is lost, as by [`Egress::flush`].
+    /// Replaces the components; what waits or is on the wire is lost, as by [`Egress::flush`].
     pub(crate) fn replace(
         &mut self,
         now: Time,
