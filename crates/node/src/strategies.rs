@@ -25,7 +25,7 @@ impl StrategyChoiceId {
     /// All names that have no choice of their own.
     pub const ROOT: StrategyChoiceId = StrategyChoiceId(0);
 
-    /// The n-th choice of a node's scheme, as [`ndnweir_core::scheme::Scheme::governing`] counts; 0 is the root.
+    /// The n-th choice of a node's scheme, as [`ndnweir_core::scheme::Scheme::choice_for_name`] counts; 0 is the root.
     pub fn of_scheme(governing: usize) -> StrategyChoiceId {
         StrategyChoiceId(u8::try_from(governing).unwrap_or(0))
     }

@@ -118,9 +118,9 @@ impl Scheme {
         place.map_or(0, |place| place + 1)
     }
 
-    /// Whether Interests of prefix number `governing` (see [`Scheme::governing`]) go through the shaper.
-    pub fn is_shaped(&self, governing: usize) -> bool {
-        let own = governing.checked_sub(1).and_then(|place| self.choices.get(place)).map(|choice| &choice.shaper);
+    /// Whether Interests of choice number `choice` (see [`Scheme::choice_for_name`]) go through the shaper.
+    pub fn is_shaped(&self, choice: usize) -> bool {
+        let own = choice.checked_sub(1).and_then(|place| self.choices.get(place)).map(|choice| &choice.shaper);
         shapes(own.unwrap_or(&self.parts.shaper))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A criterion is a file `judge/<criterion>.toml`: a question, experiments, and measures with thresholds that were
 //! written down, with reasons, before any scheme was run. The format is described in `docs/criteria-format.md`, the
-//! verdicts in [`verdict`], the results in `docs/judge.md`. There is no overall score.
+//! verdicts in `verdict`, the results in `docs/judge.md`. There is no overall score.
 
 mod budget;
 mod drawn;

@@ -62,7 +62,7 @@ pub enum SolverError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// The allocation may not be max-min fair: a flow could gain this fraction.
-    #[error("a flow could gain {:.1} %", 100.0 * .0)]
+    #[error("a flow could gain {:.1} %", percent(*.0))]
     Gain(f64),
 }
 
@@ -119,4 +119,8 @@ pub enum AllocationError {
     /// It was not solved.
     #[error(transparent)]
     Solver(#[from] SolverError),
+}
+
+fn percent(fraction: f64) -> f64 {
+    100.0 * fraction
 }

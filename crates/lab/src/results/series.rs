@@ -107,9 +107,9 @@ impl SeriesKind {
 /// The series about one thing: one column for each metric of the table, NaN where undefined.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// What it is about, by [`Kind::keys`].
+    /// What it is about, by [`SeriesKind::keys`].
     pub key: Vec<String>,
-    /// By [`Kind::metrics`]; all of one length.
+    /// By [`SeriesKind::metrics`]; all of one length.
     pub columns: Vec<Vec<f64>>,
 }
 
@@ -118,7 +118,7 @@ pub struct Rows {
 pub struct Series {
     /// Width of a bin, in s.
     pub bin_s: f64,
-    /// By [`Kind`].
+    /// By [`SeriesKind`].
     pub tables: [Vec<Rows>; 8],
 }
 

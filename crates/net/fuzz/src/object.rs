@@ -37,12 +37,12 @@ fn segment(number: u64, content: &[u8], last: bool, signer: &dyn Signer) -> Vec<
 }
 
 /// Checks what is stored: each segment once, none beyond the last, and of the right content if it must be signed.
-struct Verification {
+struct CheckedSink {
     signed: bool,
     stored: BTreeSet<u64>,
 }
 
-impl Sink for Verification {
+impl Sink for CheckedSink {
     fn put(&mut self, segment: u64, bytes: &[u8], last: Option<u64>) -> Result<(), SinkError> {
         assert!(self.stored.insert(segment), "segment {segment} is stored twice");
         assert!(last.is_none_or(|last| segment <= last));
@@ -77,7 +77,7 @@ pub fn object_fetch(input: &[u8]) {
     let fetcher = FetcherConfig { loss: (setup & 2 != 0).then(Default::default), ..FetcherConfig::default() };
     let config = SegmentFetchConfig { object: object(), had, last: None, hint: Vec::new(), trust, patience, fetcher };
     let mut fetch = SegmentFetch::new(now, config, consumer, layout);
-    let mut sink = Verification { signed, stored: BTreeSet::new() };
+    let mut sink = CheckedSink { signed, stored: BTreeSet::new() };
     let mut nonces = BTreeMap::new();
     let mut rest = rest;
     while let [op, arg, len, tail @ ..] = rest {

@@ -1,6 +1,6 @@
 //! An application's connection to its forwarder.
 //!
-//! [`transport`] determines where the forwarder is, [`Connection`] moves packets to and from it, [`Session`] connects
+//! [`transport()`] determines where the forwarder is, [`Connection`] moves packets to and from it, [`Session`] connects
 //! again after a loss, [`Registration`] registers a prefix. A client sleeps in [`Waiter`] only.
 
 pub mod link;

@@ -20,7 +20,7 @@ pub enum DatasetError {
     /// A Data packet that is not a segment of a dataset.
     #[error("the forwarder's answer is not a segment of a dataset")]
     NotASegment,
-    /// More than [`MAX_DATASET`].
+    /// More than `MAX_DATASET`.
     #[error("the dataset is larger than {MAX_DATASET} bytes")]
     TooLarge,
     /// The items are malformed.
@@ -62,7 +62,7 @@ impl DatasetFetch {
     /// Takes the Data that answered [`Self::interest`], and returns the dataset when that was its last segment.
     ///
     /// # Errors
-    /// [`FetchError`]; the dataset cannot be fetched then.
+    /// [`DatasetError`]; the dataset cannot be fetched then.
     pub fn take(&mut self, data: &DataView<'_>) -> Result<Option<Vec<u8>>, DatasetError> {
         if data.content_type() == content_type::NACK {
             return Err(DatasetError::Rejected(ControlResponse::decode(data.content())?));

@@ -1,4 +1,4 @@
-//! The forwarder's end of the protocol: Interests in, Data out, calls on [`Control`] in between.
+//! The forwarder's end of the protocol: Interests in, Data out, calls on [`super::ManagedForwarder`] in between.
 
 use super::announce;
 use super::announcement::Announcement;

@@ -10,7 +10,7 @@
 //! - [`announcement`]: prefix announcements.
 //! - [`rib`]: routes, and the resulting next hops.
 //! - [`authority`]: who may give commands.
-//! - [`Management`]: the forwarder's end, over the trait [`Control`] that a forwarder implements.
+//! - [`Management`]: the forwarder's end, over the trait [`ManagedForwarder`] that a forwarder implements.
 
 mod announce;
 pub mod announcement;

@@ -1,9 +1,9 @@
 //! The node: its faces, tables and pipelines.
 //!
-//! - Interest ([`interest`]): hop limit → content store → PIT (aggregation, loops) → FIB → strategy → shaper of each
+//! - Interest (`interest`): hop limit → content store → PIT (aggregation, loops) → FIB → strategy → shaper of each
 //!   chosen face → meter → egress.
-//! - Data ([`data`]): PIT → meter → shaper → strategy → content store → for each downstream: mark → meter → egress.
-//! - NACK ([`nack`]): PIT → shaper → strategy → another next hop, or NACKs downstream.
+//! - Data (`data`): PIT → meter → shaper → strategy → content store → for each downstream: mark → meter → egress.
+//! - NACK (`nack`): PIT → shaper → strategy → another next hop, or NACKs downstream.
 //!
 //! **Hop limit**: lowered on every arrival; at 0 the Interest reaches applications on this node only. A driver whose
 //! Interest carries none gives [`Packet::HOP_LIMIT`].

@@ -44,7 +44,7 @@ pub struct TopologyNode {
 /// One link of a topology file; what the file leaves open is `None`.
 #[derive(Clone, Debug)]
 pub struct TopologyLink {
-    /// Index of one end in [`Topology::nodes`].
+    /// Index of one end in [`TopologyFile::nodes`].
     pub a: usize,
     /// Index of the other end.
     pub b: usize,
