@@ -74,7 +74,7 @@ def main(path):
             asked.add(Name.to_str(name))
         else:
             name, _, content, _ = parse_data(fragment, with_tl=True)
-            assert Name.to_str(name) in asked, f"Data nobody asked for: {Name.to_str(name)}"
+            assert Name.to_str(name) in asked, f"unsolicited Data: {Name.to_str(name)}"
             assert len(content) > 0, "Data without content"
             seen["data"] += 1
     print(f"decoded {dict(seen)} packets over {last:.3f} s, {len(asked)} names")

@@ -210,7 +210,7 @@ HEAD = (
 )
 
 
-# Ways that are no queue's fault, of which the default must make about what it makes without marks.
+# Ways that are not a queue's fault, of which the default must make about what it makes without marks.
 NOISY = (("own", "10ms"), ("tun", "0ms"), ("tun", "5ms"), ("tbf", "0ms"))
 
 

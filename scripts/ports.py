@@ -10,7 +10,7 @@ _given = set()
 
 
 def free_port(kind):
-    """A loopback port on which nobody listens and which this process has not been given before."""
+    """A loopback port that is not in use and which this process has not been given before."""
     for port in random.SystemRandom().sample(CANDIDATES, 1000):
         with socket.socket(socket.AF_INET, kind) as probe:
             try:

@@ -43,7 +43,7 @@ class Way:
     def __init__(self, case, rng):
         self.rate, self.limit = case["rate"], case["limit"]
         self.delay, self.jitter, self.loss, self.rng = case["delay"], case["jitter"], case["loss"], rng
-        # (start of transmission, bytes) of what waits, (arrival, packet) of what is on the way.
+        # (start of transmission, bytes) of what waits, (arrival, packet) of what is in flight.
         self.waiting, self.in_flight = deque(), deque()
         self.waiting_bytes, self.free, self.last = 0, 0.0, 0.0
         self.bits = self.packets = self.dropped = self.lost = 0
@@ -124,7 +124,7 @@ def relay(case, seed, shaped, pipe):
                         packet = os.read(tuns[side], 2048)
                     except BlockingIOError:
                         break
-                    # IPv4; what IPv6 says of itself on a new device is nobody's traffic here.
+                    # IPv4; what IPv6 says of itself on a new device is no one's traffic here.
                     if packet[0] >> 4 == 4:
                         ways[side].offer(clock(), packet)
             in_flight, other, now = ways[side].in_flight, tuns[1 - side], clock()
@@ -178,7 +178,7 @@ class TunLink:
         self.pipe.send("stop")
         forth = self.pipe.recv()[0]
         if self.shaped:
-            # Samples of an idle link, before and after the transfer, are no queue of it.
+            # Samples of an idle link, before and after the transfer, are not a queue of it.
             busy = [backlog for backlog in self.backlogs if backlog] or [0]
             forth["mean_queue_ms"] = 8000 * sum(busy) / len(busy) / self.rate
             forth["dropped"] = int(re.search(r"dropped (\d+)", kernel)[1])

@@ -6,7 +6,7 @@ import time
 
 LP_PACKET, FRAGMENT, NACK, INTEREST, DATA, NAME, CONTENT = 0x64, 0x50, 0x0320, 0x05, 0x06, 0x07, 0x15
 SEGMENT, VERSION = 50, 54
-LASTING = 60_000  # ms, longer than any forwarder has to wait for strangers
+LASTING = 60_000  # ms, longer than any forwarder has to wait for attackers
 
 
 def tlv(kind, value=b""):
@@ -41,7 +41,7 @@ def interest(of, nonce, lifetime=4000, prefix=False):
 
 
 def data(of, content=b"", fresh_ms=3_600_000, final=None):
-    """A Data with a digest, which anybody can make."""
+    """A Data with a digest, which anyone can make."""
     meta = tlv(0x19, nni(fresh_ms)) + (tlv(0x1A, tlv(SEGMENT, nni(final))) if final is not None else b"")
     signed = of + tlv(0x14, meta) + tlv(CONTENT, content) + tlv(0x16, tlv(0x1B, b"\0"))
     return tlv(DATA, signed + tlv(0x17, hashlib.sha256(signed).digest()))

@@ -1,4 +1,4 @@
-"""The processes of attacks: a victim, strangers and their sockets, and what a running program takes."""
+"""The processes of attacks: a victim, attackers and their sockets, and what a running program takes."""
 
 import multiprocessing
 import os
@@ -27,7 +27,7 @@ def tcp(port, source="127.0.0.1", receive=None):
     return stream
 
 
-class Stranger:
+class Attacker:
     """A function in a process of its own, as nobody where that is possible; `said` is what it returns."""
 
     def __init__(self, function, *args):
@@ -67,10 +67,10 @@ def cpu(program):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def send(stranger, port, packets, pause=256):
+def send(attacker, port, packets, pause=256):
     """Sends to a forwarder, with a pause now and then so that its socket does not overflow."""
     for number, packet in enumerate(packets):
-        stranger.sendto(packet, ("127.0.0.1", port))
+        attacker.sendto(packet, ("127.0.0.1", port))
         if number % pause == pause - 1:
             time.sleep(0.005)
     time.sleep(0.3)
@@ -78,7 +78,7 @@ def send(stranger, port, packets, pause=256):
 
 @contextmanager
 def victim(attack, size, flags=()):
-    """A forwarder with a producer of /attack/file, and a default route to somebody who never answers; how to fetch."""
+    """A forwarder with a producer of /attack/file, and a default route to a peer that never answers; how to fetch."""
     lab = attack.lab
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)

@@ -1,4 +1,4 @@
-"""Forged segments: sent by a stranger all the time, and handed out by an upstream that lies for a while or for ever."""
+"""Forged segments: sent by an attacker all the time, and handed out by an upstream that lies for a while or forever."""
 
 import socket
 import threading
@@ -21,11 +21,11 @@ def keys(lab):
     return secret, public
 
 
-class Liar:
+class Forger:
     """Stands between a consumer and a forwarder; the first `lies` answers for one segment are forged."""
 
     def __init__(self, lab, forwarder, lies):
-        self.path, self.left, self.told = lab.folder / f"liar-{lies}.sock", lies, 0
+        self.path, self.left, self.told = lab.folder / f"forger-{lies}.sock", lies, 0
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.path))
         self.listener.listen()
@@ -85,21 +85,21 @@ def run(attack):
 
     figures = []
     for lies, ends in ((5, 0), (1_000_000, 1)):
-        liar = Liar(lab, forwarder, lies)
-        done, text = get(lab, f"unix://{liar.path}", "/attack/file/v=7", public)
+        forger = Forger(lab, forwarder, lies)
+        done, text = get(lab, f"unix://{forger.path}", "/attack/file/v=7", public)
         if done.status != ends:
-            raise Failed(f"after {liar.told} forged answers the exit status is {done.status}, not {ends}: {text.strip()}")
+            raise Failed(f"after {forger.told} forged answers the exit status is {done.status}, not {ends}: {text.strip()}")
         if ends and not all(part in text for part in (f"/seg={SEGMENT}", "sha256digest=", "ndnweir cs erase")):
             raise Failed(f"the error names no segment, digest and remedy: {text.strip()}")
-        figures.append(f"{liar.told} forged answers: exit {done.status} after {done.seconds:.1f} s")
+        figures.append(f"{forger.told} forged answers: exit {done.status} after {done.seconds:.1f} s")
 
     stop, sent = threading.Event(), [0]
     forged = wire.data(wire.name("attack", "file", (wire.VERSION, 7), (wire.SEGMENT, SEGMENT)), b"forged" * 100)
 
     def flood():
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             while not stop.wait(1 / RATE):
-                stranger.sendto(forged, ("127.0.0.1", forwarder.udp))
+                attacker.sendto(forged, ("127.0.0.1", forwarder.udp))
                 sent[0] += 1
 
     flooding = threading.Thread(target=flood, daemon=True)
@@ -110,9 +110,9 @@ def run(attack):
             lab.tool(forwarder, "cs erase /attack")
             done, text = get(lab, forwarder.uri("unix"), "/attack/file/v=7", public)
             if done.status:
-                raise Failed(f"a stranger's forged segments end a fetch: {text.strip()}")
+                raise Failed(f"an attacker's forged segments end a fetch: {text.strip()}")
     finally:
         stop.set()
         flooding.join()
-    figures.append(f"{sent[0]} forged Data of a stranger at {RATE}/s: every fetch complete")
+    figures.append(f"{sent[0]} forged Data of an attacker at {RATE}/s: every fetch complete")
     return "; ".join(figures)

@@ -8,7 +8,7 @@ from attacks._packets import LASTING, interest, name, tlv
 from attacks._processes import send, victim
 from ndn_programs import Failed
 
-TITLE = "the pending names of one stranger leave memory for a fetch, and status says that some were rejected"
+TITLE = "the pending names of one attacker leave memory for a fetch, and status says that some were rejected"
 MEMORY = 64  # MiB
 
 
@@ -17,12 +17,12 @@ def run(attack):
     configuration = attack.lab.folder / "fwd.toml"
     configuration.write_text(f'memory = "{MEMORY}MiB"\n')
     with victim(attack, 8 << 20, ["--config", configuration]) as (forwarder, fetch):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             packets = (
                 interest(name(tlv(8, os.urandom(8) + bytes(8500)), tlv(1, struct.pack(">I", number) * 8)), number, LASTING)
                 for number in range(count)
             )
-            send(stranger, forwarder.udp, packets, pause=64)
+            send(attacker, forwarder.udp, packets, pause=64)
         seconds = fetch(20)
         status = attack.lab.tool(forwarder, "status")
     rejected, dropped = status.get("rejected_for_memory", 0), status.get("memory_drops", 0)

@@ -1,4 +1,4 @@
-"""Connections to the metrics on which nobody asks."""
+"""Connections to the metrics without a request."""
 
 import socket
 import threading
@@ -8,7 +8,7 @@ from attacks._processes import metric
 from ndn_programs import Failed
 from ports import free_port
 
-TITLE = "readers of the metrics that never ask keep nobody from reading them"
+TITLE = "readers of the metrics without a request do not keep others from reading them"
 SCRAPES = 40
 
 

@@ -1,4 +1,4 @@
-"""Acks of link reliability for frames that were never sent, from strangers and over a link that retransmits losses."""
+"""Acks of link reliability for frames that were never sent, from attackers and over a link that retransmits losses."""
 
 import os
 import re
@@ -35,16 +35,17 @@ def run(attack):
     stop, sent = threading.Event(), [0]
 
     def forge():
-        # Each stranger acknowledges small numbers, and numbers at random: of what the neighbour was sent, and of its own face.
-        strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(8)]
+        # Each attacker acknowledges small numbers, and numbers at random: of what the neighbour was sent, and of
+        # its own face.
+        attackers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(8)]
         while not stop.wait(0.001):
-            for stranger in strangers:
+            for attacker in attackers:
                 guesses = [sent[0], sent[0] + 1, *struct.unpack(">20Q", os.urandom(160))]
                 for forwarder in (far, near):
-                    stranger.sendto(acks(guesses), ("127.0.0.1", forwarder.udp))
+                    attacker.sendto(acks(guesses), ("127.0.0.1", forwarder.udp))
                 sent[0] += len(guesses)
-        for stranger in strangers:
-            stranger.close()
+        for attacker in attackers:
+            attacker.close()
 
     def fetch():
         lab.tool(near, "cs erase /attack")

@@ -5,7 +5,7 @@ import textwrap
 import time
 
 from attacks._packets import forged_command, name
-from attacks._processes import Stranger, fetch_seconds, unix
+from attacks._processes import Attacker, fetch_seconds, unix
 from ndn_programs import Failed, random_file
 
 TITLE = "forged commands do not slow transfers or shut the owner out"
@@ -44,19 +44,19 @@ def run(attack):
     lab.folder.chmod(0o755)
     original, config, key = lab.folder / "file", lab.folder / "fwd.toml", lab.folder / "operator.pub"
     random_file(original, 32 << 20)
-    # The generator of the group as a public key: nobody's, but a key.
+    # The generator of the group as a public key: no one's, but a key.
     lines = textwrap.wrap(base64.b64encode(bytes.fromhex(GENERATOR)).decode(), 64)
     key.write_text("\n".join(["-----BEGIN PUBLIC KEY-----", *lines, "-----END PUBLIC KEY-----", ""]))
     config.write_text(f'[[trust-anchor]]\nkey = "{key}"\nname = "/{"/".join(KEY)}"\n')
     forwarder = lab.forwarder("ndnweir", ["--config", config])
     lab.producer("ndnweir", forwarder, original, "/attack/file")
     alone = fetch_seconds(lab, forwarder, "/attack/file", original)
-    with Stranger(forge, forwarder.unix, 6 if attack.short else 20) as stranger:
+    with Attacker(forge, forwarder.unix, 6 if attack.short else 20) as attacker:
         time.sleep(0.5)
         lab.tool(forwarder, "route add /owner udp4://127.0.0.1:9")
         beside = fetch_seconds(lab, forwarder, "/attack/file", original)
         lab.tool(forwarder, "route remove /owner udp4://127.0.0.1:9")
-        sent = stranger.wait(60)
+        sent = attacker.wait(60)
     figures = f"{sent} forged commands; 32 MiB in {alone:.2f} s alone and {beside:.2f} s beside"
     if beside > 3 * alone + 0.2:
         raise Failed(figures)

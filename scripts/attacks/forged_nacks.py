@@ -10,7 +10,7 @@ from attacks._processes import metric, unix, version_of
 from ndn_programs import Failed, fetched, random_file
 from ports import free_port
 
-TITLE = "NACKs of somebody who was not asked, and with other nonces than were sent, stop no fetch"
+TITLE = "NACKs from faces without an out-record, and with other nonces than were sent, stop no fetch"
 REASONS = 50, 100, 150
 UNMATCHED = 'dropped_total{reason="unmatched-nack"}'
 
@@ -27,20 +27,20 @@ def run(attack):
         lab.tool(forwarder, "cs erase /attack")
         return fetched(lab.consumer("ndnweir", forwarder, "/attack/file", copy), 60, original, copy).seconds
 
-    # What a fetch asks for is no secret.
+    # What a fetch requests is no secret.
     version = version_of(forwarder, "attack", "file")
     stop, sent = threading.Event(), [0]
 
     def forge():
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.connect(("127.0.0.1", forwarder.udp))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+            attacker.connect(("127.0.0.1", forwarder.udp))
             while not stop.wait(0.002):
                 for number in range(20):
                     segment = int.from_bytes(os.urandom(2), "big") % (size // 8000 + 1)
                     of = name("attack", "file", version, segment) if number % 4 else name("nobody", str(sent[0]))
                     rejected = interest(of, int.from_bytes(os.urandom(4), "big"))
                     try:
-                        stranger.send(nack(rejected, REASONS[number % 3]))
+                        attacker.send(nack(rejected, REASONS[number % 3]))
                         sent[0] += 1
                     except OSError:
                         pass

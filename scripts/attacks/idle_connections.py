@@ -1,10 +1,10 @@
 """Connections that are opened and left."""
 
 from attacks._packets import interest, name
-from attacks._processes import Stranger, fetch_seconds, tcp, unix
+from attacks._processes import Attacker, fetch_seconds, tcp, unix
 from ndn_programs import Failed, random_file
 
-TITLE = "idle connections of one address and of one user lock nobody out"
+TITLE = "idle connections of one address and of one user do not lock others out"
 
 
 # Open until their process ends.
@@ -29,8 +29,8 @@ def run(attack):
     random_file(original, 1 << 20)
     forwarder = lab.forwarder("ndnweir")
     lab.producer("ndnweir", forwarder, original, "/attack/file")
-    with Stranger(idle, forwarder.unix, forwarder.tcp) as stranger:
-        made = stranger.wait(30)
+    with Attacker(idle, forwarder.unix, forwarder.tcp) as attacker:
+        made = attacker.wait(30)
         faces = len(lab.tool(forwarder, "face list"))
         # The owner, another address, and another user: root is not the one who holds them.
         seconds = fetch_seconds(lab, forwarder, "/attack/file", original, 20, times=1)

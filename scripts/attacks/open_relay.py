@@ -12,7 +12,7 @@ TITLE = "a port that is not listened on serves the neighbour it was opened for o
 def run(attack):
     lab = attack.lab
     path = lab.folder / "relay.sock"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
         neighbour.bind(("127.0.0.1", 0))
         neighbour.settimeout(5)
         to = f"udp4://127.0.0.1:{neighbour.getsockname()[1]}"
@@ -22,20 +22,20 @@ def run(attack):
             application.settimeout(5)
             application.sendall(interest(name("there", "1"), 1))
             asked, source = neighbour.recvfrom(65536)
-            # Whoever is named is heard: a second Interest after its NACK-less silence still goes there.
-            stranger.settimeout(1)
+            # Packets of a configured peer are accepted: a second Interest after its NACK-less silence still goes there.
+            attacker.settimeout(1)
             for number in range(10):
-                stranger.sendto(interest(name("there", "by-stranger"), 100 + number), ("127.0.0.1", source[1]))
-                stranger.sendto(interest(name("nowhere"), 200 + number), ("127.0.0.1", source[1]))
+                attacker.sendto(interest(name("there", "by-attacker"), 100 + number), ("127.0.0.1", source[1]))
+                attacker.sendto(interest(name("nowhere"), 200 + number), ("127.0.0.1", source[1]))
             try:
-                raise Failed(f"a stranger got {len(stranger.recv(65536))} bytes from port {source[1]}")
+                raise Failed(f"an attacker got {len(attacker.recv(65536))} bytes from port {source[1]}")
             except TimeoutError:
                 pass
             application.sendall(interest(name("there", "2"), 2))
             relayed, _ = neighbour.recvfrom(65536)
-            if b"by-stranger" in relayed:
-                raise Failed("a stranger's Interest was forwarded")
+            if b"by-attacker" in relayed:
+                raise Failed("an attacker's Interest was forwarded")
             neighbour.sendto(data(name("there", "2"), b"yes"), source)
             if b"there" not in application.recv(65536):
                 raise Failed("the neighbour's answer did not come through")
-    return f"port {source[1]} took nothing from strangers"
+    return f"port {source[1]} took nothing from attackers"

@@ -1,8 +1,8 @@
-"""A link laid where a fetch keeps what it has so far, as anybody can in a folder such as /tmp."""
+"""A link at the partial file of a fetch, as anyone can make in a folder such as /tmp."""
 
 from ndn_programs import Failed, random_file, same
 
-TITLE = "a fetch does not write where a link leads that somebody laid beside its file"
+TITLE = "a fetch does not write through a link at its partial file"
 
 
 def run(attack):

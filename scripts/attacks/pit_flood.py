@@ -1,4 +1,4 @@
-"""Hundreds of peers with Interests that nobody answers."""
+"""Hundreds of peers with unanswered Interests."""
 
 import re
 import socket
@@ -24,7 +24,7 @@ def run(attack):
     lab.tool(far, f"route add /none udp4://127.0.0.1:{ports(link)[0]}")
     lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
     lab.producer("ndnweir", far, original, "/attack/file")
-    strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(PORTS)]
+    attackers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(PORTS)]
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     silent.bind(("127.0.0.1", 0))
     lab.tool(near, f"route add / udp4://127.0.0.1:{silent.getsockname()[1]}")
@@ -35,15 +35,15 @@ def run(attack):
     try:
         before = min(fetch(), fresh(lab, near, fetch))
         for round in range(EACH):
-            for number, stranger in enumerate(strangers):
+            for number, attacker in enumerate(attackers):
                 of = name(tlv(8, struct.pack(">HH", number, round)))
-                stranger.sendto(interest(of, round << 16 | number, LASTING), ("127.0.0.1", near.udp))
-            send(strangers[0], near.udp, [], 1) if round % 15 == 14 else None
+                attacker.sendto(interest(of, round << 16 | number, LASTING), ("127.0.0.1", near.udp))
+            send(attackers[0], near.udp, [], 1) if round % 15 == 14 else None
         pending = lab.tool(near, "status")["pit_entries"]
         after = fresh(lab, near, fetch)
     finally:
-        for stranger in [*strangers, silent]:
-            stranger.close()
+        for attacker in [*attackers, silent]:
+            attacker.close()
     share = before / after
     figures = f"{pending} pending, {size >> 20} MiB in {before:.2f} s before and {after:.2f} s after: {share:.0%} of the rate"
     if share < KEEPS:

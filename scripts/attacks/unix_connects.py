@@ -3,10 +3,10 @@
 import time
 
 from attacks._packets import interest, name
-from attacks._processes import Stranger, fetch_seconds, unix
+from attacks._processes import Attacker, fetch_seconds, unix
 from ndn_programs import Failed, random_file
 
-TITLE = "70,000 connects to the Unix socket lock nobody out"
+TITLE = "70,000 connects to the Unix socket do not lock others out"
 COUNT = 70_000
 
 
@@ -23,7 +23,7 @@ def connects(path):
 
 
 def asks(path):
-    """Whether somebody gets an answer."""
+    """Whether another user gets an answer."""
     for _ in range(20):
         try:
             with unix(path) as stream:
@@ -44,14 +44,14 @@ def run(attack):
     random_file(original, 1 << 20)
     forwarder = lab.forwarder("ndnweir")
     lab.producer("ndnweir", forwarder, original, "/attack/file")
-    with Stranger(connects, forwarder.unix) as stranger:
+    with Attacker(connects, forwarder.unix) as attacker:
         time.sleep(0.5)
         lab.tool(forwarder, "status")
-        seconds = stranger.wait(120)
+        seconds = attacker.wait(120)
     if seconds is None:
         raise Failed("the connects did not end")
     fetch = fetch_seconds(lab, forwarder, "/attack/file", original, 20, times=1)
-    with Stranger(asks, forwarder.unix) as stranger:
-        if not stranger.wait(30):
+    with Attacker(asks, forwarder.unix) as attacker:
+        if not attacker.wait(30):
             raise Failed("the user gets no face any more")
     return f"{COUNT} connects in {seconds:.1f} s; then 1 MiB in {fetch:.2f} s"

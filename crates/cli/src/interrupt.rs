@@ -16,14 +16,14 @@ pub fn watch() -> Result<&'static AtomicBool, Failure> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let stop = STOP.get_or_init(Arc::default);
     for signal in SIGNALS {
-        // In this order: what ends the program looks whether an earlier signal set the flag.
+        // In this order: the handler that ends the program checks whether an earlier signal set the flag.
         flag::register_conditional_shutdown(signal, 1, Arc::clone(stop)).map_err(Failure::work)?;
         flag::register(signal, Arc::clone(stop)).map_err(Failure::work)?;
     }
     Ok(stop.as_ref())
 }
 
-/// Calls `stop` when one comes; it says whether it was called before. Called once in a process.
+/// Calls `stop` when one comes; it returns whether it was called before. Called once in a process.
 #[cfg(feature = "network")]
 pub fn call(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
     let mut signals = signal_hook::iterator::Signals::new(SIGNALS).map_err(Failure::work)?;

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = args::Cli::try_parse().unwrap_or_else(|mut error| {
-        // "To pass '--flag' as a value, use '-- --flag'" is what nobody who mistypes a flag wants.
+        // "To pass '--flag' as a value, use '-- --flag'" does not help a user who mistyped a flag.
         if error.kind() == ErrorKind::UnknownArgument {
             error.remove(ContextKind::Suggested);
         }

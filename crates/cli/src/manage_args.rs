@@ -28,7 +28,7 @@ pub struct KeyArgs {
     #[arg(long, value_name = "NAME", global = true, requires = "key")]
     pub key_name: Option<Name>,
     /// Take only answers that the forwarder signed with this key (public, PEM) [default: NDNWEIR_FORWARDER_KEY, or
-    /// answers of anybody]
+    /// answers of anyone]
     #[arg(long, value_name = "FILE", global = true)]
     pub forwarder_key: Option<PathBuf>,
 }

@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What real processes were seen to add to the empty path of the dumbbell: 0.17 to 0.5 ms over six links.
+/// The delay that real processes add to the empty path of the dumbbell, as measured: 0.17 to 0.5 ms over six links.
 pub const NOISE: &str = "100us";
 
-/// Emulated runs never come out the same: their folder is another one.
+/// Emulated runs are never the same: they have a folder of their own.
 const EMULATED_OUT: &str =
     "Folder for the report, summary and series [default: results/SCENARIO-emulated, with a number if that is taken]";
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Steps a run is divided into.
 const STEPS: f64 = 1000.0;
 
-/// Shows how far all runs together are. Draws nothing when standard error is no terminal.
+/// Shows how far all runs together are. Draws nothing when standard error is not a terminal.
 pub struct Bar {
     bar: ProgressBar,
     fractions: Mutex<Vec<f64>>,

@@ -41,7 +41,7 @@ pub struct OutputArgs {
     /// Show all columns of tables, however narrow the terminal
     #[arg(long)]
     pub wide: bool,
-    /// Say nothing but errors
+    /// Say only errors
     #[arg(long, short)]
     pub quiet: bool,
 }

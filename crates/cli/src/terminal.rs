@@ -4,8 +4,8 @@ use anstream::{AutoStream, ColorChoice};
 use ndnweir_lab::text_table::Look;
 use std::io::{IsTerminal, stderr, stdout};
 
-/// How tables look on standard output: as wide as the terminal, in colour where it has them. What is no terminal gets
-/// all columns; NO_COLOR takes colours away, CLICOLOR_FORCE brings them everywhere.
+/// How tables look on standard output: as wide as the terminal, in colour where it has them. What is not a terminal
+/// gets all columns; NO_COLOR switches colours off, CLICOLOR_FORCE switches them on.
 pub fn look(wide: bool) -> Look {
     let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
     Look { width: if wide { None } else { width() }, colour }

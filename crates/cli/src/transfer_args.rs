@@ -45,20 +45,20 @@ pub struct PutArgs {
     /// Most signed segments kept in memory
     #[arg(long, default_value_t = 2048, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub cache: u32,
-    /// End once every segment was asked for and nothing more for a second
+    /// End once every segment was requested and nothing more for a second
     #[arg(long)]
     pub once: bool,
     /// End once no Interest came for so long
     #[arg(long, value_name = "TIME")]
     pub idle: Option<String>,
-    /// Say nothing but errors
+    /// Say only errors
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 #[derive(Args)]
 pub struct FetchArgs {
-    /// Whose consumer decides how much is asked for at once (see `ndnweir list`)
+    /// Whose consumer decides how much is requested at once (see `ndnweir list`)
     #[arg(long, short, default_value = "bic", value_name = "NAME")]
     pub scheme: String,
     /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7 (see `ndnweir explain NAME`); may be
@@ -99,7 +99,7 @@ Examples:
   ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
   ndnweir get /example/data -o data.bin --hint /net/site7     towards where the producer is now
 
-An interrupted fetch to a file goes on where it ended when the same command is given again.")]
+An interrupted fetch to a file continues where it ended when the same command is given again.")]
 pub struct GetArgs {
     /// The object's name; the newest version unless the name ends in one
     pub name: String,
@@ -110,7 +110,7 @@ pub struct GetArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub fetch: FetchArgs,
-    /// Begin anew even if an earlier fetch left a part
+    /// Begin again even if an earlier fetch left a part
     #[arg(long, requires = "output")]
     pub restart: bool,
     /// Print statistics as one JSON document on standard output
@@ -119,7 +119,7 @@ pub struct GetArgs {
     /// Write window, round-trip time and Interests in flight over time; draw with `ndnweir report FILE`
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Say only errors
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -11,11 +11,11 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     bar
 }
 
-/// How many segments of a published object were asked for. Draws nothing when standard error is no terminal.
+/// How many segments of a published object were requested. Draws nothing when standard error is not a terminal.
 pub fn served(segments: u64, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(segments), target);
-    styled(bar, "{spinner} [{bar:30}] {pos}/{len} segments asked for, {msg} ({elapsed})")
+    styled(bar, "{spinner} [{bar:30}] {pos}/{len} segments requested, {msg} ({elapsed})")
 }
 
 /// How far a fetch is: bytes, rate, round-trip time, window and marks.
@@ -37,7 +37,7 @@ const REDRAW: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_millis(1000);
 
 impl Fetched {
-    /// A bar that does not know how much there is.
+    /// A bar for an unknown total.
     pub fn new(quiet: bool) -> Fetched {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = styled(ProgressBar::with_draw_target(None, target), "{spinner} {msg}");
@@ -50,7 +50,7 @@ impl Fetched {
         self.stored = stored;
         self.bar.set_message(object.to_owned());
         self.bar.set_position(stored);
-        // What an earlier fetch did says nothing about the time that is left.
+        // An earlier fetch is excluded from the estimate of the remaining time.
         self.bar.reset_eta();
     }
 

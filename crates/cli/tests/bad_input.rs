@@ -97,7 +97,7 @@ fn a_place_that_cannot_be_written_is_rejected_before_the_work() {
 }
 
 #[test]
-fn files_that_are_no_text_are_rejected_without_a_panic() {
+fn files_that_are_not_text_are_rejected_without_a_panic() {
     let dir = tempdir().unwrap();
     let noise: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for ending in ["toml", "graphml", "cch", "txt"] {

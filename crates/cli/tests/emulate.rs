@@ -1,5 +1,5 @@
 //! `ndnweir emulate` with its real processes. How fast this machine is decides how much arrives, so nothing of that is
-//! asserted: an emulation proves by itself that it lost nothing unnoticed, or fails.
+//! asserted: an emulation checks its own packet accounting, or fails.
 #![cfg(unix)]
 
 mod common;
@@ -16,7 +16,7 @@ use tempfile::tempdir;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
-fn an_emulated_dumbbell_is_set_beside_the_simulated_one() {
+fn an_emulated_dumbbell_is_compared_with_the_simulated_one() {
     let folder = tempdir().unwrap();
     let line = "emulate dumbbell --scheme bic --set run.duration=4s --set run.warm-up=1s --out out --json";
     let done = run(folder.path(), line).success();
@@ -178,7 +178,7 @@ fn a_process_without_a_task_says_so_and_ends() {
     assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("expected"));
 }
 
-/// An emulation that would go on for ten minutes, and its processes once all are there.
+/// An emulation that would continue for ten minutes, and its processes once all are there.
 fn long_one(folder: &Path) -> (Child, Vec<u32>) {
     let mut emulation = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"))
         .current_dir(folder)
@@ -225,7 +225,7 @@ fn end(mut emulation: Child) -> Output {
     while emulation.try_wait().unwrap().is_none() {
         if start.elapsed() > PATIENCE {
             emulation.kill().unwrap();
-            panic!("the emulation goes on");
+            panic!("the emulation continues");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

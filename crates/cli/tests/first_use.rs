@@ -1,4 +1,4 @@
-//! What somebody meets who uses the simulator for the first time: long runs, results that stay, notes, events, slips.
+//! What a new user of the simulator meets: long runs, results that stay, notes, events, mistakes.
 
 mod common;
 

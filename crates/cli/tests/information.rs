@@ -83,7 +83,7 @@ fn every_shipped_scenario_is_valid() {
 }
 
 #[test]
-fn every_shipped_topology_file_is_valid_by_itself() {
+fn every_shipped_topology_file_is_valid_alone() {
     let dir = tempdir().unwrap();
     for file in ["example-ndnsim.txt", "abilene.graphml", "geant.graphml"] {
         let path = repository(&format!("scenarios/topologies/{file}"));
@@ -93,7 +93,7 @@ fn every_shipped_topology_file_is_valid_by_itself() {
 }
 
 #[test]
-fn completions_exist_for_the_usual_shells_and_know_every_command() {
+fn completions_exist_for_the_usual_shells_and_contain_every_command() {
     let dir = tempdir().unwrap();
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&run(dir.path(), &format!("completions {shell}")).success());
@@ -129,7 +129,7 @@ fn every_help_text_has_an_example() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let dir = tempdir().unwrap();
     let text = stdout(&run(dir.path(), "--version").success());
     assert_eq!(text.trim(), format!("ndnweir {}", env!("CARGO_PKG_VERSION")));
@@ -143,7 +143,7 @@ fn without_a_command_the_help_is_shown_and_the_status_is_that_of_bad_input() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_closes_the_stream_is_not_a_failure() {
     let dir = tempdir().unwrap();
     for line in ["list", "list --json", "explain pcon", "completions bash", "--help", "validate geant --json"] {
         let ended = Running::start_unread(&mut command(dir.path(), "none", line)).end();

@@ -55,7 +55,7 @@ fn the_list_names_every_criterion_with_its_cost_and_runs_nothing() {
 }
 
 #[test]
-fn bad_input_is_told_with_a_remedy_and_leaves_nothing() {
+fn bad_input_is_reported_with_a_remedy_and_leaves_nothing() {
     let dir = tempdir().unwrap();
     fs::create_dir(dir.path().join("empty")).unwrap();
     for (line, part) in [

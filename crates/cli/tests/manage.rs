@@ -7,9 +7,9 @@ mod fake;
 
 use common::process::{Running, wait_for};
 use common::{ndnweir, stderr, stdout};
-use fake::{Fake, NOW, OWNER, STRANGER};
+use fake::{Fake, NOW, OWNER, UNKNOWN_PEER};
 use ndnweir_net::framing::Deframer;
-use ndnweir_net::mgmt::{Management, ManagementConfig, Moment, Requester};
+use ndnweir_net::mgmt::{Management, ManagementConfig, Requester, Timestamps};
 use ndnweir_wire::InterestView;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -20,8 +20,8 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
-fn moment() -> Moment {
-    Moment { unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap(), ..NOW }
+fn moment() -> Timestamps {
+    Timestamps { unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap(), ..NOW }
 }
 
 /// A forwarder's management at a Unix socket.
@@ -141,7 +141,7 @@ fn the_content_store_is_erased_in_as_many_commands_as_it_takes() {
 }
 
 #[test]
-fn the_content_store_is_configured_by_what_is_said_alone() {
+fn the_content_store_is_configured_only_by_the_given_options() {
     let server = Server::start(OWNER);
     let before = server.json("cs info");
     let done = server.json("cs config --capacity 5000");
@@ -162,8 +162,8 @@ fn the_status_is_a_table_or_one_document() {
 }
 
 #[test]
-fn who_may_not_give_commands_is_told_what_would_help() {
-    let server = Server::start(STRANGER);
+fn a_user_without_permission_gets_a_remedy() {
+    let server = Server::start(UNKNOWN_PEER);
     let error = stderr(&server.run("route add /a 300").code(1));
     assert!(error.contains("not authorised") && error.contains("help: ") && error.contains("--key"), "{error}");
     assert!(server.forwarder.lock().unwrap().fib.is_empty());
@@ -171,7 +171,7 @@ fn who_may_not_give_commands_is_told_what_would_help() {
 }
 
 #[test]
-fn what_is_no_face_origin_key_or_forwarder_is_named() {
+fn an_invalid_face_origin_key_or_forwarder_is_reported() {
     let server = Server::start(OWNER);
     for (line, code, says) in [
         ("route add /a nonsense", 2, "neither a face's number nor a URI"),

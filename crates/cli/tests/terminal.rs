@@ -29,7 +29,7 @@ fn terminal(dir: &Path, columns: u32, environment: &str, more: &str) -> Vec<Stri
 }
 
 #[test]
-fn tables_fit_the_terminal_unless_all_of_them_is_asked_for() {
+fn tables_fit_the_terminal_unless_wide_is_given() {
     let dir = tempdir().unwrap();
     let lines = terminal(dir.path(), 70, "NO_COLOR=1", "");
     assert!(lines.iter().all(|line| line.chars().count() <= 70 || line.contains("report:")), "{lines:#?}");
@@ -41,7 +41,7 @@ fn tables_fit_the_terminal_unless_all_of_them_is_asked_for() {
     assert!(text.contains("no room for:") && text.contains("--wide"), "{text}");
     let wide = terminal(dir.path(), 70, "NO_COLOR=1", "--wide").join("\n");
     assert!(wide.contains("marks  retransmitted") && !wide.contains("no room for:"), "{wide}");
-    // What is no terminal gets everything.
+    // What is not a terminal gets everything.
     let piped = stdout(&short(dir.path(), "piped", "--scheme bic,pcon").success());
     assert!(piped.contains("marks  retransmitted"), "{piped}");
 }
@@ -58,7 +58,7 @@ fn colours_are_for_terminals_and_for_those_who_want_them() {
 }
 
 #[test]
-fn the_table_is_sorted_by_goodput_or_as_asked() {
+fn the_table_is_sorted_by_goodput_or_as_requested() {
     let dir = tempdir().unwrap();
     let order = |more: &str| -> Vec<String> {
         let line = format!("--scheme fixed,pcon,bic --force {more}");
@@ -112,7 +112,7 @@ fn bash(dir: &Path, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn completions_know_schemes_scenarios_components_and_papers() {
+fn completions_contain_schemes_scenarios_components_and_papers() {
     let dir = tempdir().unwrap();
     assert_eq!(bash(dir.path(), &["ndnweir", "sim", "dumb"]), ["dumbbell"]);
     assert_eq!(bash(dir.path(), &["ndnweir", "sim", "dumbbell", "--scheme", "pcon-n"]), ["pcon-ndnsim"]);

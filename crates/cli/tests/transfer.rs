@@ -4,7 +4,7 @@
 mod common;
 
 use common::process::{Ended, PATIENCE, Running, command, wait_for};
-use common::{KEY, PUBLIC, STRANGER, ndnweir, rejects};
+use common::{KEY, PUBLIC, UNTRUSTED_KEY, ndnweir, rejects};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Place {
         fs::write(dir.path().join("in"), content).unwrap();
         fs::write(dir.path().join("key"), KEY).unwrap();
         fs::write(dir.path().join("pub"), PUBLIC).unwrap();
-        fs::write(dir.path().join("stranger"), STRANGER).unwrap();
+        fs::write(dir.path().join("stranger"), UNTRUSTED_KEY).unwrap();
         let fwd = Some(forwarder(dir.path()));
         let put = Some(start(dir.path(), &[&["put", "in", "/t"], put].concat()));
         Place { dir, fwd, put }
@@ -122,7 +122,7 @@ fn only_the_key_that_is_trusted_is_accepted() {
 }
 
 #[test]
-fn an_interrupted_fetch_goes_on_and_rejects_another_version() {
+fn an_interrupted_fetch_continues_and_rejects_another_version() {
     let mut place = Place::new(3_000_000, &["--chunk", "200"]);
     let slow = "get /t -o out -q --scheme fixed --set consumer.window=1";
     for _ in 0..2 {
@@ -155,7 +155,7 @@ fn an_interrupted_fetch_goes_on_and_rejects_another_version() {
 }
 
 #[test]
-fn a_continued_fetch_asks_only_for_what_is_missing() {
+fn a_continued_fetch_requests_only_what_is_missing() {
     let place = Place::new(3_000_000, &["--chunk", "200"]);
     let get = place.start("get /t -o out -q --scheme fixed --set consumer.window=1");
     wait_for("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
@@ -169,7 +169,7 @@ fn a_continued_fetch_asks_only_for_what_is_missing() {
 }
 
 #[test]
-fn a_fetch_survives_a_forwarder_that_begins_anew() {
+fn a_fetch_survives_a_restart_of_the_forwarder() {
     let mut place = Place::new(3_000_000, &["--chunk", "200"]);
     let get = place.start("get /t -o out --scheme fixed --set consumer.window=2 --timeout 50s");
     wait_for("nothing arrives", || fs::metadata(place.path("out.part")).is_ok_and(|part| part.len() > 50_000));
@@ -183,7 +183,7 @@ fn a_fetch_survives_a_forwarder_that_begins_anew() {
 /// In a pseudo terminal, which `script` of util-linux makes.
 #[cfg(target_os = "linux")]
 #[test]
-fn in_a_terminal_progress_is_shown_and_content_is_not_unless_it_is_asked_for() {
+fn in_a_terminal_progress_is_shown_and_content_only_on_request() {
     let place = Place::new(600_000, &["--chunk", "200"]);
     let typed = |line: &str| {
         let program = assert_cmd::cargo::cargo_bin!("ndnweir").display();
@@ -209,7 +209,7 @@ fn in_a_terminal_progress_is_shown_and_content_is_not_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_producer_that_is_told_so_ends_when_all_was_asked_for() {
+fn a_producer_with_once_ends_when_all_was_requested() {
     let mut place = Place::new(50_000, &["--once", "--quiet"]);
     let (status, _, stderr) = place.run("get /t -o out -q");
     assert_eq!((status, stderr.as_str()), (0, ""));
@@ -220,7 +220,7 @@ fn a_producer_that_is_told_so_ends_when_all_was_asked_for() {
 }
 
 #[test]
-fn a_name_that_nobody_answers_and_a_forwarder_that_is_not_there_are_failed_work() {
+fn an_unanswered_name_and_a_missing_forwarder_are_failed_work() {
     let place = Place::new(10, &[]);
     for name in ["/nobody", "/nobody/v=1"] {
         // Three rounds of NACKs take about 1.5 s, a tenth of the patience.
@@ -256,7 +256,7 @@ fn standard_input_is_published_from_a_pipe_and_from_a_file() {
 }
 
 #[test]
-fn a_fetch_of_which_nobody_proved_the_signer_says_so_once() {
+fn a_fetch_without_a_verified_signer_reports_it_once() {
     let place = Place::new(100_003, &["--sign", "ed25519:key"]);
     for (trust, warned, shown) in [("any", true, "nothing"), ("ed25519:pub", false, "signer")] {
         let (status, stdout, stderr) = place.run(&format!("get /t -o out --json --trust {trust}"));
@@ -291,7 +291,7 @@ fn bytes_changed_on_the_disk_between_two_fetches_do_not_end_in_the_file() {
 }
 
 #[test]
-fn a_pipe_is_no_file_to_publish_and_is_not_waited_for() {
+fn a_pipe_cannot_be_published_and_is_not_waited_for() {
     // Not in the folder that is looked at for what was written.
     let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
     let pipe = elsewhere.path().join("pipe");

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration};
 /// Checks a number to lie within `min..=max`.
 ///
 /// # Errors
-/// Names the parameter, its value and what would do.
+/// Names the parameter, its value and a valid one.
 pub fn number(name: &str, value: f64, min: f64, max: f64) -> Result<(), SchemeError> {
     if (min..=max).contains(&value) {
         return Ok(());
@@ -36,7 +36,7 @@ pub fn least(name: &str, value: Duration, least: Duration) -> Result<(), SchemeE
     Err(SchemeError::value(name, value, "is too short", format!("give at least \"{least}\"")))
 }
 
-/// Checks the size of a Data that is expected before the first arrives: more than nothing.
+/// Checks the size assumed for Data before the first arrives: above zero.
 ///
 /// # Errors
 /// As [`number`].
@@ -44,5 +44,5 @@ pub fn data_size(name: &str, value: Bytes) -> Result<(), SchemeError> {
     if value > Bytes::ZERO {
         return Ok(());
     }
-    Err(SchemeError::value(name, value, "is no Data", "give the size of a Data such as \"1250B\""))
+    Err(SchemeError::value(name, value, "is not the size of a Data", "give the size of a Data such as \"1250B\""))
 }

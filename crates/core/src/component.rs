@@ -24,10 +24,10 @@ pub trait Component: Sized {
     /// Its parameters; each documents its unit and source.
     type Params: Default + Clone + Serialize + DeserializeOwned + JsonSchema + PartialEq + std::fmt::Debug;
 
-    /// Rejects parameters that make no sense.
+    /// Rejects invalid parameters.
     ///
     /// # Errors
-    /// Names the parameter, its value and the remedy; who calls adds the component.
+    /// Names the parameter, its value and the remedy; the caller adds the component.
     fn check(_params: &Self::Params) -> Result<(), SchemeError> {
         Ok(())
     }
@@ -42,7 +42,7 @@ pub trait Component: Sized {
     fn new(params: &Self::Params, env: &mut Env<'_>) -> Self;
 }
 
-/// What an instance may know about its surroundings when it is built.
+/// The surroundings of an instance when it is built.
 pub struct Env<'a> {
     /// The header fields of the run.
     pub layout: &'a mut FieldLayout,
@@ -57,7 +57,7 @@ impl Env<'_> {
     /// The slot of a declared field. [`crate::scheme::Scheme::resolve`] has made sure that all declared fields fit.
     ///
     /// # Panics
-    /// If a component asks for a field that neither it nor its scheme declared and no slot is left.
+    /// If a component requests a field that neither it nor its scheme declared and no slot is left.
     pub fn slot(&mut self, field: Field) -> Slot {
         #[expect(
             clippy::expect_used,
@@ -72,7 +72,7 @@ impl Env<'_> {
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
 
-/// What the registry knows about a component.
+/// The registry's entry of a component.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// See [`Component::NAME`].
@@ -108,8 +108,8 @@ impl Info {
 
 /// A component of one family with its parameters, read and checked: what instances are built from.
 ///
-/// The registry has one type for each family, such as [`crate::registry::ConsumerParams`]; its default is the component
-/// that does nothing.
+/// The registry has one type for each family, such as [`crate::registry::ConsumerParams`]; its default is the null
+/// component.
 pub trait FamilyParams: Clone + std::fmt::Debug + Default {
     /// The family.
     const FAMILY: Family;
@@ -139,9 +139,9 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
 pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeError> {
     let given = if given.is_null() { &Value::Object(Map::new()) } else { given };
     let parsed = C::Params::deserialize(given).map_err(|error| {
-        let (message, help) = suggest::with_meant(&error.to_string());
+        let (message, help) = suggest::with_suggestion(&error.to_string());
         match culprit(given, &|given| C::Params::deserialize(given).is_ok()) {
-            // What is said of unknown keys names them.
+            // Messages about unknown keys name them.
             Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),
             Some(parameter) => SchemeError::about(&parameter, format!("{parameter}: {message}"), help),
             None => SchemeError::new(message, help),
@@ -151,7 +151,7 @@ pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeErro
     Ok(parsed)
 }
 
-/// The parameter that cannot be read, with dots into tables: the first that does not do alone.
+/// The parameter that cannot be read, with dots into tables: the first that cannot be read alone.
 fn culprit(given: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<String> {
     let alone = |key: &str, value: &Value| serde_json::json!({ key: value });
     let (key, value) = given.as_object()?.iter().find(|(key, value)| !reads(&alone(key, value)))?;

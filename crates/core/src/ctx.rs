@@ -1,16 +1,16 @@
-//! What every hook of a scheme is given: the time, randomness and a place to record.
+//! The context of every hook of a scheme: the time, randomness and a recorder.
 
 use crate::units::Time;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The arguments that a component must never fetch itself.
+/// The inputs that a component must never obtain itself.
 pub struct Ctx<'a> {
     /// Now. Never goes back between two calls to one component.
     pub now: Time,
     /// This component instance's own stream.
     pub rng: &'a mut Rng,
-    /// Where to record what a reader of the results wants to see.
+    /// The recorder of events for readers of the results.
     pub trace: &'a mut Trace,
 }
 
@@ -91,7 +91,7 @@ impl Trace {
         }
     }
 
-    /// Takes what was recorded since the last call, in order.
+    /// Returns what was recorded since the last call, in order.
     pub fn drain(&mut self) -> std::vec::Drain<'_, TraceEvent> {
         self.events.drain(..)
     }

@@ -1,4 +1,4 @@
-//! The families' enums as implementations of their traits: each method goes to whichever component it is.
+//! The families' enums as implementations of their traits: each method is forwarded to the component.
 
 use crate::consumer::{CongestionEvent, Consumer, DataEvent, Flight, SentEvent, Timer};
 use crate::ctx::Ctx;
@@ -75,7 +75,7 @@ forward!(Discipline for AnyDiscipline by each_discipline {
 forward!(Shaper for AnyShaper by each_shaper {
     fn is_none(&self) -> bool [];
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission [event, ctx];
-    fn asks(&self) -> Option<(FaceId, FlowId)> [];
+    fn next_held(&self) -> Option<(FaceId, FlowId)> [];
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> [event, ctx];
     fn charge(&self) -> Bytes [];
     fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];

@@ -3,9 +3,9 @@
 use crate::family::Family;
 use std::fmt;
 
-/// What is wrong with a scheme, a component or a parameter, and what would do.
+/// What is wrong with a scheme, a component or a parameter, and the remedy.
 ///
-/// The fields say what it is about, so that who knows where a scheme was written can point to the place.
+/// The fields say what it is about, so that a caller who knows where a scheme was written can point to the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct SchemeError {
     /// The prefix whose choice it is about; none for the scheme's own components.
@@ -19,12 +19,12 @@ pub struct SchemeError {
     pub parameter: Option<String>,
     /// What is wrong; names the parameter and its value where it is about one.
     pub message: String,
-    /// What would do; may be empty where the message says all.
+    /// The remedy; may be empty where the message says all.
     pub help: String,
 }
 
 impl SchemeError {
-    /// An error about no single key.
+    /// An error that is not about a single key.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> SchemeError {
         let (message, help) = (message.into(), help.into());
         SchemeError { prefix: None, family: None, component: None, parameter: None, message, help }

@@ -23,7 +23,7 @@ pub enum Aggregation {
 pub enum Field {
     /// Round-trip time measured by the sender of this Data towards the producer (HbHCM).
     HopRtt,
-    /// The way a Data came, or the way an Interest should go (RAAQM, MIRCC, PTP).
+    /// The path of a Data, or the path that an Interest should take (RAAQM, MIRCC, PTP).
     PathLabel,
     /// The consumer's congestion window (resource pooling, method A).
     ConsumerWindow,
@@ -37,13 +37,13 @@ pub enum Field {
     MarkDistance,
     /// A router nearer the consumer already filters marks (resource pooling, method B).
     MarksFiltered,
-    /// Interest: no node on its way so far knew a route; Data: announces a route to its prefix (self-learning).
+    /// Interest: no node on its path so far had a route; Data: announces a route to its prefix (self-learning).
     Discovery,
     /// The highest rate of Interests that the routers upstream can take of this flow (HoBHIS 2014).
     ToleranceRate,
     /// How busy the busiest link of the path is (FleCom-like).
     PathUse,
-    /// The consumer reacts to marks in proportion, and its packets want the low-latency queue (DualPI2).
+    /// The consumer reacts to marks in proportion, and its packets request the low-latency queue (DualPI2).
     LowLatency,
 }
 
@@ -60,7 +60,8 @@ pub struct FieldInfo {
     pub tlv_type: u32,
     /// When Interests aggregate.
     pub aggregation: Aggregation,
-    /// Whether a content store keeps it with the Data; all our fields describe one passage and are stripped.
+    /// Whether a content store keeps it with the Data; all our fields describe one traversal of the path and are
+    /// stripped.
     pub cached: bool,
 }
 

@@ -26,8 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It knows schemes, units and the table of header fields. It never knows packet bytes, sockets, clocks or the network
-//! around a node.
+//! It contains schemes, units and the table of header fields, and nothing about packet bytes, sockets, clocks or the
+//! network around a node.
 
 mod check;
 pub mod component;

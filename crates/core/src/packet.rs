@@ -36,15 +36,15 @@ pub mod flags {
     pub const MUST_BE_FRESH: u8 = 1;
     /// Interest: Data whose name is longer will do.
     pub const CAN_BE_PREFIX: u8 = 2;
-    /// Data: came from a content store on the way (set by the node that served it, for this hop only).
+    /// Data: came from a content store on the path (set by the node that served it, for this hop only).
     pub const FROM_CACHE: u8 = 4;
     /// Data: the last segment of its object.
     pub const FINAL: u8 = 8;
-    /// Data: content stores leave it alone, here and further down (NDNLPv2's cache policy).
+    /// Data: content stores do not store it, here and downstream (NDNLPv2's cache policy).
     pub const NO_CACHE: u8 = 16;
-    /// Data: came late, as a link on the way had to send a part of it again. Its round trip measures no queue.
+    /// Data: late, as it was link-retransmitted. Its round trip does not measure a queue.
     pub const LINK_RETRANSMITTED: u8 = 32;
-    /// Data: this node's content store leaves it alone, as the driver stores it under its own name.
+    /// Data: this node's content store does not store it, as the driver stores it under its own name.
     pub const STORED: u8 = 64;
 }
 

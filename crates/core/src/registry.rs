@@ -1,7 +1,7 @@
 //! The registry: every component that exists, one line each.
 //!
-//! Command line, scenario parsing, documentation index, fuzzing and conformance tests all walk it.
-//! Each family becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
+//! Command line, scenario parsing, documentation index, fuzzing and conformance tests all iterate over it. Each family
+//! becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
 
 use crate::component::{Component, Env, FamilyParams, Info, parse_params};
 use crate::error::SchemeError;
@@ -10,8 +10,8 @@ use crate::fields::Field;
 use crate::{consumer, meter, planner, queue, shaper, strategy, suggest};
 use serde_json::Value;
 
-/// Makes one family: its enum, what that is built from, its list and a macro that calls a method on whichever arm it is.
-/// The first component is the one that does nothing.
+/// Defines one family: its enum, what that is built from, its list and a macro that calls a method on any arm. The
+/// first component is the null one.
 macro_rules! family {
     (
         $d:tt $enum:ident, $params:ident, $trait:path, $family:ident, $doc:literal, $dispatch:ident,
@@ -89,7 +89,7 @@ macro_rules! family {
                 $params::read(name, given).map(drop)
             }
 
-            /// Builds the component called `name`, once. Of a scheme, [`FamilyParams`] are read once and built from.
+            /// Builds the component called `name`, once. A scheme reads its [`FamilyParams`] once and builds from them.
             ///
             /// # Errors
             /// As [`Self::check`].
@@ -243,7 +243,7 @@ impl Family {
         }
     }
 
-    /// The component that does nothing, used where a scheme names none.
+    /// The null component, used where a scheme names none.
     pub const fn default_component(self) -> &'static str {
         self.components()[0].name
     }

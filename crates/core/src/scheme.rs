@@ -33,7 +33,7 @@ pub enum InterestMarks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachedMarks {
-    /// It is taken off: the copy does not cross the congested link (NDN-DPDK; our default).
+    /// It is removed: the copy does not cross the congested link (NDN-DPDK; our default).
     #[default]
     Strip,
     /// It stays, and every answer from the store carries it again (NFD).
@@ -45,7 +45,7 @@ pub enum CachedMarks {
 pub struct Scheme {
     /// Its name.
     pub name: String,
-    /// One line on what it is and whose.
+    /// One line on what it is and who published it.
     pub summary: String,
     /// One component per family.
     pub parts: Parts,
@@ -53,14 +53,15 @@ pub struct Scheme {
     pub interest_marks: InterestMarks,
     /// Marks on stored Data.
     pub cached_marks: CachedMarks,
-    /// What single prefixes have in place of the strategy and shaper above; a shorter prefix comes before a longer one.
+    /// The strategies and shapers of single prefixes, in place of those above; a shorter prefix comes before a longer
+    /// one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<PrefixChoice>,
 }
 
 macro_rules! parts {
     ($($family:ident $key:ident $params:ident $any:ident $doc:literal;)*) => {
-        /// One component per family, in the order of [`Family::ALL`]; by default each is the one that does nothing.
+        /// One component per family, in the order of [`Family::ALL`]; by default the null component.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Parts {
             $(#[doc = $doc] pub $key: ComponentChoice<$params>,)*
@@ -74,7 +75,7 @@ macro_rules! parts {
                 }
             }
 
-            /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
+            /// Applies a name, or a table with a name and parameters; a table without `name` changes parameters.
             ///
             /// # Errors
             /// If there is no such component or the parameters do not fit; nothing has changed then.
@@ -131,15 +132,15 @@ parts! {
 const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
 
 impl Scheme {
-    /// The names of the schemes that come with the product.
+    /// The names of the shipped schemes.
     pub fn names() -> impl Iterator<Item = &'static str> {
         named::NAMED.iter().map(|named| named.name)
     }
 
-    /// A scheme that comes with the product.
+    /// A shipped scheme.
     ///
     /// # Errors
-    /// If there is none of that name; says which there are.
+    /// If there is none of that name; lists the existing ones.
     pub fn named(name: &str) -> Result<Scheme, SchemeError> {
         let Some(named) = named::NAMED.iter().find(|named| named.name == name) else {
             let known: Vec<_> = Scheme::names().collect();
@@ -152,21 +153,21 @@ impl Scheme {
 
     /// Reads a composition such as `{ consumer = "bic", marker = { name = "codel", target = "5ms" } }`.
     ///
-    /// `base = "NAME"` starts from a scheme that comes with the product, also from the one of the same name, and
-    /// `base = { … }` from another composition; families left out keep the base's component, or do nothing.
+    /// `base = "NAME"` starts from a shipped scheme, also from the one of the same name, and `base = { … }` from
+    /// another composition; families left out keep the base's component, or do nothing.
     ///
     /// # Errors
     /// An unknown key, component or parameter, or more header fields than a run carries.
     pub fn resolve(name: &str, composition: &Value) -> Result<Scheme, SchemeError> {
         let Value::Object(table) = composition else {
             let help = "write a table such as { consumer = \"bic\", marker = \"codel\" }";
-            return Err(SchemeError::new("a scheme is no table here", help));
+            return Err(SchemeError::new("this scheme is not a table", help));
         };
         let about = |key: &str, message: &str, help: &str| SchemeError::about(key, format!("{key}: {message}"), help);
         let mut scheme = match table.get("base") {
             Some(Value::String(base)) => Scheme::named(base).map_err(|e| about("base", &e.message, &e.help))?,
             Some(inner @ Value::Object(_)) => Scheme::resolve(name, inner)?,
-            Some(_) => return Err(about("base", "this is no scheme", "write the name of another scheme")),
+            Some(_) => return Err(about("base", "this is not a scheme", "write the name of another scheme")),
             None => Scheme::default(),
         };
         scheme.summary = match table.get("base") {
@@ -248,7 +249,7 @@ impl Scheme {
 
 fn unknown_key(key: &str) -> SchemeError {
     let known: Vec<_> = OTHER_KEYS.into_iter().chain(Family::ALL.into_iter().map(Family::key)).collect();
-    let help = match crate::suggest::respelled(key, known.iter().copied()) {
+    let help = match crate::suggest::corrected_spelling(key, known.iter().copied()) {
         Some(name) => format!("it is written {name:?}"),
         None => format!("a scheme has: {}", known.join(", ")),
     };

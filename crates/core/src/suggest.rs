@@ -1,4 +1,4 @@
-//! What somebody probably meant who wrote a name that does not exist.
+//! What someone probably meant who wrote a name that does not exist.
 
 use crate::error::SchemeError;
 
@@ -23,7 +23,7 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// The one of `names` that `wrong` is but for `_` where it has `-`: keys are in kebab-case, and once were not.
-pub fn respelled<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn corrected_spelling<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let kebab = wrong.replace('_', "-");
     names.into_iter().find(|&name| name == kebab && name != wrong)
 }
@@ -42,13 +42,13 @@ pub fn unknown(what: &str, wrong: &str, names: &[&str]) -> SchemeError {
 
 /// The message of a deserializer, such as ``unknown field `beat`, expected one of `beta`, `floor` ``, with what was
 /// probably meant, and what there is.
-pub fn with_meant(message: &str) -> (String, String) {
+pub fn with_suggestion(message: &str) -> (String, String) {
     let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| message.split_once(start));
     let Some((wrong, known)) = unknown.and_then(|(_, rest)| rest.split_once("`, expected ")) else {
         return (message.into(), String::new());
     };
     let quoted = known.split('`').skip(1).step_by(2);
-    if let Some(name) = respelled(wrong, quoted.clone()) {
+    if let Some(name) = corrected_spelling(wrong, quoted.clone()) {
         return (format!("`{wrong}` is written `{name}`"), String::new());
     }
     let what = message.split_once(", expected ").map_or(message, |(what, _)| what);
@@ -77,20 +77,20 @@ mod tests {
 
     #[test]
     fn a_slip_in_a_parameter_is_answered_with_the_parameter_that_was_meant() {
-        let (text, there) = with_meant("unknown field `beat`, expected one of `floor`, `beta`");
+        let (text, there) = with_suggestion("unknown field `beat`, expected one of `floor`, `beta`");
         assert_eq!(text, "unknown field `beat` (did you mean `beta`?)");
         assert_eq!(there, "expected one of `floor`, `beta`");
-        assert_eq!(with_meant("unknown field `x`, expected one of `floor`, `beta`").0, "unknown field `x`");
+        assert_eq!(with_suggestion("unknown field `x`, expected one of `floor`, `beta`").0, "unknown field `x`");
         for other in ["invalid type: map", "unknown field `x`"] {
-            assert_eq!(with_meant(other), (other.into(), String::new()));
+            assert_eq!(with_suggestion(other), (other.into(), String::new()));
         }
     }
 
     #[test]
     fn a_key_with_underscores_is_answered_with_how_it_is_written() {
-        let (text, _) = with_meant("unknown field `max_increment`, expected one of `increment`, `max-increment`");
+        let (text, _) = with_suggestion("unknown field `max_increment`, expected one of `increment`, `max-increment`");
         assert_eq!(text, "`max_increment` is written `max-increment`");
-        assert_eq!(respelled("max-increment", ["max-increment"]), None);
-        assert_eq!(respelled("max_incremen", ["max-increment"]), None);
+        assert_eq!(corrected_spelling("max-increment", ["max-increment"]), None);
+        assert_eq!(corrected_spelling("max_incremen", ["max-increment"]), None);
     }
 }

@@ -206,16 +206,10 @@ impl Sub for Bytes {
     }
 }
 
-/// A text that is no quantity; the message says what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text that is not a quantity; the message says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct QuantityError(String);
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for QuantityError {}
 
 /// One kind of quantity: what it is called and the units it is written in, smallest first.
 struct Kind {

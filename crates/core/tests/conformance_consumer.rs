@@ -58,7 +58,7 @@ fn a_window_that_was_cut_to_pieces_grows_again() {
 }
 
 #[test]
-fn default_parameters_are_valid_and_read_back_alike() {
+fn default_parameters_are_valid_and_read_back_the_same() {
     for info in every() {
         let defaults = (info.defaults)();
         AnyConsumer::check(info.name, &defaults).unwrap();
@@ -84,7 +84,7 @@ fn unknown_parameters_and_wrong_types_are_rejected_by_name() {
 }
 
 #[test]
-fn numbers_that_are_no_numbers_are_rejected() {
+fn invalid_numbers_are_rejected() {
     for info in every() {
         let defaults = (info.defaults)();
         for knob in knobs(&defaults, &(info.schema)()) {

@@ -5,8 +5,8 @@
 //! transmission times, delay, losses and failures. All processes record what they see with times of one clock, and the
 //! records are then replayed into the same collector that observes simulations.
 //!
-//! [`Emulation`] starts and watches the processes; [`roles`] is what each of them does. It knows scenarios, processes
-//! and links. It never knows statistics, which are the lab's, or reports.
+//! [`Emulation`] starts and watches the processes; [`roles`] is what each of them does. Statistics are the lab's, and
+//! reports have a crate of their own.
 
 mod plan;
 mod processes;
@@ -52,14 +52,14 @@ pub struct Emulated {
     pub run: Run,
     /// Datagrams between processes.
     pub datagrams: u64,
-    /// Of these, how many this machine lost, and no link did; none if that cannot be told since a node was killed.
+    /// Of these, how many were lost by this machine and not by a link; none if that is unknown since a node was killed.
     pub lost: Option<u64>,
 }
 
-/// Why an emulation gave no result.
+/// Why an emulation has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A process did not do its part.
+    /// A process failed.
     #[error("{who}: {what}")]
     Process {
         /// Which.
@@ -76,21 +76,21 @@ pub enum Error {
     /// Processes were not up when the scenario was to begin.
     #[error("{0} processes were not up after {1}; this machine is too slow for them")]
     Slow(usize, Duration),
-    /// The system rejected something.
+    /// The system's error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// How often is looked whether something is due.
+/// How often to check whether something is due.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(5);
-/// For forwarders and producers to come up, and for each process on top of it.
+/// Start-up time of forwarders and producers, and of each process in addition.
 const LEAD: Duration = Duration::from_millis(1000);
 const LEAD_EACH: Duration = Duration::from_millis(60);
-/// How much longer they get each time they were not up in time, and how often that may happen.
+/// How much longer they get each time they were not ready in time, and how often that may happen.
 const LEADS: [u64; 4] = [1, 4, 16, 64];
-/// Packets on their way at the end may take so long to arrive.
+/// How long packets in flight at the end may take to arrive.
 const DRAIN: Duration = Duration::from_millis(3000);
-/// Nothing is on its way when nothing has moved for so long.
+/// Nothing is in flight when nothing has moved for this long.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// What is watched during a run.
@@ -123,7 +123,7 @@ impl Emulation {
         result
     }
 
-    /// The same, with `times` the usual time for processes to come up.
+    /// The same, with `times` the usual time for processes to start.
     fn attempt(
         &self,
         scheme: &Scheme,
@@ -172,14 +172,14 @@ impl Emulation {
         fleet.finish(|_| true)?;
         let mut collector = Collector::new(describe(&self.scenario).setup(&[]));
         let found = replay::replay(&plan, &self.folder, &samples, &mut collector)?;
-        found.check(&running.sample()).map_err(Error::Accounting)?;
+        found.check(&running.sample())?;
         let (datagrams, lost) = self.lost(&plan, &running, &found);
         running.stop()?;
         let run = collector.finish(&scheme.name, seed);
         Ok(Some(Emulated { run, datagrams, lost: lost.filter(|_| drained) }))
     }
 
-    /// What processes are called when they fail.
+    /// The names of processes in errors.
     fn names(&self, plan: &Plan<'_>) -> Box<dyn Fn(Child) -> String> {
         let nodes: Vec<String> = self.scenario.nodes.iter().map(|node| node.name.clone()).collect();
         let consumers: Vec<String> = self.scenario.consumers.iter().map(|consumer| consumer.name.clone()).collect();
@@ -192,7 +192,7 @@ impl Emulation {
         })
     }
 
-    /// Waits for the end, does what befalls nodes on the way, and samples the links; whether the end came.
+    /// Waits for the end, carries out the events of nodes, and samples the links; whether the end was reached.
     fn watch(
         &self,
         watch: &EmulationMonitor<'_>,
@@ -224,7 +224,7 @@ impl Emulation {
             if let Some(at) = grid.reached(now) {
                 samples.push((at, links.sample()));
             }
-            // Coming up is part of the work.
+            // Start-up is part of the progress.
             progress(now.since(Time::ZERO).secs() / (zero + run.duration).since(Time::ZERO).secs());
             if zero + run.duration <= now {
                 return Ok(true);
@@ -273,7 +273,7 @@ impl Emulation {
     }
 }
 
-/// Waits until nothing is on its way any more; whether that came.
+/// Waits until nothing is in flight any more; whether that was reached.
 fn drain(links: &Running, clock: Clock) -> bool {
     let deadline = clock.now() + DRAIN;
     let (mut moved, mut before) = (clock.now(), None);

@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// All that tasks are made from.
+/// The inputs of all tasks.
 pub(super) struct Plan<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) network: &'a Network,
@@ -39,7 +39,7 @@ fn kind(datagram: &[u8]) -> Kind {
     }
 }
 
-/// The links below the forwarders, and which of them join whom. The queue of a link is a forwarder's own, unless a
+/// The links below the forwarders, and which forwarders they join. The queue of a link is a forwarder's own, unless a
 /// switch has it or several neighbours share it.
 pub(super) fn below(network: &Network, topology: &Topology) -> emulator::EmulatedNetwork {
     let direction = |directed_link: usize, from: &Direction| EmulatedDirection {
@@ -80,7 +80,7 @@ pub(super) fn consumer_record(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("consumer-{number}.jsonl"))
 }
 
-/// A composition as it travels to a process.
+/// A composition in the form that is passed to a process.
 fn written(scheme: &Scheme) -> Value {
     // A scheme consists of names, numbers and texts, which always can be written.
     serde_json::to_value(scheme).unwrap_or_default()
@@ -105,7 +105,7 @@ impl Plan<'_> {
         Ok(self.forwarder_at(node, any, &remotes, folder, 0))
     }
 
-    /// The task of one that comes after a crash: where the links expect it.
+    /// The task of a forwarder after a crash: with the addresses that the links expect.
     pub(super) fn forwarder_again(&self, node: usize, links: &Running, folder: &Path, life: u32) -> Role {
         let remotes: Vec<SocketAddr> = self.ends_of(node).map(|(link, end)| links.address(link, end)).collect();
         let known = self.ends_of(node).find_map(|(link, end)| links.process(link, end));
@@ -204,7 +204,7 @@ impl Plan<'_> {
         let task = |(number, (producer, object)): (usize, (usize, &str))| {
             let producer = &self.scenario.producers[producer];
             let sharing = self.scenario.consumers.iter().filter(|consumer| consumer.prefix == object);
-            // An object of known length has it for all who ask; a catalogue is as long as the longest asked for.
+            // An object of known length has it for all consumers; a catalogue is as long as the longest requested.
             let segments = sharing.filter_map(|consumer| match consumer.traffic {
                 Traffic::Fetch { segments, .. } => segments,
                 Traffic::Zipf { objects, .. } => Some(objects.into()),

@@ -32,12 +32,12 @@ struct Process {
 pub(super) struct Fleet {
     program: (PathBuf, Vec<String>),
     origin: u64,
-    /// What a process is called when it fails.
+    /// The name of a process in errors.
     name: Box<dyn Fn(Child) -> String>,
     running: BTreeMap<Child, Process>,
 }
 
-/// How long a process may take to come up.
+/// How long a process may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one may take to end.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -60,12 +60,12 @@ impl Fleet {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A Ctrl-C at the terminal is for the one who watches, who then ends them all.
+            // A Ctrl-C at the terminal is for the parent process, which then ends them all.
             .process_group(0)
             .spawn()?;
         let task = serde_json::to_string(&Task { origin: self.origin, role }).map_err(std::io::Error::from)?;
         if let Some(stdin) = &mut process.stdin {
-            // A process that is gone already says why when it is waited for.
+            // A process that has already ended reports why when it is waited for.
             let _ = writeln!(stdin, "{task}").and_then(|()| stdin.flush());
         }
         let (sender, line) = channel();
@@ -76,7 +76,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Waits until all that were started are ready; gives what forwarders said, by node.
+    /// Waits until all that were started are ready; returns what forwarders reported, by node.
     pub(super) fn wait(&mut self) -> Result<Vec<(usize, Ready)>, Error> {
         let deadline = Instant::now() + PATIENCE;
         let mut said = Vec::new();
@@ -106,7 +106,7 @@ impl Fleet {
         failed.map_or(Ok(said), |(who, what)| Err(self.failure(who, &what)))
     }
 
-    /// Whether all still do their part.
+    /// Whether all are still running.
     pub(super) fn check_running(&mut self) -> Result<(), Error> {
         let mut failed = None;
         for (who, process) in &mut self.running {
@@ -123,13 +123,13 @@ impl Fleet {
     /// Kills a process, as a crash does.
     pub(super) fn kill(&mut self, who: Child) {
         if let Some(mut process) = self.running.remove(&who) {
-            // It may have ended by itself.
+            // It may have already ended.
             let _ = process.process.kill();
             let _ = process.process.wait();
         }
     }
 
-    /// Asks those of a kind to end and waits until they have.
+    /// Stops those of a kind and waits until they have ended.
     pub(super) fn finish(&mut self, kind: impl Fn(Child) -> bool) -> Result<(), Error> {
         let leaving: Vec<Child> = self.running.keys().copied().filter(|who| kind(*who)).collect();
         for who in &leaving {
@@ -149,7 +149,7 @@ impl Fleet {
                     None if Instant::now() > deadline => {
                         process.process.kill()?;
                         process.process.wait()?;
-                        return Err(self.failure(who, "did not end when it was asked to"));
+                        return Err(self.failure(who, "did not end when it was stopped"));
                     }
                     None => std::thread::sleep(Duration::from_millis(5)),
                 }
@@ -176,7 +176,7 @@ fn first_line(stdout: ChildStdout, tell: impl FnOnce(String)) {
     }
 }
 
-/// How a process that failed ended: what it said, or the signal that ended it.
+/// How a process that failed ended: its message, or the signal that ended it.
 fn ended_by(status: ExitStatus, words: &str) -> String {
     match (status.signal(), words.is_empty()) {
         (Some(signal), true) => format!("was ended by signal {signal}"),
@@ -185,7 +185,7 @@ fn ended_by(status: ExitStatus, words: &str) -> String {
     }
 }
 
-/// What a process that has ended, or is about to, said last.
+/// The last message of a process that has ended, or is about to.
 fn last_words(process: &mut process::Child) -> String {
     let mut words = String::new();
     if let Some(mut stderr) = process.stderr.take() {

@@ -1,5 +1,6 @@
-//! From the records of processes to what an observer of a simulation hears.
+//! Replays the records of processes to an observer of simulations.
 
+use super::Error;
 use super::plan::{Plan, consumer_record, node_record};
 use crate::roles::record::{Record, read};
 use ndnweir_core::units::Time;
@@ -37,40 +38,40 @@ pub(super) struct Passed {
 #[derive(Debug, Default)]
 pub(super) struct ReplayOutcome {
     passed: BTreeMap<(usize, usize), Passed>,
-    /// What did not balance in a forwarder.
+    /// The failed packet accounting of a forwarder.
     problem: Option<String>,
     accounts: Vec<Account>,
 }
 
 impl ReplayOutcome {
-    /// What passed a node's face in all its lives.
+    /// The counters of a node's face over all restarts.
     pub(super) fn passed(&self, node: usize, face: usize) -> Passed {
         self.passed.get(&(node, face)).copied().unwrap_or_default()
     }
 
-    /// Checks that nothing was lost unnoticed: Interests at consumers and forwarders, datagrams on links.
-    pub(super) fn check(&self, links: &[DirectionCounters]) -> Result<(), String> {
+    /// Checks packet accounting: Interests at consumers and forwarders, datagrams on links.
+    pub(super) fn check(&self, links: &[DirectionCounters]) -> Result<(), Error> {
         if let Some(problem) = &self.problem {
-            return Err(problem.clone());
+            return Err(Error::Accounting(problem.clone()));
         }
         for (i, account) in self.accounts.iter().enumerate() {
-            if !account.balances() {
-                return Err(format!("consumer {i}: {account:?}"));
+            if !account.is_accounted_for() {
+                return Err(Error::Accounting(format!("consumer {i}: {account:?}")));
             }
         }
         for (i, DirectionCounters { queue, propagation, in_flight }) in links.iter().enumerate() {
-            queue.check().map_err(|what| format!("link {i}: {what}"))?;
+            queue.check().map_err(|what| Error::Accounting(format!("link {i}: {what}")))?;
             if propagation.sent + propagation.copies
                 != propagation.revoked + propagation.arrived + propagation.lost + propagation.down + in_flight
             {
-                return Err(format!("link {i}: {propagation:?}, {in_flight} in flight"));
+                return Err(Error::Accounting(format!("link {i}: {propagation:?}, {in_flight} in flight")));
             }
         }
         Ok(())
     }
 }
 
-/// Tells `observer` what the processes and links have recorded, in the order of time.
+/// Replays to `observer` what the processes and links have recorded, in the order of time.
 pub(super) fn replay(
     plan: &Plan<'_>,
     folder: &Path,
@@ -144,9 +145,9 @@ impl ReplayOutcome {
 
 /// What is known of everything so far.
 struct State {
-    /// By direction: the counters of the sending face, in its lives before the present one and in that.
+    /// By direction: the counters of the sending face, before the present start of its process and since.
     faces: Vec<(LinkCounters, LinkCounters)>,
-    /// By direction: the life that was heard of last.
+    /// By direction: the latest start of the process in the records.
     lives: Vec<u32>,
     below: Vec<DirectionCounters>,
     below_ndn: Vec<bool>,
@@ -169,7 +170,7 @@ impl State {
         }
     }
 
-    /// What a direction has done: its queue wherever that is, and its way.
+    /// What a direction has done: its queue wherever that is, and its propagation.
     fn link(&self, directed_link: usize) -> LinkCounters {
         let DirectionCounters { queue, propagation, .. } = &self.below[directed_link];
         let (before, now) = self.faces[directed_link];
@@ -216,11 +217,11 @@ impl State {
         }
     }
 
-    /// A face counts from zero in each of its lives.
+    /// A face counts from zero after each start of its process.
     fn count(&mut self, directed_link: usize, life: u32, counters: LinkCounters) {
         let (before, now) = &mut self.faces[directed_link];
         if life > std::mem::replace(&mut self.lives[directed_link], life) {
-            // What waited when the node was last heard of went down with it.
+            // What was queued at the node's last record was lost with it.
             now.drops.down += u64::from(now.queue_packets);
             *before = before.plus(*now);
         }
@@ -239,7 +240,7 @@ impl State {
         }
     }
 
-    /// What became of the Interests of each consumer, as the simulator adds them up.
+    /// The Interests of each consumer by outcome, as the simulator adds them up.
     fn accounts(&self, plan: &Plan<'_>) -> Vec<Account> {
         let account = |(c, consumer): (&ConsumerCounters, &ndnweir_scenario::Consumer)| Account {
             interests: c.interests,
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_face_that_begins_a_new_life_goes_on_counting_and_its_queue_is_lost() {
+    fn a_face_after_a_restart_continues_counting_and_its_queue_is_lost() {
         let mut state = state();
         let counted = |data_packets, queue_packets| LinkCounters { data_packets, queue_packets, ..Default::default() };
         state.count(0, 0, counted(10, 0));
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_the_link_count_beside_the_queue_wherever_that_is() {
+    fn losses_of_the_link_count_in_addition_to_the_queue_wherever_that_is() {
         let mut state = state();
         let mut queue = LinkCounters { data_packets: 7, ..Default::default() };
         queue.drops.overflow = 5;
@@ -304,8 +305,14 @@ mod tests {
         let propagation = LinkTotals { sent: 4, arrived: 2, lost: 1, ..Default::default() };
         let mut found = ReplayOutcome::default();
         assert!(found.check(&[DirectionCounters { queue, propagation, in_flight: 1 }]).is_ok());
-        assert!(found.check(&[DirectionCounters { queue, propagation, in_flight: 0 }]).unwrap_err().contains("link 0"));
+        assert!(
+            found
+                .check(&[DirectionCounters { queue, propagation, in_flight: 0 }])
+                .unwrap_err()
+                .to_string()
+                .contains("link 0")
+        );
         found.accounts = vec![Account { interests: 9, answered: 7, pending: 1, ..Default::default() }];
-        assert!(found.check(&[]).unwrap_err().contains("consumer 0"));
+        assert!(found.check(&[]).unwrap_err().to_string().contains("consumer 0"));
     }
 }

@@ -1,4 +1,4 @@
-//! What can be emulated, and what a simulation must be given to be set beside it.
+//! What can be emulated, and the inputs of a comparable simulation.
 
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
@@ -92,8 +92,8 @@ pub fn check_scheme(scheme: &Scheme) -> Result<(), Unsuitable> {
     }
 }
 
-/// The scenario with the sizes that real packets have, and without rerouting, which emulated nodes do not do: what a
-/// simulation must be given to be compared.
+/// The scenario with the sizes that real packets have, and without rerouting, which emulated nodes do not do: the input
+/// of a comparable simulation.
 pub fn comparable(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     let object = scenario.consumers.first().map_or("/object", |consumer| consumer.prefix.as_str());
@@ -125,7 +125,7 @@ pub fn comparable(scenario: &Scenario) -> Scenario {
 }
 
 /// The scenario with packets that arrive up to `noise` late, at random, on links without jitter of their own: real
-/// processes are never exact, and a simulation that is may lock flows in step, with few outcomes over many seeds.
+/// processes are never exact, and an exact simulation may synchronise flows, with few outcomes over many seeds.
 pub fn noisy(scenario: &Scenario, noise: Duration) -> Scenario {
     let mut scenario = scenario.clone();
     for direction in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.backward]) {

@@ -1,5 +1,5 @@
 //! Every Data of a run as a line of CSV: its delay, hop count and path. It grows with the traffic, so it is written
-//! only when asked for, while the run goes on.
+//! only when requested, while the run continues.
 
 use crate::experiment::{Experiment, describe};
 use crate::results::{number_text, quoted};
@@ -50,7 +50,7 @@ impl<W: Write> Observer for Lines<W> {
     }
 }
 
-/// Runs the experiment's first scheme with its first seed once more and writes a line for every Data to `path`.
+/// Runs the experiment's first scheme with its first seed again and writes a line for every Data to `path`.
 ///
 /// # Errors
 /// See [`Error`].

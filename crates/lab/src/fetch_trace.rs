@@ -1,10 +1,9 @@
 //! A real fetch over time, as a CSV file.
 //!
 //! Columns: `time_s` since the first segment, `window_segments`, `in_flight_interests`, `rtt_ms` (empty for a segment
-//! that was asked for more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
+//! that was requested more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
 
 use ndnweir_core::units::{Bytes, Duration, Time};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,19 +15,12 @@ pub const HEADER: &str = "time_s,window_segments,in_flight_interests,rtt_ms,rece
 const RESOLUTION: Duration = Duration::from_millis(1);
 
 /// Why a trace cannot be written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", .path.display())]
 pub struct Error {
     path: PathBuf,
     problem: String,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.problem)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Where the fetch stood when a segment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,7 +31,7 @@ pub struct Row {
     pub window: f64,
     /// Interests outstanding.
     pub in_flight: u32,
-    /// The segment's round-trip time; none if it was asked for more than once.
+    /// The segment's round-trip time; none if it was requested more than once.
     pub rtt: Option<Duration>,
     /// Bytes of content received so far.
     pub received: u64,
@@ -157,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_rejected_with_its_line() {
+    fn an_invalid_trace_is_rejected_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         for (text, line) in [

@@ -9,7 +9,7 @@
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, beside the optimum.
 //! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
 //!
-//! It knows scenarios, the simulator and statistics. It never knows sockets, processes or pictures.
+//! It contains experiments and statistics, and no sockets, processes or pictures.
 
 pub mod criteria;
 pub mod deliveries;

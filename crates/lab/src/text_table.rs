@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_gets_fewer_columns_and_is_told_so() {
+    fn a_narrow_terminal_gets_fewer_columns_and_a_note() {
         let all = table().render(Look::default());
         assert_eq!(
             all.lines().collect::<Vec<_>>(),

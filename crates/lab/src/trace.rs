@@ -28,7 +28,7 @@ pub enum Error {
     Run(#[from] experiment::Error),
 }
 
-/// Runs the experiment's first scheme with its first seed once more and writes every packet put on a link to `path`.
+/// Runs the experiment's first scheme with its first seed again and writes every packet put on a link to `path`.
 ///
 /// # Errors
 /// See [`Error`].

@@ -81,7 +81,7 @@ fn slips_in_criteria_name_file_line_and_remedy() {
 }
 
 #[test]
-fn what_is_not_there_is_said_before_anything_runs() {
+fn missing_files_are_reported_before_anything_runs() {
     let none = criteria::read_all(&Folder::Shipped, &["bufferblot".into()], &extent(Depth::Quick)).unwrap_err();
     assert!(none.to_string().contains("did you mean \"bufferbloat\""), "{none}");
     let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no-criteria");
@@ -153,7 +153,7 @@ fn one_thread_and_two_give_the_same_table_and_document() {
 }
 
 #[test]
-fn a_scheme_that_a_criterion_does_not_apply_to_is_told_why() {
+fn a_scheme_that_a_criterion_does_not_apply_to_gets_the_reason() {
     let criteria = [small(&SMALL.replace("multicast", "best-route"), Depth::Quick)];
     let judgement = judged(&criteria, &["cubic"], &[1]);
     let result = judgement.results[0][0].as_ref().unwrap();
@@ -173,5 +173,5 @@ fn the_smoke_subset_gives_the_table_that_is_pinned() {
         std::fs::write(&path, &table).unwrap();
     }
     let pinned = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written anew:\n{table}", path.display());
+    assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written again:\n{table}", path.display());
 }

@@ -1,6 +1,6 @@
 //! Every measure of every criterion can be passed and can be failed: one that cannot would say nothing.
 //!
-//! An oracle knows the optimum: each consumer sends at its fair rate, or keeps the window that holds it. It cannot know
+//! An oracle has the optimum: each consumer sends at its fair rate, or keeps the window that holds it. It cannot know
 //! what happens next, so where things change, schemes that are made for it take its place. Broken schemes ignore every
 //! signal, do not back off, stay at a window of one, or leave everything to one flow.
 //!
@@ -142,7 +142,7 @@ const ORACLES: [(&str, Oracle, Option<&str>); 5] = [
     ("a hundredth", Oracle::Hundredth, None),
 ];
 
-/// Schemes that ignore what they are told, or do nothing.
+/// Schemes that ignore signals, or do nothing.
 const BROKEN: [(&str, &[&str]); 5] = [
     ("huge window", &["consumer.window=5000"]),
     ("no back-off", &["consumer.window=5000", "consumer.timer.backoff-cap=1"]),

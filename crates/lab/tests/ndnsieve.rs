@@ -14,7 +14,7 @@ fn simulate(name: &str, set: &[&str], scheme: &str) -> Finished {
 }
 
 #[test]
-fn a_failing_controller_stops_switching_and_its_stand_by_goes_on() {
+fn a_failing_controller_stops_switching_and_its_stand_by_continues() {
     // With links to the producers that are faster than the two ways, so that these are what is congested.
     let Finished { run, .. } = simulate("controller-failure", &["link.*P*.rate=20Mbps"], "ndnsieve-calibrated");
     let switches = |from: f64, to: f64| run.events.iter().filter(|e| (from..to).contains(&e.at_s)).count();

@@ -83,7 +83,7 @@ prefix = "/p"
 fn by_hand_a_square_has_one_routed_way_and_two_physical_ones() {
     let scenario = written(SQUARE);
     let found = optimum(&scenario);
-    // 1024 of 1066 bytes on the wire are content; Interests go the other way.
+    // 1024 of 1066 bytes on the wire are content; Interests use the other direction.
     let one = 10.0 * 1024.0 / 1066.0;
     assert_near(found.total_mbps.unwrap(), one);
     assert_near(found.physical.unwrap().total_mbps, 2.0 * one);
@@ -148,7 +148,7 @@ fn by_hand_fetches_that_overlap_share_and_the_last_one_speeds_up() {
 }
 
 #[test]
-fn by_hand_a_fetch_beside_one_without_end_has_half() {
+fn by_hand_a_fetch_next_to_an_endless_one_has_half() {
     let problem = chain(&[10.0], &[(0, 1), (0, 1)], PLAIN);
     let times = problem.completion_times(&[transfer(0.0, None), transfer(5.0, Some(10.0))]).unwrap();
     assert_eq!(times[0], None);

@@ -85,8 +85,8 @@ fn one_bottleneck_is_marked_before_its_queue_overflows() {
     assert!(run.bottleneck_queue_ms.unwrap() < 20.0);
 }
 
-/// Scenario 3: a window of small Data towards C1, and a constant stream of large Data the other way from 5 to 15 s,
-/// which leaves little room for the Interests of the first.
+/// Scenario 3: a window of small Data towards C1, and a constant stream of large Data in the other direction from 5 to
+/// 15 s, which leaves little room for the Interests of the first.
 const REVERSE_TRAFFIC: &str = r#"
 name = "reverse-traffic"
 run = { duration = "25s", cache = "200000 packets" }
@@ -126,7 +126,7 @@ fn interests_squeezed_by_reverse_traffic_are_marked_so_that_the_window_takes_wha
         let ([after, _], _) = goodput_between("17s", "25s", seed);
         let upstream = run.links.iter().find(|link| link.name == "R>P").unwrap();
         assert!(upstream.interest_marks > 0 && upstream.queue_ms < 20.0, "{upstream:?}");
-        // The window gets nearly all that is left, and the stream, which asks at a fixed rate, loses nothing.
+        // The window gets nearly all that is left, and the stream, which requests at a fixed rate, loses nothing.
         assert!((0.8 * 1.05..=1.05).contains(&during), "{during}");
         assert!((stream / (1179.425 * 8000e-6) - 1.0).abs() < 0.01, "{stream}");
         // β 0.5 over a round trip of 80 ms leaves about a quarter of the link idle; all of that comes back afterwards.

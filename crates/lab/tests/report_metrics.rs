@@ -127,7 +127,7 @@ fn link_metrics_are_differences_over_the_window() {
 }
 
 #[test]
-fn events_shares_and_names_are_kept_as_asked_for() {
+fn events_shares_and_names_are_kept_as_requested() {
     let run = run(4000);
     assert_eq!((run.events.len(), run.events_dropped), (4, 0));
     assert_eq!((run.shares[0].node.as_str(), run.shares[0].link.as_str()), ("R", "R>P"));

@@ -62,7 +62,7 @@ fn no_path_leads_through_a_host() {
 
 #[test]
 fn headers_and_interests_are_paid_for() {
-    // Data one way only: 10 Mbit/s carry 1024 payload bytes of every 1080 on the wire.
+    // Data in one direction only: 10 Mbit/s carry 1024 payload bytes of every 1080 on the wire.
     let sizes = Sizes { payload_bytes: 1024, data_wire_bytes: 1080, interest_wire_bytes: 40 };
     let mut p = problem(3, &[(0, 1, 10.0), (1, 2, 10.0)], sizes);
     any(&mut p, "C", 0, &[2]);
@@ -88,7 +88,7 @@ fn the_long_flow_of_a_parking_lot_gets_as_much_as_the_short_ones() {
 
 #[test]
 fn rates_freeze_level_by_level() {
-    // Three flows on a link of 6, one of which goes on over a link of 1; the freed share goes to the others.
+    // Three flows on a link of 6, one of which continues over a link of 1; the freed share goes to the others.
     let mut p = problem(4, &[(0, 1, 6.0), (1, 2, 1.0), (1, 3, 100.0)], PLAIN);
     any(&mut p, "slow", 0, &[2]);
     any(&mut p, "x", 0, &[3]);

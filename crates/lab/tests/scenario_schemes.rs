@@ -1,6 +1,7 @@
 //! Schemes that a scenario composes or changes: bases, circles, and what is said about slips.
 
 use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::{CachedMarks, InterestMarks};
 use ndnweir_lab::experiment::choose;
 use ndnweir_scenario::{Scenario, Source, apply_overrides};
 use std::path::Path;
@@ -37,7 +38,7 @@ fn findings(schemes: &str, set: &[&str]) -> Vec<String> {
 #[test]
 fn a_parameter_of_a_scheme_of_the_product_is_changed_with_one_override() {
     let scenario = read("", &["scheme.pcon.consumer.beta=0.7"]).unwrap_or_else(|e| panic!("{e}"));
-    // Nobody named a scheme: the one that was changed is run.
+    // Without a named scheme the one that was changed is run.
     let schemes = choose(&scenario, &[]).unwrap();
     assert_eq!(schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["pcon"]);
     let changed = &schemes[0];
@@ -70,7 +71,7 @@ fn a_scheme_of_the_product_is_not_replaced_by_another_of_its_name() {
 }
 
 #[test]
-fn bases_that_lead_in_a_circle_are_told_as_such_and_where_they_are() {
+fn cyclic_bases_are_reported_with_their_place() {
     let circle =
         "[scheme.a]\nbase = \"b\"\n[scheme.b]\nbase = \"a\"\n[scheme.c]\nbase = \"c\"\n[scheme.d]\nbase = \"a\"";
     let found = findings(circle, &[]);
@@ -83,7 +84,7 @@ fn bases_that_lead_in_a_circle_are_told_as_such_and_where_they_are() {
 }
 
 #[test]
-fn what_is_wrong_with_a_base_is_told_once() {
+fn an_error_of_a_base_is_reported_once() {
     let text = "[scheme.b]\nbase = \"a\"\n[scheme.a]\nbase = \"pcon\"\nmarker = \"codle\"\n[scheme.c]\nbase = \"b\"";
     let found = findings(text, &[]);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -119,7 +120,7 @@ fn slips_in_the_names_of_schemes_components_and_parameters_are_answered_with_wha
 }
 
 #[test]
-fn times_are_written_in_hours_and_limits_are_told_so() {
+fn times_are_written_in_hours_and_limits_are_named() {
     assert_eq!(read("", &["run.duration=2h"]).unwrap().run.duration, "7200s".parse().unwrap());
     let text = read("", &["run.duration=25h"]).unwrap_err();
     assert!(text.contains("to \"24h\"") && !text.contains("-like"), "{text}");
@@ -140,4 +141,24 @@ fn many_names_in_one_list_take_time_in_proportion() {
     };
     let (few, many) = (time(1_500), time(15_000));
     assert!(many < 40.0 * few, "ten times as many names took {:.0} times as long", many / few);
+}
+
+#[test]
+fn the_run_overrides_what_a_scheme_does_with_marks() {
+    let marks = |run: &str| {
+        let mine = "[scheme.mine]\nmarker = \"pie\"\ninterest-marks = \"own\"\ncached-marks = \"replay\"";
+        let scenario = read(&format!("{mine}\n{run}"), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let scheme = choose(&scenario, &["mine".into()]).unwrap().remove(0);
+        (scheme.interest_marks, scheme.cached_marks)
+    };
+    assert_eq!(marks(""), (InterestMarks::Own, CachedMarks::Replay));
+    let run = "[run]\ninterest-marks = \"ignore\"\ncached-marks = \"strip\"";
+    assert_eq!(marks(run), (InterestMarks::Ignore, CachedMarks::Strip));
+}
+
+#[test]
+fn the_list_of_a_scenario_may_name_shipped_schemes() {
+    let read = |list: &str| read(&format!("[run]\nschemes = [\"{list}\"]"), &[]);
+    assert_eq!(read("cubic").unwrap().schemes[0].name, "cubic");
+    assert!(read("cubid").unwrap_err().contains("cubid"));
 }

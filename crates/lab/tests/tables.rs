@@ -7,7 +7,7 @@ use ndnweir_scenario as scenario;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Two consumers ask for one object, the second a second later; only R caches, and holds the whole object.
+/// Two consumers request one object, the second a second later; only R caches, and holds the whole object.
 const SCENARIO: &str = r#"
 [run]
 duration = "3s"

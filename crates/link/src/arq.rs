@@ -1,4 +1,4 @@
-//! Retransmissions of the link layer: what a wireless link makes of its losses is delay.
+//! Retransmissions of the link layer, by which a wireless link turns losses into delay.
 
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::units::Duration;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Automatic repeat request, in the manner of LTE's HARQ: a packet that an attempt loses is sent again a slot later, up
 /// to a number of attempts; then it is lost.
 ///
-/// Attempts take nothing of the link's rate, which is that without retransmissions. Values are the user's.
+/// Attempts do not use the link's rate, which is that without retransmissions. Values are the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arq {
     /// Attempts for a packet, the first included, at least 1.

@@ -54,7 +54,7 @@ impl BurstLoss {
 
     /// The state at packet `number`, given each packet's draw and the state at some packet known.
     ///
-    /// It is a function of the draws alone, so that a packet which is taken back and sent anew finds the same state.
+    /// It is a function of the draws alone, so that a packet which is taken back and sent again finds the same state.
     pub(crate) fn state(&self, number: u32, draw: impl Fn(u32) -> f64, known: BurstState) -> bool {
         if number == known.number {
             return known.bad;
@@ -84,7 +84,7 @@ mod tests {
         Rng::derive(7, &[number.into()]).unit()
     }
 
-    /// The chain as the paper tells it, from the first packet on, with the same draws.
+    /// The chain as in the paper, from the first packet on, with the same draws.
     fn chain(model: BurstLoss, n: u32) -> Vec<bool> {
         let mut bad = false;
         let mut states = Vec::new();

@@ -1,11 +1,11 @@
-//! Random misbehaviour of links.
+//! Random impairments of links.
 
 use crate::arq::Arq;
 use crate::burst::BurstLoss;
 use ndnweir_core::units::Duration;
 use serde::Serialize;
 
-/// Random misbehaviour of one direction of a link. Zero everywhere is a perfect link.
+/// Random impairments of one direction of a link. Zero everywhere is a perfect link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Impairment {
     /// Probability that a packet is lost, in [0, 1].
@@ -20,10 +20,10 @@ pub struct Impairment {
     pub reorder: f64,
     /// How long a reordered packet is held back.
     pub reorder_delay: Duration,
-    /// Losses in bursts, beside `loss`.
+    /// Losses in bursts, in addition to `loss`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<BurstLoss>,
-    /// Losses that the link layer mends; what `loss` and `burst` take is beyond it.
+    /// Losses that the link layer recovers from by retransmission; those of `loss` and `burst` are not recovered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arq: Option<Arq>,
 }

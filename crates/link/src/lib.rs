@@ -1,10 +1,10 @@
-//! A link below NDN, without I/O: a drop-tail queue with a rate ([`Port`]) and the way to the other end with delay and
-//! misbehaviour ([`Propagation`]). The simulator and the link emulator share it.
+//! A link below NDN, without I/O: a drop-tail queue with a rate ([`Port`]) and the propagation to the other end with
+//! delay and impairments ([`Propagation`]). The simulator and the link emulator share it.
 //!
-//! Where the queue at the sending end is an NDN node's own, it is the egress of `ndnweir-node`, and only the way is
-//! used.
+//! Where the queue at the sending end is an NDN node's own, it is the egress of `ndnweir-node`, and only the
+//! propagation is used.
 //!
-//! It knows packets by size and kind. It never knows names, PITs or schemes, nor whether time is simulated.
+//! A packet here has a size and a kind. There are no names, PITs or schemes, and time may be simulated or real.
 
 mod arq;
 mod burst;

@@ -1,12 +1,13 @@
-//! Rates that change all the time, as traces in mahimahi's format.
+//! Variable rates, as traces in mahimahi's format.
 //!
 //! One whole number of milliseconds a line, not less than the one before: a moment at which the link can deliver
 //! [`OPPORTUNITY`] bytes. Several lines with one number are several such moments. What is not used is lost. After the
 //! last line the trace begins again, its last number being its length (Netravali et al., "Mahimahi: accurate
 //! record-and-replay for HTTP", USENIX ATC 2015; `mm-link` and its `LinkQueue`).
 //!
-//! As in `LinkQueue`, one opportunity serves several small packets, and a packet larger than what is left of it goes on
-//! in the next ones; it has left when its last byte has. So packets of any size take what they weigh.
+//! As in `LinkQueue`, one opportunity serves several small packets, and a packet larger than what is left of it
+//! continues in the next ones; it has left when its last byte has. So packets of any size use capacity in proportion to
+//! their size.
 
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl RateTrace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// The first line that is no stamp, or why there is no trace.
+    /// The first line that is not a stamp, or why there is no trace.
     pub fn parse(text: &str) -> Result<RateTrace, TraceError> {
         let mut stamps: Vec<u32> = Vec::new();
         for (i, written) in text.lines().enumerate() {
@@ -48,7 +49,7 @@ impl RateTrace {
             let Ok(stamp) = written.trim().parse::<u32>() else {
                 let shown: String = written.chars().take(20).collect();
                 return error(format!(
-                    "{shown:?} is no time: write a whole number of milliseconds from 0 to {}",
+                    "{shown:?} is not a time: write a whole number of milliseconds from 0 to {}",
                     u32::MAX
                 ));
             };
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_is_lost() {
+    fn unused_opportunities_are_lost() {
         let mut cursor = TraceCursor::new(trace("1\n3\n3\n7\n"));
         assert_eq!(cursor.serve(ms(2), Bytes::new(100)), ms(3));
         // The rest of that line is there at the same instant, and gone later.

@@ -19,14 +19,14 @@ fn resolve(family: IpFamily, host: &str, port: u16) -> io::Result<impl Iterator<
 /// # Errors
 /// If it has none, or the resolver fails.
 pub fn first(family: IpFamily, host: &str, port: u16) -> io::Result<SocketAddr> {
-    first_that_works(family, host, port, Ok)
+    connect_first(family, host, port, Ok)
 }
 
-/// What `connect` makes of the first address of a host that works; else the last error.
+/// The result of `connect` for the first address of a host that works; else the last error.
 ///
 /// # Errors
 /// If the host has no address of the family, the resolver fails, or no address works.
-pub fn first_that_works<T>(
+pub fn connect_first<T>(
     family: IpFamily,
     host: &str,
     port: u16,
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(first(IpFamily::Any, "::1", 7).unwrap(), "[::1]:7".parse().unwrap());
         let missing = first(IpFamily::V6, "127.0.0.1", 7).unwrap_err();
         assert!(missing.to_string().contains("127.0.0.1 has no address of this family"), "{missing}");
-        let failed = first_that_works::<()>(IpFamily::V4, "127.0.0.1", 7, |_| Err(io::Error::other("closed")));
+        let failed = connect_first::<()>(IpFamily::V4, "127.0.0.1", 7, |_| Err(io::Error::other("closed")));
         assert_eq!(failed.unwrap_err().to_string(), "closed");
     }
 }

@@ -4,7 +4,7 @@ use ndnweir_core::units::{Duration, Time};
 use nix::time::{ClockId, clock_gettime};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// The machine's monotonic time in nanoseconds, alike for all its processes.
+/// The machine's monotonic time in nanoseconds, the same for all its processes.
 pub fn monotonic() -> u64 {
     // The call fails only for clocks that do not exist.
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(std::time::Duration::from).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Where a face leads: `udp4://192.0.2.1:6363`, `tcp6://[2001:db8::1]:6363`, `unix:///run/nfd/nfd.sock`.
+//! The other end of a face: `udp4://192.0.2.1:6363`, `tcp6://[2001:db8::1]:6363`, `unix:///run/nfd/nfd.sock`.
 //!
-//! NFD's FaceUri forms; `udp://` and `tcp://` take the family of the address. Host names are resolved by whoever
-//! dials, so they are kept as text.
+//! NFD's FaceUri forms; `udp://` and `tcp://` take the family of the address. Host names are resolved when connecting,
+//! so they are kept as text.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ impl FaceUri {
     }
 }
 
-/// A text that is no face URI.
+/// A text that is not a face URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a face URI: {problem}; write udp4://HOST:PORT, tcp4://HOST:PORT or unix:///PATH")]
 pub struct FaceUriError {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_face_uri_is_rejected_with_a_remedy() {
+    fn an_invalid_face_uri_is_rejected_with_a_remedy() {
         for text in ["", "udp4", "udp4://", "udp4://:1", "udp4://h:99999", "ether://[01]", "unix://x", "tcp6://[::1"] {
             let error = text.parse::<FaceUri>().unwrap_err().to_string();
             assert!(error.contains("write udp4://HOST:PORT"), "{error}");

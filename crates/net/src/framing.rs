@@ -1,4 +1,4 @@
-//! Packets cut out of a byte stream (TCP, Unix sockets): NDN puts its TLV elements one after the other.
+//! Packets extracted from a byte stream (TCP, Unix sockets): NDN puts its TLV elements one after the other.
 
 use ndnweir_wire::packet::{MAX_PACKET_SIZE, frame_len};
 
@@ -16,7 +16,7 @@ pub enum FramingError {
     TooLong(u64),
 }
 
-/// Collects bytes and gives out whole frames. It never holds more than was read and not yet taken.
+/// Collects bytes and returns whole frames. It never holds more than was read and not yet returned.
 #[derive(Debug, Default)]
 pub struct Deframer {
     buffer: Vec<u8>,
@@ -60,7 +60,7 @@ impl Deframer {
         Ok(Some(&self.buffer[start..start + len]))
     }
 
-    /// Gives memory back that a burst needed.
+    /// Frees memory that a burst needed.
     pub fn trim(&mut self) {
         if self.taken == self.buffer.len() && self.buffer.capacity() > 2 * MAX_FRAME {
             *self = Deframer::new();

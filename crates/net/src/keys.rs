@@ -45,7 +45,7 @@ pub fn private(file: &Path, name: Name) -> Result<Box<dyn Signer + Send + Sync>,
     }
 }
 
-/// A public key, as what is trusted.
+/// A public key, as a trust anchor.
 ///
 /// # Errors
 /// [`KeyError`].
@@ -60,7 +60,7 @@ pub fn public(file: &Path) -> Result<Trust, KeyError> {
     }
 }
 
-/// What to say about a private key that every user of the machine can read or change.
+/// The warning about a private key that every user of the machine can read or change.
 pub fn exposed(file: &Path) -> Option<String> {
     let mode = std::fs::metadata(file).ok()?.mode();
     let path = file.display();

@@ -1,15 +1,15 @@
 //! ndnweir on real networks: faces over sockets, the clock, management, objects, and the link emulator.
 //!
-//! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes
-//! `ndnweir-core`'s, the same code as in the simulator. This crate adds what they must not know:
+//! Nothing here decides anything about congestion: the pipelines are `ndnweir-node`'s and the schemes `ndnweir-core`'s,
+//! the same code as in the simulator. This crate adds what they do not contain:
 //!
 //! - [`address`]: addresses of hosts.
 //! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
 //! - [`daemon`]: the forwarder's process.
 //! - [`emulator`]: links on one machine.
-//! - [`face_uri`]: where a face leads, as `udp4://192.0.2.1:6363`.
-//! - [`framing`]: packets cut out of a byte stream.
+//! - [`face_uri`]: the URI of a face's other end, as `udp4://192.0.2.1:6363`.
+//! - [`framing`]: packets extracted from a byte stream.
 //! - [`face`]: the sockets under faces.
 //! - [`log`]: messages on standard error.
 //! - [`poll`]: waiting for sockets and instants.
@@ -18,7 +18,7 @@
 //! - [`remote`]: a forwarder managed from outside.
 //! - [`transfer`]: the producer and the consumer as programs around a client connection.
 //!
-//! It never holds scheme logic, or a second copy of a pipeline or queue; and it knows no scenario.
+//! It never holds scheme logic, or a second copy of a pipeline or queue; and it has no notion of scenarios.
 //!
 //! Everything runs in one thread per process around a poll with a precise timeout: pacing needs tens of
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.

@@ -2,7 +2,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-/// What says which messages are shown, as `info`, `debug` or `ndnweir_net::daemon=trace`.
+/// The environment variable that sets which messages are shown, as `info`, `debug` or `ndnweir_net::daemon=trace`.
 pub const VARIABLE: &str = "NDNWEIR_LOG";
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -19,7 +19,7 @@ pub fn start() {
     let _ = logger.try_init();
 }
 
-/// What a text asks for. A word that is no level would be taken for a part of the program, and all else be silent.
+/// What a text configures. A word that is not a level would be taken for a module, which silences all others.
 fn filter(text: &str) -> Result<EnvFilter, String> {
     let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());

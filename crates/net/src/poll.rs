@@ -42,7 +42,7 @@ impl Sources {
         Ok(self.epoll.add(source, EpollEvent::new(EpollFlags::EPOLLIN, key as u64))?)
     }
 
-    /// Says what a source is waited for.
+    /// Sets what a source is waited for.
     ///
     /// # Errors
     /// The system's.
@@ -53,7 +53,7 @@ impl Sources {
         Ok(self.epoll.modify(source, &mut EpollEvent::new(flags, key as u64))?)
     }
 
-    /// Takes a source out.
+    /// Removes a source.
     ///
     /// # Errors
     /// The system's.
@@ -111,7 +111,7 @@ impl Poll {
         };
         for event in &self.events[..count] {
             if event.data() == TIMER {
-                // The timer is set anew before the next wait, which clears it as well.
+                // The timer is set again before the next wait, which clears it as well.
                 let _ = self.timer.unset();
                 continue;
             }
@@ -133,7 +133,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn it_wakes_after_the_time_asked_for_and_not_before() {
+    fn it_wakes_after_the_requested_time_and_not_before() {
         let mut poll = Poll::new().unwrap();
         let mut ready = Vec::new();
         for _ in 0..20 {

@@ -19,11 +19,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Why a forwarder could not be asked, or did not do what it was asked for.
+/// Why a request to a forwarder failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// There is no connection to be had.
+    /// The connection could not be made.
     #[error("{0}")]
     Connect(#[from] ConnectError),
     /// The system has no room for one more poll.
@@ -42,17 +42,17 @@ pub enum RemoteError {
     },
     /// Only answers came that the forwarder's key did not sign.
     #[error(
-        "no answer to {0} was signed with the forwarder's key: either somebody else answered, or --forwarder-key \
+        "no answer to {0} was signed with the forwarder's key: either another process answered, or --forwarder-key \
          (NDNWEIR_FORWARDER_KEY) names another forwarder's key"
     )]
     Unverified(String),
     /// A Nack came.
-    #[error("nobody manages the forwarder at the other end: it has no route for {0}")]
+    #[error("no management answers at the other end: the forwarder has no route for {0}")]
     Nack(String),
     /// The forwarder said no.
     #[error("{} ({})", .0.text, .0.code)]
     Rejected(ControlResponse),
-    /// A dataset that could not be had.
+    /// A dataset that could not be fetched.
     #[error("{0}")]
     Fetch(#[from] DatasetError),
     /// An answer that is none.
@@ -90,16 +90,16 @@ impl Remote {
         Ok(Remote { link, waiter, clock: Clock::new(), signer, trust: None, patience, random, requests: 0 })
     }
 
-    /// Takes only answers that this accepts.
+    /// Accepts only answers with a signature that this verifies.
     #[must_use]
-    pub fn trusting(self, trust: Option<Trust>) -> Remote {
+    pub fn with_trust(self, trust: Option<Trust>) -> Remote {
         Remote { trust, ..self }
     }
 
-    /// Does a command.
+    /// Sends a command and waits for its answer.
     ///
     /// # Errors
-    /// [`RemoteError::Rejected`] when the forwarder did not do it; the others when it was not understood.
+    /// [`RemoteError::Rejected`] when the forwarder did not do it; the others when there was no valid answer.
     pub fn command(
         &mut self,
         module: &str,
@@ -150,7 +150,7 @@ impl Remote {
         Ok(ForwarderStatus::decode(&self.dataset("status", "general")?)?)
     }
 
-    /// Sends an Interest and waits for the Data that answers it. Whatever else arrives is let pass.
+    /// Sends an Interest and waits for the Data that answers it. Other packets are ignored.
     fn exchange(&mut self, interest: &[u8], what: &str) -> Result<Vec<u8>, RemoteError> {
         let view = InterestView::decode_unchecked_digest(interest).map_err(CodecError::from)?;
         self.link.send(&LpHeader::default(), interest);
@@ -168,7 +168,7 @@ impl Remote {
             self.waiter.wait(self.clock.until(end)).map_err(RemoteError::Wait)?;
             let trust = self.trust.as_ref();
             let (answer, wrong) = receive(&mut self.link, now, &view, trust)?;
-            // The right answer may come after what somebody else said.
+            // The right answer may come after a forged one.
             forged |= wrong;
             if let Some(answer) = answer {
                 return answer.ok_or_else(|| RemoteError::Nack(what.to_owned()));
@@ -184,10 +184,10 @@ impl Remote {
     }
 }
 
-/// The same place with an address for its host, as forwarders demand it of a face to be made.
+/// The same place with an address for its host, as forwarders require it for a new face.
 ///
 /// # Errors
-/// When the host is unknown, or has no address of the family asked for.
+/// When the host is unknown, or has no address of the family requested.
 pub fn canonical(uri: &FaceUri) -> io::Result<FaceUri> {
     let (family, host, port) = match uri {
         FaceUri::Unix(_) => return Ok(uri.clone()),

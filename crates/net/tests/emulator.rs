@@ -71,7 +71,7 @@ fn a_burst_drains_at_the_rate_of_the_link_and_what_does_not_fit_is_dropped() {
 }
 
 #[test]
-fn a_link_goes_down_and_up_when_it_is_told_to() {
+fn a_link_goes_down_and_up_at_its_events() {
     let (a, b) = (process(), process());
     let at = |ms, change| EmulatedEvent { at: Duration::from_millis(ms), link: 0, change };
     let events = [at(400, EmulatedChange::Up), at(0, EmulatedChange::Down)];

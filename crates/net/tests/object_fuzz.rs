@@ -1,4 +1,4 @@
-//! The fuzz target of the fetch on what a seeded generator makes a forwarder say. A failure names its seed.
+//! The fuzz target of the fetch, with a seeded generator as the forwarder. A failure names its seed.
 
 #[path = "../fuzz/src/object.rs"]
 mod entry;

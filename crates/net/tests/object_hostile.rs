@@ -4,7 +4,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use ndnweir_net::object::ranges::Ranges;
-use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{Discovery, Sink, StreamSink, Trust, signer};
 use ndnweir_node::FetcherConfig;
 use ndnweir_wire::data::content_type;
@@ -16,7 +16,7 @@ fn object() -> Name {
     "/a/v=9".parse().unwrap()
 }
 
-/// A fetch whose first window, of 16 Interests, is out.
+/// A fetch whose first window, of 16 Interests, is outstanding.
 fn fetch(trust: Trust) -> SegmentFetch {
     let scheme = Scheme::named("fixed").unwrap();
     let mut layout = scheme.layout();
@@ -79,7 +79,7 @@ fn only_the_demanded_signature_is_accepted() {
     assert!(Trust::read(&format!("ecdsa:{}", dir.path().display())).is_err());
 }
 
-/// Lets the fetch ask for what it may ask for by `now`: number of the segment, nonce and MustBeFresh of each Interest.
+/// Sends what the fetch may request by `now`: number of the segment, nonce and MustBeFresh of each Interest.
 fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
     fetch.handle_timeout(now).unwrap();
     std::iter::from_fn(|| fetch.poll_transmit(now))
@@ -92,7 +92,7 @@ fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
 }
 
 #[test]
-fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_place() {
+fn a_forged_segment_is_requested_again_past_caches_and_the_valid_one_is_stored() {
     let mut changed = segment(0, b"content", None, &DigestSha256);
     let at = changed.windows(7).position(|w| w == b"content").unwrap();
     changed[at] ^= 1;
@@ -110,7 +110,7 @@ fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_pl
         let mut nonces = std::collections::BTreeSet::new();
         for round in 1..=3_u64 {
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
-            // Once more than was asked: nothing is counted.
+            // More than was requested: nothing is counted.
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
             assert_eq!(fetch.rejections(), round);
             assert_eq!(asked(&mut fetch, Time::from_nanos(3)), [], "no pause");
@@ -119,7 +119,7 @@ fn a_forged_segment_is_asked_for_again_past_caches_and_the_good_one_keeps_its_pl
             assert!(nonces.insert(nonce));
         }
         assert!(give(&mut fetch, &segment(0, b"content", None, signer), &mut sink).unwrap());
-        // Nobody may slow a fetch down by forging.
+        // Forged packets must not slow a fetch down.
         assert_eq!((fetch.counters().window, fetch.counters().losses), (window, 0));
         drop(sink);
         assert_eq!(stream, b"content");
@@ -140,7 +140,7 @@ fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_diges
             Err(error) => break error.to_string(),
         }
         given += 1;
-        assert!(given < 10_000, "it asks for ever");
+        assert!(given < 10_000, "it requests forever");
         now += Duration::from_millis(5);
         asked(&mut fetch, now);
     };
@@ -155,9 +155,9 @@ fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_diges
 #[test]
 fn a_fetch_says_what_the_signatures_showed_at_least() {
     let own = Ed25519Signer::from_seed(&[1; 32], None);
-    let any = [(&DigestSha256 as &dyn Signer, Checked::Digest), (&own, Checked::Nothing)];
+    let any = [(&DigestSha256 as &dyn Signer, Verification::Digest), (&own, Verification::Nothing)];
     let cases = any.map(|(signer, shown)| (Trust::Any, signer, shown));
-    let cases = cases.into_iter().chain([(Trust::Ed25519(own.verifier()), &own as &dyn Signer, Checked::Signer)]);
+    let cases = cases.into_iter().chain([(Trust::Ed25519(own.verifier()), &own as &dyn Signer, Verification::Signer)]);
     for (trust, signer, shown) in cases {
         let (mut fetch, mut sink) = (fetch(trust), StreamSink::new(Vec::new()));
         assert!(give(&mut fetch, &segment(0, b"x", None, signer), &mut sink).unwrap());
@@ -166,7 +166,7 @@ fn a_fetch_says_what_the_signatures_showed_at_least() {
 }
 
 #[test]
-fn a_search_to_which_only_forged_metadata_come_asks_again_and_ends_with_the_digest_it_saw() {
+fn a_search_with_only_forged_metadata_repeats_and_ends_with_their_digest() {
     let own = Ed25519Signer::from_seed(&[1; 32], None);
     let name: Name = "/a/32=metadata/v=9/seg=0".parse().unwrap();
     let content = object().encode();
@@ -216,14 +216,14 @@ fn an_application_level_rejection_ends_the_fetch() {
 }
 
 #[test]
-fn a_fetch_that_gets_nothing_but_rejections_ends_and_says_so() {
+fn a_fetch_that_gets_only_rejections_ends_and_reports_it() {
     let mut fetch = fetch(Trust::Any);
     let returned = |segment, nonce: [u8; 4]| {
         let name = object().with(Component::segment(segment));
         InterestBuilder::new(name.as_view()).nonce(nonce).encode().unwrap()
     };
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-    // A producer sends back what is behind its last segment: that says nothing of the others.
+    // A producer rejects what is behind its last segment: that has no effect on the others.
     let out = asked(&mut fetch, Time::from_nanos(1) + Duration::from_millis(1400));
     let nonce = |of: u64| out.iter().find(|(segment, ..)| *segment == of).unwrap().1;
     let now = Time::from_nanos(2) + Duration::from_millis(1400);

@@ -140,7 +140,7 @@ proptest! {
         let mut stored = 0;
         for until in pieces.into_iter().chain([u64::MAX]) {
             let mut sink = Box::new(FileSink::open(&target, &object(), &Trust::Digest, false).unwrap());
-            // What came before its place was known is forgotten at an interruption.
+            // What came before its place was known is lost at an interruption.
             prop_assert!(sink.received().count() + 1 >= stored);
             let had = (sink.received().clone(), sink.last_segment());
             let complete = fetch(&mut publisher, link, "fixed", had, &mut *sink, until);

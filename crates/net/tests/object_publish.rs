@@ -1,4 +1,4 @@
-//! What a publisher answers, by the bytes that other implementations ask with and expect.
+//! A publisher's answers to the bytes of other implementations' Interests.
 
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::object::publisher::{Answer, Publisher, PublisherConfig, PublisherError};
@@ -48,7 +48,7 @@ fn segments_have_these_bytes() {
 }
 
 #[test]
-fn metadata_has_these_bytes_for_whoever_asks() {
+fn metadata_has_these_bytes() {
     let mut publisher = publisher();
     let mut name = vec![8, 1, b'a', 0x20, 8];
     name.extend(b"metadata");
@@ -56,7 +56,7 @@ fn metadata_has_these_bytes_for_whoever_asks() {
     // Freshness 1 s, FinalBlockId is segment 0.
     let meta_info = [0x19, 2, 3, 0xe8, 0x1a, 3, 0x32, 1, 0];
     let expected = by_hand(&name, &meta_info, &[7, 6, 8, 1, b'a', 0x36, 1, 9]);
-    // ndn-tools, NDNts and ndnd ask in the first way.
+    // ndn-tools, NDNts and ndnd send the first form.
     for (asked, by_prefix) in
         [("/a/32=metadata", true), ("/a/32=metadata/v=9", true), ("/a/32=metadata/v=9/seg=0", false)]
     {
@@ -117,7 +117,7 @@ fn memory_does_not_grow_with_the_object() {
             assert!(ask(&mut publisher, &format!("/a/v=9/seg={segment}"), false).is_some());
         }
     }
-    // Nothing was left in memory of what was asked for 100 segments before; the last three were.
+    // Nothing was left in memory of what was requested 100 segments before; the last three were.
     assert_eq!(publisher.segments_read(), 200);
     assert!(ask(&mut publisher, "/a/v=9/seg=97", false).is_some());
     assert_eq!(publisher.segments_read(), 200);
@@ -151,7 +151,7 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
     assert_eq!(asked(499), []);
     assert_eq!(asked(500), once);
     assert_eq!(asked(1500), [("/a".to_owned(), true, true), metadata.clone()]);
-    // Nobody has fresh Data: what is not fresh will do, in turn.
+    // There are no fresh Data: stale ones are accepted, in turn.
     let stale = [("/a".to_owned(), true, false), ("/a/32=metadata".to_owned(), true, false)];
     assert_eq!(asked(3500), stale);
     assert_eq!(asked(5500), [("/a".to_owned(), true, true), metadata.clone()]);
@@ -163,7 +163,7 @@ fn discovery_asks_for_metadata_twice_and_then_for_any_data_too() {
 #[test]
 fn discovery_ends_soon_when_every_interest_is_sent_back_for_want_of_a_route() {
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-    // The one whose producer comes up between goes on.
+    // The one whose producer comes up between continues.
     for up_at in [None, Some(2)] {
         let mut discovery = discovery();
         let (mut now, mut round) = (Time::ZERO, 0);

@@ -1,6 +1,6 @@
-//! What an interrupted fetch leaves on the disk, and what others may have put there: it counts only if it is right.
+//! The files of an interrupted fetch, and forged ones: they are used only if they are valid.
 
-use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, Sink, SinkError, Trust};
 use ndnweir_wire::signature::{DigestSha256, EcdsaP256Signer, Ed25519Signer, Signer};
 use ndnweir_wire::{Component, DataBuilder, DataView, Name};
@@ -63,13 +63,13 @@ fn bytes_that_changed_on_the_disk_are_fetched_again_whatever_the_signatures() {
         keep(&target, &[0, 2, 3, 9], &trust, &*signer);
         let sink = open(&target, &trust).unwrap();
         assert_eq!(ranges(&sink), [(0, 1), (2, 4), (9, 10)], "{}", trust.fingerprint());
-        assert_eq!((sink.stored_bytes(), sink.last_segment(), sink.damaged().count()), (15, Some(9), 0));
+        assert_eq!((sink.stored_bytes(), sink.last_segment(), sink.changed_segments().count()), (15, Some(9), 0));
         drop(sink);
         let mut part = std::fs::read(dir.path().join("f.part")).unwrap();
         part[9] ^= 1;
         std::fs::write(dir.path().join("f.part"), part).unwrap();
         let mut sink = open(&target, &trust).unwrap();
-        assert_eq!((ranges(&sink), sink.damaged().count()), (vec![(0, 1), (3, 4), (9, 10)], 1));
+        assert_eq!((ranges(&sink), sink.changed_segments().count()), (vec![(0, 1), (3, 4), (9, 10)], 1));
         store(&mut sink, &[1, 2, 4, 5, 6, 7, 8], &trust, &*signer);
         Box::new(sink).finish().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), [&b"0123".repeat(9)[..], b"end"].concat());
@@ -84,7 +84,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
     let trust = Trust::Ed25519(own.verifier());
     let dir = tempfile::tempdir().unwrap();
     let (target, forged) = (dir.path().join("f"), dir.path().join("forged"));
-    // What somebody signed with a digest, and with a key of his own, under the head of an honest state.
+    // Segments signed with a digest, and with another key, under the header of a valid state file.
     keep(&target, &[], &trust, &own);
     let head = std::fs::read(dir.path().join("f.part.state")).unwrap();
     for signer in [&DigestSha256 as &dyn Signer, &Ed25519Signer::from_seed(&[2; 32], None)] {
@@ -97,7 +97,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
         assert_eq!((ranges(&sink), sink.last_segment()), (vec![], None));
         std::fs::remove_file(dir.path().join("forged.part.state")).unwrap();
     }
-    // That of a former version of this program only says what there is.
+    // That of a former version of this program only lists the segments.
     let said = concat!(
         r#"{"format":"ndnweir partial object 1","object":"/a/v=9","trust":"any","#,
         r#""segment_size":4,"last":9,"length":null,"received":[[0,9]]}"#
@@ -217,7 +217,7 @@ fn a_packet_without_content_is_kept_as_well() {
     let last = Component::segment(0);
     let packet = DataBuilder::new(name.as_view()).final_block_id(last.as_view()).sign(&DigestSha256).unwrap();
     let mut sink = Box::new(open(&target, &Trust::Any).unwrap());
-    sink.put_packet(0, &DataView::decode(&packet).unwrap(), Checked::Digest, Some(0)).unwrap();
+    sink.put_packet(0, &DataView::decode(&packet).unwrap(), Verification::Digest, Some(0)).unwrap();
     sink.keep().unwrap();
     let sink = Box::new(open(&target, &Trust::Any).unwrap());
     assert_eq!(ranges(&sink), [(0, 1)]);

@@ -11,6 +11,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::{FaceConfig, Node, NodeConfig};
+use std::error::Error;
 
 const FLOWS: u32 = 20;
 /// Interests (and Data) per measurement; the best of many is what the code costs when nothing else disturbs it.
@@ -22,7 +23,7 @@ fn packet(i: u64, kind: Kind) -> Packet {
     Packet { name, nonce: i as u32, size, payload: 1024, lifetime_ms: 2000, kind, hop_limit: 255, ..Packet::default() }
 }
 
-fn node(scheme: &Scheme, force_events: bool) -> Result<Node, String> {
+fn node(scheme: &Scheme, force_events: bool) -> Result<Node, Box<dyn Error>> {
     let layout = scheme.layout();
     let mut node = Node::new(NodeConfig {
         number: 0,
@@ -57,7 +58,7 @@ fn processor_time() -> f64 {
     text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(f64::NAN)
 }
 
-fn run(scheme: &Scheme, window: u64, rounds: u64, force_events: bool) -> Result<(), String> {
+fn run(scheme: &Scheme, window: u64, rounds: u64, force_events: bool) -> Result<(), Box<dyn Error>> {
     let mut node = node(scheme, force_events)?;
     // One Interest and one Data per microsecond: the 10 Gbit/s of the downstream link are 85 % used.
     let step = Duration::from_nanos(1000.max(2000 * window / 1_900_000));
@@ -95,9 +96,9 @@ fn run(scheme: &Scheme, window: u64, rounds: u64, force_events: bool) -> Result<
     Ok(())
 }
 
-fn main() -> Result<(), String> {
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let scheme = Scheme::named(args.first().map_or("fixed", String::as_str)).map_err(|e| e.to_string())?;
+    let scheme = Scheme::named(args.first().map_or("fixed", String::as_str))?;
     if let Some(window) = args.get(1) {
         let window = window.parse().map_err(|_| "the second argument is the number of pending Interests")?;
         return run(&scheme, window, CHUNK + 1, false);

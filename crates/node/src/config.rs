@@ -27,8 +27,8 @@ pub struct NodeConfig<'a> {
     pub prefixes: usize,
     /// Whether components record events.
     pub trace: bool,
-    /// Never settle departures late, even where the queue is predictable: every egress gets timeouts while busy.
-    /// The results are the same, which a property test shows.
+    /// Never settle departures late, even where the queue is predictable: every egress gets timeouts while busy. The
+    /// results are the same, which a property test checks.
     pub force_events: bool,
 }
 

@@ -1,5 +1,6 @@
 //! What a node counts.
 
+use crate::error::CounterError;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration};
@@ -180,7 +181,7 @@ impl FaceCounters {
         self.data_bits + self.interest_bits + self.nack_bits
     }
 
-    /// These and those of a later life of the face together; the state of the queue is the later one's.
+    /// The sum with the counters of the face after it was replaced; the state of the queue is the later one's.
     pub fn plus(self, later: FaceCounters) -> FaceCounters {
         let mut drops = later.drops;
         drops += self.drops;
@@ -208,16 +209,19 @@ impl FaceCounters {
     ///
     /// # Errors
     /// The sum that does not hold.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CounterError> {
         let started = self.data_packets + self.interest_packets + self.nack_packets;
         let dropped = self.drops.total();
         if self.offered_packets + self.cut == started + dropped + u64::from(self.queue_packets) {
             return Ok(());
         }
-        Err(format!(
-            "offered {} + cut {} is not started {started} + dropped {dropped} + waiting {}",
-            self.offered_packets, self.cut, self.queue_packets
-        ))
+        Err(CounterError::Packets {
+            offered: self.offered_packets,
+            cut: self.cut,
+            started,
+            dropped,
+            waiting: self.queue_packets,
+        })
     }
 }
 
@@ -270,7 +274,7 @@ pub struct NodeCounters {
     pub pit_expired: u64,
     /// Packets in the content store now.
     pub cache: u64,
-    /// Data that nobody waited for.
+    /// Unsolicited Data.
     pub unsolicited: u64,
     /// NACKs that matched no Interest sent.
     pub unmatched_nacks: u64,
@@ -278,7 +282,7 @@ pub struct NodeCounters {
     pub nacks_sent: [u64; 3],
     /// Interests now held by shapers.
     pub held: u64,
-    /// Held Interests that were let go when nobody waited any more.
+    /// Held Interests that were discarded because they were no longer pending.
     pub held_stale: u64,
     /// Interests not offered to a shaper because it held as many as the PIT may have entries.
     pub held_full: u64,
@@ -291,16 +295,13 @@ impl NodeCounters {
     ///
     /// # Errors
     /// The sum that does not hold.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), CounterError> {
         let unpended =
             self.down + self.hop_limit + self.hits + self.loops + self.duplicates + self.pit_full + self.no_prefix;
         let ended = self.answered + self.rejected + self.expired + self.lost;
         if self.interests == unpended + self.retransmitted + ended + self.pending {
             return Ok(());
         }
-        Err(format!(
-            "{} Interests are not {unpended} settled at once + {} retransmitted + {ended} ended + {} pending: {self:?}",
-            self.interests, self.retransmitted, self.pending
-        ))
+        Err(CounterError::Interests { unpended, ended, counters: Box::new(*self) })
     }
 }

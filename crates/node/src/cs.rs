@@ -1,8 +1,8 @@
-//! The content store: least recently used goes first.
+//! The content store, with least-recently-used eviction.
 //!
-//! It keeps Data as they would leave a producer: without header fields, [`flags::FROM_CACHE`] and [`flags::REPAIRED`],
-//! and without the mark unless the scheme says to replay it. A cached copy does not cross the congested link, so its
-//! mark is a false signal.
+//! It keeps Data as they would leave a producer: without header fields, [`flags::FROM_CACHE`] and
+//! [`flags::LINK_RETRANSMITTED`], and without the mark unless the scheme says to replay it. A cached copy does not
+//! cross the congested link, so its mark is a false signal.
 //!
 //! Names are interned, so a lookup is for one exact name. A driver with real names resolves `CanBePrefix` before it
 //! interns: it keeps its own ordered name tree, picks the stored name that the Interest's name is a prefix of, and
@@ -61,13 +61,13 @@ impl ContentStore {
         }
     }
 
-    /// Hashes in another way from now on; the store must be empty.
+    /// Changes the hash function; the store must be empty.
     pub(crate) fn set_hash(&mut self, hash: NumberHash) {
         self.index.set_hash(hash);
     }
 
-    /// From now on it holds at most `limit` packets, and takes in and answers as said. What is too much is for
-    /// [`ContentStore::evict`] as long as it [`ContentStore::is_too_full`].
+    /// From now on it holds at most `limit` packets, and takes in and answers as said. What exceeds the limit stays
+    /// until [`ContentStore::evict`] is called; see [`ContentStore::is_too_full`].
     pub(crate) fn configure(&mut self, limit: usize, admits: bool, serves: bool) {
         self.limit = limit.min(NIL as usize - 1);
         (self.admits, self.serves) = (admits && limit > 0, serves && limit > 0);
@@ -115,7 +115,7 @@ impl ContentStore {
         (!must_be_fresh || stored.stale > now).then_some(stored.packet.tag)
     }
 
-    /// Stores a Data, in place of an older copy or of the packet not used for the longest time, which it gives back.
+    /// Stores a Data, in place of an older copy or of the least recently used packet, which it returns.
     pub(crate) fn insert(&mut self, data: &Packet, now: Time) -> Option<(NameId, u32)> {
         if self.limit == 0 {
             return None;
@@ -157,7 +157,7 @@ impl ContentStore {
         replaced
     }
 
-    /// Lets the packet not used for the longest time go: its name and tag.
+    /// Evicts the least recently used packet: its name and tag.
     pub(crate) fn evict(&mut self) -> Option<(NameId, u32)> {
         self.take(self.oldest)
     }

@@ -1,7 +1,7 @@
 //! Nonces of Interests that left the PIT unanswered, to recognise their copies that still loop.
 //!
-//! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket
-//! goes.
+//! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket is
+//! replaced.
 
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
@@ -9,7 +9,7 @@ use ndnweir_core::ids::NameId;
 const WAYS: usize = 8;
 const BUCKETS: usize = 512;
 
-/// The list; takes no memory until the first nonce dies.
+/// The list; takes no memory until the first nonce is added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadNonces {
     buckets: Vec<[u64; WAYS]>,
@@ -17,7 +17,7 @@ pub(crate) struct DeadNonces {
 }
 
 impl DeadNonces {
-    /// Hashes in another way from now on; the list must be empty.
+    /// Changes the hash function; the list must be empty.
     pub(crate) fn set_hash(&mut self, hash: NumberHash) {
         self.hash = hash;
     }
@@ -38,7 +38,7 @@ impl DeadNonces {
         bucket[0] = digest;
     }
 
-    /// Whether the nonce is known to be dead.
+    /// Whether the nonce is in the list.
     #[inline]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
         !self.buckets.is_empty() && {
@@ -59,7 +59,7 @@ mod tests {
     use ndnweir_core::ids::FlowId;
 
     #[test]
-    fn the_newest_nonces_are_known_and_the_list_stays_bounded() {
+    fn the_newest_nonces_are_in_the_list_which_stays_bounded() {
         let mut dead = DeadNonces::default();
         let name = |i: u32| NameId { flow: FlowId(1), segment: i };
         assert!(!dead.contains(name(0), 0));

@@ -1,14 +1,14 @@
 //! The egress of one face: what may wait, what is marked or dropped, and when each packet leaves.
 //!
-//! Departures at an instant precede arrivals at it. The packet on the wire is not part of the queue. What a packet
-//! weighs everywhere here (transmission time, byte limits, counters, what markers and disciplines see as its size) is
-//! its bytes on the wire plus the link's framing.
+//! Departures at an instant precede arrivals at it. The packet on the wire is not part of the queue. The size of a
+//! packet here (transmission time, byte limits, counters, what markers and disciplines see) is its bytes on the wire
+//! plus the link's framing.
 //!
 //! Two drivers give the same results:
 //!
-//! - *Settled*: a first-in-first-out queue with a predictable marker (see [`Marker::predictable`]) knows every
-//!   departure the moment a packet joins, so the packet is handed out at once with its future times. What happened up
-//!   to now (the marker's `on_dequeue` and `on_idle`, the counters) is made good before the next look at the queue. A
+//! - *Settled*: a first-in-first-out queue with a predictable marker (see [`Marker::predictable`]) determines every
+//!   departure when a packet joins, so the packet is handed out immediately with its future times. What happened up to
+//!   now (the marker's `on_dequeue` and `on_idle`, the counters) is applied before the queue is next examined. A
 //!   packet-hop then costs the simulator one event. What components record there is stamped with the right time but may
 //!   come out of order with records of other components.
 //! - *Eventful*: any other combination hands a packet out when its transmission starts, which takes a timeout of the
@@ -54,7 +54,7 @@ struct SettledPacket {
 #[derive(Clone, Copy, Debug, Default)]
 struct CurrentTransmission {
     start: Time,
-    /// From here on `work` counts: the start, or the last change of rate.
+    /// `work` counts from here: the start, or the last change of rate.
     since: Time,
     /// What was left to send at `since`, in 10⁻⁹ bits.
     work: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Egress {
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
     force_events: bool,
-    /// No transmission is in flight, and the marker knows.
+    /// No transmission is in flight, and the marker was notified.
     idle: bool,
     rate: Option<Rate>,
     limit: Limit,
@@ -129,7 +129,7 @@ impl Egress {
         self.rate
     }
 
-    /// When [`Egress::advance`] is wanted; [`Time::NEVER`] for the settled driver.
+    /// When [`Egress::advance`] must be called; [`Time::NEVER`] for the settled driver.
     #[inline]
     pub(crate) fn due(&self) -> Time {
         if self.settled || self.idle { Time::NEVER } else { self.busy_until }
@@ -184,7 +184,7 @@ impl Egress {
         counters
     }
 
-    /// Makes good everything up to `now`; the eventful driver starts the transmissions that are due.
+    /// Applies everything up to `now`; the eventful driver starts the transmissions that are due.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) {
         if self.settled {
@@ -278,7 +278,7 @@ impl Egress {
         }
     }
 
-    /// The discipline's next packet; what it drops on the way is counted.
+    /// The discipline's next packet; what it drops before that is counted.
     fn take_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) -> Option<Queued> {
         let mut dropped = std::mem::take(&mut self.dropped);
         let mut ctx = Ctx { now: at, rng: &mut self.parts.discipline_rng, trace };
@@ -291,7 +291,7 @@ impl Egress {
         next
     }
 
-    /// A packet wants to leave. Whether [`Egress::due`] may have changed.
+    /// A packet is offered. Whether [`Egress::due`] may have changed.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size.saturating_add(self.framing);
@@ -314,8 +314,9 @@ impl Egress {
         false
     }
 
-    /// The link below sends a frame of its own before what waits; [`Egress::advance`] must have been called for now.
-    /// Until when that takes by itself. Only for the eventful driver: packets that were handed out keep their times.
+    /// The link below sends a frame of its own before the queue; [`Egress::advance`] must have been called for now.
+    /// Returns when that transmission ends. Only for the eventful driver: packets that were handed out keep their
+    /// times.
     pub(crate) fn occupy(&mut self, now: Time, bytes: Bytes) -> Time {
         if self.rate.is_none() || self.local || self.settled {
             return now;
@@ -374,7 +375,7 @@ impl Egress {
         self.idle = false;
         let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);
         if start == now && self.passive {
-            // The next look at the queue would find it gone, with no hook called on the way.
+            // The next call would find it gone, without a hook being called.
             self.departs(kind, flow, size, now, start, trace);
             return;
         }
@@ -444,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_and_handed_out_per_packet_stays_small() {
+    fn sizes_per_packet_stay_small() {
         assert_eq!(size_of::<SettledPacket>(), 32);
         assert!(size_of::<Transmit>() <= 88, "{}", size_of::<Transmit>());
     }

@@ -1,7 +1,7 @@
 //! The forwarding table: prefixes to next hops, flows to prefixes.
 //!
-//! Longest-prefix match happens once per flow, when the driver interns it (see [`crate::fib_tree::FibTree`]) and tells
-//! the node through `bind_flow`; per packet it is an array lookup.
+//! Longest-prefix match happens once per flow, when the driver interns it (see [`crate::fib_tree::FibTree`]) and passes
+//! it to the node through `bind_flow`; per packet it is an array lookup.
 
 use ndnweir_core::ids::{FlowId, PrefixId};
 use ndnweir_core::strategy::NextHop;

@@ -1,7 +1,7 @@
 //! Longest-prefix match over names of byte-string components, for drivers that intern real names.
 //!
 //! A hash table of (parent, component) → node, so a lookup costs one probe per component until the name leaves the
-//! tree. Nodes exist for registered prefixes and what leads to them only, and their number is bounded.
+//! tree. Nodes exist only for registered prefixes and their ancestors, and their number is bounded.
 
 use crate::keyed::HashKey;
 use hashbrown::HashTable;
@@ -22,23 +22,15 @@ struct TreeNode {
 }
 
 /// Why a prefix cannot be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FibError {
     /// The tree has as many nodes as it may.
+    #[error("the table of prefixes is full")]
     Full,
     /// A component is longer than a packet.
+    #[error("a name component is longer than a packet")]
     ComponentTooLong,
 }
-
-impl std::fmt::Display for FibError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            FibError::Full => "the table of prefixes is full",
-            FibError::ComponentTooLong => "a name component is longer than a packet",
-        })
-    }
-}
-impl std::error::Error for FibError {}
 
 /// The tree.
 #[derive(Clone, Debug)]
@@ -75,7 +67,7 @@ impl FibTree {
         self.nodes.len() - 1 - self.free.len()
     }
 
-    /// Whether nothing but perhaps the empty prefix is registered.
+    /// Whether no prefix but perhaps the empty one is registered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -101,7 +93,7 @@ impl FibTree {
         (at, name.len())
     }
 
-    /// Registers a prefix; gives back the number it had.
+    /// Registers a prefix; returns the number it had.
     ///
     /// # Errors
     /// If the tree is full or a component too long; the tree is then as before.
@@ -139,7 +131,7 @@ impl FibTree {
         id
     }
 
-    /// Removes a prefix; gives back the number it had.
+    /// Removes a prefix; returns the number it had.
     pub fn remove<C: AsRef<[u8]>>(&mut self, name: &[C]) -> Option<PrefixId> {
         let (mut at, depth) = self.walk(name);
         if depth < name.len() {

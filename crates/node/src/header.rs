@@ -1,9 +1,8 @@
-//! Link headers: what a packet carries beside its name and payload, as NDNLPv2 header fields and as a [`Packet`] has
-//! it.
+//! Link headers: conversion between NDNLPv2 header fields and those of a [`Packet`].
 //!
-//! A CongestionMark above 255 counts as 255. Of the reasons of a Nack that the pipelines do not know, those below a
-//! known one count as that one, and "unspecified", the most severe, as no route. Header fields that the running scheme
-//! does not use are skipped, and so are those that it uses from a neighbour that is not trusted with them.
+//! A CongestionMark above 255 counts as 255. Unknown Nack reasons below a known one count as that one, and
+//! "unspecified", the most severe, as no route. Header fields that the running scheme does not use are skipped, and so
+//! are those from a neighbour that is not trusted.
 
 use ndnweir_core::fields::{FieldLayout, Fields};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
@@ -11,31 +10,31 @@ use ndnweir_wire::lp::{CACHE_POLICY_NO_CACHE, PitToken};
 use ndnweir_wire::tlv::read_nni;
 use ndnweir_wire::{LpHeader, LpPacketView, NackReason as WireReason};
 
-/// Says on a Data that a link on the way had to send a part of it again, so that it is late; without a value. Ours.
+/// Marks a Data that was link-retransmitted, so that it is late; without a value. Ours.
 const LINK_RETRANSMITTED: u32 = 944;
 
-/// Whose congestion fields count. Marks and NACKs count whoever sends them.
+/// Whose congestion fields count. Marks and NACKs always count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FieldTrust {
     /// A neighbour that was configured: its header fields are read.
     Neighbour,
-    /// Anybody: our header fields are ignored.
+    /// Anyone: our header fields are ignored.
     #[default]
     Untrusted,
 }
 
-/// What came beside a network-layer packet.
+/// The link header of a network-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkHeaderFields {
     /// CongestionMark; 0 is none.
     pub mark: u8,
     /// Why the Interest comes back.
     pub nack: Option<NackReason>,
-    /// To be given back with the answer.
+    /// Returned with the answer.
     pub token: Option<PitToken>,
-    /// The sender asks that the Data is not cached.
+    /// The sender requests that the Data not be cached.
     pub no_cache: bool,
-    /// It came late, as a link had to send a part of it again.
+    /// It is late, as it was link-retransmitted.
     pub link_retransmitted: bool,
     /// The running scheme's header fields.
     pub fields: Fields,
@@ -64,7 +63,7 @@ fn fields<'a>(extras: impl Iterator<Item = (u32, &'a [u8])>, layout: &FieldLayou
 }
 
 impl LinkHeaderFields {
-    /// Reads what came with an unfragmented packet.
+    /// Reads the header of an unfragmented packet.
     pub fn of_view(view: &LpPacketView<'_>, layout: &FieldLayout, trust: FieldTrust) -> LinkHeaderFields {
         LinkHeaderFields {
             mark: u8::try_from(view.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),
@@ -76,7 +75,7 @@ impl LinkHeaderFields {
         }
     }
 
-    /// Reads what came with a packet put together from fragments.
+    /// Reads the header of a reassembled packet.
     pub fn of_header(header: &LpHeader, layout: &FieldLayout, trust: FieldTrust) -> LinkHeaderFields {
         LinkHeaderFields {
             mark: u8::try_from(header.congestion_mark.unwrap_or(0)).unwrap_or(u8::MAX),

@@ -2,21 +2,21 @@
 //!
 //! Open addressing with one 8-byte word per bucket: 32 bits of hash and the slot. Eight consecutive segments of a flow
 //! share a cache line, because Interests come in that order; a taken bucket leads to a place in the next line, so that
-//! such runs do not pile up. Removal shifts back, so there are no tombstones, and nothing ever iterates: the order of
-//! buckets cannot leak into results.
+//! such runs do not pile up. Removal shifts back, so there are no tombstones, and it is never iterated: the order of
+//! buckets cannot affect results.
 
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
 /// Segments that hash to one block of buckets: 2 to this power.
 const BLOCK: u32 = 3;
-/// From a taken bucket to the next one to try. Odd, so that the way leads through every bucket.
+/// From a taken bucket to the next one to try. Odd, so that the probe sequence visits every bucket.
 const STEP: usize = (1 << BLOCK) + 1;
 /// Its inverse modulo every power of two: turns a distance in buckets into one in steps.
 const STEPS: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
 
-/// More steps than a way through this table ever has by chance, as it is at most half full.
+/// More probe steps than occur by chance, as the table is at most half full.
 const FAR: usize = 1024;
 
 /// A free bucket found by [`Index::find`], valid until the index changes.
@@ -58,13 +58,13 @@ impl Index {
         Index { words: vec![0; 64], len: 0, hash: NumberHash::default() }
     }
 
-    /// Hashes in another way from now on; the index must be empty.
+    /// Changes the hash function; the index must be empty.
     pub(crate) fn set_hash(&mut self, hash: NumberHash) {
         debug_assert_eq!(self.len, 0, "names have their places already");
         self.hash = hash;
     }
 
-    /// Whether the way to a vacancy is so long that somebody must have chosen the names that lie there.
+    /// Whether the probe sequence to a vacancy is so long that the names in it must have been chosen to collide.
     pub(crate) fn is_far(&self, vacant: Vacant) -> bool {
         vacant.bucket.wrapping_sub(vacant.tag as usize).wrapping_mul(STEPS) & self.mask() > FAR
     }
@@ -158,7 +158,7 @@ impl Index {
                 break;
             }
             let home = (word >> 32) as usize & mask;
-            // The word may move back to the hole only if its home does not lie after it.
+            // The word may move back to the hole only if its home bucket is not after the hole.
             let steps = |from: usize| next.wrapping_sub(from).wrapping_mul(STEPS) & mask;
             if steps(home) >= steps(hole) {
                 self.words[hole] = word;
@@ -168,7 +168,7 @@ impl Index {
         self.words[hole] = 0;
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Clears it, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
         self.len = 0;

@@ -1,16 +1,16 @@
-//! Hashes under a key, for tables whose keys on-demand peers choose.
+//! Keyed hashes, for tables whose keys are chosen by on-demand peers.
 //!
-//! Who knows a table's hash function can choose names that all fall into one place, so that each lookup walks through
-//! all of them. A forwarder therefore draws a [`HashKey`] when it starts. Simulators and tests have a fixed one; no
-//! result depends on it, since no table with such a hash is ever walked through in its order.
+//! An attacker who knows a table's hash function can choose names that all collide, so that each lookup visits all of
+//! them. A forwarder therefore draws a [`HashKey`] when it starts. Simulators and tests have a fixed one; no result
+//! depends on it, since no table with such a hash is ever iterated.
 //!
 //! - **Names**: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), whose purpose
 //!   this is, as W. So, A. Narayanan and D. Oran chose for the tables of an NDN router ("Named Data Networking on a
 //!   Router: Fast and DoS-resistant Forwarding with Hash Tables", ANCS 2013). Hashes that fold products, such as
-//!   foldhash and wyhash, are faster and promise nothing against those who see how long answers take.
+//!   foldhash and wyhash, are faster and do not protect against an attacker who measures response times.
 //! - **Numbers**: multiply-add-shift (M. Dietzfelbinger, "Universal hashing and k-wise independent random variables via
 //!   integer arithmetic without primes", 1996): of any two numbers chosen without knowing the key the chance to collide
-//!   is that of two random values. It costs two multiplications, on the way of every packet of a simulator too.
+//!   is that of two random values. It costs two multiplications, for every packet, in the simulator too.
 
 use siphasher::sip::SipHasher13;
 use std::hash::{BuildHasher, Hasher};
@@ -26,7 +26,7 @@ impl std::fmt::Debug for HashKey {
 }
 
 impl HashKey {
-    /// For simulators and tests: everybody knows it.
+    /// For simulators and tests: it is public.
     pub const FIXED: HashKey = HashKey([0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93]);
 
     /// A key of 128 random bits.

@@ -54,6 +54,7 @@ pub mod counters;
 mod cs;
 mod dead;
 pub mod egress;
+pub mod error;
 mod face;
 pub mod fetcher;
 mod fib;
@@ -76,6 +77,7 @@ mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, Drops, FaceCounters, NodeCounters};
+pub use error::{CounterError, FaceError, StrategyError};
 pub use fetcher::{Arrival, Fetcher, FetcherConfig, FetcherCounters};
 pub use forwarder::{Forwarder, ForwarderConfig};
 pub use keyed::HashKey;

@@ -37,7 +37,7 @@ impl Outbox {
         if self.log_uses { NO_PAYLOAD } else { tag }
     }
 
-    /// Apart, so that the pipelines of a simulator stay small.
+    /// Separate, so that the pipelines of a simulator stay small.
     #[cold]
     #[inline(never)]
     fn write(&mut self, entry: Use) {

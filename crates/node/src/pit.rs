@@ -3,8 +3,8 @@
 //! One entry per name, 64 bytes with its timer: one downstream (in-record) and one upstream (out-record) inline, more
 //! of either in a pooled side table. The lifetime timers are a [`Wheel`] over the same slots.
 //!
-//! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest that insists on freshness and joins
-//! one that does not gets whatever that one gets.
+//! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest with MustBeFresh that joins one
+//! without gets the same Data.
 
 mod record;
 mod view;
@@ -52,7 +52,7 @@ struct Spill {
 pub(crate) enum Seen {
     /// Not seen.
     New,
-    /// From this very face: the link delivered it twice.
+    /// From the same face: the link delivered it twice.
     SameFace,
     /// From or to another face: it loops.
     Loop,
@@ -97,7 +97,7 @@ impl Pit {
         self.len
     }
 
-    /// From now on no face may take all the room, and the limit counts downstreams instead of names.
+    /// Bounds every face's share, and lets the limit count downstreams instead of names.
     pub(crate) fn share(&mut self, limits: ShareLimits) {
         self.shares = Some(Box::new(Shares::new(limits)));
     }
@@ -109,7 +109,7 @@ impl Pit {
         }
     }
 
-    /// Hashes in another way from now on; the table must be empty.
+    /// Changes the hash function; the table must be empty.
     pub(crate) fn set_hash(&mut self, hash: NumberHash) {
         self.index.set_hash(hash);
     }
@@ -133,7 +133,7 @@ impl Pit {
         shares.rejection(face, InRecord::counted(size), self.limit)
     }
 
-    /// Why `face`, if it does not wait yet, may not join an entry.
+    /// Why `face`, if it is not among the downstreams yet, may not join an entry.
     #[inline]
     pub(crate) fn rejection_to_join(&self, slot: u32, face: FaceId, size: u32) -> Option<Rejection> {
         let shares = self.shares.as_ref()?;
@@ -236,7 +236,7 @@ impl Pit {
         self.len -= 1;
     }
 
-    /// Forgets everything; the memory of inline entries is kept.
+    /// Clears it; the memory of inline entries is kept.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.index.clear();
@@ -289,7 +289,7 @@ impl Pit {
         self.view(slot).ins()
     }
 
-    /// The `i`-th downstream, with the end of its patience.
+    /// The `i`-th downstream, with its expiry.
     #[inline]
     pub(crate) fn downstream(&self, slot: u32, i: usize) -> (InRecord, Time) {
         self.view(slot).downstream(i)
@@ -313,7 +313,7 @@ impl Pit {
         entry.spill as usize
     }
 
-    /// Another Interest for a pending name. Whether `face` was waiting already.
+    /// Another Interest for a pending name. Whether `face` already was a downstream.
     pub(crate) fn join(&mut self, slot: u32, packet: &Packet, face: FaceId, now: Time) -> bool {
         let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         let mut record = InRecord::of(packet, face, now);
@@ -447,13 +447,13 @@ impl Pit {
         self.fields.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// When [`Pit::expire`] should be asked next; perhaps early.
+    /// When [`Pit::expire`] should be called next; perhaps early.
     #[inline]
     pub(crate) fn next_expiry(&self) -> Time {
         self.wheel.next()
     }
 
-    /// The next entry whose last downstream has lost patience by `now`; its timer is no longer set.
+    /// The next entry whose last downstream has expired by `now`; its timer is no longer set.
     pub(crate) fn expire(&mut self, now: Time) -> Option<u32> {
         self.wheel.pop(now)
     }

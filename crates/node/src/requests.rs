@@ -15,16 +15,16 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retry {
-    /// Gives it up when its lifetime ends.
+    /// Gives up when its lifetime ends.
     Never,
-    /// Asks again when its lifetime ends, up to so many times.
+    /// Retransmits when its lifetime ends, up to this many times.
     Lifetime(u32),
 }
 
-/// Which segments are asked for.
+/// Which segments are requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// Those of one object in order, so many of them; none goes on until stopped.
+    /// Those of one object in order, this many of them; none continues until stopped.
     Sequence(Option<u64>),
     /// Objects of one segment from a catalogue, each drawn by Zipf's law: the object of rank r, which is its segment
     /// number plus one, with weight 1/r^exponent.
@@ -36,7 +36,7 @@ pub enum Pattern {
     },
 }
 
-/// What [`Requests`] ask for, and how.
+/// What [`Requests`] request, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestsConfig {
     /// The flow of the object or catalogue.
@@ -69,7 +69,7 @@ struct Pending {
     tries: u32,
 }
 
-/// What is asked for next.
+/// What is requested next.
 #[derive(Debug)]
 enum NextRequest {
     /// The next segment, so many in all.
@@ -108,7 +108,7 @@ pub struct Requests {
 const STREAM: u64 = 0x7265_7173;
 
 impl Requests {
-    /// An application that does not ask until [`Requests::start`].
+    /// An application that sends nothing until [`Requests::start`].
     pub fn new(config: &RequestsConfig) -> Requests {
         let RequestsConfig { flow, interest_size, grows, lifetime, retry, gap, .. } = *config;
         let rng = |purpose: u64| Rng::derive(config.seed, &[STREAM, config.number.into(), purpose]);
@@ -143,7 +143,7 @@ impl Requests {
         self.next_request = now;
     }
 
-    /// Asks for nothing new; what is outstanding may still come.
+    /// Requests nothing new; what is outstanding may still come.
     pub fn stop(&mut self, _now: Time) {
         self.next_request = Time::NEVER;
     }
@@ -153,7 +153,7 @@ impl Requests {
         FetcherCounters { in_flight: self.pending.len() as u32, window: self.pending.len() as f64, ..self.counters }
     }
 
-    /// A packet arrived; what it answered, if it is Data that was waited for.
+    /// A packet arrived; what it answered, if it is Data for an outstanding Interest.
     pub fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         let segment = packet.name.segment;
         match packet.kind {
@@ -177,7 +177,7 @@ impl Requests {
         if let NextRequest::Sequence { next, total } = self.choice {
             in_order = u64::from(segment) == self.expected;
             if in_order {
-                // What is pending no more and below `next` was answered or given up.
+                // What is below `next` and no longer outstanding was answered or given up.
                 self.expected += 1;
                 while self.expected < next && !self.pending.contains_key(&(self.expected as u32)) {
                     self.expected += 1;
@@ -226,7 +226,7 @@ impl Requests {
                 None => self.gap,
             };
             self.next_request += gap.max(Duration::from_nanos(1));
-            // A request for an object that is already asked for waits for the same Data.
+            // A request for an object that is already requested waits for the same Data.
             if !self.pending.contains_key(&segment) {
                 self.pending.insert(segment, Pending { first: now, last: now, tries: 1 });
                 return Some(self.interest(now, segment));
@@ -249,13 +249,13 @@ impl Requests {
         }
     }
 
-    /// When [`Requests::handle_timeout`] or [`Requests::poll_transmit`] is wanted.
+    /// When [`Requests::handle_timeout`] or [`Requests::poll_transmit`] must be called.
     pub fn poll_timeout(&self) -> Time {
         let deadline = self.deadlines.front().map_or(Time::NEVER, |first| first.0);
         deadline.min(self.next_request)
     }
 
-    /// The time asked for has come.
+    /// The time requested has come.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(&(deadline, segment)) = self.deadlines.front()
             && deadline <= now
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_asks_at_constant_pace_and_completes() {
+    fn a_stream_sends_interests_at_constant_pace_and_completes() {
         let mut app = stream(Some(3), Retry::Never);
         app.start(ms(5));
         let mut sent = Vec::new();

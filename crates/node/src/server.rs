@@ -50,7 +50,7 @@ impl Server {
 
     /// The Data for an Interest; beyond the last segment a NACK with reason NoRoute, as nothing exists there.
     ///
-    /// The Data carries no mark and no header fields: what an Interest collected on its way stays with the nodes.
+    /// The Data carries no mark and no header fields: what an Interest collected on its path stays with the nodes.
     pub fn answer(&mut self, _now: Time, interest: &Packet) -> Packet {
         let segment = interest.name.segment;
         if self.config.last_segment.is_some_and(|last| segment > last) {

@@ -1,14 +1,14 @@
-//! Who may have how much of the table of pending Interests.
+//! Shares of the pending Interest table.
 //!
-//! Room is counted in records (one per name and face that waits) and in the bytes that they hold. Each face belongs to
+//! Room is counted in records (one per name and downstream face) and in the bytes that they hold. Each face belongs to
 //! a class and, if it was made on demand, to the group of its remote address:
 //!
-//! - a face may have [`FACTOR`] times what is free, so that one alone has 7/8, several have even shares and there is
+//! - a face may have [`FACTOR`] times what is free, so that a single one has 7/8, several have even shares and there is
 //!   always room for one more (dynamic thresholds: A. K. Choudhury, E. L. Hahne, IEEE/ACM Transactions on Networking
 //!   6(2), 1998; that they are used for a PIT, and the factor, are ours);
-//! - peers that are on demand have three quarters at most, all together, so that a quarter is left to local and
-//!   configured faces whatever on-demand peers do;
-//! - among on-demand peers the rule holds for addresses, and within an address for its faces.
+//! - on-demand peers have three quarters at most, all together, so that a quarter is left to local and configured faces
+//!   whatever on-demand peers do;
+//! - among on-demand peers the rule applies to addresses, and within an address to its faces.
 
 use ndnweir_core::ids::FaceId;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const FACTOR: usize = 7;
 pub enum FaceClass {
     /// An application on this machine.
     Local,
-    /// A neighbour that was named by the configuration or a command.
+    /// A neighbour from the configuration or a command.
     #[default]
     Configured,
     /// A peer that was made on demand.
@@ -83,7 +83,7 @@ pub(crate) enum Rejection {
     Bytes,
 }
 
-/// Whether who holds `held` may hold more where `free` is free.
+/// Whether an account that holds `held` may hold more where `free` is free.
 fn within(held: usize, free: usize) -> bool {
     free > 0 && held < free.saturating_mul(FACTOR)
 }
@@ -94,7 +94,7 @@ impl Shares {
         Shares { limits, members, groups, on_demand_peers: Held::default(), all: Held::default() }
     }
 
-    /// Says what a face is. What it holds goes with it.
+    /// Sets the class of a face. What it holds is moved with it.
     pub(crate) fn set(&mut self, face: FaceId, class: FaceClass, group: u128) {
         if self.members.len() <= face.index() {
             self.members.resize(face.index() + 1, Member::default());
@@ -127,7 +127,7 @@ impl Shares {
         Held { records: 1, bytes: 2 * size as usize + self.limits.overhead }
     }
 
-    /// A face waits with an Interest of this size.
+    /// A face becomes the downstream of an Interest of this size.
     pub(crate) fn take(&mut self, face: FaceId, size: u32) {
         let cost = self.cost(size);
         self.change(face, |held| held.add(cost));
@@ -139,7 +139,7 @@ impl Shares {
         self.change(face, |held| held.subtract(cost));
     }
 
-    /// Why a face may not wait with one more Interest of this size, where the table has `limit` records.
+    /// Why a face may not have one more pending Interest of this size, where the table has `limit` records.
     pub(crate) fn rejection(&self, face: FaceId, size: u32, limit: usize) -> Option<Rejection> {
         if !self.has_room(face, limit, 0, |held| held.records) {
             return Some(Rejection::Records);
@@ -182,7 +182,7 @@ mod tests {
         Shares::new(ShareLimits { bytes: 64 << 20, overhead: 100 })
     }
 
-    /// How many of `want` Interests of this size a face gets in.
+    /// How many of `want` Interests of this size a face may add.
     fn ask(shares: &mut Shares, face: u16, want: usize, size: u32) -> usize {
         let face = FaceId(face);
         let take = |_: &usize| {

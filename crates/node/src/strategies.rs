@@ -1,10 +1,10 @@
 //! The strategies of a node: one for all names, and one more for each choice that names have of their own.
 //!
-//! Each has its own state and random stream over the names that it governs. A pending Interest belongs to the strategy
-//! under which it began, so that whoever counts what is on its way hears how it ends, until somebody asks for its name
-//! again: then it goes over to the strategy that the name has by now. One that is replaced or removed is there until
-//! nothing pending or held is its own. With one strategy alone all this is a comparison with zero; what comes after it
-//! is kept out of the pipelines.
+//! Each has its own state and random stream for its names. A pending Interest belongs to the strategy under which it
+//! began, so that a strategy that counts what is in flight is notified of its end, until its name is requested again:
+//! then it is transferred to the present strategy of the name. A strategy that is replaced or removed stays until no
+//! pending or held Interest belongs to it. With a single strategy all this is a comparison with zero; the rest is kept
+//! out of the pipelines.
 
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::FieldLayout;
@@ -14,7 +14,7 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::{Released, Strategy};
 use ndnweir_core::units::Time;
 
-/// Strategies beside the first at most, those on their way out included.
+/// The most strategies beside the first, those to be removed included.
 const MAX_OTHERS: usize = 127;
 
 /// Names that have one choice in common.
@@ -41,7 +41,7 @@ pub(crate) struct StrategyInstance {
     shaped: bool,
     /// Interests it said it holds and has not released.
     held: u64,
-    /// Pending Interests that are still its own, once it governs no names any more.
+    /// Pending Interests that still belong to it, once it has no names any more.
     leaving: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl StrategyInstance {
     }
 }
 
-/// Whose a pending Interest is, and whether it is shaped, which it stays.
+/// The owner of a pending Interest, and whether it is shaped, which it stays.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
     id: u8,
@@ -70,9 +70,9 @@ struct Owner {
 /// All of them.
 pub(crate) struct Strategies {
     first: StrategyInstance,
-    /// The others, by number less one; empty as long as the first governs all names.
+    /// The others, by number less one; empty while the first has all names.
     others: Vec<Option<Box<StrategyInstance>>>,
-    /// By flow, whose choice its names have; those beyond its end have none of their own.
+    /// By flow, the choice of its names; those beyond its end have none of their own.
     by_flow: Vec<u8>,
     /// By PIT slot; those beyond its end are the first's.
     by_slot: Vec<Owner>,
@@ -99,7 +99,7 @@ impl Strategies {
         !self.others.is_empty()
     }
 
-    /// What governs new Interests of a flow.
+    /// The strategy of new Interests of a flow.
     #[inline(always)]
     pub(crate) fn of(&mut self, flow: FlowId) -> &mut StrategyInstance {
         if self.others.is_empty() { &mut self.first } else { self.one_of(flow) }
@@ -192,7 +192,7 @@ impl Strategies {
         sends(&self.first) || self.others.iter().flatten().any(|other| sends(other))
     }
 
-    /// When the first of them wants to be woken.
+    /// When the first of them must be woken.
     #[inline(always)]
     pub(crate) fn next_wake(&self) -> Time {
         let first = self.first.strategy.next_wake();
@@ -211,13 +211,13 @@ impl Strategies {
         self.held > 0
     }
 
-    /// The one whose a pending Interest is holds it.
+    /// The owner of a pending Interest holds it.
     pub(crate) fn hold(&mut self, slot: u32) {
         self.at(slot).held += 1;
         self.held += 1;
     }
 
-    /// The next Interest that any of them lets go, and whose it is.
+    /// The next Interest that any of them releases, and its owner.
     pub(crate) fn release(&mut self, now: Time, trace: &mut Trace) -> Option<(StrategyChoiceId, Released)> {
         let (id, held, released) = self.numbered().find_map(|(id, instance)| {
             let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut *trace };
@@ -258,12 +258,12 @@ impl Strategies {
         self.remove_if_unused(id);
     }
 
-    /// Whether the name of a pending Interest has another strategy by now.
+    /// Whether the name of a pending Interest has another strategy now.
     pub(crate) fn has_moved(&self, slot: u32, flow: FlowId) -> bool {
         self.owner(slot).id != self.chosen(flow)
     }
 
-    /// A pending Interest goes over to the strategy that its name has now.
+    /// Transfers a pending Interest to the present strategy of its name.
     pub(crate) fn transfer(&mut self, slot: u32, flow: FlowId) {
         let (Owner { shaped, .. }, id) = (self.owner(slot), self.chosen(flow));
         self.end(slot);
@@ -272,7 +272,7 @@ impl Strategies {
         }
     }
 
-    /// Says whose choice the names of a flow have.
+    /// Assigns the names of a flow to a choice.
     pub(crate) fn assign(&mut self, flow: FlowId, choice: StrategyChoiceId) {
         let flow = flow.0 as usize;
         if flow < self.by_flow.len() {
@@ -302,7 +302,7 @@ impl Strategies {
         self.others[place] = Some(Box::new(instance));
     }
 
-    /// One more, which governs no names yet; none if there is no room.
+    /// Adds one, which has no names yet; none if there is no room.
     pub(crate) fn add(&mut self, instance: StrategyInstance) -> Option<StrategyChoiceId> {
         let id = self.vacant()?;
         self.put(id, instance);
@@ -338,7 +338,7 @@ impl Strategies {
         self.remove_if_unused(id);
     }
 
-    /// One that is on its way out and has nothing left goes.
+    /// Removes one that has no names and no Interests left.
     fn remove_if_unused(&mut self, id: u8) {
         let Some(Some(other)) = usize::from(id).checked_sub(1).map(|place| self.others.get_mut(place)) else { return };
         if other.as_ref().is_none_or(|instance| instance.leaving != Some(0) || instance.held > 0) {
@@ -354,7 +354,7 @@ impl Strategies {
         }
     }
 
-    /// Builds all anew after a crash, which nothing that was pending has survived. Their random streams go on.
+    /// Builds all again after a crash, in which all pending Interests were lost. Their random streams continue.
     pub(crate) fn rebuild(&mut self, layout: &FieldLayout) {
         self.held = 0;
         self.by_slot.clear();
@@ -366,7 +366,7 @@ impl Strategies {
         (1..=self.others.len() as u8).for_each(|id| self.remove_if_unused(id));
     }
 
-    /// A shaper has been put in from outside.
+    /// A shaper was installed from outside the registry.
     pub(crate) fn shape_root(&mut self) {
         self.first.shaped = true;
     }

@@ -11,7 +11,7 @@ pub const MARKER: u64 = 1;
 pub const DISCIPLINE: u64 = 2;
 /// A face's shaper; the instance is the face.
 pub const SHAPER: u64 = 3;
-/// A strategy; instance 0 is the first, the others count up as they are put in.
+/// A strategy; instance 0 is the first, the others count up as they are added.
 pub const STRATEGY: u64 = 4;
 /// The meter; instance 0.
 pub const METER: u64 = 5;

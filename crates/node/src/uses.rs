@@ -5,7 +5,7 @@
 //! often each tag (see [`ndnweir_core::packet::Packet::tag`]) and name is in use, and frees what is not. A
 //! [`crate::Transmit`] is one use of its tag, which the driver ends itself once it has sent the packet.
 //!
-//! [`crate::Node::crash`] forgets everything without a word here; a driver that keeps a log makes a new node instead.
+//! [`crate::Node::crash`] clears everything without an entry here; a driver that keeps a log makes a new node instead.
 
 use ndnweir_core::ids::NameId;
 
@@ -18,7 +18,7 @@ pub const NO_PAYLOAD: u32 = u32::MAX;
 pub enum Use {
     /// One more place holds a packet with this tag: an egress (and then perhaps a Transmit), a shaper, the strategy.
     Kept(u32),
-    /// One of those places has let it go.
+    /// One of those places has released it.
     Released(u32),
     /// A PIT entry for this name begins.
     Pending(NameId),
@@ -28,6 +28,6 @@ pub enum Use {
     Expired(NameId),
     /// The content store holds a Data of this name and tag.
     Stored(NameId, u32),
-    /// The content store does so no longer.
+    /// The content store no longer holds it.
     Evicted(NameId, u32),
 }

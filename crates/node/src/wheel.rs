@@ -3,7 +3,7 @@
 //! Eleven levels of 64 slots cover 64-bit time. A timer sits in the level of the highest six-bit digit in which its
 //! deadline differs from the wheel's time and moves down as that time comes near, so most timers, which are cancelled
 //! long before, are touched twice. Lists are intrusive and circular; timers are numbered by the caller (slab slots),
-//! one deadline each, so a number that is used again can never fire for its former owner.
+//! one deadline each, so a number that is used again never fires for its former timer.
 
 use ndnweir_core::units::Time;
 
@@ -30,7 +30,7 @@ pub(crate) struct Wheel {
     levels: u16,
     /// No timer is set before this instant, and no slot that began before it is occupied.
     elapsed: u64,
-    /// When the first occupied slot begins: kept, as it is asked for after every packet and changes rarely.
+    /// When the first occupied slot begins: kept, as it is requested after every packet and changes rarely.
     next: Time,
 }
 

@@ -99,7 +99,7 @@ fn a_held_interest_leaves_when_the_shaper_lets_it_go_and_its_round_trip_starts_t
 }
 
 #[test]
-fn a_held_interest_leaves_at_the_time_the_shaper_asked_for() {
+fn a_held_interest_leaves_at_the_time_requested_by_the_shaper() {
     let (mut node, _) = shaped(2);
     give(&mut node, ms(0), 0, interest(1, 1));
     give(&mut node, ms(1), 0, interest(2, 2));
@@ -121,7 +121,7 @@ fn a_rejected_interest_tries_the_other_hop_and_is_rejected_when_there_is_none() 
 }
 
 #[test]
-fn a_held_interest_that_nobody_waits_for_any_more_is_dropped_and_counted() {
+fn a_held_interest_that_is_no_longer_pending_is_dropped_and_counted() {
     let (mut node, _) = shaped(2);
     give(&mut node, ms(0), 0, interest(1, 1));
     give(&mut node, ms(1), 0, Packet { lifetime_ms: 10, ..interest(2, 2) });
@@ -165,7 +165,7 @@ impl Strategy for Late {
 }
 
 #[test]
-fn a_strategy_may_hold_interests_and_hears_of_their_timeouts() {
+fn a_strategy_may_hold_interests_and_is_notified_of_their_timeouts() {
     let (mut node, log) = (router(&Setup::default()), Log::default());
     node.install(ms(0), Custom::Strategy(AnyStrategy::Custom(Box::new(Late(VecDeque::new(), log.clone())))));
     assert!(give(&mut node, ms(0), 0, interest(1, 1)).is_empty());
@@ -177,7 +177,7 @@ fn a_strategy_may_hold_interests_and_hears_of_their_timeouts() {
     assert_eq!(take(&log), ["t=0.008000000s 0", "t=1.000000000s 1"]);
 }
 
-/// Asks for the same instant over and over.
+/// Requests the same instant repeatedly.
 struct Stuck;
 
 impl Strategy for Stuck {

@@ -13,7 +13,7 @@ use ndnweir_node::{Custom, FaceConfig, FaceCounters, Node, NodeCounters, Transmi
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A predictable marker that uses all it may: every hook changes what it does to the next packet that joins.
+/// A predictable marker that uses everything it may: every hook changes what it does to the next packet that joins.
 #[derive(Default)]
 struct Moody {
     state: u64,
@@ -84,7 +84,7 @@ fn ops() -> impl Strategy<Value = Vec<(u64, Op)>> {
     prop::collection::vec((step, op), 0..120)
 }
 
-/// What a driver would have seen on the lines.
+/// What a driver would have seen on the links.
 #[derive(Default, PartialEq, Debug)]
 struct Record {
     lines: [Vec<Transmit>; 2],

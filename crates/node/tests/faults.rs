@@ -26,7 +26,7 @@ fn busy(force_events: bool) -> Node {
 }
 
 #[test]
-fn after_a_change_of_rate_the_packet_on_the_wire_goes_on_with_what_is_left_of_it() {
+fn after_a_change_of_rate_the_packet_on_the_wire_continues_with_the_rest() {
     let mut node = busy(false);
     assert_eq!(drain(&mut node).len(), 4);
     let mut departures = Vec::new();

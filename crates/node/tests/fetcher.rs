@@ -78,7 +78,7 @@ fn timeouts_are_looked_for_at_multiples_of_the_scan_period() {
     assert_eq!(fetcher.poll_timeout(), at(1050));
     fetcher.handle_timeout(at(1050));
     assert_eq!(fetcher.counters().timeouts, 2);
-    // Both timed out in one look although the first doubled the multiplier; the lowest goes first.
+    // Both timed out in one scan although the first doubled the multiplier; the lowest goes first.
     assert_eq!(sent(&mut fetcher, at(1050)), [0, 1]);
     // Multiplier 4: 1.05 + 4 s.
     assert_eq!(fetcher.poll_timeout(), at(5050));
@@ -93,8 +93,8 @@ fn an_rto_that_shrinks_does_not_reach_back_to_past_looks() {
     assert_eq!(sent(&mut fetcher, at(20)), [3]);
     fetcher.handle_timeout(at(200));
     assert_eq!((sent(&mut fetcher, at(200)), fetcher.poll_timeout()), (vec![1, 2], at(850)));
-    // Segment 1 was asked for twice: no sample. Segment 4 gives one, and the RTO is 200 ms again: segment 3 is overdue
-    // since 220 ms, but the looks at 250 and 300 ms did not find it so. The next one does.
+    // Segment 1 was requested twice: no sample. Segment 4 gives one, and the RTO is 200 ms again: segment 3 is overdue
+    // since 220 ms, but the scans at 250 and 300 ms did not find it so. The next one does.
     fetcher.handle(at(330), &data(1));
     assert_eq!((sent(&mut fetcher, at(330)), fetcher.poll_timeout()), (vec![4], at(850)));
     fetcher.handle(at(343), &data(4));
@@ -125,7 +125,7 @@ fn late_data_of_a_segment_that_timed_out_counts_as_received() {
 
 #[test]
 fn in_flight_is_counted_as_the_source_of_the_timer_counts_it() {
-    // Four out at 0 s. All time out at 1 s, four are asked for again. The Data of the first copies arrive late.
+    // Four out at 0 s. All time out at 1 s, four are requested again. The Data of the first copies arrive late.
     let run = |timer: serde_json::Value| {
         let mut fetcher = started(FetcherConfig::default(), fixed(4.0, timer), at(0));
         sent(&mut fetcher, at(0));
@@ -138,7 +138,7 @@ fn in_flight_is_counted_as_the_source_of_the_timer_counts_it() {
     };
     // Nothing was in flight any more, so neither count can go below zero here.
     assert_eq!(run(json!({ "scan": "10ms" })), (0, vec![2, 3, 4, 5]));
-    // With one outstanding, ndnSIM takes it for answered when late Data of another comes; ndn-tools does not.
+    // With one outstanding, ndnSIM counts it as answered when late Data of another comes; ndn-tools does not.
     let run = |timer: serde_json::Value| {
         let mut fetcher = started(FetcherConfig::default(), fixed(2.0, timer), at(0));
         assert_eq!(sent(&mut fetcher, at(0)), [0, 1]);
@@ -163,7 +163,7 @@ fn ndn_cxx_keeps_the_rto_of_the_sending_and_times_out_only_later_than_it() {
     assert_eq!(fetcher.poll_timeout(), at(410));
     fetcher.handle_timeout(at(410));
     assert_eq!((fetcher.counters().timeouts, sent(&mut fetcher, at(410))), (1, vec![2]));
-    // Asked for again with a doubled RTO; the next look that may find something is for segment 1, after 1 s.
+    // Asked for again with a doubled RTO; the next scan that may find something is for segment 1, after 1 s.
     assert_eq!(fetcher.poll_timeout(), at(1010));
 }
 
@@ -304,7 +304,7 @@ fn a_finite_object_completes_once_and_then_nothing_happens() {
 }
 
 #[test]
-fn the_final_segment_ends_the_object_and_drops_what_was_asked_for_beyond() {
+fn the_final_segment_ends_the_object_and_drops_requests_beyond_it() {
     let server = ServerConfig { last_segment: Some(20), ..ServerConfig::default() };
     let mut world = World::new(Link::default(), server, FetcherConfig::default(), fixed(8.0, json!({})));
     world.start();
@@ -375,7 +375,7 @@ fn a_paced_window_is_spread_over_the_round_trip_once_that_is_known() {
 }
 
 #[test]
-fn an_object_found_to_be_short_is_asked_for_no_further() {
+fn an_object_found_to_be_short_is_requested_no_further() {
     let mut fetcher = started(FetcherConfig::default(), fixed(8.0, json!({})), at(0));
     assert_eq!(sent(&mut fetcher, at(0)).len(), 8);
     fetcher.handle(at(10), &data(0));

@@ -136,7 +136,7 @@ fn a_nack_goes_downstream_once_every_upstream_has_rejected_with_the_least_severe
     let out = give(&mut node, ms(31), 2, Packet { mark: 1, ..nack(1, 8, NackReason::NoRoute) });
     assert_eq!(summary(&out), [(0, N), (3, N)]);
     assert!(out.iter().all(|t| t.packet.reason == NackReason::Congestion && t.packet.mark == 1 && t.packet.size == 50));
-    assert_eq!(out.iter().map(|t| t.packet.nonce).collect::<Vec<_>>(), [8, 9], "each hears the nonce it sent last");
+    assert_eq!(out.iter().map(|t| t.packet.nonce).collect::<Vec<_>>(), [8, 9], "each gets the nonce it sent last");
     assert_eq!((node.counters().rejected, node.counters().pit), (2, 0));
 }
 
@@ -323,7 +323,7 @@ fn local_faces_and_faces_without_a_rate_pass_packets_at_once() {
 }
 
 #[test]
-fn unknown_faces_and_packets_nobody_asked_for_are_counted_and_dropped() {
+fn unknown_faces_and_unsolicited_packets_are_counted_and_dropped() {
     let mut node = router(&Setup::default());
     for packet in [interest(1, 1), data(1), nack(1, 1, NackReason::NoRoute)] {
         assert!(give(&mut node, ms(0), 99, packet).is_empty());

@@ -41,7 +41,7 @@ fn a_new_next_hop_gets_what_is_pending_from_multicast_with_its_nonce_and_lifetim
     give(&mut node, ms(1), 3, interest(2, 12));
     node.set_route(ms(5), PrefixId(0), &[hop(1, 1), hop(3, 1)]);
     let out = drain(&mut node);
-    // What face 3 itself asks for does not go back there.
+    // What face 3 itself requests does not go back there.
     assert_eq!(summary(&out), [(3, I)]);
     let sent = out[0].packet;
     assert_eq!((sent.name, sent.nonce, sent.size, sent.lifetime_ms), (name(1), 11, 50, 1000));
@@ -59,7 +59,7 @@ fn other_strategies_keep_what_is_pending_where_it_is() {
 }
 
 #[test]
-fn a_looping_interest_meets_a_duplicate_nack_but_not_from_multicast() {
+fn a_looping_interest_gets_a_duplicate_nack_but_not_from_multicast() {
     for (strategy, answers) in [("best-route", vec![(2, N)]), ("multicast", vec![])] {
         let mut node = with(strategy);
         give(&mut node, ms(0), 0, interest(1, 11));
@@ -67,13 +67,13 @@ fn a_looping_interest_meets_a_duplicate_nack_but_not_from_multicast() {
     }
 }
 
-/// Sends to face 1, or else to those listed; probes face 3; notes what it is told.
+/// Sends to face 1, or else to those listed; probes face 3; records its notifications.
 struct Listed(&'static [u16], bool, Arc<Mutex<Vec<String>>>);
 
 impl Strategy for Listed {
     fn on_interest(&mut self, _: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, _: &mut Ctx<'_>) {
         choice.send(FaceId(1));
-        self.0.iter().for_each(|face| choice.otherwise(FaceId(*face)));
+        self.0.iter().for_each(|face| choice.fallback(FaceId(*face)));
         if self.1 {
             choice.probe(FaceId(3));
         }
@@ -127,7 +127,7 @@ fn a_probe_that_is_rejected_causes_no_nack() {
 }
 
 #[test]
-fn the_strategy_hears_of_faces_and_of_answers_to_what_is_no_longer_pending() {
+fn the_strategy_is_notified_of_faces_and_of_answers_to_what_is_no_longer_pending() {
     let (mut node, log) = listed(&[], true);
     let faces: Vec<String> = (0..4).map(|face| format!("face {face} local false up true")).collect();
     assert_eq!(std::mem::take(&mut *log.lock().unwrap()), faces);

@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(means(&rows, 1.0, |r| r.rtt.map(|rtt| rtt.millis()))[0], 500.0);
         // 2000 B in 1 s; none; 2000 B in the half bin that there is.
         assert_eq!(rates(&rows, 1.0), [0.016, 0.0, 0.032]);
-        // A burst of 2000 B within a tenth of a bin is no rate.
+        // A burst of 2000 B within a tenth of a bin is not a rate.
         let burst = [row(0, 1.0, 1000), row(900, 3.0, 2000), row(1100, 4.0, 4000)];
         let found = rates(&burst, 1.0);
         assert!(found.len() == 2 && found[0] == 0.016 && found[1].is_nan(), "{found:?}");

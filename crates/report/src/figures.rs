@@ -1,6 +1,6 @@
 //! Which figures a comparison gets, and what goes into them.
 
-use super::lines::{Band, Grid, Happening, Line, Panel};
+use super::lines::{Band, EventMark, Grid, Line, Panel};
 use super::svg::Figure;
 use super::{bars, topology};
 use ndnweir_lab::results::{Aggregate, Comparison, Run, SeriesKind};
@@ -75,7 +75,7 @@ impl<'a> Shown<'a> {
             y_range: None,
             reference_from_s: self.from_s,
             events: (self.comparison.scenario.events.iter().zip(1..))
-                .map(|(e, i): (_, u32)| Happening {
+                .map(|(e, i): (_, u32)| EventMark {
                     at_s: e.at_s,
                     mark: i.to_string(),
                     text: format!("{} s: {}", e.at_s, e.text),

@@ -64,7 +64,7 @@ fn neighbours(n: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     list
 }
 
-/// Nodes by distance from the consumers, producers last; none when that would be crowded or nobody consumes.
+/// Nodes by distance from the consumers, producers last; none when that would be crowded or there is no consumer.
 fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     let n = scenario.nodes.len();
     let near = neighbours(n, edges);

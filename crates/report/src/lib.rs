@@ -1,7 +1,6 @@
 //! Reports: figures, tables and one self-contained page; and the [`pages`] about schemes.
 //!
-//! It knows results and how they look. It never knows how they came about: simulated and emulated runs are the same
-//! here.
+//! It depends on results only: simulated and emulated runs are the same here.
 //!
 //! Figures are written as SVG by hand: with a dozen primitives the result is smaller and cleaner than a plotting
 //! library's, follows light and dark ground, and names every line on hover without a script.

@@ -17,7 +17,7 @@ pub struct Line {
     pub label: String,
     /// Number of the scheme, for the colour.
     pub scheme: usize,
-    /// Tells lines of one colour apart: solid, light, dashed, dotted.
+    /// Distinguishes lines of one colour: solid, light, dashed, dotted.
     pub style: usize,
     /// By bin.
     pub values: Vec<f64>,
@@ -67,12 +67,12 @@ pub struct Grid {
     /// References stand from here on (s): before, not all flows had started.
     pub reference_from_s: f64,
     /// What happened when (s), each with a mark and a line across every panel.
-    pub events: Vec<Happening>,
+    pub events: Vec<EventMark>,
 }
 
 /// Something that happened during a run.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct EventMark {
     /// When, in s.
     pub at_s: f64,
     /// Written above the line.

@@ -98,7 +98,7 @@ fn a_folder_is_replaced_whole_and_a_foreign_one_is_left_alone() {
     let error = results::write_folder(&dir, &[]).unwrap_err().to_string();
     assert!(error.contains("not a result folder"), "{error}");
     assert_eq!(entries(&dir), ["notes.txt"]);
-    // What cannot be written does not take the rest with it, as long as there is a summary.
+    // Files that cannot be written do not prevent the others, as long as there is a summary.
     let files = |names: [&str; 3]| names.map(|name| (name.to_owned(), b"{}".to_vec()));
     let error = results::write_folder(&dir.join("new"), &files(["summary.json", "a", "a/b"])).unwrap_err().to_string();
     assert!(error.contains("a/b") && error.contains("1 of 3 files"), "{error}");
@@ -257,7 +257,7 @@ fn the_terminal_table_is_aligned_and_shows_the_spread() {
 }
 
 #[test]
-fn rows_are_sorted_by_what_is_asked_for_and_undefined_values_come_last() {
+fn rows_are_sorted_as_requested_and_undefined_values_come_last() {
     let mut case = small();
     let order = |case: &Comparison, sort| -> Vec<String> {
         let table = results::table(case, sort, Look::default());

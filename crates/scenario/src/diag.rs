@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use ndnweir_core::suggest::corrected_spelling;
 pub(crate) use ndnweir_core::suggest::nearest;
-use ndnweir_core::suggest::respelled;
 use serde::Serialize;
 
 /// A place in an input: a file with line and column, or an override given on the command line.
@@ -73,7 +73,7 @@ pub struct Problems {
     pub list: Vec<Diagnostic>,
 }
 
-/// More findings than this are counted, not printed.
+/// Findings beyond this number are counted, not printed.
 const PRINTED: usize = 20;
 
 impl Problems {
@@ -100,7 +100,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Collects findings while reading goes on, so that one run shows all of them.
+/// Collects findings while reading continues, so that one run shows all of them.
 #[derive(Debug, Default)]
 pub struct Findings {
     errors: RefCell<Vec<Diagnostic>>,
@@ -131,7 +131,7 @@ impl Findings {
         if list.is_empty() {
             return Ok(());
         }
-        // Told once, even where another finding about the same place came between.
+        // Reported once, even where another finding about the same place came between.
         let mut told = std::collections::BTreeSet::new();
         list.retain(|finding| told.insert((finding.place.clone(), finding.message.clone(), finding.help.clone())));
         list.sort_by(|a, b| a.place.cmp(&b.place));
@@ -143,7 +143,7 @@ impl Findings {
 pub fn suggest<'a>(wrong: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.into_iter().collect();
-    if let Some(name) = respelled(wrong, names.iter().copied()) {
+    if let Some(name) = corrected_spelling(wrong, names.iter().copied()) {
         return format!("it is written \"{name}\"");
     }
     if let Some(name) = nearest(wrong, names.iter().copied()) {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_that_was_made_twice_is_told_once() {
+    fn a_repeated_finding_is_reported_once() {
         let found = Findings::default();
         let (first, second) = (Location::whole("a"), Location::whole("b"));
         for (place, message) in [(&first, "x"), (&second, "z"), (&first, "y"), (&first, "x")] {

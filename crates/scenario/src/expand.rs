@@ -9,7 +9,7 @@ use super::tree::{Item, Quantity, Table, Value};
 use super::{overrides, shipped};
 use crate::topology::{self, Format, TopologyFile};
 
-/// What a link of a topology file has when neither the file nor `[link-defaults]` says.
+/// What a link of a topology file has by default, if neither the file nor `[link-defaults]` sets it.
 const FALLBACK: [(&str, &str); 3] = [("rate", "10Mbps"), ("delay", "5ms"), ("queue", "100 packets")];
 
 /// Reads the file `[topology]` names, if any, into `node` and `link`.
@@ -122,7 +122,7 @@ fn insert(root: &mut Table, topology: &mut TopologyFile, scale: f64, at: &Locati
     }
 }
 
-/// Gives nodes without coordinates the middle of their neighbours, so that drawings are whole.
+/// Places nodes without coordinates in the middle of their neighbours, so that drawings are complete.
 fn place_missing(topology: &mut TopologyFile) {
     if topology.nodes.iter().all(|n| n.position.is_none()) {
         return;
@@ -146,7 +146,7 @@ fn place_missing(topology: &mut TopologyFile) {
     }
 }
 
-/// Links named one by one in a note; of more only the number is told.
+/// Links named one by one in a note; of more only the number is given.
 const NAMED: usize = 40;
 
 /// The names of links out of so many, for a note.

@@ -159,7 +159,7 @@ fn absurd(packets: u64) -> ReadError {
     ReadError::new(format!("a queue of {packets} packets is absurd"), "write at most \"100000000 packets\"")
 }
 
-/// A limit that lets something pass and that memory can hold.
+/// A limit that admits at least one packet and fits into memory.
 fn sensible(limit: QueueLimit) -> Result<QueueLimit, ReadError> {
     match limit {
         QueueLimit::Packets(0) => {
@@ -227,7 +227,7 @@ impl Read for RequestRate {
     }
 }
 
-/// Reads the keys of one table and reports the ones nobody asked for.
+/// Reads the keys of one table and reports the ones no one requested.
 #[derive(Debug)]
 pub struct Fields<'a> {
     table: &'a Table,
@@ -246,7 +246,7 @@ impl<'a> Fields<'a> {
         let (known, renamed) = (RefCell::default(), RefCell::default());
         Fields { table, what: what.into(), at: at.clone(), known, renamed, found }
     }
-    /// The item at `key`, which thereby counts as known.
+    /// The item at `key`, which then counts as known.
     pub fn item(&self, key: &'static str) -> Option<&'a Item> {
         self.known.borrow_mut().push(key);
         self.table.get(key)
@@ -289,7 +289,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn excuse(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
-    /// Says what a key is called now that was once called `old`.
+    /// Reports the present name of a key that was renamed from `old`.
     pub(crate) fn renamed(&self, old: &'static str, new: &'static str) {
         self.renamed.borrow_mut().push((old, new));
     }
@@ -316,7 +316,7 @@ impl<'a> Fields<'a> {
     pub fn error(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
         self.found.error(&self.place(key), message, help);
     }
-    /// Reports every key that was never asked for.
+    /// Reports every key that was never requested.
     pub fn finish(self) {
         let mut known = self.known.into_inner();
         let mut seen = std::collections::BTreeSet::new();

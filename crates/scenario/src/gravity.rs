@@ -35,7 +35,7 @@ pub(super) fn expand(root: &mut Table, network: &Network, found: &Findings) {
     let seed = f.get::<u64>("seed").unwrap_or(1);
     let spread = f.get::<Duration>("start-spread").unwrap_or(Duration::ZERO);
     let packets = f.checked::<Packets>("packets", "write a number of packets such as \"10000 packets\"", |n| {
-        if n.0 > 0 { Ok(()) } else { Err("zero packets are no object".into()) }
+        if n.0 > 0 { Ok(()) } else { Err("an object of zero packets is empty".into()) }
     });
     f.finish();
     for key in ["producer", "consumer"] {
@@ -101,7 +101,7 @@ fn largest_part(network: &Network) -> Vec<usize> {
         (0..network.nodes.len()).filter(|&n| network.nodes[n].kind != NodeKind::Switch).collect();
     let mut best = Vec::new();
     while left.len() > best.len() {
-        // What a router reaches all reach each other, which is not so of a host between two parts.
+        // All nodes that a router reaches also reach each other, which does not hold for a host between two parts.
         let router = left.iter().copied().find(|&n| !network.nodes[n].kind.is_host());
         let root = router.unwrap_or(left[0]);
         let (part, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|&n| reach.can(root, n));

@@ -1,4 +1,4 @@
-//! What happens to packets on a link, where that takes more than a number: losses in bursts, retransmissions below.
+//! Impairments of links that take more than a number: losses in bursts, retransmissions below.
 
 use ndnweir_core::units::Duration;
 use ndnweir_sim::network::{Arq, BurstLoss};

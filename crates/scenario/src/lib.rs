@@ -4,10 +4,10 @@
 //! validated [`Scenario`] or the list of everything that is wrong with it. The format is described in
 //! `docs/scenario-format.md`.
 //!
-//! It knows what users may write and where they wrote it, and reads schemes with the registry. It never runs anything:
-//! routes are the simulator's business; statistics and pictures are not known here at all.
+//! It handles what users may write and where they wrote it, and reads schemes with the registry. It does not run
+//! anything: routes are the simulator's; there are no statistics and no pictures.
 //!
-//! [`diag`], [`fields`] and [`tree`] are what any TOML file of users is read with; papers use them too.
+//! [`diag`], [`fields`] and [`tree`] read any TOML file of users; papers use them too.
 
 pub mod diag;
 mod expand;
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_prefixes_are_told_apart_from_good_ones() {
+    fn malformed_prefixes_are_distinguished_from_valid_ones() {
         for good in ["/", "/a", "/a/b%20c", "/v=1/8=x"] {
             assert_eq!(prefix_error(good), None);
         }

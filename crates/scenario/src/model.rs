@@ -30,9 +30,9 @@ pub struct Scenario {
     /// Pairs of nodes that are NDN neighbours across switches; `None`: all that reach each other through switches
     /// alone.
     pub overlay: Option<Vec<(usize, usize)>>,
-    /// Who answers which prefix, in the order of their names.
+    /// Producers, in the order of their names.
     pub producers: Vec<Producer>,
-    /// Who asks for what, and when, in the order of their names.
+    /// Consumers, in the order of their names.
     pub consumers: Vec<Consumer>,
     /// What changes during the run, sorted by time (file order among equals).
     pub events: Vec<Event>,
@@ -104,15 +104,15 @@ pub struct Consumer {
     pub name: String,
     /// Index of its node.
     pub node: usize,
-    /// Prefix of the names it asks for, below some reachable producer's prefix.
+    /// Prefix of the names it requests, below some reachable producer's prefix.
     pub prefix: String,
     /// First Interest, before the start jitter of the seed.
     pub start: Duration,
-    /// The seed moves the start by up to so much; `None`: by up to [`Run::start_jitter`].
+    /// The seed delays the start by up to this; `None`: by up to [`Run::start_jitter`].
     pub start_jitter: Option<Duration>,
     /// No new Interests from here on; `None`: until the end of the run.
     pub stop: Option<Duration>,
-    /// What it asks for.
+    /// What it requests.
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
@@ -149,7 +149,7 @@ pub struct Run {
     pub interest_size: Bytes,
     /// Bytes each packet adds on a link.
     pub framing: Bytes,
-    /// What becomes of congestion marks on Interests; `None`: the scheme decides.
+    /// What nodes do with congestion marks on Interests; `None`: the scheme decides.
     pub interest_marks: Option<InterestMarks>,
     /// What content stores do with marks; `None`: the scheme decides.
     pub cached_marks: Option<CachedMarks>,

@@ -109,7 +109,7 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
     }
 }
 
-/// What one table says about a direction; what it leaves open is `None`.
+/// The settings of a direction in one table; absent ones are `None`.
 #[derive(Clone, Default)]
 struct DirectionTable {
     rate: Option<Rate>,
@@ -124,7 +124,7 @@ struct DirectionTable {
     burst: Option<BurstLoss>,
     arq: Option<Arq>,
     marker: Option<ComponentChoice<MarkerParams>>,
-    /// Keys that stand there, readable or not.
+    /// Keys that are present, valid or not.
     present: Vec<String>,
 }
 
@@ -328,7 +328,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         };
         let (mut forward, mut backward) = (way("forward"), way("backward"));
         if let Some((a, b)) = ends {
-            // A marker for the whole link is meant for its NDN end; a switch has none.
+            // A marker for the whole link applies to its NDN end; a switch has none.
             for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
                 if network.nodes[end].kind == NodeKind::Switch {
                     let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));
@@ -375,7 +375,7 @@ fn links(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
     }
 }
 
-/// What a link carries whole that does not say: that of Ethernet (IEEE 802.3), as of most links between forwarders.
+/// The default MTU of a link: that of Ethernet (IEEE 802.3), as of most links between forwarders.
 const MTU: Bytes = Bytes::new(1500);
 
 fn mtu(f: &Fields<'_>) -> Option<Bytes> {

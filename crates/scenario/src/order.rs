@@ -14,7 +14,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut x, mut y) = (a, b);
     loop {
         let (Some(p), Some(q)) = (x.chars().next(), y.chars().next()) else {
-            // Names that differ in leading zeros alone are told apart by them.
+            // Names that differ in leading zeros alone are distinguished by them.
             return x.len().cmp(&y.len()).then_with(|| a.cmp(b));
         };
         if p.is_ascii_digit() && q.is_ascii_digit() {

@@ -87,7 +87,7 @@ fn scheme(root: &mut Table, o: &Override, found: &Findings) {
         found.error(&o.at, format!("this scenario composes no scheme \"{wanted}\""), help);
         return;
     };
-    // What this file does not compose but the product has is changed, not composed anew.
+    // A shipped scheme that this file does not compose is changed, not composed again.
     let changed = !names.iter().any(|own| own == name) && Scheme::names().any(|known| known == name);
     let table = root.table_mut("scheme", &o.at).and_then(|t| t.table_mut(name, &o.at));
     let Some(table) = table else { return };
@@ -122,7 +122,7 @@ fn set_parameter(table: &mut Table, key: &str, parameter: &str, o: &Override, fo
     }
 }
 
-/// Changes what a scheme says of a prefix: its strategy, or with `.strategy` or `.shaper` behind it one of the two.
+/// Changes a scheme's choice for a prefix: its strategy, or with `.strategy` or `.shaper` behind it one of the two.
 fn prefix(scheme: &mut Table, choice: &str, o: &Override, found: &Findings) {
     let (prefix, key) = match choice.rsplit_once('.') {
         Some((prefix, key @ ("strategy" | "shaper"))) => (prefix, key),
@@ -231,7 +231,7 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
     }
 }
 
-/// Whether `name` fits `pattern`, in which `*` stands for any characters.
+/// Whether `name` matches `pattern`, in which `*` stands for any characters.
 fn glob(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

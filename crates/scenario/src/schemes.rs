@@ -12,7 +12,7 @@ use super::network::{place_in, remedy, written};
 use super::tree::{Entry, Item, Table, Value};
 use super::{is_name, is_under, prefix_error};
 
-/// Keys of a composition that are no family.
+/// Keys of a composition that are not a family.
 const OTHER_KEYS: [&str; 5] = ["base", "summary", "interest-marks", "cached-marks", "prefixes"];
 
 /// Whether `key` is one of a composition.
@@ -86,7 +86,7 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
                 found.error(&entry.key_at, format!("a scheme has no \"{}\"", entry.key), help);
                 sound = false;
             } else if entry.key == "prefixes" {
-                // Malformed ones are told by `prefixes`.
+                // Malformed ones are reported by `prefixes`.
                 let prefixes = entry.item.as_table().map_or(&[][..], |table| &table.entries);
                 sound &= prefixes.iter().all(|choice| prefix_error(&choice.key).is_none());
             } else if families.clone().any(|key| key == entry.key) && table.get("base").is_none() {
@@ -114,7 +114,7 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
             }
         }
     }
-    // What is wrong with a base is told there, and only there.
+    // Errors of a base are reported there, and only there.
     let is_sound: BTreeMap<&str, bool> = checked.iter().map(|c| (c.0.as_str(), c.4.is_ok())).collect();
     let sound = |base: &String| is_sound.get(base.as_str()).copied().unwrap_or(schemes.get(base).is_none());
     for (name, table, item, bases, result) in checked {
@@ -133,7 +133,7 @@ fn compositions(root: &Table, found: &Findings) -> Vec<Composition> {
     compositions
 }
 
-/// Reports parameters of a component that is not named, where the scheme was probably meant to be one that exists.
+/// Reports parameters of a component that is not named, where an existing scheme was probably meant.
 fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
     let meant = nearest(scheme, Scheme::names());
     let (Some(table), Some(meant)) = (entry.item.as_table(), meant) else { return true };
@@ -146,13 +146,13 @@ fn nameless(scheme: &str, entry: &Entry, found: &Findings) -> bool {
 }
 
 /// Longest chain of schemes of one scenario that are each the base of the next.
-const MOST_BASES: usize = 16;
+const MAX_BASES: usize = 16;
 
-/// A composition with those of this scenario that it is based on put in the place of their names, and their names.
+/// A composition with those of this scenario that it is based on put in place of their names, and their names.
 fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_json::Value, Vec<String>), String> {
     let mut chain: Vec<&str> = vec![name];
     while let Some(base) = own.get(chain[chain.len() - 1]).and_then(|json| json["base"].as_str()) {
-        // A scheme that is its own base changes the product's of that name.
+        // A scheme that is its own base changes the shipped one of that name.
         let itself = chain.last() == Some(&base) && Scheme::names().any(|known| known == base);
         if itself {
             break;
@@ -160,14 +160,14 @@ fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_
         let circle = chain.contains(&base);
         chain.push(base);
         if circle && base != name {
-            // It leads into a circle that is told where it is.
+            // It leads into a cycle that is reported there.
             return Ok((serde_json::Value::Null, chain[1..].iter().map(|&base| base.to_owned()).collect()));
         }
         if circle {
             return Err(format!("its bases lead in a circle: {}", chain.join(" is based on ")));
         }
-        if chain.len() > MOST_BASES {
-            return Err(format!("its chain of bases has more than {MOST_BASES} schemes"));
+        if chain.len() > MAX_BASES {
+            return Err(format!("its chain of bases has more than {MAX_BASES} schemes"));
         }
     }
     let mut families: Option<serde_json::Value> = None;
@@ -181,7 +181,7 @@ fn whole(name: &str, own: &BTreeMap<&str, &serde_json::Value>) -> Result<(serde_
     Ok((families.unwrap_or_default(), chain[1..].iter().map(|&base| base.to_owned()).collect()))
 }
 
-/// Checks that the prefixes for which schemes choose are asked for.
+/// Checks that the prefixes for which schemes choose are requested.
 pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
     let schemes = root.get("scheme").and_then(Item::as_table);
     let tables = schemes.into_iter().flat_map(|schemes| &schemes.entries).filter_map(|scheme| {
@@ -199,14 +199,14 @@ pub(super) fn prefixes(root: &Table, consumers: &[Consumer], found: &Findings) {
                 );
             } else if !consumers.iter().any(|consumer| is_under(prefix, &consumer.prefix)) {
                 let help =
-                    suggest(prefix, "names asked for", consumers.iter().map(|consumer| consumer.prefix.as_str()));
-                found.error(&entry.key_at, format!("scheme {scheme}: no consumer asks for names under {prefix}"), help);
+                    suggest(prefix, "names requested", consumers.iter().map(|consumer| consumer.prefix.as_str()));
+                found.error(&entry.key_at, format!("scheme {scheme}: no consumer requests names under {prefix}"), help);
             }
         }
     }
 }
 
-/// The place of what an error is about, where the scheme says something of it.
+/// The place that an error is about, where it is in the scheme's table.
 fn place_of<'a>(table: &'a Table, error: &SchemeError) -> Option<&'a Location> {
     let chosen = error.prefix.as_ref().map(|prefix| table.get("prefixes")?.as_table()?.get(prefix));
     let (table, at) = match chosen.flatten() {

@@ -13,13 +13,13 @@ pub(super) struct Settings {
     pub routing: Routing,
     pub cost: CostModel,
     pub control: Control,
-    /// Content of each Data of producers that give none.
+    /// Default content of each Data.
     pub payload: Bytes,
-    /// Content store of nodes that give none.
+    /// Default content store of nodes.
     pub cache: u64,
 }
 
-/// Where the costs of links that give none come from.
+/// Default costs of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CostModel {
     /// 1 per link.

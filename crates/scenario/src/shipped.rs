@@ -1,13 +1,13 @@
-//! The scenarios that come with the program, so that it needs no files beside it.
+//! The shipped scenarios, which are part of the binary.
 
 use super::tree;
 
-/// A scenario that comes with the program.
+/// A shipped scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
     /// The name it is found by.
     pub name: &'static str,
-    /// Where it lies in the source tree.
+    /// Its path in the source tree.
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,

@@ -1,4 +1,4 @@
-//! A scenario as the simulator takes it: names become numbers.
+//! A scenario as input of the simulator: names become numbers.
 
 use crate::{Consumer, Link, Producer, Scenario};
 use ndnweir_core::units::{Bytes, Time};
@@ -40,7 +40,7 @@ impl Scenario {
         self.consumers.iter().map(serving).collect()
     }
 
-    /// The scenario as the simulator takes it.
+    /// The scenario as input of the simulator.
     pub fn network(&self) -> sim::Network {
         let (prefixes, objects) = (self.prefixes(), self.objects());
         let number = |list: &[&str], text: &str| list.iter().position(|t| *t == text).unwrap_or_default() as u32;

@@ -83,7 +83,7 @@ pub fn apply_overrides<S: AsRef<str>>(source: &mut Source, overrides: &[S]) -> R
 }
 
 impl Source {
-    /// Reads TOML text; `folder` is where its topology file is looked for, `name` is what errors call the file.
+    /// Reads TOML text; `folder` is where its topology file is looked for, errors call the file `name`.
     ///
     /// # Errors
     /// Every syntax error of the text.

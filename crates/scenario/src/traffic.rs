@@ -144,7 +144,7 @@ struct ConsumerReader<'a> {
     found: &'a Findings,
     reach: Reach,
     producers: &'a [Producer],
-    /// Some producers could not be read: do not blame consumers for it.
+    /// Some producers could not be read: do not report their consumers.
     bad_producers: bool,
 }
 
@@ -251,7 +251,7 @@ impl ConsumerReader<'_> {
             }
             let help = format!("write a number of packets such as {example}");
             let check = |&Packets(n): &Packets| match n {
-                0 => Err("zero packets are no object".into()),
+                0 => Err("an object of zero packets is empty".into()),
                 n if n > 4_000_000_000 => Err(format!("{n} packets is absurd")),
                 _ => Ok(()),
             };
@@ -289,7 +289,7 @@ impl ConsumerReader<'_> {
                     if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
                 });
                 let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
-                    if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is no Zipf exponent")) }
+                    if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is not a Zipf exponent")) }
                 });
                 let retry = retries();
                 let (gap, objects) = (gap()?, catalogue? as u32);

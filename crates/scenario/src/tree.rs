@@ -1,4 +1,4 @@
-//! The scenario as a tree of values that know where they were written.
+//! The scenario as a tree of values with their places in the file.
 //!
 //! Files, topology readers, the demand generator and overrides all write into this tree; it is checked once, at the
 //! end. That way an override can replace a bad value, and an error in a generated link still names the line it came
@@ -186,7 +186,7 @@ impl Item {
     }
 }
 
-/// Columns are not counted beyond this many bytes into a line: nobody reads such lines, and counting would take
+/// Columns are not counted beyond this many bytes into a line: no one reads such lines, and counting would take
 /// quadratic time.
 const LONG_LINE: usize = 10_000;
 
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_know_their_line_and_column() {
+    fn values_have_their_line_and_column() {
         let table = parse("x.toml", "[run]\n  duration = \"60s\"\n[[link]]\nends = [\"A\", \"B\"]\n").unwrap();
         let duration = table.get("run").unwrap().as_table().unwrap().get("duration").unwrap();
         assert_eq!(duration.at.to_string(), "x.toml:2:14");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_override_that_is_no_toml_value_is_text() {
+    fn an_override_that_is_not_a_toml_value_is_text() {
         let at = Location::whole("--set a=b");
         assert_eq!(parse_value("5Mbps", &at).as_text(), Some("5Mbps"));
         assert_eq!(parse_value("1000 packets", &at).as_text(), Some("1000 packets"));

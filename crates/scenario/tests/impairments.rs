@@ -43,7 +43,7 @@ fn both_models_are_read_with_their_defaults_and_for_one_direction() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_remedy() {
+fn errors_are_reported_with_line_and_remedy() {
     for (link, message, remedy) in [
         ("burst-loss = 0.1", "not a table", "to-bad = "),
         ("burst-loss = { to-bad = 0.1 }", "has no to-good", "add to-good"),

@@ -68,7 +68,7 @@ fn the_strategy_of_a_prefix_can_be_chosen_and_changed() {
     let choice = &scheme.choices[0];
     assert_eq!((choice.prefix.as_str(), choice.strategy.name(), choice.shaper.name()), ("/prefix", "asf", "none"));
     let text = error("two-paths", "scheme.mine.prefixes./video=asf");
-    assert!(text.contains("no consumer asks for names under /video"), "{text}");
+    assert!(text.contains("no consumer requests names under /video"), "{text}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn unknown_names_get_a_suggestion() {
 }
 
 #[test]
-fn the_registry_is_asked_about_schemes_and_single_components() {
+fn schemes_and_single_components_are_looked_up_in_the_registry() {
     let first = |text: &str| {
         let source = Source::from_text("x.toml", &format!("{}\n{text}", shipped()[0].text), Path::new("")).unwrap();
         source.validate().map_err(|problems| problems.list[0].clone())

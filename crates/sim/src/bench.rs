@@ -30,7 +30,7 @@ pub struct Case {
     pub scheme: Scheme,
 }
 
-/// What a case did; the caller adds how long it took.
+/// The counts of a case; the caller adds how long it took.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// Packets that crossed one link.
@@ -68,7 +68,7 @@ impl Work {
     }
 }
 
-/// A link as ndnSIM's point-to-point ones, alike in both directions.
+/// A link as ndnSIM's point-to-point ones, the same in both directions.
 pub fn link(a: usize, b: usize, rate: Rate, delay: Duration, queue: u32) -> Link {
     let direction = Direction {
         framing: FRAMING,
@@ -83,7 +83,7 @@ pub fn producer(node: usize, prefix: u32) -> Producer {
     Producer { node, prefix, payload: PAYLOAD, size: DATA_SIZE, freshness: Duration::ZERO }
 }
 
-/// A consumer with the sizes above that starts at once and asks to the end, with ndnSIM's lifetime of 2 s.
+/// A consumer with the sizes above that starts immediately and requests until the end, with ndnSIM's lifetime of 2 s.
 pub fn consumer(node: usize, prefix: u32, traffic: Traffic) -> Consumer {
     Consumer {
         node,
@@ -179,7 +179,7 @@ fn fixed() -> Scheme {
     Scheme::named("fixed").expect("the scheme exists")
 }
 
-/// All cases; `scale` in (0, 1] shortens them alike.
+/// All cases; `scale` in (0, 1] shortens all of them.
 pub fn cases(scale: f64) -> Vec<Case> {
     let plain = |name, summary, network| Case { name, summary, network, scheme: fixed() };
     let ms = Duration::from_millis;

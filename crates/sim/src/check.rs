@@ -8,7 +8,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 /// of a node in 16).
 const MOST: usize = 1 << 24;
 /// The most applications and neighbours one node can have.
-const MOST_FACES: usize = 60_000;
+const MAX_FACES: usize = 60_000;
 /// The longest run: about 39 hours, well within what a schedule can hold.
 const LONGEST_RUN: Duration = Duration::from_nanos(1 << 47);
 /// The longest delay or lifetime: about 146 years, so that no sum overflows.
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_nanos(1 << 62);
 /// The largest extra delay: it is stored in 32 bits of nanoseconds.
 const LONGEST_JITTER: Duration = Duration::from_nanos(u32::MAX as u64);
 /// The most objects of a catalogue: their weights are tabulated.
-const MOST_OBJECTS: u32 = 50_000_000;
+const MAX_OBJECTS: u32 = 50_000_000;
 /// The largest packet: NDN's practical limit is 8800 bytes, jumbo experiments stay below this.
 const LARGEST_PACKET: u32 = 1 << 20;
 
@@ -25,7 +25,7 @@ fn fail<T>(message: String) -> Result<T, NetworkError> {
 }
 
 impl Network {
-    /// Finds whatever cannot be simulated.
+    /// Finds what cannot be simulated.
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong, with the index of the item.
@@ -137,7 +137,7 @@ impl Network {
                 return fail(format!("consumer {i} is not on an NDN node"));
             }
             if consumer.prefix >= self.prefixes {
-                return fail(format!("consumer {i} asks for prefix {}, which does not exist", consumer.prefix));
+                return fail(format!("consumer {i} requests prefix {}, which does not exist", consumer.prefix));
             }
             if consumer.interest_size == 0 || consumer.interest_size > LARGEST_PACKET {
                 return fail(format!("consumer {i}: Interests of {} bytes", consumer.interest_size));
@@ -155,7 +155,7 @@ impl Network {
         Ok(())
     }
 
-    /// A fetch whose round trip takes no time at all would fetch for ever in one instant.
+    /// A fetch whose round trip takes no time at all would fetch forever in one instant.
     fn check_instant(&self) -> Result<(), NetworkError> {
         let mut group: Vec<usize> = (0..self.nodes.len()).collect();
         let find = |group: &[usize], mut node: usize| {
@@ -204,8 +204,8 @@ impl Network {
         for node in ends.chain(apps).chain(overlay) {
             faces[node] += 1;
         }
-        match faces.iter().position(|&n| n > MOST_FACES) {
-            Some(node) => fail(format!("node {node} has {} faces: at most {MOST_FACES} are possible", faces[node])),
+        match faces.iter().position(|&n| n > MAX_FACES) {
+            Some(node) => fail(format!("node {node} has {} faces: at most {MAX_FACES} are possible", faces[node])),
             None => Ok(()),
         }
     }
@@ -283,7 +283,7 @@ fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> 
 fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
     match *traffic {
         Traffic::Fetch { segments: Some(0), .. } | Traffic::Stream { segments: Some(0), .. } => {
-            fail(format!("consumer {i} asks for an object of 0 segments: give at least 1"))
+            fail(format!("consumer {i} requests an object of 0 segments: give at least 1"))
         }
         Traffic::Stream { gap: Duration::ZERO, .. } | Traffic::Zipf { gap: Duration::ZERO, .. } => {
             fail(format!("consumer {i} sends Interests without any gap: give more than zero"))
@@ -291,14 +291,14 @@ fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
         Traffic::Fetch { segments: Some(n), .. } | Traffic::Stream { segments: Some(n), .. }
             if n >= u64::from(u32::MAX) =>
         {
-            fail(format!("consumer {i} asks for {n} segments: at most {} have numbers", u32::MAX - 1))
+            fail(format!("consumer {i} requests {n} segments: at most {} have numbers", u32::MAX - 1))
         }
         Traffic::Zipf { objects, exponent, .. }
-            if objects == 0 || objects > MOST_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
+            if objects == 0 || objects > MAX_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
         {
             fail(format!(
                 "consumer {i}: a catalogue of {objects} objects with Zipf exponent {exponent}; \
-                 give 1 to {MOST_OBJECTS} objects and an exponent of 0 to 100"
+                 give 1 to {MAX_OBJECTS} objects and an exponent of 0 to 100"
             ))
         }
         _ => Ok(()),

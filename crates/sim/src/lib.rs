@@ -1,10 +1,10 @@
 //! A deterministic packet-level simulator of NDN networks.
 //!
-//! [`run`] takes a [`Network`] (plain values), a scheme and a seed, tells an [`observer::Observer`] what happens and
-//! returns an [`Outcome`]. Every NDN node is an `ndnweir_node::Node`, the same code that forwards real packets; every
-//! consumer under congestion control is an `ndnweir_node::Fetcher`. This crate adds time, links, switches, routing,
-//! and faults; consumers without congestion control are `ndnweir_node::requests`. It knows no particular
-//! scheme, no scenario file, no statistics and nothing of the operating system.
+//! [`run`] takes a [`Network`] (plain values), a scheme and a seed, reports to an [`observer::Observer`] and returns an
+//! [`Outcome`]. Every NDN node is an `ndnweir_node::Node`, the same code that forwards real packets; every consumer
+//! under congestion control is an `ndnweir_node::Fetcher`. This crate adds time, links, switches, routing, and faults;
+//! consumers without congestion control are `ndnweir_node::requests`. It contains no particular scheme, no scenario
+//! file, no statistics and no use of the operating system.
 //!
 //! ```
 //! use ndnweir_core::queue::Limit;
@@ -47,30 +47,32 @@
 //! timeout) or an application. Each source has at most one pending event, so the schedule is as large as the network
 //! and not as the traffic in it. Of one instant, changes of the network come first, then packets that arrive, then
 //! timeouts of nodes, of applications and of the planner's channel, then samples. Packets that arrive at one instant
-//! come in the order in which they joined their senders' queues, as in a simulator that serves first what was scheduled
-//! first ([`schedule::Turn::arrival`] says to which precision); then, as events of another kind, by destination and
-//! link. Who describes a network in the order of names, as scenarios do, gets results that do not depend on the order
-//! in which it was written down. The same seed gives the same bytes on every machine and in every thread.
+//! come in the order in which they joined their senders' queues, as in a simulator that processes events in the order
+//! of their scheduling ([`schedule::Turn::arrival`] says to which precision); then, as events of another kind, by
+//! destination and link. A network that is described in the order of names, as scenarios are, gives results that do not
+//! depend on the order in which it was written. The same seed gives the same bytes on every machine and in every
+//! thread.
 //!
-//! **One event per packet-hop**: a queue that is predictable (first in first out, constant rate, a marker that looks
-//! neither ahead nor at departures) hands a packet over when it joins, with its future departure. Other queues cost one
-//! more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results are the same.
+//! **One event per packet-hop**: a queue that is predictable (first in first out, constant rate, a marker that depends
+//! neither on later arrivals nor on departures) hands a packet over when it joins, with its future departure. Other
+//! queues cost one more event per packet. [`RunOptions::force_events`] gives every queue the second driver; the results
+//! are the same.
 //!
 //! # Limits of the model
-//! - A link is full duplex, keeps its order unless told otherwise, loses whole packets, and has no bit errors, no
+//! - A link is full duplex, keeps its order unless configured otherwise, loses whole packets, and has no bit errors, no
 //!   medium access, no fragmentation and no retransmission of its own.
 //! - A queue limit excludes the packet on the wire. Departures at an instant precede arrivals at it.
-//! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer at
-//!   once. A fetch whose round trip would take no time at all is rejected.
+//! - Nodes take no time: a packet that arrives leaves, or joins its queue, at the same instant. Applications answer
+//!   immediately. A fetch whose round trip would take no time at all is rejected.
 //! - Packets have the sizes the scenario gives, which may grow with the segment number; header fields and marks add
 //!   nothing to them.
 //! - Names are interned: there is no cost of long names, no CanBePrefix discovery, no signature.
-//! - A link that fails loses its queues and all packets on it, and both nodes know at once that it is down; routing
-//!   follows after [`network::Routing::reaction`] for all nodes together, without messages. A node that crashes is not
-//!   noticed by its neighbours before that; what it had sent goes on.
+//! - A link that fails loses its queues and all packets on it, and both nodes are informed immediately that it is down;
+//!   routing follows after [`network::Routing::reaction`] for all nodes together, without messages. A node that crashes
+//!   is not noticed by its neighbours before that; what it had sent continues.
 //! - A new rate holds for the bits not sent yet; a new delay or loss probability for packets not sent completely.
-//! - Switches forward frames along the cheapest way and learn nothing; their queues are drop-tail and know no NDN. An
-//!   interface that several NDN faces share has one such queue, and those faces' own queues are empty.
+//! - Switches forward frames along the cheapest path and do not learn; their queues are drop-tail and independent of
+//!   NDN. An interface that several NDN faces share has one such queue, and those faces' own queues are empty.
 //! - The planner's messages take a constant delay, may be lost (see [`network::Control`]) and use no capacity.
 //! - One thread per run; the lab runs seeds and sweep points in parallel.
 

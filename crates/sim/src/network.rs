@@ -1,7 +1,7 @@
 //! The description of a network and its traffic, as plain values.
 //!
-//! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
-//! it, so a bad description is an error value and never a panic.
+//! The lab builds one from a scenario file. [`Network::check`] finds what cannot be simulated; [`crate::run`] calls it,
+//! so a bad description is an error value and never a panic.
 
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
@@ -13,7 +13,7 @@ pub use ndnweir_node::requests::Retry;
 use ndnweir_node::requests::{Pattern, RequestsConfig};
 use serde::Serialize;
 
-/// What stands at a place of the topology.
+/// A node of the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
@@ -22,7 +22,7 @@ pub enum NodeKind {
         /// Content store size in packets; 0 is none.
         cache: usize,
     },
-    /// A node at the edge: as [`NodeKind::Ndn`], but it forwards nothing for others, however many links it has.
+    /// A node at the edge: as [`NodeKind::Ndn`], but it carries no transit, however many links it has.
     Host {
         /// Content store size in packets; 0 is none.
         cache: usize,
@@ -78,7 +78,7 @@ pub struct Link {
     pub a: usize,
     /// The second end.
     pub b: usize,
-    /// Routing cost, alike in both directions; at least 1.
+    /// Routing cost, the same in both directions; at least 1.
     pub cost: u32,
     /// From `a` to `b`.
     pub forward: Direction,
@@ -87,7 +87,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that is alike in both directions, with cost 1.
+    /// A link that is the same in both directions, with cost 1.
     pub fn symmetric(a: usize, b: usize, direction: Direction) -> Link {
         Link { a, b, cost: 1, forward: direction.clone(), backward: direction }
     }
@@ -118,7 +118,7 @@ pub struct Producer {
     pub freshness: Duration,
 }
 
-/// What a consumer asks for.
+/// What a consumer requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traffic {
@@ -146,7 +146,7 @@ pub enum Traffic {
         poisson: bool,
         /// Objects in the catalogue.
         objects: u32,
-        /// Zipf's exponent: the object of rank r is asked for with weight 1/r^exponent.
+        /// Zipf's exponent: the object of rank r is requested with weight 1/r^exponent.
         exponent: f64,
         /// About lost objects.
         retry: Retry,
@@ -154,7 +154,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Whether there is always more to ask for under congestion control: only such consumers count for fairness.
+    /// Whether there is always more to request under congestion control: only such consumers count for fairness.
     pub fn is_long_lived(&self) -> bool {
         matches!(self, Traffic::Fetch { segments: None, .. })
     }
@@ -169,13 +169,13 @@ pub struct Consumer {
     pub prefix: u32,
     /// Which object under the prefix; consumers of one object share names, so that caches and PITs can serve both.
     pub object: u32,
-    /// What it asks for.
+    /// What it requests.
     pub traffic: Traffic,
     /// When it starts, before its jitter.
     pub start: Time,
-    /// The seed moves the start by up to so much; none: by up to [`Network::start_jitter`].
+    /// The seed delays the start by up to this; none: by up to [`Network::start_jitter`].
     pub start_jitter: Option<Duration>,
-    /// When it stops asking; none runs to the end.
+    /// When it stops; none runs to the end.
     pub stop: Option<Time>,
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
@@ -183,7 +183,7 @@ pub struct Consumer {
     pub lifetime: Duration,
 }
 
-/// What shares names: an object, or a whole catalogue of single-segment objects.
+/// A group of names: an object, or a whole catalogue of single-segment objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameGroup {
     /// The prefix.
@@ -195,7 +195,7 @@ pub struct NameGroup {
 }
 
 impl Consumer {
-    /// The flow it asks for. All catalogue consumers of a prefix share one, whatever their object numbers.
+    /// The flow it requests. All catalogue consumers of a prefix share one, whatever their object numbers.
     pub fn flow(&self) -> NameGroup {
         match self.traffic {
             Traffic::Zipf { .. } => NameGroup { prefix: self.prefix, object: 0, catalogue: true },
@@ -203,7 +203,7 @@ impl Consumer {
         }
     }
 
-    /// How it asks if it asks without congestion control; `grows` as [`Network::growing_sizes`].
+    /// Its requests if it has no congestion control; `grows` as [`Network::growing_sizes`].
     pub fn requests(&self, flow: FlowId, seed: u64, number: u32, grows: bool) -> Option<RequestsConfig> {
         let (gap, poisson, retry, pattern) = match self.traffic {
             Traffic::Fetch { .. } => return None,
@@ -217,7 +217,7 @@ impl Consumer {
     }
 }
 
-/// What prefixes and objects are called, for schemes that choose a strategy by name. What has no name here has the
+/// The names of prefixes and objects, for schemes that choose a strategy by name. Those without a name here have the
 /// strategy of all names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
@@ -228,7 +228,7 @@ pub struct Names {
 }
 
 impl Network {
-    /// What the names of a flow begin with: for a catalogue that consumers call by several names, its prefix.
+    /// The common prefix of the names of a flow: for a catalogue with several names, its prefix.
     pub fn flow_name(&self, flow: NameGroup) -> &str {
         let prefix = self.names.prefixes.get(flow.prefix as usize);
         let mut asking = self.consumers.iter().filter(|consumer| consumer.flow() == flow);
@@ -266,13 +266,13 @@ impl Network {
 pub enum Routes {
     /// One next hop: on the shortest path to the nearest producer.
     Shortest,
-    /// The `k` cheapest next hops: each costs as much as the shortest path through it that does not come back here.
+    /// The `k` cheapest next hops: each costs as much as the shortest path through it that does not return here.
     /// Different nodes' choices may form a loop, which nodes detect by nonce.
     KShortest(u32),
     /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
     #[serde(rename = "all")]
     LoopFree,
-    /// Only nodes that serve a prefix know where it is: strategies that find routes do the rest.
+    /// Only nodes that serve a prefix have a route to it: strategies that discover routes do the rest.
     None,
 }
 
@@ -306,7 +306,7 @@ pub enum LinkDirection {
 }
 
 impl LinkDirection {
-    /// Whether the direction from the first end to the second is meant, and that of the way back.
+    /// Whether it concerns the direction from the first end to the second, and the reverse one.
     pub fn directions(self) -> [bool; 2] {
         [self != LinkDirection::Backward, self != LinkDirection::Forward]
     }
@@ -320,7 +320,7 @@ impl LinkDirection {
         }
     }
 
-    /// The directed links that are meant of a link with this index, by [`crate::observer::DirectedLinkId`].
+    /// The directed links of a link with this index that it concerns, by [`crate::observer::DirectedLinkId`].
     pub fn directed_links(self, link: usize) -> impl Iterator<Item = u32> {
         let both = [2 * link as u32, 2 * link as u32 + 1].into_iter();
         both.zip(self.directions()).filter(|(_, meant)| *meant).map(|(directed_link, _)| directed_link)
@@ -331,7 +331,7 @@ impl LinkDirection {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Both directions fail: queues and packets on the way are lost.
+    /// Both directions fail: queues and packets in flight are lost.
     LinkDown {
         /// An index into [`Network::links`].
         link: usize,
@@ -380,8 +380,8 @@ pub enum Change {
     },
 }
 
-/// The channel between nodes and the planner, and what becomes of the planner. Instants are serialised as the time
-/// since the start.
+/// The channel between nodes and the planner, and failures of the planner. Instants are serialised as the time since
+/// the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Control {
     /// One-way delay between a node and the planner.
@@ -423,11 +423,11 @@ pub struct Network {
     pub overlay: Option<Vec<(usize, usize)>>,
     /// How many prefixes there are.
     pub prefixes: u32,
-    /// What they and the objects under them are called.
+    /// The names of prefixes and of the objects under them.
     pub names: Names,
     /// Who serves.
     pub producers: Vec<Producer>,
-    /// Who asks; numbered by position.
+    /// Consumers, numbered by position.
     pub consumers: Vec<Consumer>,
     /// How FIBs are filled.
     pub routing: Routing,
@@ -443,7 +443,7 @@ pub struct Network {
     pub duration: Duration,
     /// Time between samples; zero takes one at the end only.
     pub sampling: Duration,
-    /// The channel between nodes and the planner, and what becomes of the planner.
+    /// The channel between nodes and the planner, and failures of the planner.
     pub control: Control,
 }
 

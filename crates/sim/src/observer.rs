@@ -1,7 +1,7 @@
-//! What a run tells its observer.
+//! The observer of a run.
 //!
-//! The engine measures nothing itself: it counts (see [`Snapshot`]) and reports events, and whoever runs it
-//! decides what to keep. Every method has an empty default, so an observer that wants nothing costs nothing.
+//! The engine measures nothing itself: it counts (see [`Snapshot`]) and reports events, and the caller decides what to
+//! keep. Every method has an empty default, so an observer that uses nothing costs nothing.
 
 use ndnweir_core::units::Time;
 pub use ndnweir_node::{
@@ -12,7 +12,8 @@ pub use ndnweir_node::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConsumerId(pub u32);
 
-/// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the way back.
+/// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the return
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirectedLinkId(pub u32);
 
@@ -29,7 +30,7 @@ pub struct PathId(pub u32);
 pub struct Delivery {
     /// When it arrived.
     pub at: Time,
-    /// Who asked for it.
+    /// Who requested it.
     pub consumer: ConsumerId,
     /// The way the Data came.
     pub path: PathId,
@@ -75,7 +76,7 @@ pub trait Observer {
     fn path(&mut self, _path: PathId, _links: &[DirectedLinkId]) {}
     /// The state at a sampling instant.
     fn sample(&mut self, _snapshot: &Snapshot<'_>) {}
-    /// A component reports something for the record (see the component's page for its keys), e.g. a mark or a state.
+    /// A component records an event (see the component's page for its keys), e.g. a mark or a state.
     fn scheme_event(&mut self, _at: Time, _node: NodeId, _key: &'static str, _id: u64, _value: f64) {}
 }
 

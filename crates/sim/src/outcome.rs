@@ -1,4 +1,4 @@
-//! What a run leaves behind, and the proof that it lost nothing unnoticed.
+//! The outcome of a run, and its packet accounting.
 
 use crate::observer::{ConsumerCounters, Drops, LinkCounters};
 use ndnweir_core::packet::Packet;
@@ -44,7 +44,7 @@ impl Default for EventHash {
     }
 }
 
-/// What became of the Interests of one consumer.
+/// The Interests of one consumer, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Interests sent, retransmissions included.
@@ -67,7 +67,7 @@ impl Account {
     }
 
     /// Whether every Interest is accounted for.
-    pub const fn balances(&self) -> bool {
+    pub const fn is_accounted_for(&self) -> bool {
         let late = self.late();
         late >= 0 && late as u64 <= self.rejected + self.timed_out && late as u64 <= self.answered + self.rejected
     }
@@ -109,7 +109,7 @@ pub struct Outcome {
     pub dead: Vec<u64>,
     /// Frames a switch could not forward, by node.
     pub unswitched: Vec<u64>,
-    /// What passed between nodes and planners; none without a planner.
+    /// Messages between nodes and planners; none without a planner.
     pub control: Option<ControlCounters>,
 }
 
@@ -121,7 +121,7 @@ pub enum AccountingError {
     Consumer {
         /// Its number.
         consumer: usize,
-        /// What is known of its Interests.
+        /// Its Interests, by outcome.
         account: Account,
     },
     /// The packets of a directed link do not add up.
@@ -131,7 +131,7 @@ pub enum AccountingError {
         link: usize,
         /// What it did with its packets.
         totals: LinkTotals,
-        /// How many are on their way.
+        /// How many are in flight.
         in_flight: u64,
     },
     /// The Interests that arrived at a node do not add up.
@@ -146,7 +146,7 @@ pub enum AccountingError {
     },
 }
 
-/// What passed between nodes and planners.
+/// Messages between nodes and planners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlCounters {
     /// Messages to planners.
@@ -161,7 +161,7 @@ pub struct ControlCounters {
     pub orders_lost: u64,
     /// Orders that a node did not carry out, as another planner had been elected or its next hops were not those.
     pub orders_rejected: u64,
-    /// What the planners did, all together.
+    /// Totals of all planners.
     pub tally: PlannerCounters,
 }
 
@@ -176,16 +176,16 @@ impl Outcome {
         drops
     }
 
-    /// Checks that nothing was lost unnoticed: per consumer every Interest was answered, rejected, given up or is
-    /// pending; per link every packet arrived, was lost for a counted reason or is in flight; per node every Interest
-    /// that arrived was dropped for a counted reason, answered at once, or became a pending one that was answered,
-    /// rejected, expired or still is pending.
+    /// Checks packet accounting: per consumer every Interest was answered, rejected, given up or is pending; per link
+    /// every packet arrived, was lost for a counted reason or is in flight; per node every Interest that arrived was
+    /// dropped for a counted reason, answered at once, or became a pending one that was answered, rejected, expired or
+    /// still is pending.
     ///
     /// # Errors
-    /// The first account that does not balance.
+    /// The first sum that does not hold.
     pub fn check(&self) -> Result<(), AccountingError> {
         for (consumer, &account) in self.accounts.iter().enumerate() {
-            if !account.balances() {
+            if !account.is_accounted_for() {
                 return Err(AccountingError::Consumer { consumer, account });
             }
         }

@@ -1,15 +1,15 @@
-//! The ways Data packets came, as small numbers that travel in [`ndnweir_core::packet::Packet::tag`].
+//! The paths of Data packets, as small numbers that travel in [`ndnweir_core::packet::Packet::tag`].
 
 use crate::observer::DirectedLinkId;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// A path no longer than one link more than another: the node of a tree with the empty path at its root.
+/// A path that extends another by one link: the node of a tree with the empty path at its root.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     before: u32,
     directed_link: u32,
-    /// Whether the observer knows it.
+    /// Whether it was reported to the observer.
     told: bool,
 }
 
@@ -20,7 +20,7 @@ pub struct Paths {
     numbers: HashMap<u64, u32, FixedState>,
 }
 
-/// More paths than this share the last number: a random walk over a large network has too many to tell apart.
+/// More paths than this share the last number: a random walk over a large network has too many to distinguish.
 const MOST: usize = 1 << 20;
 
 impl Default for Paths {
@@ -48,7 +48,7 @@ impl Paths {
         number
     }
 
-    /// Writes the links of a path to `out` the first time it is asked for; `false` every other time.
+    /// Writes the links of a path to `out` the first time it is requested; `false` every other time.
     #[inline]
     pub fn links_if_new(&mut self, path: u32, out: &mut Vec<DirectedLinkId>) -> bool {
         match self.steps.get_mut(path as usize) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_ways_have_equal_numbers_and_are_told_once() {
+    fn equal_paths_have_equal_numbers_and_are_reported_once() {
         let mut paths = Paths::default();
         let a = paths.extend(0, 7);
         let ab = paths.extend(a, 9);

@@ -35,7 +35,7 @@ impl NameTable {
         NameTable { flows }
     }
 
-    /// The whole name; flows that the table does not have are called `/flow/N`.
+    /// The whole name; flows that are not in the table are called `/flow/N`.
     pub fn name(&self, name: NameId) -> Name {
         let flow = self.flows.get(name.flow.0 as usize).cloned();
         let flow = flow.unwrap_or_else(|| {
@@ -159,7 +159,7 @@ impl<W: Write> PcapWriter<W> {
         pcapng::packet(&mut self.out, record.at, record.link, &frame, original)
     }
 
-    /// Writes what is left and gives the output back.
+    /// Writes the rest and returns the output.
     ///
     /// # Errors
     /// The first failure of writing, also of earlier packets.

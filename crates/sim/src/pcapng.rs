@@ -1,7 +1,7 @@
 //! The container of packet traces: pcapng blocks, and the Ethernet, IPv6 and UDP headers around each packet.
 //!
 //! Every node has one MAC address, `02:4e` and its number, and one IPv6 address, `fd4e:444e::` and its number from 1
-//! on; a name resolution block says which node that is. Every direction of a link is an interface.
+//! on; a name resolution block gives the node's name. Every direction of a link is an interface.
 
 use crate::observer::{DirectedLinkId, NodeId};
 use ndnweir_core::units::{Rate, Time};
@@ -35,7 +35,7 @@ const OUTBOUND: u32 = 2;
 /// A record of a name resolution block.
 const IPV6: u16 = 2;
 
-/// What a trace says about the network.
+/// The network of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capture {
     /// Names by [`NodeId`].
@@ -71,7 +71,7 @@ pub fn ipv6(node: NodeId) -> Ipv6Addr {
 
 /// Appends an option, or a record of a name resolution block.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    // Names are short; were one not, it would be cut rather than break the file.
+    // Names are short; a long one is cut, so that the file stays valid.
     let value = &value[..value.len().min(usize::from(u16::MAX) - 3)];
     body.extend(code.to_le_bytes());
     body.extend((value.len() as u16).to_le_bytes());
@@ -155,7 +155,7 @@ pub fn packet(out: &mut impl Write, at: Time, link: DirectedLinkId, frame: &[u8]
 /// The Ethernet frame with a UDP datagram from one node to another.
 pub fn frame([from, to]: [NodeId; 2], payload: &[u8]) -> Vec<u8> {
     let length = payload.len() + 8;
-    // A datagram longer than its field can say has zero there (RFC 2675).
+    // A datagram that is too long for its length field has zero there (RFC 2675).
     let field = u16::try_from(length).unwrap_or(0).to_be_bytes();
     let (source, target) = (ipv6(from).octets(), ipv6(to).octets());
     let mut frame = Vec::with_capacity(HEADERS + payload.len());

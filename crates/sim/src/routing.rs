@@ -23,7 +23,7 @@ impl Working {
 }
 
 /// The cost from every node to the nearest of `targets`, never passing through `avoid` or a host; [`u64::MAX`] where
-/// there is no way.
+/// there is no path.
 pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
     let usable = |node: u32| working.nodes[node as usize] && avoid != Some(node);
     let roots = targets.iter().filter(|target| usable(**target)).map(|target| *target as usize);
@@ -40,7 +40,7 @@ pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid:
     (0..topology.faces.len()).map(|node| paths.cost(node).unwrap_or(u64::MAX)).collect()
 }
 
-/// Whether neighbours may send by way of a node this far from the targets: a host takes only what is for itself.
+/// Whether neighbours may send through a node this far from the targets: a host accepts only what is for itself.
 fn leads_on(topology: &Topology, node: u32, distance: u64) -> bool {
     distance == 0 || !topology.is_host(node)
 }

@@ -14,7 +14,7 @@ pub struct Edge<C> {
     pub id: usize,
 }
 
-/// How each place gets to the nearest root.
+/// The path of each node to the nearest root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShortestPaths<C> {
     costs: Vec<Option<C>>,
@@ -24,7 +24,7 @@ pub struct ShortestPaths<C> {
 impl<C: Copy + Ord> ShortestPaths<C> {
     /// The cheapest paths of `places` places to `roots`, which cost `zero`. `into` gives the edges that lead to a place
     /// of the given cost: none where no path leads on. Of paths of equal cost the one found first is kept; places of
-    /// equal cost are looked at in ascending order.
+    /// equal cost are visited in ascending order.
     pub fn new<E: IntoIterator<Item = Edge<C>>>(
         places: usize,
         roots: impl IntoIterator<Item = usize>,

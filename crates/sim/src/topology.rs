@@ -1,4 +1,4 @@
-//! Who is whose neighbour: the NDN faces and layer-2 forwarding that follow from places, links and the overlay.
+//! Neighbourhood: the NDN faces and layer-2 forwarding that follow from nodes, links and the overlay.
 
 use crate::network::{Network, NetworkError, NodeKind};
 use crate::shortest::{Edge, ShortestPaths};
@@ -33,13 +33,13 @@ pub struct Channel {
     pub in_face: u16,
     /// The first wire.
     pub directed_link: u32,
-    /// Whether that wire is all there is (no switch between).
+    /// Whether that wire is the whole channel (no switch between).
     pub direct: bool,
     /// What it costs routing.
     pub cost: u32,
 }
 
-/// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the way back.
+/// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the return path.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// Directed links.
@@ -113,7 +113,7 @@ impl Topology {
         let Channel { to, directed_link, .. } = self.channels[channel as usize];
         let mut route = vec![directed_link];
         let mut at = self.directed_links[directed_link as usize].to;
-        // As many hops as there are places, should switches ever send in a circle.
+        // At most as many hops as there are places, in case switches ever form a loop.
         while at != to && route.len() <= self.faces.len() {
             let next = self.port(at, to);
             let Some(directed_link) = self.directed_links.get(next as usize) else { break };

@@ -86,7 +86,7 @@ fn a_saturated_link_carries_all_of_its_rate_and_its_queue_is_the_rest_of_the_win
     assert!((goodput / ceiling - 1.0).abs() < 1e-6, "{goodput} {ceiling}");
     let rtt = steady[0].arrival.rtt.unwrap();
     assert_eq!(rtt, per_data * window as u64, "Little's law");
-    // The way back over the middle link, from its first Data on, is never idle.
+    // The return path over the middle link, from its first Data on, is never idle.
     let first = Time::ZERO + round_trip(&rates[1..]) - Duration::from_millis(10);
     let busy =
         outcome.links[3].data_bits as f64 / (10e6 * (Time::ZERO + Duration::from_millis(60_000)).since(first).secs());

@@ -60,18 +60,18 @@ fn traffic_moves_between_two_ways_by_the_controllers_costs() {
     let tally = control.tally;
     let judged = tally.sieved + tally.unknown + tally.without_shunt + tally.not_better + tally.held + tally.acted;
     assert_eq!((control.messages_lost, control.orders_lost, control.orders_rejected), (0, 0, 0));
-    assert_eq!(tally.signals, judged, "every signal that was heard is accounted for");
-    assert!(control.signals - tally.signals <= 6, "those of the last 10 ms are still on their way");
+    assert_eq!(tally.signals, judged, "every signal that arrived is accounted for");
+    assert!(control.signals - tally.signals <= 6, "those of the last 10 ms are still in transit");
 }
 
 /// 10 Mbit/s are 1250 Data of 1000 B per second; the benchmark's producers send Data of about that size.
 #[test]
-fn while_the_controller_is_gone_forwarding_goes_on_with_the_last_costs() {
+fn while_the_controller_is_gone_forwarding_continues_with_the_last_costs() {
     let gone = Control { fails: Some(s(4.2)), ..Control::default() };
     let (_, keep) = simulate(&two_ways(gone));
     let (before, _) = data(&keep, 2.0, 4.0);
     assert!(switches(&keep, 0.0, 4.2) >= 2 && switches(&keep, 4.2, 12.0) == 0);
-    // What was asked for before the last order took effect is there within half a second.
+    // What was requested before the last order took effect is there within half a second.
     let (after, paths) = data(&keep, 5.0, 12.0);
     assert!(after > 0.95 * before && paths == 1, "{before} Data/s before, {after} after, over {paths} paths");
 }
@@ -82,7 +82,7 @@ fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_
     let (outcome, keep) = simulate(&two_ways(control));
     assert!(switches(&keep, 0.0, 3.2) >= 2 && switches(&keep, 3.2, 6.0) == 0);
     assert!(switches(&keep, 6.0, 8.0) >= 1, "the stand-by leads traffic again");
-    assert_eq!(outcome.control.unwrap().orders_rejected, 0, "it hears of the election before it orders anything");
+    assert_eq!(outcome.control.unwrap().orders_rejected, 0, "it learns of the election before it orders anything");
     // Without a stand-by, the same controller is obeyed when it returns.
     let control = Control { fails: Some(s(3.2)), returns: Some(s(8.0)), ..Control::default() };
     let (outcome, keep) = simulate(&two_ways(control));
@@ -90,7 +90,7 @@ fn a_stand_by_takes_over_without_a_restart_and_the_old_controller_is_not_obeyed_
     assert_eq!(outcome.control.unwrap().orders_rejected, 0);
 }
 
-/// Nothing has been switched when both take their seats, so that the old one hears of no election before its first
+/// Nothing has been switched when both take their seats, so that the old one learns of no election before its first
 /// order.
 #[test]
 fn routers_reject_the_orders_of_a_controller_that_was_voted_out() {
@@ -117,7 +117,7 @@ fn lost_messages_delay_decisions_but_break_nothing() {
 fn messages_take_the_channels_delay_both_ways() {
     let first = |delay| simulate(&two_ways(Control { delay, ..Control::default() })).1.switches[0].0;
     let (none, slow) = (first(Duration::ZERO), first(Duration::from_millis(30)));
-    assert_eq!(slow.since(none), Duration::from_millis(30), "a signal is heard so much later");
+    assert_eq!(slow.since(none), Duration::from_millis(30), "a signal arrives this much later");
 }
 
 #[test]

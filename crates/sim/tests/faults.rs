@@ -10,7 +10,7 @@ use ndnweir_sim::network::{Change, LinkDirection, Network, NodeKind, Retry, Traf
 use ndnweir_sim::observer::{DirectedLinkId, DropCause};
 use ndnweir_sim::{Outcome, RunOptions};
 
-/// Segments asked for early enough to arrive.
+/// Segments requested early enough to arrive.
 const ASKED: u64 = 490;
 
 fn ms(ms: u64) -> Time {
@@ -50,7 +50,7 @@ fn traffic_moves_to_the_other_path_when_routing_reacts_and_back_when_the_link_re
     assert_eq!(used, [vec![3, 1], vec![7, 5]]);
     let on = |at: u64| keep.last(ms(at)).path;
     assert_eq!((on(900), on(2900), on(4900)), (keep.paths[0].0, keep.paths[1].0, keep.paths[0].0));
-    // What was on the way at 1 s and all asked for until 1.2 s, when routing reacts.
+    // What was in flight at 1 s and all requested until 1.2 s, when routing reacts.
     let missing = keep.missing(ASKED);
     assert!(missing.iter().all(|s| (96..=120).contains(s)) && missing.len() >= 20, "{missing:?}");
     assert!(outcome.drops()[DropCause::Down] >= 20);
@@ -120,7 +120,7 @@ fn neighbours_behind_one_interface_share_its_queue() {
 #[test]
 fn shapers_follow_the_rate_at_which_data_come_back() {
     // L = C / S of Stateful Forwarding: 1250 B at 5 Mbit/s are 500/s, at 1 Mbit/s 100/s. The link that brings the Data
-    // falls to a fifth and comes back. Were L to stay, the consumer would ask for 500/s and four of five Data overflow.
+    // falls to a fifth and comes back. Were L to stay, the consumer would request 500/s and four of five Data overflow.
     let direction = |mbps: f64| {
         let delay = Duration::from_millis(10);
         ndnweir_sim::network::Direction::new(Rate::from_mbps(mbps), delay, ndnweir_core::queue::Limit::Packets(200))

@@ -15,7 +15,7 @@ const HOST: NodeKind = NodeKind::Host { cache: 100 };
 const ROUTER: NodeKind = NodeKind::Ndn { cache: 0 };
 const ALL: [Routes; 4] = [Routes::Shortest, Routes::KShortest(4), Routes::LoopFree, Routes::None];
 
-/// Segments asked for in a second, less those in flight at its end.
+/// Segments requested in a second, less those in flight at its end.
 const ASKED: usize = 190;
 
 /// Counts the Data put on each directed link.
@@ -65,7 +65,7 @@ fn strategies(routes: Routes) -> &'static [&'static str] {
 }
 
 #[test]
-fn on_a_local_network_no_host_carries_what_another_asks_for() {
+fn on_a_local_network_no_host_carries_transit() {
     // Hosts 0, 1, 2 and a router 3 on the switch 4; the producer 5 is behind the router. All four are neighbours.
     let nodes = [HOST, HOST, HOST, ROUTER, NodeKind::Switch, HOST];
     for routes in ALL {
@@ -80,7 +80,7 @@ fn on_a_local_network_no_host_carries_what_another_asks_for() {
 
 #[test]
 fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
-    // The consumer 0 is linked to the routers 1 and 2, as is the host 4; the producer 3 to both routers. By way of the
+    // The consumer 0 is linked to the routers 1 and 2, as is the host 4; the producer 3 to both routers. Through the
     // host 4, router 1 would reach the producer over router 2.
     let nodes = [HOST, ROUTER, ROUTER, HOST, HOST];
     for routes in ALL {
@@ -98,7 +98,7 @@ fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
 }
 
 #[test]
-fn what_only_a_host_joins_is_no_network() {
+fn parts_joined_only_by_a_host_are_not_connected() {
     let network = network(&[HOST, HOST, HOST], &[(0, 1), (1, 2)], &[0], 2, Routes::LoopFree);
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed" })).unwrap();
     let rejected = ndnweir_sim::run(&network, &scheme, 1, &mut common::Keep::default(), RunOptions::full());

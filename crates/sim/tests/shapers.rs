@@ -199,7 +199,7 @@ fn hobhis_2014_gives_conversations_equal_shares_and_keeps_one_target_of_data_ove
 }
 
 #[test]
-fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capacity() {
+fn hobhis_2014_protects_conversations_from_a_user_that_requests_five_times_the_capacity() {
     let shares = |base: &str| {
         let mut network = conversations(3, 10.0);
         let gap = Duration::from_micros(200);
@@ -209,7 +209,7 @@ fn hobhis_2014_protects_conversations_from_a_user_that_asks_five_times_the_capac
     // The fair share of three is 333.
     let (without, shares) = (shares("hobhis"), shares("hobhis-2014"));
     assert!(shares[0] >= 300.0 && shares[1] >= 300.0, "{shares:?}");
-    assert!(without[0] < 30.0 && without[1] < 30.0, "one queue for all protects nobody: {without:?}");
+    assert!(without[0] < 30.0 && without[1] < 30.0, "one queue for all protects no flow: {without:?}");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn hr_icp_shares_a_link_max_min_fairly() {
 fn hr_icp_shares_a_link_evenly_without_a_discipline_that_gives_credit() {
     let consumer = json!({ "name": "fixed", "window": 200.0 });
     let scheme = json!({ "base": "hr-icp", "consumer": consumer, "discipline": "fifo", "shaper": { "fluid": true } });
-    // Both contents come by one face: a shaper counts the flows of its own face only.
+    // Both contents arrive on one face: a shaper counts the flows of its own face only.
     let mut one_source = dumbbell(10.0, 20.0);
     one_source.producers = vec![serve(4, 0), serve(4, 1)];
     let shares = rates(&simulate(&one_source, &scheme, 5.0).0);
@@ -303,7 +303,7 @@ fn a_reserve_gives_flows_of_nack_once_equal_shares() {
     assert!(near(shares[0], shares[1], 0.05) && shares[0] + shares[1] > 900.0, "{shares:?}");
 }
 
-/// Packets per second of a flow beside ten times the capacity of Interests that a vanished producer never answers.
+/// Packets per second of a flow next to ten times the capacity of Interests that a vanished producer never answers.
 fn beside_a_flood(scheme: &Value) -> f64 {
     let mut flooded = dumbbell(10.0, 20.0);
     let gap = Duration::from_micros(100);

@@ -1,4 +1,4 @@
-//! Strategies in a network: what a failing link costs when routing does not react, and routes that nobody configured.
+//! Strategies in a network: what a failing link costs when routing does not react, and routes that are not configured.
 
 mod common;
 
@@ -11,15 +11,15 @@ use ndnweir_sim::observer::{ConsumerId, DirectedLinkId};
 use ndnweir_sim::{Outcome, RunOptions};
 use serde_json::{Value, json};
 
-/// Segments asked for early enough to arrive.
+/// Segments requested early enough to arrive.
 const ASKED: u64 = 490;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// A consumer at 0 that asks 100 times per second for 5 s and never repeats, a producer at 3, ways over 1 and over 2.
-/// Routing never follows; the link from 1 to the producer fails at 1 s.
+/// A consumer at 0 that sends 100 Interests per second for 5 s without retransmissions, a producer at 3, paths over 1
+/// and over 2. Routing never follows; the link from 1 to the producer fails at 1 s.
 fn diamond(retry: Retry) -> Network {
     let ends = [(0, 1), (1, 3), (0, 2), (2, 3)];
     let links = ends.map(|(a, b)| link(a, b, Rate::from_mbps(10.0), Duration::from_millis(10), 100));
@@ -72,7 +72,7 @@ fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() 
 }
 
 #[test]
-fn multicast_does_not_notice_and_asks_twice() {
+fn multicast_does_not_notice_and_sends_twice() {
     let (outcome, keep) = simulate(&diamond(Retry::Never), json!("multicast"));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
     assert!(outcome.links[0].interest_packets > 490 && outcome.links[4].interest_packets > 490);
@@ -97,7 +97,7 @@ fn self_learning_floods_once_and_then_takes_the_way_the_data_came() {
     network.changes.clear();
     let (outcome, keep) = simulate(&network, json!("self-learning"));
     assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
-    // Asked at 0, 10, … ms; the first Data is back after 42 ms, so that a handful is flooded.
+    // Requested at 0, 10, … ms; the first Data arrives after 42 ms, so that a handful is flooded.
     let flooded = outcome.links[4].interest_packets.min(outcome.links[0].interest_packets);
     assert!((4..=6).contains(&flooded), "{flooded}");
 }
@@ -112,7 +112,7 @@ fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_se
     assert_eq!(keep.propagation(at(4900)), OVER_2);
 }
 
-/// Two consumers that ask for /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
+/// Two consumers that request /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
 fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
     let mut network = diamond(Retry::Never);
     network.prefixes = 2;

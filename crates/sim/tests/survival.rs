@@ -1,6 +1,6 @@
-//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names that
-//! nobody serves. Memory stays bounded, every Interest is accounted for, and what can be answered is answered again
-//! afterwards.
+//! Every registered scheme survives: links without capacity, producers that vanish, floods of Interests for names
+//! without a producer. Memory stays bounded, every Interest is accounted for, and what can be answered is answered
+//! again afterwards.
 
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::queue::Limit;
@@ -132,7 +132,7 @@ fn data_come_again_after_the_producer_had_vanished_whether_or_not_routing_notice
     }
 }
 
-/// Data per second of consumer 0 beside the flood, and the outcome.
+/// Data per second of consumer 0 during the flood, and the outcome.
 fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
     let mut network = dumbbell(flood(), &[(0, Change::Crash { node: 5 })]);
     network.duration = Duration::from_millis(10_000);
@@ -141,7 +141,7 @@ fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
     (log.rate(4.0, 10.0), outcome)
 }
 
-/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood asks for and
+/// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood requests and
 /// never gets counts like Data. Two of them are the forms in which Stateful Forwarding and its successor were
 /// published.
 const STARVED: [&str; 3] = ["stateful-consumer", "nack-once-consumer", "his"];
@@ -160,7 +160,7 @@ fn beside_a_flood_for_missing_names_memory_is_bounded_and_other_flows_go_on() {
 }
 
 #[test]
-fn a_flood_for_names_without_a_route_is_told_so() {
+fn a_flood_for_names_without_a_route_gets_noroute_nacks() {
     for scheme in Scheme::names() {
         let (_, outcome) = beside_a_flood(scheme, Some(Duration::from_millis(200)));
         // All but what was sent before routing noticed is answered with NoRoute where the route ends; nothing stays

@@ -14,7 +14,7 @@ use crate::tlv::{self, Element, Reader, types};
 
 /// Numbers of the ContentType element.
 pub mod content_type {
-    /// Payload identified by the name; what an absent element means.
+    /// Payload identified by the name; the value of an absent element.
     pub const BLOB: u64 = 0;
     /// List of delegations.
     pub const LINK: u64 = 1;
@@ -92,7 +92,7 @@ pub struct DataView<'a> {
     name: NameView<'a>,
     meta_info: Option<MetaInfo<'a>>,
     content: Option<&'a [u8]>,
-    /// Type of the signature and value of SignatureInfo, which is read when asked for: that keeps the view small.
+    /// Type of the signature and value of SignatureInfo, which is read when requested: that keeps the view small.
     signature: (SignatureType, &'a [u8]),
     signature_value: &'a [u8],
     signed_portion: &'a [u8],
@@ -225,7 +225,7 @@ impl<'a> DataView<'a> {
     }
 }
 
-/// Puts a Data packet together; borrows name and content until it is encoded.
+/// Builds a Data packet; borrows name and content until it is encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct DataBuilder<'a> {
     name: NameView<'a>,
@@ -242,7 +242,7 @@ impl<'a> DataBuilder<'a> {
         Self { name, meta_info: None, content: None, signature_time: None, validity: None }
     }
 
-    /// The recognised elements of an existing packet, to be signed anew or with the signature it has.
+    /// The recognised elements of an existing packet, to be signed again or with the signature it has.
     #[must_use]
     pub fn from_view(view: &DataView<'a>) -> Self {
         let info = view.signature_info();

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that claim to be an NDN packet, and with a packet about to become bytes.
+//! Errors of decoding and encoding packets.
 
 use thiserror::Error;
 
@@ -49,7 +49,7 @@ pub enum DecodeErrorKind {
         found: u32,
     },
     /// Not the type of any packet this crate reads (Interest, Data or LpPacket).
-    #[error("type {0} is no Interest, Data or LpPacket")]
+    #[error("type {0} is not Interest, Data or LpPacket")]
     NotAPacket(u32),
     /// A required element is absent.
     #[error("required element of type {0} is missing")]

@@ -13,7 +13,7 @@ use crate::tlv::{Element, Reader, is_critical, types};
 
 pub use crate::interest_builder::InterestBuilder;
 
-/// What an absent InterestLifetime means (packet specification, "InterestLifetime").
+/// The value of an absent InterestLifetime (packet specification, "InterestLifetime").
 pub const DEFAULT_LIFETIME: Duration = Duration::from_secs(4);
 
 /// An Interest inside a buffer.
@@ -36,7 +36,7 @@ struct Parameters<'a> {
     value: &'a [u8],
     /// From ApplicationParameters to the end of the Interest: what the parameters digest covers.
     portion: &'a [u8],
-    /// Value of InterestSignatureInfo. It is read when asked for, which keeps the view small: most nodes never ask.
+    /// Value of InterestSignatureInfo. It is read when requested, which keeps the view small: most nodes never read it.
     signature_info: Option<&'a [u8]>,
     /// The signature, and how much of the portion it covers.
     signature: Option<(&'a [u8], usize)>,
@@ -312,7 +312,7 @@ impl<'a> InterestView<'a> {
         if self.name.is_prefix_of(data.name()) {
             return self.can_be_prefix;
         }
-        // What is left is the full name, where hashing the Data is worth while only if all else agrees.
+        // What is left is the full name, where hashing the Data is only necessary if all else matches.
         let Some(digest) = self.name.last().and_then(|c| c.as_implicit_digest()) else {
             return false;
         };

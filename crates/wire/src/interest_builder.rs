@@ -10,7 +10,7 @@ use crate::name::NameView;
 use crate::signature::{AntiReplay, SignatureInfo, Signer, sha256};
 use crate::tlv::{self, types};
 
-/// Puts an Interest together; borrows name and parameters until it is encoded.
+/// Builds an Interest; borrows name and parameters until it is encoded.
 #[derive(Debug, Clone)]
 pub struct InterestBuilder<'a> {
     name: NameView<'a>,

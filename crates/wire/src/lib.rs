@@ -3,7 +3,7 @@
 //! Nothing here does I/O, reads a clock or draws a random number. Decoding borrows from the caller's buffer
 //! ([`NameView`], [`InterestView`], [`DataView`], [`LpPacketView`]); encoding writes into a `Vec<u8>`
 //! ([`InterestBuilder`], [`DataBuilder`], [`LpHeader`]). Malformed input is a [`DecodeError`] that carries the byte
-//! offset, never a panic. It knows bytes and never schemes, tables or links.
+//! offset, never a panic. It contains no schemes, tables or links.
 //!
 //! | module | what it holds | source |
 //! |---|---|---|

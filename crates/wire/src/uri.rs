@@ -15,7 +15,7 @@ use crate::component::{Component, ComponentView, DIGEST_LEN};
 use crate::name::{Name, NameView};
 use crate::tlv::{self, types};
 
-/// A text that is no name: what is wrong, and at which byte of the text.
+/// A text that is not a name: what is wrong, and at which byte of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{kind} (at byte {offset} of the name)")]
 pub struct UriError {

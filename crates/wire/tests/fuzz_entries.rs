@@ -118,7 +118,7 @@ fn the_reassembly_target_survives_random_schedules() {
     for seed in 0..10_000 {
         let mut random = Random(seed);
         let mut input: Vec<u8> = (0..random.below(200)).map(|_| random.next() as u8).collect();
-        // Some raw packets for the stranger to send.
+        // Some raw packets for the unknown peer to send.
         let raw = mutate(&mut random, &seeds);
         input.extend([3, raw.len().min(255) as u8]);
         input.extend(raw);

@@ -191,7 +191,7 @@ fn a_stream_tells_how_long_its_first_packet_is() {
     assert_eq!(frame_len(&hex("05FFFFFFFFFFFFFFFFFF")), Ok(Some(u64::MAX)));
 }
 
-/// Runs all decoders and all that can be asked of what they return.
+/// Runs all decoders and all methods of what they return.
 fn exercise(buf: &[u8]) {
     let _ = Name::decode(buf);
     let _ = NameView::from_value(buf);

@@ -62,7 +62,7 @@ const SIGNED: &str = "0577 0736 08056C6F63616C 08036E646E 0806707265666978 \
     02206F29586053EE9FCCD8A422122925287C0A18435F4074C40ABB0D5B30E4AA6220 1200 0A044C1ECB4A 2404C0C1C2C3 \
     2C0D 1B0100 26080102030405060708 2E2012471AE0F8723AC1156C370A38711EBEBF2817DE9B2DD94E9B7E62F117B876C1";
 
-/// Gives the published value, which is no digest of anything in the packet.
+/// Gives the published value, which is not a digest of anything in the packet.
 struct PublishedSignature;
 
 impl Signer for PublishedSignature {

@@ -161,7 +161,7 @@ fn an_incomplete_packet_is_given_up_when_its_time_runs_out() {
 }
 
 #[test]
-fn the_oldest_incomplete_packet_gives_way() {
+fn the_oldest_incomplete_packet_is_dropped() {
     let mut reassembler = Reassembler::new(ReassemblerConfig { max_partials: 2, ..ReassemblerConfig::default() });
     let mut fragmenter = Fragmenter::new(150, 0);
     let packets: Vec<_> = (0..3).map(|i| fragmenter.fragment(&LpHeader::default(), &[i; 200]).unwrap()).collect();

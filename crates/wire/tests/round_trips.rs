@@ -146,7 +146,7 @@ proptest! {
         ] {
             if name.is_empty() { continue; }
             let interest = InterestBuilder::new(name.as_view()).can_be_prefix(can_be_prefix).encode();
-            // A name that happens to hold a parameters digest cannot be asked for without parameters.
+            // A name that happens to hold a parameters digest cannot be requested without parameters.
             let Ok(interest) = interest else { continue };
             prop_assert_eq!(InterestView::decode(&interest).unwrap().matches(&data), expected);
         }

@@ -78,7 +78,7 @@ fn digests_are_read_in_either_case_and_as_bytes() {
 }
 
 #[test]
-fn what_is_no_name_is_rejected_with_its_place() {
+fn an_invalid_name_is_rejected_with_its_place() {
     let cases = [
         ("", 0, Kind::NotAbsolute),
         ("hello", 0, Kind::NotAbsolute),

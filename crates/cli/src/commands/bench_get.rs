@@ -9,7 +9,7 @@ use ndnweir_lab::metrics::{Histogram, jain};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::face::sockets;
 use ndnweir_net::object::sink::NullSink;
-use ndnweir_net::transfer::{Download, DownloadObserver, Ended, Opened, load};
+use ndnweir_net::transfer::{Download, DownloadObserver, FinishedFetch, OpenedSink, load};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub fn run(args: &BenchGetArgs) -> Result<(), Failure> {
         config.name = names[number as usize % names.len()].clone();
         config.fetcher.number = number;
         let session = connect(&args.client, waiter, key)?;
-        Ok::<_, Failure>(Download::new(session, config, Box::new(|_| Ok(Opened::empty(Box::new(NullSink))))))
+        Ok::<_, Failure>(Download::new(session, config, Box::new(|_| Ok(OpenedSink::empty(Box::new(NullSink))))))
     };
     let (clock, mut rtt, mut totals) = (Clock::new(), Rtt(Histogram::new()), Totals::default());
     let started = clock.now();
@@ -72,7 +72,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, ended: Ended) {
+    fn add(&mut self, ended: FinishedFetch) {
         let counters = &ended.finished.counters;
         self.sum.payload_bits += counters.payload_bits;
         self.sum.segments += counters.segments;

@@ -1,4 +1,4 @@
-//! `ndnweir completions`: scripts that know the names of schemes, components, scenarios and papers.
+//! `ndnweir completions`: scripts with the names of schemes, components, scenarios and papers.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
@@ -18,14 +18,14 @@ struct Taken {
     command: &'static str,
     argument: &'static str,
     names: Vec<Named>,
-    /// Whether it stands by itself, without a flag; a path will do there as well.
+    /// Whether it is positional, without a flag; a path is accepted there as well.
     positional: bool,
 }
 
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let all = taken();
     let command = all.iter().fold(Cli::command(), |command, taken| {
-        // What zsh is told here it takes for everything there is, files excluded: it gets a function instead.
+        // zsh would treat these as the only completions, files excluded: it gets a function instead.
         let skip = args.shell == Shell::Zsh && taken.positional;
         if skip { command } else { takes(command, taken) }
     });
@@ -81,7 +81,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text that neither shell takes for anything but text within single or double quotes.
+/// A text that both shells treat as plain text within single or double quotes.
 fn tame(text: &str) -> String {
     one_line(text).replace(['\'', '"', '\\', '`', '$', '[', ']', '(', ')'], "").replace(':', "\\:")
 }

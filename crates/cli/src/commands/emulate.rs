@@ -18,21 +18,21 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// As much as links may have.
-const MOST_NOISE: Duration = Duration::from_millis(2000);
+const MAX_NOISE: Duration = Duration::from_millis(2000);
 
 pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
     emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.run.scenario)))?;
     schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::input)?;
-    if args.noise > MOST_NOISE {
-        return Err(Failure::Input(format!("--noise {}: give at most {MOST_NOISE}", args.noise)));
+    if args.noise > MAX_NOISE {
+        return Err(Failure::Input(format!("--noise {}: give at most {MAX_NOISE}", args.noise)));
     }
     let scenario = emulate::comparable(&scenario);
     scenario.network().check().map_err(Failure::input)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
-    // No two emulated runs come out the same: results are never written over without being told to.
+    // No two emulated runs are the same: results are not overwritten without `--force`.
     let target = target::choose(args.run.out.as_deref(), default, None, args.run.output.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;

@@ -10,10 +10,10 @@ use ndnweir_lab::fetch_trace::FetchTrace;
 use ndnweir_lab::metrics::Histogram;
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
-use ndnweir_net::object::trust::Checked;
+use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust};
 use ndnweir_net::transfer::download::{Opener, run as run_download};
-use ndnweir_net::transfer::{Download, DownloadError, DownloadObserver, FinishedDownload, Opened};
+use ndnweir_net::transfer::{Download, DownloadError, DownloadObserver, FinishedDownload, OpenedSink};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
@@ -27,7 +27,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
     if output.is_none() {
-        config.fetcher.max_window = MOST_EARLY;
+        config.fetcher.max_window = MAX_EARLY;
     }
     let mut waiter = waiter()?;
     let session = connect(&args.client, &waiter, 0)?;
@@ -43,7 +43,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let finished = match result {
         Ok(Some(finished)) => finished,
         Ok(None) if output.is_some() => {
-            return Err(Failure::Work("interrupted; the same command goes on from here".into()));
+            return Err(Failure::Work("interrupted; the same command continues from here".into()));
         }
         Ok(None) => return Err(Failure::Work("interrupted".into())),
         Err(error) => return Err(failure(&error)),
@@ -63,16 +63,16 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
 }
 
 /// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
-const MOST_EARLY: usize = 4096;
+const MAX_EARLY: usize = 4096;
 
-/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is none of our
-/// business, all else is failed work.
+/// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is no error, all
+/// else is failed work.
 fn failure(error: &DownloadError) -> Failure {
     match error.sink() {
         Some(SinkError::Resume(error)) => Failure::input(error),
         Some(SinkError::Stream(error)) if error.kind() == ErrorKind::BrokenPipe => Failure::Closed,
-        Some(sink) if sink.is_for_want_of_room() => {
-            Failure::Work(format!("{error}; with more room the same command goes on from here"))
+        Some(sink) if sink.is_out_of_space() => {
+            Failure::Work(format!("{error}; with more room the same command continues from here"))
         }
         _ => Failure::work(error),
     }
@@ -99,7 +99,7 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
     if path.is_dir() || path.as_os_str().is_empty() {
         return rejected(path, "name a file");
     }
-    // The finished file takes the place of what is there, which must not happen to a device.
+    // The finished file replaces what is there, which must not happen to a device.
     if path.exists() && !path.is_file() {
         return rejected(path, "not a regular file; leave out -o and send standard output there");
     }
@@ -112,29 +112,29 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
 fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
     let (restart, quiet) = (args.restart, args.quiet);
     let Some(path) = path else {
-        return Box::new(|_| Ok(Opened::empty(Box::new(StreamSink::new(BufWriter::new(stdout()))))));
+        return Box::new(|_| Ok(OpenedSink::empty(Box::new(StreamSink::new(BufWriter::new(stdout()))))));
     };
     Box::new(move |object: &Name| {
         let sink = FileSink::open(&path, object, &trust, restart)?;
         let (had, stored, last) = (sink.received().clone(), sink.stored_bytes(), sink.last_segment());
-        let damaged = sink.damaged().count();
+        let damaged = sink.changed_segments().count();
         if damaged > 0 && !quiet {
             let path = path.display();
             eprintln!("warning: {path}.part: {damaged} segments are not as they came and are fetched again");
         }
-        Ok(Opened { sink: Box::new(sink), had, stored, last })
+        Ok(OpenedSink { sink: Box::new(sink), had, stored, last })
     })
 }
 
-/// Says so when nobody's signature was checked.
+/// Reports that no signature with a key was checked.
 fn warning(finished: &FinishedDownload) -> Option<&'static str> {
     match finished.checked {
-        Checked::Signer => None,
-        Checked::Digest => Some(
-            "warning: only digests were checked, which anybody can make; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
+        Verification::Signer => None,
+        Verification::Digest => Some(
+            "warning: only digests were checked, which anyone can make; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
              checks who made this",
         ),
-        Checked::Nothing => Some(
+        Verification::Nothing => Some(
             "warning: the signatures were not checked, for want of a key; --trust ed25519:PUBFILE or ecdsa:PUBFILE \
              checks who made this",
         ),
@@ -179,9 +179,9 @@ impl Progress {
             "duplicates": counters.duplicates,
             "rejected": finished.rejected,
             "checked": match finished.checked {
-                Checked::Signer => "signer",
-                Checked::Digest => "digest",
-                Checked::Nothing => "nothing",
+                Verification::Signer => "signer",
+                Verification::Digest => "digest",
+                Verification::Nothing => "nothing",
             },
             "decreases": counters.decreases,
             "window": counters.window,

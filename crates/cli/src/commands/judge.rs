@@ -84,7 +84,7 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     let (dated, version) = (folder.dated(), env!("CARGO_PKG_VERSION"));
     let about =
         About { dated: dated.as_deref(), depth: depth.text(), command: &command, version, compared_from, folder: &out };
-    // From here on there are results: whatever fails, the rest is still written and printed.
+    // From here on there are results: if anything fails, the rest is still written and printed.
     let mut problems = Vec::new();
     if let Err(error) = report::write(&criteria, &judgement, &about) {
         problems.push(error.to_string());
@@ -147,7 +147,7 @@ fn schemes(criteria: &[Criterion], args: &JudgeArgs) -> Result<(Vec<String>, usi
     for asked in [&args.schemes, &args.against] {
         for criterion in criteria {
             for (e, c) in criterion.cells() {
-                // Every scenario must know them, not only the first.
+                // They must exist in every scenario, not only in the first.
                 let scenario = &criterion.experiments[e].cases[c].scenario;
                 let found = if asked.is_empty() {
                     Vec::new()

@@ -1,4 +1,4 @@
-//! The key that commands to a forwarder are signed with, and the key by which the forwarder is known.
+//! The key that commands to a forwarder are signed with, and the public key of the forwarder.
 
 use crate::failure::Failure;
 use crate::manage_args::KeyArgs;
@@ -18,14 +18,14 @@ pub fn command_signer(args: &KeyArgs) -> Result<Box<dyn Signer + Send>, Failure>
     Ok(signer)
 }
 
-/// The key that must have signed what the forwarder answers; none where nobody named one.
+/// The key that must have signed the forwarder's answers; none where none was given.
 pub fn forwarder_key(args: &KeyArgs) -> Result<Option<Trust>, Failure> {
     let named = args.forwarder_key.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
     let named = named.filter(|file| !file.as_os_str().is_empty());
     named.map(|file| keys::public(&file).map_err(|e| Failure::Input(format!("--forwarder-key: {e}")))).transpose()
 }
 
-/// Says so when others can use a private key.
+/// Reports that others can use a private key.
 pub fn warn_if_exposed(file: &Path) {
     if let Some(warning) = keys::exposed(file) {
         eprintln!("warning: {warning}");

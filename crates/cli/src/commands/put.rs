@@ -9,7 +9,7 @@ use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::LOCALHOP;
 use ndnweir_net::object::publisher::{CHUNK, Publisher, PublisherConfig};
 use ndnweir_net::object::{FileSource, naming, signer};
-use ndnweir_net::transfer::{PublishError, PublishEvent, Quit, publish};
+use ndnweir_net::transfer::{PublishError, PublishEvent, StopCondition, publish};
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,15 +63,15 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
             bar.set_message(format!("{answered} Interests answered"));
         }
     };
-    let quit = Quit { once: args.once, idle };
+    let quit = StopCondition { once: args.once, idle };
     let mut registration =
-        Registration::new(object, command_signer(&args.key)?, session.is_local()).trusting(forwarder_key(&args.key)?);
+        Registration::new(object, command_signer(&args.key)?, session.is_local()).with_trust(forwarder_key(&args.key)?);
     let result = publish(&mut publisher, &mut registration, &mut session, &mut waiter, quit, &mut watch);
     bar.finish_and_clear();
     result.map_err(|error| failure(&error, session.uri()))
 }
 
-/// What can be done when the forwarder does not let this serve its prefix.
+/// The remedy when the forwarder rejects the registration of the prefix.
 fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
     let remedy = match (error, forwarder) {
         (PublishError::Registration(RegistrationError::Rejected { code: 403, .. }), FaceUri::Unix(_)) => {

@@ -39,7 +39,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let mut comparison = result.map_err(Failure::work)?;
     comparison.repeat = repeat;
     let out = if comparison.partial { target.interrupted()? } else { target.folder };
-    // From here on there are results: whatever fails, the rest is still written and printed.
+    // From here on there are results: if anything fails, the rest is still written and printed.
     let mut problems = Vec::new();
     if let Err(error) = report::write(&comparison, &out, Keep::First) {
         problems.push(error.to_string());

@@ -1,4 +1,4 @@
-//! Where results go: nothing is replaced that another command wrote, unless --force says so.
+//! The result folder: results of another command are replaced only with --force.
 
 use crate::failure::Failure;
 use ndnweir_lab::results;
@@ -11,7 +11,7 @@ const MOST: u32 = 9_999;
 pub struct Target {
     /// Where.
     pub folder: PathBuf,
-    /// What there is to say about it.
+    /// A note about it.
     pub note: Option<String>,
     /// Whether older results are there.
     replaces: bool,
@@ -21,8 +21,8 @@ pub struct Target {
 /// Chooses the folder for the results of `command`, before the work: `named` by the user, or `default`.
 ///
 /// A folder that the same command wrote is written again. One of another command is rejected where the user named it
-/// and passed by where the user did not: then `-2`, `-3` and so on are added. Without a command, as for results that
-/// never come out the same, every folder with results is another's.
+/// and skipped where the user did not: then `-2`, `-3` and so on are added. Without a command, as for results that are
+/// never the same, every folder with results is another's.
 pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, force: bool) -> Result<Target, Failure> {
     let first = named.map_or_else(|| default.clone(), Path::to_path_buf);
     let target = |folder: PathBuf, note, replaces| Ok(Target { folder, note, replaces, force });
@@ -55,7 +55,7 @@ pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, for
 }
 
 impl Target {
-    /// Where the results of an interrupted run go: not over complete ones.
+    /// The folder of an interrupted run: it does not replace complete results.
     pub fn interrupted(self) -> Result<PathBuf, Failure> {
         if !self.replaces || self.force {
             return Ok(self.folder);

@@ -82,9 +82,9 @@ fn timer() -> Value {
     json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff-cap": 65536 })
 }
 
-/// Segments asked for before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
-/// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With one alone its loss shows after a second only.
-/// Ours.
+/// Segments requested before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
+/// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With a single one its loss is detected only after a
+/// second. Ours.
 const INITIAL_WINDOW: f64 = 4.0;
 
 /// The scheme called `name`, with parameters of its consumer changed.

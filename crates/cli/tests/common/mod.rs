@@ -17,7 +17,7 @@ pub const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKlbT1j0
 /// The public key to it.
 pub const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
 /// The public key to another.
-pub const STRANGER: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAec9dhcX+WEUPvab28LJU3XQ0J3jwUZptttFUjrOxcMk=\n-----END PUBLIC KEY-----\n";
+pub const UNTRUSTED_KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAec9dhcX+WEUPvab28LJU3XQ0J3jwUZptttFUjrOxcMk=\n-----END PUBLIC KEY-----\n";
 
 /// The built command, started in `dir`.
 pub fn ndnweir(dir: &Path) -> Command {

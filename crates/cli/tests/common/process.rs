@@ -1,4 +1,4 @@
-//! Programs that run beside a test and end with it, whatever becomes of the test.
+//! Programs that run during a test and end with it, even if the test fails.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -86,7 +86,7 @@ impl Running {
         Running { child, stdout, stderr, memory: AtomicU64::default() }
     }
 
-    /// Its reader goes away at once.
+    /// Its reader closes the stream immediately.
     pub fn start_unread(command: &mut Command) -> Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! A small application: asks for segments, or answers for them.
+//! A small application: requests segments, or answers for them.
 
 use crate::process::{Fwd, PATIENCE};
 use ndnweir_net::framing::Deframer;
@@ -17,7 +17,7 @@ static NONCE: AtomicU32 = AtomicU32::new(1);
 const SEGMENT: usize = 8000;
 /// Interests that the consumer keeps pending.
 const WINDOW: usize = 32;
-/// After so long without an answer it asks again.
+/// After this long without an answer it retransmits.
 const AGAIN: Duration = Duration::from_millis(1000);
 
 /// Bytes that do not repeat soon.
@@ -71,7 +71,7 @@ impl App {
         self.stream.write_all(&interest.encode().unwrap()).unwrap();
     }
 
-    /// Asks for one packet: its content, or the NACK's reason, or nothing.
+    /// Requests one packet: its content, or the NACK's reason, or nothing.
     pub fn ask(&mut self, name: &str) -> Result<Vec<u8>, Option<NackReason>> {
         self.interest(&name.parse().unwrap(), false);
         self.answer()
@@ -101,7 +101,7 @@ impl App {
         crate::process::wait_for("an Interest", || self.next().is_some());
     }
 
-    /// Sends a Data, asked for or not.
+    /// Sends a Data, requested or not.
     pub fn answer_with(&mut self, name: &str, content: &[u8]) {
         let name: Name = name.parse().unwrap();
         let data = DataBuilder::new(name.as_view()).content(content).sign(&DigestSha256).unwrap();

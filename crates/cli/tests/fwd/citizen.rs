@@ -1,4 +1,4 @@
-//! What the forwarder does for producers that are elsewhere: hints towards them, registrations from other machines.
+//! The forwarder and producers on other machines: hints towards them, registrations from other machines.
 
 use crate::application::object;
 use crate::common::{KEY, PUBLIC};
@@ -12,13 +12,13 @@ fn put(fwd: &Fwd, bytes: &[u8], flags: &str) -> Running {
     put
 }
 
-/// What a tool at a forwarder ends with: exit status, what it said.
+/// The result of a tool at a forwarder: exit status and output.
 fn end(fwd: &Fwd, line: &str) -> (Option<i32>, String) {
     let Ended { code, stderr, .. } = Running::start(&mut fwd.command(line)).end();
     (code, stderr)
 }
 
-/// What a fetch at a forwarder ends with: exit status, what it said, what it wrote.
+/// The result of a fetch at a forwarder: exit status, output, and the file.
 fn get(fwd: &Fwd, flags: &str) -> (Option<i32>, String, Option<Vec<u8>>) {
     let (status, text) = end(fwd, &format!("get /object -o out --restart {flags}"));
     (status, text, std::fs::read(fwd.folder().join("out")).ok())
@@ -85,7 +85,7 @@ fn over_tcp_and_udp_a_producer_registers_with_a_key_that_is_trusted() {
 }
 
 #[test]
-fn a_forwarder_that_takes_nothing_from_neighbours_is_told_from_one_that_does_not_trust_them() {
+fn a_forwarder_that_accepts_nothing_from_neighbours_is_distinguished_from_one_that_does_not_trust_them() {
     let fwd = Fwd::start("--udp 127.0.0.1:0");
     std::fs::write(fwd.folder().join("in"), [1; 100]).unwrap();
     let (status, text) = end(&fwd, &format!("put in /object --transport udp://{}", fwd.udp()));

@@ -1,4 +1,4 @@
-//! Bad input and faults: what must not harm anybody else.
+//! Bad input and faults: others must not be affected.
 
 use crate::application::{App, object, producer};
 use crate::common::{KEY, PUBLIC};
@@ -35,7 +35,7 @@ fn nested(mut inside: Vec<u8>, levels: usize) -> Vec<u8> {
 }
 
 #[test]
-fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobody() {
+fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_do_no_harm() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --tcp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(200_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -55,7 +55,7 @@ fn truncated_oversized_and_nested_packets_are_dropped_and_counted_and_harm_nobod
     let mut large = vec![0x06, 253, 0xff, 0xd8];
     large.resize(65_500, 0);
     udp.send(&large).unwrap();
-    // All prefixes but the empty one, which is no frame and no packet either, 5 nested ones and the large one.
+    // All prefixes but the empty one, which is not a frame and no packet either, 5 nested ones and the large one.
     wait_for("the malformed packets", || metric(&fwd, "dropped_total{reason=\"malformed\"}") >= whole.len() as u64 + 4);
     // On streams an element that no packet can be ends the connection, before it has come as a whole.
     let mut tcp = TcpStream::connect(fwd.tcp()).unwrap();
@@ -86,7 +86,7 @@ fn fragments_of_many_peers_share_a_limit() {
     peers.resize_with(300, || UdpSocket::bind("127.0.0.1:0").unwrap());
     let (mut most, mut sequence) = (0, 0);
     let mut fetched = None;
-    wait_for("packets to give way", || {
+    wait_for("packets to be dropped for newer ones", || {
         for _ in 0..10 {
             for peer in &peers {
                 sequence += 10;
@@ -149,7 +149,7 @@ impl Drop for Stop {
 
 /// 1000 Interests may be pending. At least ten times as many come, and stay for 4 s if they may.
 #[test]
-fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
+fn a_fetch_continues_during_a_flood_of_interests_and_memory_is_bounded() {
     const PIT: u64 = 1000;
     let fwd = Fwd::with_config(&format!("pit = {PIT}\nmetrics = \"127.0.0.1:0\"\n[listen]\nudp = [\"127.0.0.1:0\"]\n"));
     let bytes = object(800_000);
@@ -191,9 +191,9 @@ fn a_fetch_goes_on_beside_a_flood_of_interests_and_memory_is_bounded() {
     assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
 }
 
-/// 24 MB for somebody who does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
+/// 24 MB for a peer that does not read: 8 MiB wait in the forwarder, and at most twice 4 MiB in the kernel.
 #[test]
-fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_good() {
+fn packets_for_an_application_that_does_not_read_are_dropped_and_counted() {
     let fwd = Fwd::start("--cs 0 --metrics 127.0.0.1:0");
     let bytes = object(24_000_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -209,9 +209,9 @@ fn packets_for_an_application_that_does_not_read_are_dropped_and_counted_for_goo
     assert!(App::connect(&fwd).fetch("/test/object", 80_000) == bytes[..80_000]);
 }
 
-/// The same nonce for the same name looks like a loop. Who asks again with another nonce is answered.
+/// The same nonce for the same name looks like a loop. An Interest with another nonce is answered.
 #[test]
-fn an_interest_with_the_nonce_of_somebody_else_s_is_rejected_and_another_nonce_is_answered() {
+fn an_interest_with_the_nonce_of_another_is_rejected_and_a_new_nonce_is_answered() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --cs 0 --metrics 127.0.0.1:0");
     let (mut first, mut second, mut held) = (App::connect(&fwd), App::connect(&fwd), App::connect(&fwd));
     held.register("/test");
@@ -239,7 +239,7 @@ fn commands_without_the_right_signature_are_rejected_and_those_of_a_trust_anchor
     let add = |key: &[&str]| {
         fwd.tool(&[&["route", "add", "/a", "udp4://127.0.0.1:9", "--transport", &transport], key].concat())
     };
-    // Nobody's key is trusted yet, and TCP is nobody's own.
+    // No key is trusted yet, and a TCP peer has no known user.
     for key in [&[][..], &["--key", "key", "--key-name", "/op/KEY/1"]] {
         let text = add(key);
         assert!(text.contains("403") && text.contains("--key"), "{text}");

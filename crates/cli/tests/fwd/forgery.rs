@@ -1,13 +1,13 @@
-//! Who may speak for the forwarder, and what is said of a start that fails.
+//! Which answers count as the forwarder's, and the errors of a failed start.
 
-use crate::common::{KEY, PUBLIC, STRANGER};
+use crate::common::{KEY, PUBLIC, UNTRUSTED_KEY};
 use crate::process::{Ended, Fwd, Running, wait_for};
 use std::process::Command;
 
 #[test]
-fn tools_check_who_signed_the_forwarders_answers_and_say_once_where_they_cannot() {
+fn tools_check_the_signature_of_the_forwarders_answers_and_report_once_where_they_cannot() {
     let fwd = Fwd::start("");
-    for (file, pem) in [("key", KEY), ("pub", PUBLIC), ("stranger", STRANGER)] {
+    for (file, pem) in [("key", KEY), ("pub", PUBLIC), ("stranger", UNTRUSTED_KEY)] {
         std::fs::write(fwd.folder().join(file), pem).unwrap();
     }
     let unsigned = fwd.start_tool("face list --forwarder-key pub").end();

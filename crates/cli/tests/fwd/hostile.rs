@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-/// What a hostile forwarder says: garbage, an element without end, an empty one, a packet in packets, beginnings of
+/// The output of a hostile forwarder: garbage, an element without end, an empty one, a packet in packets, beginnings of
 /// packets, Interests, a NACK without an Interest, and nothing at all.
 fn speeches() -> Vec<Vec<u8>> {
     let noise: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -44,7 +44,7 @@ fn hostile(dir: &Path) {
         for (turn, stream) in listener.incoming().enumerate() {
             let Ok(mut stream) = stream else { return };
             let speeches = speeches();
-            // Who does not read all of it is dropped by a bound of its own.
+            // A peer that does not read all of it is dropped by a bound of its own.
             stream.set_write_timeout(Some(std::time::Duration::from_secs(1))).unwrap();
             let _ = stream.write_all(&speeches[turn % speeches.len()]);
             if turn % 2 == 0 {
@@ -60,7 +60,7 @@ fn is_fine(line: &str, said: &str, memory: u64) {
 }
 
 #[test]
-fn tools_of_a_forwarder_that_talks_nonsense_end_with_an_error_and_leave_no_file() {
+fn tools_end_with_an_error_and_leave_no_file_when_the_forwarder_sends_garbage() {
     let dir = tempfile::tempdir().unwrap();
     hostile(dir.path());
     let lines =
@@ -77,7 +77,7 @@ fn tools_of_a_forwarder_that_talks_nonsense_end_with_an_error_and_leave_no_file(
 }
 
 #[test]
-fn a_producer_and_the_tools_of_management_survive_a_forwarder_that_talks_nonsense() {
+fn a_producer_and_the_management_tools_survive_a_forwarder_that_sends_garbage() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("in"), object(100_000)).unwrap();
     hostile(dir.path());
@@ -88,7 +88,7 @@ fn a_producer_and_the_tools_of_management_survive_a_forwarder_that_talks_nonsens
         assert_eq!(code, Some(1), "{stderr}");
         is_fine("route list", &stderr, memory);
     }
-    // It gives up by itself when nobody answers its registration.
+    // It gives up when its registration is not answered.
     put.signal("INT");
     let Ended { code, stderr, memory, .. } = put.end();
     assert!(code == Some(0) || code == Some(1) && stderr.contains("error: "), "{code:?}: {stderr}");
@@ -131,7 +131,7 @@ fn of_two_producers_of_one_name_a_fetch_brings_one_object_whole_or_none() {
 
 /// 64 descriptors, and 100 connections that say nothing.
 #[test]
-fn a_forwarder_without_descriptors_goes_on_and_admits_others_when_it_has_some_again() {
+fn a_forwarder_without_descriptors_continues_and_accepts_connections_when_it_has_some_again() {
     let fwd = Fwd::with_descriptors(64, "--tcp 127.0.0.1:0 --metrics 127.0.0.1:0");
     let bytes = object(100_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -140,10 +140,10 @@ fn a_forwarder_without_descriptors_goes_on_and_admits_others_when_it_has_some_ag
     fwd.wait_for_line("connection not accepted");
     let lines = fwd.said().lines().count();
     assert!(app.fetch("/test/object", bytes.len()) == bytes);
-    // Those who are there are served; of those who are not, the log speaks once a second.
+    // Accepted connections are served; for the others there is one log message per second.
     let more = fwd.said().lines().count() - lines;
     assert!(more < 500, "{more} lines");
-    // Neither the metrics nor the next application wait for ever.
+    // Neither the metrics nor the next application wait forever.
     let mut late = UnixStream::connect(fwd.socket()).unwrap();
     drop(crowd);
     let name: Name = "/nowhere".parse().unwrap();

@@ -13,7 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// 200-byte segments one at a time take seconds, so that there is time to kill somebody.
+/// 200-byte segments one at a time take seconds, so that there is time to kill a process.
 const SLOW: &str = "get /t -o out --scheme fixed --set consumer.window=1";
 
 fn publish(fwd: &Fwd, bytes: &[u8]) -> Running {
@@ -43,7 +43,7 @@ fn is_same(fwd: &Fwd, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn a_fetch_whose_producer_is_killed_ends_with_an_error_and_no_file_and_goes_on_when_it_is_back() {
+fn a_fetch_whose_producer_is_killed_ends_with_an_error_and_no_file_and_continues_when_it_is_back() {
     let fwd = Fwd::start("--cs 0");
     let bytes = object(3_000_000);
     let mut put = publish(&fwd, &bytes);
@@ -84,7 +84,7 @@ fn a_fetch_is_completed_when_a_forwarder_on_the_way_was_killed_and_is_back() {
 }
 
 #[test]
-fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_goes_on_when_there_is_room() {
+fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_continues_when_there_is_room() {
     let fwd = Fwd::start("");
     let bytes = object(1_000_000);
     let _put = publish(&fwd, &bytes);
@@ -98,7 +98,7 @@ fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_goes_on_when_there_
     // 512 blocks of 512 bytes are the largest file; a shell that ignores the signal hands that on.
     let (status, text) = run("trap '' XFSZ; ulimit -f 512; exec \"$0\" get /t -o out -q", Stdio::null());
     assert_eq!(status, Some(1), "{text}");
-    for part in ["error: ", "out", "File too large", "the same command goes on from here"] {
+    for part in ["error: ", "out", "File too large", "the same command continues from here"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     assert!(!fwd.folder().join("out").exists());
@@ -113,7 +113,7 @@ fn a_full_disk_ends_a_fetch_with_an_error_and_no_file_and_it_goes_on_when_there_
 
 /// A file system of 2 MiB, which only the commands of the script see and which goes with them.
 #[test]
-fn a_file_system_without_room_keeps_what_can_go_on_when_it_has_grown() {
+fn a_full_file_system_keeps_a_partial_file_that_continues_when_it_has_grown() {
     let isolated = ["--map-root-user", "--mount"];
     if !Command::new("unshare").args(isolated).arg("true").output().is_ok_and(|done| done.status.success()) {
         eprintln!("no file system can be mounted here; the limit of the test above stands for it");
@@ -138,7 +138,7 @@ fn a_file_system_without_room_keeps_what_can_go_on_when_it_has_grown() {
     let (said, text) = (String::from_utf8_lossy(&ended.stdout), ended.stderr);
     assert_eq!(ended.code, Some(0), "{said}{text}");
     assert!(text.contains("small/out.part: No space left on device"), "{text}");
-    assert!(text.contains("the same command goes on from here"), "{text}");
+    assert!(text.contains("the same command continues from here"), "{text}");
     let lines: Vec<&str> = said.lines().collect();
     let [status, part, state, size, resumed, whole] = lines[..] else { panic!("{said}{text}") };
     assert_eq!([status, part, state, whole], ["1", "out.part", "out.part.state", "out"], "{said}");
@@ -149,7 +149,7 @@ fn a_file_system_without_room_keeps_what_can_go_on_when_it_has_grown() {
 }
 
 #[test]
-fn a_fetch_that_is_killed_goes_on_from_what_it_had_noted() {
+fn a_fetch_that_is_killed_continues_from_its_recorded_state() {
     let fwd = Fwd::start("");
     let bytes = object(3_000_000);
     let _put = publish(&fwd, &bytes);
@@ -184,7 +184,7 @@ fn a_fetch_that_is_killed_goes_on_from_what_it_had_noted() {
 
 /// A forwarder with 100 packets of cache, a producer with 16, and a consumer.
 #[test]
-fn a_larger_object_takes_no_more_memory_of_anybody() {
+fn a_larger_object_takes_no_more_memory_in_any_program() {
     let needs = |len: usize| {
         let fwd = Fwd::start("--cs 100");
         std::fs::write(fwd.folder().join("in"), object(len)).unwrap();
@@ -218,7 +218,7 @@ fn read(stream: &mut UnixStream, deframer: &mut Deframer, count: usize) -> Vec<V
 
 /// 5000 Interests are read at once; their answers are 40 MB.
 #[test]
-fn a_producer_whose_forwarder_asks_for_much_and_reads_nothing_keeps_little() {
+fn a_producer_whose_forwarder_requests_much_and_reads_nothing_keeps_little() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("in"), object(40_000_000)).unwrap();
     let listener = UnixListener::bind(dir.path().join("s")).unwrap();

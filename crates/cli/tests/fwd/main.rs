@@ -62,7 +62,7 @@ fn a_killed_forwarder_can_be_started_again_in_its_place() {
 }
 
 #[test]
-fn bytes_that_are_no_packets_harm_nobody() {
+fn bytes_that_are_not_packets_do_no_harm() {
     let fwd = Fwd::start("--udp 127.0.0.1:0 --tcp 127.0.0.1:0");
     let bytes = object(100_000);
     let _producer = producer(&fwd, "/test/object", &bytes);
@@ -149,7 +149,7 @@ fn a_hop_s_queue_is_seen_from_its_other_end_if_both_ends_measure() {
 }
 
 #[test]
-fn a_peer_that_came_by_itself_stays_when_somebody_names_it() {
+fn an_on_demand_peer_stays_when_it_becomes_configured() {
     let far = Fwd::start("--udp 127.0.0.1:0");
     let near = Fwd::start(&format!("--udp 127.0.0.1:0 --route /test=udp4://{}", far.udp()));
     assert_eq!(App::connect(&near).ask("/test/x"), Err(Some(NackReason::NoRoute)));
@@ -196,7 +196,7 @@ fn metrics_count_what_passed() {
     assert!(App::connect(&fwd).fetch("/test/object", bytes.len()) == bytes);
     wait_for("the metrics", || {
         let text = fwd.metrics();
-        // What the management answered to the producer is not among them.
+        // The management's answers to the producer are not among them.
         text.contains("ndnweir_cs_packets 10\n") && text.contains("type=\"data\"} 10\n")
     });
 }

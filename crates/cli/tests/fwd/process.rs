@@ -71,7 +71,7 @@ impl Fwd {
     /// What a tool of ours, given these words, says about this forwarder.
     pub fn tool(&self, words: &[&str]) -> String {
         let ended = Running::start(self.command("").args(words)).end();
-        // That nothing shows who answered is the same each time.
+        // The note about unverified answers is the same each time.
         let said: String = ended.stderr.lines().filter(|line| !line.starts_with("unverified: ")).collect();
         String::from_utf8_lossy(&ended.stdout).into_owned() + &said
     }
@@ -111,7 +111,7 @@ impl Fwd {
         self.try_metrics().unwrap()
     }
 
-    /// As [`Fwd::metrics`], where it may be that nobody is admitted.
+    /// As [`Fwd::metrics`], when connections may not be accepted.
     pub fn try_metrics(&self) -> std::io::Result<String> {
         let mut stream = TcpStream::connect(self.address("serving metrics address="))?;
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -77,7 +77,7 @@ fn named(modules: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Modul
     modules.iter().map(|entry| (entry.0, uses(entry))).collect()
 }
 
-/// A circle, if there is one: what names nothing is taken away until nothing more can be.
+/// A cycle, if there is one: modules without imports are removed until none is left.
 fn circle(modules: &BTreeMap<Module, String>) -> Vec<String> {
     let mut left = named(modules);
     loop {

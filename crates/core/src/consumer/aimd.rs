@@ -3,7 +3,7 @@
 //! Slow start adds one segment per unmarked Data; congestion avoidance adds one per window; a cut halves the window.
 //! Source: RFC 5681 §3.1 in the form of ndnSIM 2.8's ConsumerPcon, which is also ndn-tools' pipeline but for constants.
 //!
-//! Deviations: ndnSIM's floor is its initial window; here both are parameters with the same default. ndnSIM knows no
+//! Deviations: ndnSIM's floor is its initial window; here both are parameters with the same default. ndnSIM has no
 //! limit of slow start before the first cut; here it is `ssthresh`, by default the largest window of all.
 
 use super::startup::Startup;

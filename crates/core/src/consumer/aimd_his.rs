@@ -86,7 +86,7 @@ impl Consumer for AimdHis {
         if self.last_decrease.is_some_and(|last| event.sent <= last) {
             return;
         }
-        // The code takes the Interest that failed out before it halves, in whole numbers.
+        // The code removes the failed Interest before it halves, in whole numbers.
         let others = event.flight.in_flight.saturating_sub(1);
         self.window = f64::from(others / 2).clamp(self.floor, MAX_WINDOW);
         self.ssthresh = self.window;

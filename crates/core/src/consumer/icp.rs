@@ -2,11 +2,11 @@
 //!
 //! Source: Carofiglio, Gallo, Muscariello, "ICP: Design and evaluation of an Interest control protocol for
 //! content-centric networking" (NOMEN 2012), whose text was not available: preset `paper` follows descriptions of it,
-//! preset `ccnpl` its authors' simulator CCNPL-Sim.
-//! Timer: τ = RTTmin + δ·(RTTmax − RTTmin) over the last samples. Expiry: window × β, at most once per τ.
-//! Ours: a lower bound of τ on paths whose RTT hardly varies, where τ would lie below many samples; doubling of τ while
-//! no sample comes (a longer path would otherwise time out for ever, as retransmitted segments give no samples); the
-//! timer before the samples suffice; a NACK for congestion counts as an expiry.
+//! preset `ccnpl` its authors' simulator CCNPL-Sim. Timer: τ = RTTmin + δ·(RTTmax − RTTmin) over the last samples.
+//! Expiry: window × β, at most once per τ. Ours: a lower bound of τ on paths whose RTT hardly varies, where τ would lie
+//! below many samples; doubling of τ while no sample comes (a longer path would otherwise time out forever, as
+//! retransmitted segments give no samples); the timer before the samples suffice; a NACK for congestion counts as an
+//! expiry.
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
@@ -77,10 +77,10 @@ impl Preset {
     }
 }
 
-/// The least τ, so that a source on this very node is not asked without end.
+/// The least τ, so that a source on this node is not sent Interests without end.
 const LEAST: Duration = Duration::from_millis(1);
 /// How often τ may double while no sample comes.
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;
 /// How far τ keeps above the largest RTT of an idle path, as a factor.
 const IDLE_MARGIN: f64 = 1.05;
 
@@ -183,7 +183,7 @@ impl Consumer for Icp {
         }
         self.last_cut = Some(ctx.now);
         if !self.sampled {
-            self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
         }
         self.sampled = false;
         if self.rtts.is_full() || !self.params.integer_window {
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(fetch.window(), 4.0);
         fetch.wait(ms(10_000));
         (0..15).for_each(|_| fetch.data(false));
-        assert_eq!(fetch.window(), 7.0, "4 + 5 + 6 Data after the cut: the count started anew");
+        assert_eq!(fetch.window(), 7.0, "4 + 5 + 6 Data after the cut: the count started again");
         fetch.congestion(Congestion::Timeout);
         assert_eq!(fetch.window(), 3.0);
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_gives_way_to_explicit_values_and_reads_back_as_itself() {
+    fn a_preset_is_overridden_by_explicit_values_and_reads_back_as_itself() {
         let fetch = driver::<Icp>(json!({ "preset": "ccnpl", "delta": 0.6 }));
         assert_eq!((fetch.consumer.params.delta, fetch.consumer.params.samples), (0.6, 30));
         let written = serde_json::to_value(&fetch.consumer.params).unwrap();

@@ -1,8 +1,8 @@
 //! Consumers: when a fetch may send its next Interest.
 //!
 //! A consumer decides on a window (and perhaps a pace) from what comes back. It does not know names, timers or
-//! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer asks for.
-//! Most consumers are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
+//! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer requests. Most consumers
+//! are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
 pub mod aimd;
 pub mod aimd_his;
@@ -65,14 +65,14 @@ pub struct DataEvent<'a> {
     pub flight: Flight,
 }
 
-/// What went wrong with an outstanding Interest.
+/// How an outstanding Interest failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// The retransmission timer ran out.
     Timeout,
     /// Later Interests were answered long enough ago to give this one up (loss detection by RTT).
     Loss,
-    /// A NACK came back, perhaps with a CongestionMark.
+    /// A NACK arrived, perhaps with a CongestionMark.
     Nack {
         /// Why.
         reason: NackReason,
@@ -81,7 +81,7 @@ pub enum Congestion {
     },
 }
 
-/// An outstanding Interest that failed; the fetcher will ask again.
+/// An outstanding Interest that failed; the fetcher will retransmit it.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent<'a> {
     /// What happened.
@@ -118,7 +118,7 @@ pub enum Estimator {
     NdnCxx,
 }
 
-/// The retransmission timer a consumer wants; see [`crate::shared::rtt`] for what is made of it.
+/// The retransmission timer of a consumer; see [`crate::shared::rtt`] for its use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Timer {
@@ -130,7 +130,7 @@ pub struct Timer {
     pub max: Duration,
     /// ndnSIM: the round-trip time assumed before the first sample. ndn-cxx: the RTO before it.
     pub initial: Duration,
-    /// How often timeouts are looked for; "0" checks each at its own instant.
+    /// How often timeouts are checked; "0" checks each at its own instant.
     pub scan: Duration,
     /// Upper bound of the back-off multiplier.
     pub backoff_cap: u32,
@@ -160,7 +160,7 @@ impl Timer {
         Timer { scan: Duration::from_millis(10), backoff_cap: 8, ..Timer::default() }
     }
 
-    /// ndn-cxx's RttEstimator, scanned as ndn-tools does. Its back-off knows no cap but the maximum.
+    /// ndn-cxx's RttEstimator, scanned as ndn-tools does. Its back-off has no cap but the maximum.
     pub fn ndn_cxx() -> Timer {
         Timer {
             estimator: Estimator::NdnCxx,
@@ -171,10 +171,10 @@ impl Timer {
         }
     }
 
-    /// Rejects a timer that would fire at once for ever, or never.
+    /// Rejects a timer that would fire at once forever, or never.
     ///
     /// # Errors
-    /// Names the parameter, its value and what would do.
+    /// Names the parameter, its value and a valid one.
     pub fn check(&self) -> Result<(), SchemeError> {
         check::least("timer.min", self.min, Duration::from_millis(1))?;
         if self.max < self.min {
@@ -187,7 +187,7 @@ impl Timer {
         }
         if self.backoff_cap == 0 {
             let help = "give at least 1, which turns back-off off";
-            return Err(SchemeError::value("timer.backoff-cap", 0, "is no multiplier", help));
+            return Err(SchemeError::value("timer.backoff-cap", 0, "is not a multiplier", help));
         }
         check::number("timer.deviations", self.deviations, 0.0, 1000.0)
     }
@@ -204,8 +204,8 @@ pub trait Consumer {
     /// The window, in segments; finite and at least the scheme's minimum at all times.
     fn window(&self) -> f64;
 
-    /// Told before the fetch starts: the rate at which Data can come in over the host's link towards the producer; none
-    /// if it is unknown.
+    /// Called before the fetch starts, with the rate at which Data can come in over the host's link towards the
+    /// producer; none if it is unknown.
     fn on_link(&mut self, _rate: Option<Rate>) {}
 
     /// Whether one more Interest may be sent now.
@@ -231,7 +231,8 @@ pub trait Consumer {
         None
     }
 
-    /// Whether a NACK gives its Interest up, so that the fetcher asks again; if not, the segment waits for its timeout.
+    /// Whether a NACK gives its Interest up, so that the fetcher retransmits; if not, the segment waits for its
+    /// timeout.
     fn retransmits_on_nack(&self) -> bool {
         true
     }
@@ -239,12 +240,12 @@ pub trait Consumer {
     /// Writes the header fields of an Interest about to be sent.
     fn stamp(&mut self, _segment: u64, _fields: &mut Fields) {}
 
-    /// When [`Consumer::on_wake`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`Consumer::on_wake`] must be called; [`Time::NEVER`] if not at all.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time asked for has come.
+    /// The time requested has come.
     fn on_wake(&mut self, _ctx: &mut Ctx<'_>) {}
 
     /// How often the window (or rate) has been cut since the start.
@@ -259,11 +260,11 @@ pub const MAX_WINDOW: f64 = 1e7;
 /// Checks a window parameter: finite, at least 1, at most [`MAX_WINDOW`].
 ///
 /// # Errors
-/// Names the parameter, its value and what would do.
+/// Names the parameter, its value and a valid one.
 pub fn check_window(name: &str, window: f64) -> Result<(), SchemeError> {
     if (1.0..=MAX_WINDOW).contains(&window) {
         return Ok(());
     }
     let help = format!("give a number of segments from 1 to {MAX_WINDOW:e}");
-    Err(SchemeError::value(name, window, "is no window", help))
+    Err(SchemeError::value(name, window, "is not a window", help))
 }

@@ -1,12 +1,12 @@
 //! `ndnsieve`: one segment more per Data, one less per marked Data.
 //!
-//! Equations 4 and 5 as printed: cwnd + 1 for each unmarked Data, cwnd − 1 for each marked one. The law knows no other
+//! Equations 4 and 5 as printed: cwnd + 1 for each unmarked Data, cwnd − 1 for each marked one. The law has no other
 //! signal, no slow start and no timeout.
 //!
 //! Source: Ma et al., Discover Applied Sciences 2024, §4.3. Ours: first window and floor 1; `step = "per-window"`, a
 //! what-if that reads the equations' index as a step of one round trip: slow start until the first mark, then ± 1/cwnd
 //! per Data; what the window does on a timeout, which the paper leaves to future work (default: nothing; the fetcher
-//! asks again); congestion NACKs leave the window alone.
+//! retransmits); congestion NACKs leave the window alone.
 
 use super::windowed::{Cause, Gate, React, Reaction, Window, WindowLaw, Windowed};
 use super::{DataEvent, Flight, MAX_WINDOW, Timer, check_window};
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_do_what_they_are_told() {
+    fn timeouts_do_what_is_configured() {
         for (timeouts, after) in [(Timeouts::Retransmit, 10.0), (Timeouts::Decrement, 9.0), (Timeouts::Halve, 5.0)] {
             let params = Params { timeouts, ..Params::default() };
             assert_close(&trace::<NdnSieve>(&params, &script("D9 T1")), &[(9, after)]);

@@ -8,9 +8,9 @@
 //! window), the timer (scan 10 ms, multiplier cap 8), slow start at the threshold itself, and probing targets that are
 //! whole segments.
 //!
-//! Deviations: after a timeout the source applies its floor only when the next Data arrives, here at once. There an
-//! unmarked NACK even grows the window and is answered at once by a retransmission; here every NACK for congestion
-//! counts as a loss, and the fetcher delays the retransmission. Nothing in the source generates NACKs.
+//! Deviations: after a timeout the source applies its floor only when the next Data arrives, here immediately. There an
+//! unmarked NACK even grows the window and causes an immediate retransmission; here every NACK for congestion counts as
+//! a loss, and the fetcher delays the retransmission. Nothing in the source generates NACKs.
 
 use super::bic;
 use super::startup::Startup;

@@ -40,7 +40,7 @@ macro_rules! params_with_presets {
 }
 pub(super) use params_with_presets;
 
-/// A value that is there; "null" is none, but no way to write that it is not.
+/// A given value; "null" is not one, and does not stand for a missing one.
 pub(super) fn given<'de, T: serde::Deserialize<'de>, D: serde::Deserializer<'de>>(d: D) -> Result<Option<T>, D::Error> {
     T::deserialize(d).map(Some)
 }

@@ -189,7 +189,7 @@ impl Preset {
 }
 
 /// Routes remembered; the one unused for longest is forgotten. Ours.
-const MOST_ROUTES: usize = 64;
+const MAX_ROUTES: usize = 64;
 
 #[derive(Clone, Debug)]
 struct PathState {
@@ -283,7 +283,7 @@ impl Raaqm {
         }
         let route =
             PathState { label, rtts: RttWindow::new(self.params.samples), shortest: Duration::MAX, held: 0, used: 0 };
-        if self.routes.len() < MOST_ROUTES {
+        if self.routes.len() < MAX_ROUTES {
             self.routes.push(route);
             return self.routes.len() - 1;
         }

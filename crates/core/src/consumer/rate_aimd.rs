@@ -2,7 +2,7 @@
 //!
 //! The consumer of Stateful Forwarding as the NACK paper describes it (JIP 26, 2018, §4.1.1): at most L = C/S Interests
 //! per second, r = L at first; r + 1 packet/s per Data, r / 2 per congestion NACK; with `law.once` at most one cut per
-//! congestion (§3). C is the rate of the host's link as the driver tells it, S the size of the Data received.
+//! congestion (§3). C is the rate of the host's link as the driver reports it, S the size of the Data received.
 //!
 //! Where the source is silent (ours): the instant of the next Interest is fixed when one is sent, 1/r later, and a
 //! later change of r does not move it, so that the first Interest at a reduced rate (T_send of §3) is the second after
@@ -53,7 +53,7 @@ impl Default for Params {
     }
 }
 
-/// The link of a host that does not know it.
+/// The link's rate where it is unknown.
 const UNKNOWN_LINK: Rate = Rate::from_bps(10_000_000);
 
 /// The consumer.
@@ -120,9 +120,9 @@ impl RateAimd {
         self.rated.rate()
     }
 
-    /// Takes in the tolerance rate of a Data or NACK. Whether it has one.
+    /// Reads the tolerance rate of a Data or NACK. Whether it has one.
     fn take_tolerance_rate(&mut self, fields: &Fields, now: Time) -> bool {
-        let told = self.slot.is_some_and(|slot| self.granted.hear(fields.get(slot), now));
+        let told = self.slot.is_some_and(|slot| self.granted.receive(fields.get(slot), now));
         self.tolerated = self.granted.at(now);
         told
     }
@@ -168,7 +168,7 @@ impl Consumer for RateAimd {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        // A NACK that says how much is tolerated need not be guessed at by halving.
+        // A NACK that carries the tolerated rate makes halving unnecessary.
         if self.take_tolerance_rate(event.fields, ctx.now) {
             return;
         }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consumer_that_heeds_tolerance_rates_keeps_to_the_last_one_without_forgetting_its_own_rate() {
+    fn a_consumer_that_obeys_tolerance_rates_keeps_to_the_last_one_without_losing_its_own_rate() {
         let told = |rate: u32| {
             let mut fields = Fields::default();
             fields.set(FieldLayout::new().slot(Field::ToleranceRate).unwrap(), rate);
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(gap_after(obeying(), &[250, 0]), Duration::from_millis(4));
         assert_eq!(gap_after(obeying(), &[250, 5000]), Duration::from_millis(1));
         assert_eq!(gap_after(json!({}), &[250]), Duration::from_millis(1));
-        // A NACK tells as well, and then does not halve. Who tells no more is not believed for ever.
+        // A NACK carries a rate as well, and then does not halve. A rate expires if it is not renewed.
         let mut bench = Bench::new(obeying());
         let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };

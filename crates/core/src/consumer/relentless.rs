@@ -26,7 +26,7 @@ pub struct Params {
     pub floor: f64,
     /// Segments given up per NACK; 1 in the author's code.
     pub step: f64,
-    /// Whether its packets ask for the low-latency queue of DualPI2 (ours: no).
+    /// Whether its packets request the low-latency queue of DualPI2 (ours: no).
     pub low_latency: bool,
     /// The retransmission timer.
     pub timer: Timer,
@@ -97,7 +97,7 @@ impl Component for Relentless {
         let reaction =
             Reaction { marks: always, losses: always, nacks: always, recovery: 0.0, gate: Gate::Below, noise: 0.0 };
         let low_latency = params.low_latency.then(|| env.slot(Field::LowLatency));
-        Windowed::new(law, reaction, params.timer).asking_low_latency(low_latency)
+        Windowed::new(law, reaction, params.timer).with_low_latency(low_latency)
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn its_interests_ask_for_the_low_latency_queue_only_when_told_to() {
+    fn its_interests_request_the_low_latency_queue_only_when_configured() {
         let stamped = |params: serde_json::Value| {
             let params = parse_params::<Relentless>(&params).unwrap();
             let mut layout = FieldLayout::new();

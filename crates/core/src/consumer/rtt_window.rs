@@ -22,7 +22,7 @@ impl RttWindow {
         RttWindow { samples: Vec::new(), size, next: 0, extremes: None }
     }
 
-    /// Takes in a sample; the oldest leaves if there are too many.
+    /// Adds a sample; the oldest is removed if there are too many.
     pub fn push(&mut self, rtt: Duration) {
         let gone = if self.is_full() {
             let gone = std::mem::replace(&mut self.samples[self.next], rtt);

@@ -6,12 +6,12 @@
 //! 1 counts in packets and equations 2 and 3 in bytes, so S stands for one packet and cancels.
 //!
 //! Ours, as the paper says nothing about it: a pair counts only if both Data arrive unmarked, in order, apart, without
-//! a retransmission, one right after the other and by the same way; otherwise the next pair is looked at, of which slow
-//! start sends one per Data. The window never shrinks to the estimate and never exceeds a cap; the law goes on in
+//! a retransmission, one right after the other and over the same path; otherwise the next pair is examined; slow start
+//! sends one per Data. The window never shrinks to the estimate and never exceeds a cap; the law continues in
 //! congestion avoidance, since slow start would double a pipe that is full. The first cut ends the search.
 //!
-//! Several paths: the label of the way a Data came ([`Field::PathLabel`]) is compared if the run carries it. Without
-//! labels a pair over two paths cannot be told from one over a slow link. Then `pairs` above 1 errs on the safe side:
+//! Several paths: the path labels of the Data ([`Field::PathLabel`]) are compared if the run carries it. Without labels
+//! a pair over two paths cannot be distinguished from one over a slow link. Then `pairs` above 1 errs on the safe side:
 //! the smallest of several windows counts, which is too large only if every single pair was split.
 
 use super::{DataEvent, check_window};
@@ -76,7 +76,7 @@ impl Default for Startup {
 }
 
 impl Startup {
-    /// Rejects a cap that is no window, and more pairs than attempts.
+    /// Rejects a cap that is not a window, and more pairs than attempts.
     ///
     /// # Errors
     /// As [`check_window`].
@@ -137,7 +137,7 @@ impl Pairing {
         }
     }
 
-    /// A segment arrived, the law's `window` already counts it. The window to go on with, once it is known.
+    /// A segment arrived, the law's `window` already counts it. The window to continue with, once it is known.
     pub fn on_data(&mut self, event: &DataEvent<'_>, window: f64, ctx: &mut Ctx<'_>) -> Option<f64> {
         self.tick(ctx.now);
         if !self.searching {
@@ -172,7 +172,7 @@ impl Pairing {
             Err(why) => ctx.trace.record(ctx.now, "pair-discarded", u64::from(self.looked_at), f64::from(why as u8)),
         }
         self.searching = self.counted < self.params.pairs && self.looked_at < self.params.attempts;
-        // Out of attempts, what few pairs said is better than a slow start without end.
+        // When the attempts are used up, an estimate from few pairs is better than a slow start without end.
         if self.searching || self.counted == 0 {
             return None;
         }
@@ -207,7 +207,7 @@ impl Pairing {
         target
     }
 
-    /// The window was cut: the path is full, whatever a pair would say.
+    /// The window was cut: the path is full, whatever a pair would show.
     pub fn on_cut(&mut self) {
         self.searching = false;
         self.pace = None;

@@ -1,4 +1,4 @@
-//! A fetch in miniature that drives a consumer in unit tests.
+//! A minimal fetch that drives a consumer in unit tests.
 
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight};
 use crate::component::{Component, Env, parse_params};

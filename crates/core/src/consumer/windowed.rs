@@ -132,7 +132,7 @@ impl Default for Reaction {
 }
 
 impl Reaction {
-    /// Rejects a recovery distance that is no number of windows.
+    /// Rejects a recovery distance that is not a number of windows.
     ///
     /// # Errors
     /// As [`check_window`].
@@ -185,8 +185,8 @@ impl<L: WindowLaw> Windowed<L> {
         Windowed { announced: env.carried(Field::ConsumerWindow), ..self }
     }
 
-    /// Its packets ask for the low-latency queue of DualPI2, in this slot.
-    pub fn asking_low_latency(self, slot: Option<Slot>) -> Windowed<L> {
+    /// Its packets request the low-latency queue of DualPI2, in this slot.
+    pub fn with_low_latency(self, slot: Option<Slot>) -> Windowed<L> {
         Windowed { low_latency: slot, ..self }
     }
 

@@ -1,9 +1,9 @@
-//! `flecom`: congestion levels from where the queueing delay is heading.
+//! `flecom`: congestion levels from the trend of the queueing delay.
 //!
 //! Stands in for FleCom's routers (Li et al., INFOCOM workshops 2023), whose law is not public. Public, from the
 //! ndnSieve paper: "congestion detection takes into account the trend of the sojourn time". All else is ours: at each
-//! look the delay is continued along its last slope for `horizon`, s' = s + horizon · Δs/Δt, and the level is (s' −
-//! target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
+//! evaluation the delay is extrapolated along its last slope for `horizon`, s' = s + horizon · Δs/Δt, and the level is
+//! (s' − target)/(`range` · target), cut to 0 … 1. The target is tuned on that paper's dumbbell (see the page).
 
 use super::levels::{LevelLaw, Levels, check_period};
 use crate::check;

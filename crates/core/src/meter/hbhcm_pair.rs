@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_were_apart_at_the_far_end_are_no_pair() {
+    fn data_that_were_apart_at_the_far_end_are_not_a_pair() {
         let mut pair = PacketPair::default();
         for i in 0..100 {
             pair.observe(at(i * 1000), at(i * 1000 + 10_000), Bytes::new(1250));

@@ -1,10 +1,10 @@
-//! Congestion levels: at every look a router computes one from the delay of each of its queues, and Data take the
+//! Congestion levels: periodically a router computes one from the delay of each of its queues, and Data take the
 //! largest of their path along.
 //!
 //! The part that the stand-ins `coopcon` and `flecom` share; how a level follows from the delay is theirs
-//! ([`LevelLaw`]). All ours: looks at fixed times; a queue's delay is what waits over the rate of the link (as in PIE,
-//! RFC 8033, with a known rate), so an interface of unknown rate has no level; utilisation is bits sent over the last
-//! `WINDOW`.
+//! ([`LevelLaw`]). All ours: evaluation at fixed times; a queue's delay is what waits over the rate of the link (as in
+//! PIE, RFC 8033, with a known rate), so an interface of unknown rate has no level; utilisation is bits sent over the
+//! last `WINDOW`.
 
 use super::{DataIn, DataOut, Meter, Report};
 use crate::check;
@@ -18,7 +18,7 @@ use crate::units::{Duration, Time};
 
 /// How a level follows from the delays of one queue.
 pub trait LevelLaw {
-    /// A look: the delay in s and the time since the last look in s; the level, from 0 to 1.
+    /// One evaluation: the delay in s and the time since the last one in s; the level, from 0 to 1.
     fn look(&mut self, delay: f64, elapsed: f64) -> f64;
 }
 
@@ -51,7 +51,7 @@ pub struct Levels<L> {
 }
 
 impl<L: LevelLaw + Clone> Levels<L> {
-    /// Looks once per `period`; each interface starts with the law `fresh`.
+    /// Evaluates once per `period`; each interface starts with the law `fresh`.
     pub fn new(fresh: L, period: Duration, severe: Option<f64>, env: &mut Env<'_>) -> Levels<L> {
         let (level, path_use) = (env.slot(Field::CongestionLevel), env.carried(Field::PathUse));
         let (interfaces, looked, next) = (Vec::new(), Time::ZERO, Time::ZERO);
@@ -86,10 +86,10 @@ impl<L: LevelLaw + Clone> Levels<L> {
     }
 }
 
-/// Checks the time between two looks.
+/// Checks the time between two evaluations.
 ///
 /// # Errors
-/// A sentence that names the parameter, its value and what would do.
+/// A sentence that names the parameter, its value and a valid one.
 pub fn check_period(period: Duration) -> Result<(), SchemeError> {
     check::least("period", period, Duration::from_millis(1))
 }

@@ -1,12 +1,12 @@
 //! `low-latency`: a Data inherits from its Interest which queue of DualPI2 it joins.
 //!
-//! A consumer whose window reacts in proportion to its marks says so in a header field of its Interests
+//! A consumer whose window reacts in proportion to its marks sets a header field of its Interests
 //! ([`Field::LowLatency`]), as a sender does in IP's ECN field (RFC 9331, ECT(1)). The Data come the other way: each
 //! node writes the field on a Data that leaves from the Interest it answers, as its own PIT has it, so that
 //! [`crate::queue::dualpi2`] finds it there. Source: ours, after RFC 9331 §2.
 //!
-//! Data that answer several Interests at once take the field of the first one. A Data cannot bring the field along: what
-//! it says on arrival is written over.
+//! Data that answer several Interests at once take the field of the first one. A Data cannot bring the field along: its
+//! value on arrival is overwritten.
 
 use super::{DataOut, Meter};
 use crate::component::{Component, Env, NoParams};

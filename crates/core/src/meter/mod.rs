@@ -32,7 +32,7 @@ pub struct InterestOut<'a> {
     pub face: FaceId,
 }
 
-/// A Data that satisfied a pending Interest, before anything else looks at it.
+/// A Data that satisfied a pending Interest, before any other component sees it.
 pub struct DataIn<'a> {
     /// The Data; its mark and header fields may be changed.
     pub packet: &'a mut Packet,
@@ -68,7 +68,7 @@ pub struct DataOut<'a> {
     pub flows: u32,
 }
 
-/// What a router tells the planner.
+/// A router's reports to the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report {
     /// State of one interface, by period.
@@ -112,11 +112,11 @@ pub trait Meter {
     /// A Data leaves.
     fn on_data_out(&mut self, _event: &mut DataOut<'_>, _ctx: &mut Ctx<'_>) {}
 
-    /// When [`Meter::on_period`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`Meter::on_period`] must be called; [`Time::NEVER`] if not at all.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time asked for has come; what the planner should hear is pushed to `reports`.
+    /// The time requested has come; reports to the planner are pushed to `reports`.
     fn on_period(&mut self, _faces: &[FaceView], _reports: &mut Vec<Report>, _ctx: &mut Ctx<'_>) {}
 }

@@ -37,7 +37,7 @@ pub struct Params {
     pub detection: Duration,
     /// Reporting period T_p; 0.5 s in table 3. It is counted in whole detection periods.
     pub report: Duration,
-    /// Once above `utilization`, an interface goes on signalling until it falls below `utilization` less this (ours).
+    /// Once above `utilization`, an interface continues signalling until it falls below `utilization` less this (ours).
     pub hysteresis: f64,
     /// Least time between two signals of one interface; none signals every detection period (ours).
     pub signal_gap: Option<Duration>,
@@ -135,19 +135,19 @@ impl Component for NdnSieve {
     }
 }
 
-/// The first whole multiple of `period` after `now`, so that all routers look at the same instants.
+/// The first whole multiple of `period` after `now`, so that all routers evaluate at the same instants.
 fn after(now: Time, period: Duration) -> Time {
     Time::ZERO + period * (now.nanos() / period.nanos() + 1)
 }
 
 impl NdnSieve {
-    /// Basic operations of detection so far: per look and interface one utilisation, one occupancy, one evaluation, and
-    /// one for a signal if there is one (the paper's equation 6 counts 4 at most).
+    /// Basic operations of detection so far: per evaluation and interface one utilisation, one occupancy, one
+    /// evaluation, and one for a signal if there is one (the paper's equation 6 counts 4 at most).
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Looks at one interface; its β and ε unless this is the first look, and whether it signals.
+    /// Evaluates one interface; its β and ε unless this is the first time, and whether it signals.
     fn look(&mut self, view: &FaceView, now: Time, elapsed: Duration, ctx: &mut Ctx<'_>) -> Option<(f64, f64, bool)> {
         let rate = view.rate.filter(|rate| rate.bps() > 0 && !view.local)?;
         let Params { utilization: th1, occupancy: th2, hysteresis, signal_gap, .. } = self.params;
@@ -180,7 +180,7 @@ impl NdnSieve {
             let rate = Rate::from_bps((*bits as f64 / elapsed) as u64);
             reports.push(Report::PrefixRate { prefix, face, rate });
         }
-        // What has stopped is reported as zero once and then forgotten.
+        // What has stopped is reported as zero once and then removed.
         self.rates.retain(|_, bits| std::mem::take(bits) > 0);
     }
 }
@@ -223,7 +223,7 @@ impl Meter for NdnSieve {
             self.next_report = after(now, self.params.report);
             self.report_rates(now, reports);
         }
-        // After the reports, so that the planner judges a signal by what it has just been told.
+        // After the reports, so that the planner judges a signal by the latest state.
         reports.append(&mut signals);
     }
 }

@@ -104,7 +104,7 @@ pub fn red_marks(delay: Duration, min: Duration, max: Duration, rng: &mut Rng) -
 pub struct Smoothed(Option<Duration>);
 
 impl Smoothed {
-    /// Takes in `delay` with `weight` (1 keeps only the newest) and gives the mean.
+    /// Adds `delay` with `weight` (1 keeps only the newest) and returns the mean.
     pub fn update(&mut self, delay: Duration, weight: f64) -> Duration {
         let mean = match self.0 {
             Some(mean) => mean.scale(1.0 - weight) + delay.scale(weight),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_below_the_target_heals_at_once_and_the_interval_starts_anew() {
+    fn a_delay_below_the_target_resets_the_state_and_the_interval_starts_over() {
         let mut law = PaqmCodel::new(DEFAULT);
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let high = Duration::from_millis(5);

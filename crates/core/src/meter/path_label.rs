@@ -1,10 +1,10 @@
-//! `path-label`: every node adds the face a Data came by to its path label.
+//! `path-label`: every node adds the face a Data arrived on to its path label.
 //!
-//! Sources: the simulator of Ye et al. (shifted face numbers) and of Bai et al. (decimal face numbers), each for
-//! RAAQM, whose paper (Carofiglio et al., ICNP 2013) asks for a label that tells routes apart.
-//! Deviations: faces count from 1, as ours start at 0 and a label of 0 means "none"; Data from an application on the
-//! node itself is not labelled, since no link was crossed; the label has 32 bits (theirs 64), so that the shifted form
-//! remembers the last five hops; the hashed form, for longer paths, is ours.
+//! Sources: the simulator of Ye et al. (shifted face numbers) and of Bai et al. (decimal face numbers), each for RAAQM,
+//! whose paper (Carofiglio et al., ICNP 2013) requires a label that distinguishes routes. Deviations: faces count from
+//! 1, as ours start at 0 and a label of 0 means "none"; Data from an application on the node itself is not labelled,
+//! since no link was crossed; the label has 32 bits (theirs 64), so that the shifted form remembers the last five hops;
+//! the hashed form, for longer paths, is ours.
 
 use super::{DataIn, Meter};
 use crate::component::{Component, Env};
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// `(label << 6) + face mod 64` (Ye et al.): tells up to five hops of up to 63 faces apart.
+    /// `(label << 6) + face mod 64` (Ye et al.): distinguishes up to five hops of up to 63 faces.
     Shifted,
-    /// `label · 10 + face` (Bai et al.): tells up to nine hops of up to nine faces apart.
+    /// `label · 10 + face` (Bai et al.): distinguishes up to nine hops of up to nine faces.
     Decimal,
     /// A hash of label and face (ours): any length, at the risk of a collision in 2³².
     Hashed,

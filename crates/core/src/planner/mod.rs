@@ -38,7 +38,7 @@ pub enum Message {
     Routes {
         /// The router.
         router: RouterId,
-        /// The prefix, numbered by the driver alike in all routers.
+        /// The prefix, numbered by the driver, the same in all routers.
         prefix: PrefixId,
         /// Its next hops.
         hops: Vec<NextHop>,
@@ -67,7 +67,7 @@ pub enum Message {
         /// FIB entries of the router that have next hops.
         fib_entries: u32,
     },
-    /// How much of a prefix passes an interface.
+    /// The Data rate of a prefix on an interface.
     PrefixRate {
         /// The router.
         router: RouterId,
@@ -78,7 +78,7 @@ pub enum Message {
         /// Data rate over the last period.
         rate: Rate,
     },
-    /// What a router says to an order: what is in force now.
+    /// A router's answer to an order: the costs in force now.
     Answer {
         /// The router.
         router: RouterId,
@@ -92,7 +92,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// What a router's meter reports, as its planner hears it; `fib_entries` are those of the router.
+    /// A report of a router's meter, as its planner receives it; `fib_entries` are those of the router.
     pub fn from_report(router: RouterId, measured: Time, report: Report, fib_entries: u32) -> Message {
         match report {
             Report::Interface { face, utilization, occupancy } => {
@@ -114,14 +114,14 @@ pub struct Order {
     pub prefix: PrefixId,
     /// Each next hop with its new cost.
     pub hops: Vec<NextHop>,
-    /// Which planner speaks; a router obeys the highest it has seen.
+    /// The election number of the planner; a router obeys the highest it has seen.
     pub election: u64,
 }
 
-/// What a planner did with the signals it heard, and how much work that was.
+/// What a planner did with the signals it received, and how much work that was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannerCounters {
-    /// Signals heard.
+    /// Signals received.
     pub signals: u64,
     /// Of these, left to marks and consumers, as congestion is severe.
     pub sieved: u64,
@@ -139,7 +139,7 @@ pub struct PlannerCounters {
     pub switches: u64,
     /// All orders, repeated ones included.
     pub orders: u64,
-    /// Basic operations: signals filtered, costs calculated, routers looked at in the search for shunts, and next hops
+    /// Basic operations: signals filtered, costs calculated, routers examined in the search for shunts, and next hops
     /// given a cost (the terms of ndnSieve's equations 7 and 8).
     pub operations: Operations,
 }
@@ -169,7 +169,7 @@ pub struct Operations {
     pub filter: u64,
     /// Calculations after a mild signal: N_mc of equation 8.
     pub calculate: u64,
-    /// Routers and links looked at in the search for shunt routers: O_FSN of equation 8.
+    /// Routers and links examined in the search for shunt routers: O_FSN of equation 8.
     pub search: u64,
     /// Next hops given a cost: O_switch of equation 8.
     pub switch: u64,
@@ -182,18 +182,18 @@ pub trait Planner {
         false
     }
 
-    /// Under which election its orders are given from now on; 1 unless it is told.
+    /// Sets the election number of its orders from now on; initially 1.
     fn elect(&mut self, _election: u64) {}
 
     /// A message arrived.
     fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>);
 
-    /// When [`Planner::on_wake`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`Planner::on_wake`] must be called; [`Time::NEVER`] if not at all.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time asked for has come.
+    /// The time requested has come.
     fn on_wake(&mut self, _orders: &mut Vec<Order>, _ctx: &mut Ctx<'_>) {}
 
     /// What it did so far.

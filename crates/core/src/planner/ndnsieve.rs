@@ -82,7 +82,7 @@ impl Default for Params {
     }
 }
 
-/// What came of one prefix, the best last.
+/// The result for one prefix, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PrefixOutcome {
     WithoutShunt,
@@ -102,7 +102,7 @@ pub struct NdnSieve {
     cache: Cache,
     /// Shunt routers, whose costs are refreshed.
     managed: BTreeSet<(PrefixId, RouterId)>,
-    /// Who must get routing's costs back.
+    /// Routers that must get routing's costs back.
     restoring: BTreeSet<(PrefixId, RouterId)>,
     switched: BTreeMap<PrefixId, Time>,
     /// No switches before.
@@ -182,8 +182,7 @@ impl NdnSieve {
         } += 1;
     }
 
-    /// Gives a shunt router the metrics of its next hops, and lets it switch if `may_switch` and nothing stands against
-    /// it.
+    /// Gives a shunt router the metrics of its next hops, and lets it switch if `may_switch` and nothing prevents it.
     fn decide(
         &mut self,
         router: RouterId,
@@ -202,7 +201,7 @@ impl NdnSieve {
         let metrics: Vec<(FaceId, Option<f64>)> =
             faces.into_iter().map(|face| (face, self.metric(router, face, prefix, now))).collect();
         self.tally.operations.switch += metrics.len() as u64;
-        // Without knowing how the present path does, nothing can be said to be better.
+        // Without the present path's metric no path can be called better.
         let Some(present) = metrics.iter().find(|(face, _)| *face == best).and_then(|(_, metric)| *metric) else {
             return PrefixOutcome::NotBetter;
         };
@@ -222,7 +221,7 @@ impl NdnSieve {
         let hops = metrics.iter().map(|&(face, metric)| NextHop { face, cost: cost::cost(metric) }).collect();
         let mut hops: Vec<NextHop> = hops;
         if target == best {
-            // A path that is cheaper and yet not taken shows the present one's cost.
+            // A path that is cheaper but not taken has the present one's cost.
             let present = cost::cost(Some(present));
             hops.iter_mut().for_each(|hop| hop.cost = hop.cost.max(present));
         }
@@ -254,8 +253,8 @@ impl NdnSieve {
         orders.push(Order { router, prefix, hops, election: self.election });
     }
 
-    /// The topology has changed: everything that is led around something goes back to where routing would send it, and
-    /// nothing is switched for a while.
+    /// The topology has changed: all redirected traffic returns to routing's next hops, and nothing is switched for a
+    /// while.
     fn restore_routing_costs(&mut self, only: Option<PrefixId>, now: Time) {
         self.settled = self.settled.max(now + self.params.settle);
         for (router, announced) in self.topology.routers() {
@@ -304,7 +303,7 @@ impl NdnSieve {
         }
     }
 
-    /// A router says what is in force.
+    /// A router reports the costs in force.
     fn on_answer(&mut self, router: RouterId, prefix: PrefixId, election: u64, hops: &[NextHop]) {
         self.deposed |= election > self.election;
         let Some(route) = self.topology.route_mut(router, prefix).filter(|_| !hops.is_empty()) else { return };
@@ -318,7 +317,7 @@ impl NdnSieve {
             route.possible.clear();
         }
         route.may_use(cheapest(hops));
-        // What a planner before this one led around something is this one's to refresh.
+        // What a former planner redirected is refreshed by this one.
         if route.is_diverted() {
             self.managed.insert((prefix, router));
         }

@@ -1,4 +1,4 @@
-//! `cobalt`: CoDel that keeps its schedule between incidents, with BLUE for what does not react.
+//! `cobalt`: CoDel that keeps its schedule between incidents, with BLUE for unresponsive flows.
 //!
 //! A packet that waited longer than the target starts an incident; one is picked every `interval / √count` while it
 //! lasts. When it is over, the count falls by the same schedule instead of starting again. BLUE drops with a
@@ -34,7 +34,7 @@ pub struct Params {
     pub blue_threshold: Duration,
     /// The waiting time above which every packet is marked, when marking (ns-3: none).
     pub ce_threshold: Option<Duration>,
-    /// What becomes of the packets picked (ns-3: drop; ours: mark).
+    /// What happens to the packets picked (ns-3: drop; ours: mark).
     pub action: Action,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! When packets have waited for the target or longer during a whole interval, the leaving packet is marked, and further
 //! ones `interval / √count` apart until a packet waits less or hardly anything is left behind it. An incident that
-//! begins soon after the last one takes up its count where it left off. Source: RFC 8289 §4 and §5 (pseudocode);
-//! specification, router side §9.1.
+//! begins soon after the last one resumes its count. Source: RFC 8289 §4 and §5 (pseudocode); specification, router
+//! side §9.1.
 //!
 //! Deviations, all from marking: a packet is marked and leaves, so that at most one mark is set per departure and the
 //! schedule catches up over the next ones (as Linux does with ECN); the queue drops only when it is full, and such
@@ -28,7 +28,7 @@ pub struct Params {
     pub interval: Duration,
     /// A queue with no more than this behind the leaving packet is never congested (RFC 8289 §5: one MTU).
     pub mtu: Bytes,
-    /// What becomes of the packets picked (RFC 8289 §5 drops; ours: mark).
+    /// What happens to the packets picked (RFC 8289 §5 drops; ours: mark).
     pub action: Action,
 }
 

@@ -17,8 +17,8 @@
 //! ([`Field::ConsumerWindow`]): an Interest carries it from its consumer, and the `pooling` meter writes it on Data
 //! from the router's own PIT. A packet without one takes a due mark as in PCON.
 //!
-//! Deviations: none known from what is public. More than 4096 active flows are not told apart: further ones are treated
-//! as having no window.
+//! Deviations: none known from what is public. More than 4096 active flows are not distinguished: further ones are
+//! treated as having no window.
 
 use super::codel_pcon::IncidentDetector;
 use super::{DequeueEvent, EnqueueEvent, Marker, Verdict};
@@ -77,7 +77,7 @@ impl Default for Params {
     }
 }
 
-/// Flows told apart at most.
+/// Flows distinguished at most.
 const MAX_FLOWS: usize = 4096;
 
 /// How long a mark waits for a large flow; then it lands on whatever comes. A flow that claims a huge window and sends
@@ -107,7 +107,7 @@ pub struct CwndCodel {
     activity: Duration,
     slot: Slot,
     watch: IncidentDetector,
-    /// Since when a mark is due that has not landed.
+    /// When the pending mark fell due.
     pending: Option<Time>,
     flows: BTreeMap<FlowId, QueuedFlow>,
     /// When a full table was last cleared of inactive flows.
@@ -170,7 +170,7 @@ impl CwndCodel {
         self.forget_inactive(ctx.now);
         let largest = self.flows.values().fold(window, |largest, seen| largest.max(seen.window));
         let probability = libm::pow(window / largest, self.exponent);
-        // A flow without a larger one beside it draws nothing, so that a flow alone is marked exactly as by PCON.
+        // Without a larger flow there is no draw, so that a single flow is marked exactly as by PCON.
         probability >= 1.0 || ctx.rng.unit() < probability
     }
 

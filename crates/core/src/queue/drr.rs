@@ -15,7 +15,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::shared::flow_table::MOST_FLOWS;
+use crate::shared::flow_table::MAX_FLOWS;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Component for Drr {
 
 impl Drr {
     fn key(&self, flow: FlowId) -> u32 {
-        if self.flows.contains_key(&flow.0) || self.flows.len() < MOST_FLOWS { flow.0 } else { flow.0 % 64 }
+        if self.flows.contains_key(&flow.0) || self.flows.len() < MAX_FLOWS { flow.0 } else { flow.0 % 64 }
     }
 
     fn took(&mut self, packet: &Packet) {
@@ -293,6 +293,6 @@ mod tests {
         for flow in 0..10_000 {
             bench.put(Kind::Data, flow, 1000);
         }
-        assert!(bench.0.flows.len() <= MOST_FLOWS + 64 && bench.0.packets() == 10);
+        assert!(bench.0.flows.len() <= MAX_FLOWS + 64 && bench.0.packets() == 10);
     }
 }

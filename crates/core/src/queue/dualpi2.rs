@@ -9,10 +9,10 @@
 //!
 //! Deviations: the limit is the link's (the RFC: 250 ms at the link's rate), and a packet is dropped if itself does not
 //! fit (the RFC keeps room for an MTU); every classic packet may be marked, unless `action = "drop"`, where the RFC
-//! asks its ECN field. Of Linux's additions the one on credit is in: it changes only while both queues hold packets, and
-//! is forgotten when both are empty; that packets pass while less than two MTUs wait is not. Ours: which header field
-//! tells the queue, and that updates are made good at the next packet, at the instants at which they were due; after
-//! 2¹⁶ of them without a packet the rest is skipped.
+//! asks its ECN field. Of Linux's additions the one on credit is in: it changes only while both queues hold packets,
+//! and is forgotten when both are empty; that packets pass while less than two MTUs wait is not. Ours: which header
+//! field selects the queue, and that updates are applied at the next packet, at the instants at which they were due;
+//! after 2¹⁶ of them without a packet the rest is skipped.
 
 use super::{Action, Discipline, Limit, QueueView, Queued};
 use crate::check;
@@ -49,7 +49,7 @@ pub struct Params {
     pub ramp_packets: u32,
     /// Bytes of low-latency packets for each byte of classic ones while both wait (RFC 9332 A.2: 1/16 is classic).
     pub low_latency_weight: u32,
-    /// What becomes of the classic packets picked (RFC 9332 lets ECN decide; ours: mark).
+    /// What happens to the classic packets picked (RFC 9332 lets ECN decide; ours: mark).
     pub action: Action,
 }
 
@@ -71,9 +71,9 @@ impl Default for Params {
 }
 
 /// The probability of marks on low-latency packets at which they are dropped as well (RFC 9332 A.1, p_Lmax).
-const MOST_LOW_LATENCY: f64 = 1.0;
-/// Updates made good at one packet at most (ours).
-const MOST_UPDATES: u32 = 1 << 16;
+const MAX_LOW_LATENCY: f64 = 1.0;
+/// The most updates applied at one packet (ours).
+const MAX_UPDATES: u32 = 1 << 16;
 
 /// One of the two queues.
 #[derive(Clone, Debug, Default)]
@@ -162,10 +162,10 @@ impl Component for DualPi2 {
 }
 
 impl DualPi2 {
-    /// Makes good the updates that were due up to now (RFC 9332, figure 8).
+    /// Applies the updates that were due up to now (RFC 9332, figure 8).
     fn catch_up(&mut self, ctx: &mut Ctx<'_>) {
         let Params { target, update, alpha, beta, .. } = self.params;
-        let mut most = MOST_UPDATES;
+        let mut most = MAX_UPDATES;
         while self.next_update <= ctx.now {
             let at = self.next_update;
             let delay = self.classic.delay(at).max(self.low_latency.delay(at));
@@ -197,7 +197,7 @@ impl DualPi2 {
         self.base * self.base
     }
 
-    /// The probability that the low-latency queue's own delay asks for (RFC 9332, figure 5).
+    /// The probability that the low-latency queue's own delay calls for (RFC 9332, figure 5).
     fn ramp(&self, delay: Duration) -> f64 {
         let over = delay.nanos().saturating_sub(self.params.ramp_start.nanos());
         let width = self.params.ramp_width.nanos();
@@ -217,7 +217,7 @@ impl DualPi2 {
             self.credit += i64::from(queued.packet.size);
         }
         let (coupled, squared) = (self.coupled(), self.squared());
-        let probability = if coupled < MOST_LOW_LATENCY {
+        let probability = if coupled < MAX_LOW_LATENCY {
             let own = waiting > self.params.ramp_packets as usize;
             let own = if own { self.ramp(now.since(queued.joined)) } else { 0.0 };
             own.max(coupled)

@@ -1,10 +1,10 @@
 //! `fq-codel`: flow queueing with CoDel in each queue (RFC 8290).
 //!
-//! Every flow has a queue of its own with its own CoDel. Queues take turns by deficit round robin; one that begins to
-//! hold packets goes before those that have had their turn, so that sparse flows wait for nobody. When the limit is
-//! passed, the queue with most bytes loses packets from its head.
-//! Source: RFC 8290 §3 and §4; the overload rule (half of the fattest queue, at most 64 packets) and the least quantum
-//! of 256 B from Linux (`sch_fq_codel`); specification, router side §9.2.
+//! Every flow has a queue of its own with its own CoDel. Queues take turns by deficit round robin; a new queue is
+//! served before those that have had their turn, so that sparse flows do not wait. When the limit is passed, the queue
+//! with most bytes loses packets from its head. Source: RFC 8290 §3 and §4; the overload rule (half of the longest
+//! queue, at most 64 packets) and the least quantum of 256 B from Linux (`sch_fq_codel`); specification, router side
+//! §9.2.
 //!
 //! Deviations: a flow's queue is found by its number and not by a hash, so that two flows share one only when more than
 //! `flows` have a queue; the limit is the link's (the RFC has 10,240 packets or 32 MB); CoDel marks where the RFC
@@ -42,7 +42,7 @@ pub struct Params {
     pub flows: u32,
     /// Packets the fattest queue loses at most at once when the limit is passed (Linux: 64).
     pub drop_batch: u32,
-    /// What becomes of the packets CoDel picks (RFC 8290 §5.2.6 lets ECN decide; ours: mark).
+    /// What happens to the packets CoDel picks (RFC 8290 §5.2.6 lets ECN decide; ours: mark).
     pub action: Action,
 }
 
@@ -56,7 +56,7 @@ impl Default for Params {
 /// One queue.
 #[derive(Clone, Debug)]
 struct Queue {
-    /// The flow whose queue it is; others may be guests.
+    /// The flow that has the queue; others may share it.
     owner: FlowId,
     packets: VecDeque<Queued>,
     bytes: u64,
@@ -176,7 +176,7 @@ impl FqCodel {
         Some(queued)
     }
 
-    /// Drops half of the fattest queue from its head, the lowest number among equals.
+    /// Drops half of the longest queue from its head, the lowest number among equals.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let held = (0..self.queues.len()).filter(|&i| !self.queues[i].packets.is_empty());
         let Some(fattest) = held.max_by_key(|&i| (self.queues[i].bytes, Reverse(i))) else { return };
@@ -192,7 +192,7 @@ impl FqCodel {
         }
     }
 
-    /// The packet that a queue sends when it is its turn; none if CoDel leaves nothing.
+    /// The packet that a queue sends in its turn; none if CoDel leaves nothing.
     fn serve(&mut self, place: u32, dropped: &mut Vec<Packet>, now: Time) -> Option<Queued> {
         while let Some(queued) = self.pop(place) {
             let queue = &mut self.queues[place as usize];

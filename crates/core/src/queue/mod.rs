@@ -64,7 +64,7 @@ pub struct QueueView {
     pub bytes: Bytes,
     /// The limit.
     pub limit: Limit,
-    /// The rate the queue drains at; none when the egress does not know (a kernel queue below it).
+    /// The rate the queue drains at; none when it is unknown (a kernel queue below the egress).
     pub rate: Option<Rate>,
 }
 
@@ -98,7 +98,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// What becomes of a packet that an AQM picks.
+/// What happens to a packet that an AQM picks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -117,7 +117,7 @@ impl Action {
     }
 }
 
-/// A packet that asks to join a queue.
+/// A packet that is about to join a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueEvent<'a> {
     /// The packet.
@@ -186,10 +186,10 @@ impl Queued {
 
 /// Orders the packets of one egress queue.
 pub trait Discipline {
-    /// Takes a packet in. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
+    /// Adds a packet. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
 
-    /// The next packet to transmit. Packets that the discipline chooses to drop on the way to it are pushed to
+    /// The next packet to transmit. Packets that the discipline chooses to drop before it are pushed to
     /// `dropped`.
     fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued>;
 
@@ -202,7 +202,7 @@ pub trait Discipline {
     /// Packets and bytes of one flow's Data waiting.
     fn backlog(&self, flow: FlowId) -> (u32, Bytes);
 
-    /// How many bytes of Data a backlogged flow may still ask for (HR-ICP); none if the flow is not backlogged or the
+    /// How many bytes of Data a backlogged flow may still request (HR-ICP); none if the flow is not backlogged or the
     /// discipline gives no credit.
     fn credit(&self, _flow: FlowId) -> Option<Bytes> {
         None

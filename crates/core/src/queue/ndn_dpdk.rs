@@ -1,13 +1,13 @@
 //! `ndn-dpdk`: NDN-DPDK's marks: one packet of every burst while packets wait too long.
 //!
-//! The first packet of a burst tells how long the burst waited. Once that has been the target or more for longer than
-//! an interval, the first packet of every burst is marked until one waits less. Interests, Data and NACKs are watched
-//! apart. Source: NDN-DPDK `PktQueue` (CoDel pop); specification, router side §9.5.
+//! The first packet of a burst shows how long the burst waited. Once that has been the target or more for longer than
+//! an interval, the first packet of every burst is marked until one waits less. Interests, Data and NACKs are treated
+//! separately. Source: NDN-DPDK `PktQueue` (CoDel pop); specification, router side §9.5.
 //!
-//! Deviations: there the queue is the input of a forwarding thread and a burst what one poll takes, so that marks tell
-//! of a busy processor; here it is the egress queue, and marks tell of a busy link. A burst is what waits when its
-//! first packet leaves, up to 64 packets of all kinds; the first of each kind stands for its kind. CoDel's `interval /
-//! √count` only feeds counters there and is left out. What becomes of marks on Interests is the scheme's
+//! Deviations: there the queue is the input of a forwarding thread and a burst what one poll takes, so that marks
+//! indicate a busy processor; here it is the egress queue, and marks indicate a busy link. A burst is what waits when
+//! its first packet leaves, up to 64 packets of all kinds; the first of each kind stands for its kind. CoDel's
+//! `interval / √count` only feeds counters there and is left out. The treatment of marks on Interests is the scheme's
 //! `interest-marks`; its value `own` is NDN-DPDK's.
 
 use super::{DequeueEvent, Marker, Verdict};

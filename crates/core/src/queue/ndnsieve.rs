@@ -4,7 +4,7 @@
 //! 2024, equation 2 and table 2: "when the network is severely busy, the router transmits Data packet with congestion
 //! label".
 //!
-//! Ours: the occupancy is looked at as each Data leaves, not once per detection period; a threshold in packets and a
+//! Ours: the occupancy is checked as each Data leaves, not once per detection period; a threshold in packets and a
 //! least time between marks, both off.
 
 use super::{DequeueEvent, Marker, Verdict};
@@ -90,7 +90,7 @@ mod tests {
         bench.dequeue(ms(1), Duration::ZERO, behind * 1250) == Verdict::Mark(1)
     }
 
-    // 0.9 · 500 = 450, and table 2 asks for more than th2.
+    // 0.9 · 500 = 450, and table 2 calls for more than th2.
     #[test]
     fn data_are_marked_above_450_of_500_packets() {
         assert!(!marks(&Value::Null, 450));

@@ -1,14 +1,15 @@
 //! `nfd`: the marking rule of NFD's link service, and of ndnSIM's.
 //!
-//! While the queue holds more than a threshold, marks are set at the interval, then ever closer (interval / √n); one
-//! packet that finds it at or below the threshold ends the incident. Interests, Data and NACKs are treated alike, as
-//! they join the queue. Source: NFD `GenericLinkService` since 0.7.0 (2019); specification §1.3 (router side §9.5).
+//! While the queue holds more than a threshold, marks are set at the interval, then at decreasing intervals (interval /
+//! √n); one packet that finds it at or below the threshold ends the incident. Interests, Data and NACKs are treated the
+//! same, as they join the queue. Source: NFD `GenericLinkService` since 0.7.0 (2019); specification §1.3 (router side
+//! §9.5).
 //!
 //! The next mark is due by schedule, not from the last mark: after a pause in the arrivals several packets in a row are
 //! marked. `rule = "older"` is the rule of NFD 0.6 (2017–2019; ndnSIM 2.6 and 2.7): the threshold is at most half the
 //! capacity, the first packet above it is marked at once unless the last mark is less than an interval old, and the gap
 //! after the n-th mark is interval / √n instead of interval / √(n+1). Deviation: the queue is the egress queue of this
-//! node, where NFD asks the kernel's socket buffer.
+//! node, where NFD uses the kernel's socket buffer.
 
 use super::{EnqueueEvent, Marker, QueueView, Verdict};
 use crate::component::{Component, Env};
@@ -61,7 +62,7 @@ pub struct Nfd {
     next_mark: Option<Time>,
     /// Marks in this incident.
     count: u64,
-    /// The last mark of any incident; only the older rule asks.
+    /// The last mark of any incident; for the older rule only.
     last_mark: Option<Time>,
 }
 

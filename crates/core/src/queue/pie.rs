@@ -8,9 +8,9 @@
 //! Choices the RFC leaves: the delay is the waiting time of the last packet that left, and 0 once the link is idle (the
 //! RFC's option to time packets instead of measuring the departure rate); the probability does not depend on packet
 //! sizes; the counter starts again after a mark as after a drop. Left out: the optional switch that turns PIE off while
-//! the queue is below a third of its limit. Ours: updates are made good at the next packet, at the instants at which
-//! they were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are
-//! counted, where the RFC has bytes of mean packets.
+//! the queue is below a third of its limit. Ours: updates are applied at the next packet, at the instants at which they
+//! were due; after 2¹⁶ of them without a packet the rest is skipped. "Two packets" of the exempt queue are counted,
+//! where the RFC has bytes of mean packets.
 
 use super::{Action, DequeueEvent, EnqueueEvent, Marker, Verdict};
 use crate::check;
@@ -37,7 +37,7 @@ pub struct Params {
     pub beta: f64,
     /// The probability up to which packets are marked; above it they are dropped (RFC 8033 §5.1, MAX_ECNTH: 10 %).
     pub mark_up_to: f64,
-    /// What becomes of the packets picked (RFC 8033 §5.1 lets ECN decide; ours: mark).
+    /// What happens to the packets picked (RFC 8033 §5.1 lets ECN decide; ours: mark).
     pub action: Action,
 }
 
@@ -58,19 +58,19 @@ impl Default for Params {
 /// Below so much probability its changes are divided by that (RFC 8033 §4.2).
 const SCALES: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 /// The most the probability grows at once when it is 0.1 or more (RFC 8033 §5.5).
-const MOST_GROWTH: f64 = 0.02;
+const MAX_GROWTH: f64 = 0.02;
 /// What is left of the probability per update without delay (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
 /// Below this sum of probabilities since the last packet picked none is picked (RFC 8033 §5.4).
-const LEAST_SUM: f64 = 0.85;
+const MIN_SUM: f64 = 0.85;
 /// From this sum on one is picked for certain (RFC 8033 §5.4).
-const MOST_SUM: f64 = 8.5;
+const MAX_SUM: f64 = 8.5;
 /// Below this probability a queue that was short at the last update is left alone (RFC 8033 §4.1).
 const SAFE: f64 = 0.2;
 /// Packets in a queue that is left alone (RFC 8033 §4.1).
 const FEW: u32 = 2;
-/// Updates made good at one packet at most (ours).
-const MOST_UPDATES: u32 = 1 << 16;
+/// The most updates applied at one packet (ours).
+const MAX_UPDATES: u32 = 1 << 16;
 
 /// The marker.
 #[derive(Clone, Debug)]
@@ -115,9 +115,9 @@ impl Component for Pie {
 }
 
 impl Pie {
-    /// Makes good the updates that were due up to now.
+    /// Applies the updates that were due up to now.
     fn catch_up(&mut self, ctx: &mut Ctx<'_>) {
-        let mut most = MOST_UPDATES;
+        let mut most = MAX_UPDATES;
         while self.next_update <= ctx.now {
             let before = (self.probability, self.former, self.allowance);
             self.update();
@@ -145,7 +145,7 @@ impl Pie {
         if let Some((_, scale)) = SCALES.into_iter().find(|(below, _)| self.probability < *below) {
             change /= scale;
         } else {
-            change = change.min(MOST_GROWTH);
+            change = change.min(MAX_GROWTH);
         }
         self.probability += change;
         if self.delay == Duration::ZERO && self.former == Duration::ZERO {
@@ -174,7 +174,7 @@ impl Pie {
             self.sum = 0.0;
         }
         self.sum += self.probability;
-        if self.sum < LEAST_SUM || (self.sum < MOST_SUM && ctx.rng.unit() >= self.probability) {
+        if self.sum < MIN_SUM || (self.sum < MAX_SUM && ctx.rng.unit() >= self.probability) {
             return false;
         }
         self.sum = 0.0;

@@ -37,7 +37,7 @@ pub struct Params {
     pub gentle: bool,
     /// The packet whose transmission time an idle link counts in (ns-3: 500 B).
     pub packet: Bytes,
-    /// What becomes of the packets picked (the paper leaves it open; ours: mark).
+    /// What happens to the packets picked (the paper leaves it open; ours: mark).
     pub action: Action,
 }
 

@@ -1,9 +1,9 @@
-//! What a scheme says of single prefixes: their own strategy, and whether their Interests go through the shaper.
+//! A scheme's choices for single prefixes: their own strategy, and whether their Interests go through the shaper.
 //!
-//! A strategy may be any; each prefix that is chosen for has an instance of its own. A shaper belongs to a face and
-//! paces by the whole rate of its link, so two of them on one link would promise it twice. Of the prefixes of a scheme
-//! some may be shaped and others not, but all that are have the same shaper. That is ours: no source says what several
-//! shapers on one link would mean.
+//! Any strategy may be chosen; each prefix with a choice has an instance of its own. A shaper belongs to a face and
+//! paces by the whole rate of its link, so two of them on one link would allocate it twice. Of the prefixes of a scheme
+//! some may be shaped and others not, but all that are have the same shaper. That is ours: no source defines several
+//! shapers on one link.
 
 use super::{ComponentChoice, Scheme};
 use crate::error::SchemeError;
@@ -11,7 +11,7 @@ use crate::registry::{Family, ShaperParams, StrategyParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The shaper that lets everything pass.
+/// The shaper that admits everything.
 const NO_SHAPER: &str = "none";
 
 /// The strategy of the names under a prefix, and whether they are shaped.
@@ -43,14 +43,14 @@ impl Scheme {
     pub(super) fn choose_all(&mut self, prefixes: &Value) -> Result<(), SchemeError> {
         let Value::Object(table) = prefixes else {
             let help = "write prefixes = { \"/video\" = { strategy = \"asf\" } }";
-            return Err(SchemeError::about("prefixes", "prefixes is no table", help));
+            return Err(SchemeError::about("prefixes", "prefixes is not a table", help));
         };
         let mut sorted: Vec<_> = table.iter().collect();
         sorted.sort_by_key(|(prefix, _)| prefix.len());
         sorted.into_iter().try_for_each(|(prefix, choice)| self.choose(prefix, choice))
     }
 
-    /// Gives names under a prefix a strategy of their own, or says by `shaper` whether they are shaped: the name of a
+    /// Gives names under a prefix a strategy of their own, or sets with `shaper` whether they are shaped: the name of a
     /// strategy, or a table with one or both. What is left out is as the longest shorter prefix has it at this time;
     /// "/" stands for the scheme's own parts.
     ///
@@ -80,7 +80,7 @@ impl Scheme {
         let sound =
             prefix.starts_with('/') && (prefix == "/" || prefix.split('/').skip(1).all(|part| !part.is_empty()));
         if !sound {
-            return Err(SchemeError::new("this is no prefix", "write it as /video or /video/live"));
+            return Err(SchemeError::new("this is not a prefix", "write it as /video or /video/live"));
         }
         let (own_strategy, own_shaper) = self.choice_for(prefix);
         let mut new =
@@ -111,8 +111,8 @@ impl Scheme {
         }
     }
 
-    /// Whose choice a name has: 0 the scheme's own, n that of the n-th of [`Scheme::choices`]. The longest prefix wins.
-    /// Names are compared as they are written.
+    /// The choice of a name: 0 is the scheme's own, n the n-th of [`Scheme::choices`]. The longest prefix wins. Names
+    /// are compared as they are written.
     pub fn choice_for_name(&self, name: &str) -> usize {
         let place = self.choices.iter().rposition(|choice| is_under(&choice.prefix, name));
         place.map_or(0, |place| place + 1)
@@ -124,7 +124,7 @@ impl Scheme {
         shapes(own.unwrap_or(&self.parts.shaper))
     }
 
-    /// What every face has: of the shapers of all prefixes the one that does something.
+    /// The shaper of every face: of the shapers of all prefixes the one that is not null.
     pub fn face_shaper(&self) -> &ComponentChoice<ShaperParams> {
         self.shapers().find(|part| shapes(part)).unwrap_or(&self.parts.shaper)
     }

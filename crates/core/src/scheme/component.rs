@@ -37,7 +37,7 @@ impl<P: FamilyParams> ComponentChoice<P> {
         Ok(ComponentChoice { given, read })
     }
 
-    /// A component with nothing but its defaults.
+    /// A component with only its defaults.
     ///
     /// # Errors
     /// If there is none of that name.
@@ -45,7 +45,7 @@ impl<P: FamilyParams> ComponentChoice<P> {
         ComponentChoice::new(name, Map::new())
     }
 
-    /// What `"codel"` or `{ name = "codel", target = "5ms" }` says.
+    /// Reads `"codel"` or `{ name = "codel", target = "5ms" }`.
     ///
     /// # Errors
     /// If it is neither, or as [`ComponentChoice::new`].
@@ -57,7 +57,7 @@ impl<P: FamilyParams> ComponentChoice<P> {
         choice.change(value).map(|()| choice)
     }
 
-    /// Takes over a name, or a table with a name and parameters; a table without `name` changes parameters.
+    /// Applies a name, or a table with a name and parameters; a table without `name` changes parameters.
     ///
     /// # Errors
     /// As [`ComponentChoice::from_value`]; nothing has changed then.
@@ -104,7 +104,7 @@ impl<P: FamilyParams> ComponentChoice<P> {
 }
 
 fn no_component<P: FamilyParams>() -> SchemeError {
-    let message = format!("{} is no component", P::FAMILY.key());
+    let message = format!("{} is not a component", P::FAMILY.key());
     let error = SchemeError::new(message, "write a name, or a table with a name and parameters");
     SchemeError { family: Some(P::FAMILY), ..error }
 }
@@ -119,7 +119,7 @@ fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a
     }
 }
 
-/// Two are equal if they are written alike.
+/// Two are equal if they are written the same.
 impl<P: FamilyParams> PartialEq for ComponentChoice<P> {
     fn eq(&self, other: &ComponentChoice<P>) -> bool {
         self.view() == other.view()

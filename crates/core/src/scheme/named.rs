@@ -1,8 +1,8 @@
-//! The schemes that come with the product.
+//! The shipped schemes.
 
 use serde_json::{Value, json};
 
-/// A scheme that comes with the product: name, summary, composition.
+/// A shipped scheme: name, summary, composition.
 pub(super) struct Named {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
@@ -181,12 +181,12 @@ pub(super) const NAMED: &[Named] = &[
     },
 ];
 
-/// What `ndnweir fwd` and `ndnweir get` are unless told otherwise; of the fetch's settings the consumer alone.
+/// What `ndnweir fwd` and `ndnweir get` are unless configured otherwise; of the fetch's settings the consumer alone.
 ///
 /// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
-/// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked for ever. What is
-/// noise of the hop, such as jitter, is not taken for a queue: without that the default collapses over jitter. A
-/// neighbour that writes no wait into its Data is one that does not measure, not a producer: hops to it are not measured.
+/// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked forever. Noise of
+/// the hop, such as jitter, is not treated as a queue: without that the default collapses over jitter. A neighbour that
+/// writes no wait into its Data does not measure; it is not treated as a producer, so hops to it are not measured.
 fn measured() -> Value {
     let meter = json!({
         "name": "hbhcm", "interval": "10ms", "base-window": "10s", "noise-window": "10s", "plain-ends": false
@@ -194,7 +194,7 @@ fn measured() -> Value {
     json!({ "consumer": "bic", "meter": meter })
 }
 
-/// ICP's timer runs out before many answers; as in CCN, PITs absorb what is asked again while it is pending.
+/// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.
 fn absorbing_route() -> Value {
     json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
 }

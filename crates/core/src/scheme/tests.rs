@@ -50,7 +50,7 @@ fn an_error_says_what_it_is_about() {
 }
 
 #[test]
-fn what_is_written_of_a_scheme_reads_back_alike_and_nothing_unsound_is_read() {
+fn a_written_scheme_reads_back_the_same_and_nothing_invalid_is_read() {
     for name in Scheme::names() {
         let scheme = Scheme::named(name).unwrap();
         let mut written = serde_json::to_value(&scheme).unwrap();

@@ -1,10 +1,10 @@
-//! `flecom`: lets stamped Interests out at a little less than the rate their Data can come back at.
+//! `flecom`: releases stamped Interests at a little less than the rate their Data can come back at.
 //!
 //! Stands in for FleCom's Interest shaping (Li et al., INFOCOM workshops 2023), whose law is not public. All ours:
 //! while the Interests that arrive carry [`Field::CongestionLevel`] (written by the `flecom` strategy of this node),
 //! one leaves per S/(`rate`·C), C the rate at which the neighbour sends back and S the mean size of its Data; others
-//! wait in a FIFO, and beyond `queue` are answered with a Congestion NACK. The first Interest without the stamp opens
-//! the gate, and what waited leaves at once.
+//! wait in a FIFO, and beyond `queue` are answered with a Congestion NACK. The first Interest without the stamp ends
+//! shaping, and what waited leaves immediately.
 
 use super::{Admission, Answer, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
-    /// Part of the link's rate that shaped Interests ask for.
+    /// Part of the link's rate that shaped Interests request.
     pub rate: f64,
     /// Interests held at most.
     pub queue: u32,

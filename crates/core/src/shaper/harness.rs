@@ -95,10 +95,10 @@ impl<S: Shaper + Component> Bench<S> {
         self.shaper.admit(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace })
     }
 
-    /// What a call of `release` gives.
+    /// The result of a call of `release`.
     #[allow(dead_code, reason = "not every shaper holds")]
     pub(super) fn release(&mut self, now: Time) -> Option<Packet> {
-        let downstream = self.shaper.asks().map(|_| self.downstream());
+        let downstream = self.shaper.next_held().map(|_| self.downstream());
         let event = ReleaseEvent { out: self.view(1, self.rate, false), reverse: self.reverse, downstream };
         self.shaper.release(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace })
     }

@@ -1,9 +1,9 @@
 //! `his`: shapes Interests so that neither direction of a link is asked for more Data than it carries.
 //!
 //! One FIFO of Interests per face, sent at a rate that leaves the reverse link room for the Data of this side's
-//! Interests and this link room for the Data the other side asks for; no messages between neighbours. Source: Wang,
+//! Interests and this link room for the Data the other side requests; no messages between neighbours. Source: Wang,
 //! Rozhnova, Narayanan, Oran, Rhee, ICN 2013, law and constants from the first author's code (github wygivan/ndnSIM,
-//! branch cc-new); the paper itself was not at hand.
+//! branch cc-new); the paper itself was not available.
 //!
 //! Ours: rejection is a Congestion NACK (the code gives up); the demand of the other side is measured over whole
 //! intervals even if nothing arrives (`stale-observation` is the code's way); ratios of sizes are at least 1.01.
@@ -73,7 +73,7 @@ pub struct His {
     interests_in: SizeEstimate,
     data_out: SizeEstimate,
     data_in: SizeEstimate,
-    /// What had passed the other way when it was last looked at.
+    /// The counters of the other direction at the last sample.
     passed: Reverse,
     /// The same when the interval began, and when that was.
     since: (PacketCount, Time),
@@ -152,7 +152,7 @@ impl Rates {
 }
 
 impl His {
-    /// Takes in what has passed the other way.
+    /// Samples the counters of the other direction.
     fn look(&mut self, reverse: &Reverse, now: Time) {
         let average = |new: PacketCount, old: PacketCount| {
             let packets = new.packets.saturating_sub(old.packets);
@@ -177,13 +177,13 @@ impl His {
         self.pace(out);
     }
 
-    /// When the next Interest may follow the last, at the rates of now.
+    /// When the next Interest may follow the last, at the present rates.
     fn pace(&mut self, out: &FaceView) {
         self.paced = [out.rate, out.return_rate];
         let (size, sent) = self.left;
         let back = out.return_rate.or(out.rate);
         let (Some(c1), Some(c2)) = (out.rate.filter(|c| *c > Rate::ZERO), back.filter(|c| *c > Rate::ZERO)) else {
-            // A dead link: nothing comes back, look again after an interval.
+            // A dead link: nothing comes back, check again after an interval.
             self.open = sent + self.params.interval;
             return;
         };
@@ -193,7 +193,7 @@ impl His {
         self.open = sent + Duration::from_secs_f64(size.bits() as f64 / rate);
     }
 
-    /// A gap computed for rates that are no more would hold Interests back for seconds after a link was slow.
+    /// A gap computed for former rates would hold Interests back for seconds after a link was slow.
     fn follow(&mut self, out: &FaceView) {
         if self.paced != [out.rate, out.return_rate] && self.left.0 > Bytes::ZERO {
             self.pace(out);

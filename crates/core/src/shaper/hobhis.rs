@@ -3,11 +3,11 @@
 //! One FIFO of Interests per face. The gap before the next one is 1/γ with γ = C/S + h·(B·φ − q)/RTT for its flow: C
 //! the rate of the link its Data leaves by, q the flow's Data waiting there, φ their share of all Data there, B the
 //! target. Source: Rozhnova, Fdida, INFOCOM workshops 2012, law and constants from the author's code (github
-//! Be1thaz0r/HoBHIS); the paper itself was not at hand.
+//! Be1thaz0r/HoBHIS); the paper itself was not available.
 //!
-//! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every
-//! 0.1 ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share
-//! the way back. The extension of 2014 is [`super::hobhis_2014`].
+//! Ours: a full queue is answered with a Congestion NACK; the queue is read when a gap is computed instead of every 0.1
+//! ms; Data sizes are averaged; `split` (a disabled line of the code) scales C where flows of several faces share the
+//! return path. The extension of 2014 is [`super::hobhis_2014`].
 
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;
@@ -16,7 +16,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Params {
     pub target: f64,
     /// Interests held at most; 100 in the library.
     pub queue: u32,
-    /// Whether C is scaled by the share of the downstream queue that came by this face (ours).
+    /// Whether C is scaled by the share of the downstream queue that arrived on this face (ours).
     pub split: bool,
 }
 
@@ -44,10 +44,10 @@ impl Default for Params {
     }
 }
 
-/// How soon a rate of nothing is looked at again (author's code).
+/// How soon a rate of zero is computed again (author's code).
 pub(super) const AGAIN: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
-const MOST_SUMMED: usize = 64;
+const MAX_SUMMED: usize = 64;
 
 struct Held {
     packet: Packet,
@@ -58,7 +58,7 @@ struct Held {
 struct HobhisFlow {
     rtt: Option<f64>,
     downstream: FaceId,
-    /// Data waiting downstream when last looked at, and when that was.
+    /// Data waiting downstream at the last sample, and when that was.
     backlog: u32,
     seen: Time,
 }
@@ -107,7 +107,7 @@ impl Component for Hobhis {
             // The library's first guesses; the law is first asked once an Interest and a Data have replaced them.
             data_size: SizeEstimate::new(Bytes::new(1000)),
             interest_size: SizeEstimate::new(Bytes::new(40)),
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -124,7 +124,7 @@ fn rate(params: &Params, capacity: f64, data: f64, backlog: f64, rtt: f64) -> f6
 }
 
 impl Hobhis {
-    /// The share of the Data downstream that came by this face, as far as seen of late; 1 if there is no queue.
+    /// The share of the Data downstream that arrived on this face, as far as seen recently; 1 if there is no queue.
     fn share(&self, downstream: &Downstream, now: Time, rtt: f64) -> f64 {
         if !self.params.split || downstream.data == 0 {
             return 1.0;
@@ -132,7 +132,7 @@ impl Hobhis {
         let fresh = |flow: &HobhisFlow| {
             flow.downstream == downstream.view.face && now.since(flow.seen) <= Duration::from_secs_f64(2.0 * rtt)
         };
-        let own = self.flows.recent().take(MOST_SUMMED).filter(|(_, flow)| fresh(flow));
+        let own = self.flows.recent().take(MAX_SUMMED).filter(|(_, flow)| fresh(flow));
         let own: u32 = own.map(|(_, flow)| flow.backlog).sum();
         (f64::from(own.max(1)) / f64::from(downstream.data)).min(1.0)
     }
@@ -143,7 +143,7 @@ impl Hobhis {
         let (seen, backlog) = (now, downstream.backlog);
         let fresh = || HobhisFlow { rtt: None, downstream: downstream.view.face, backlog, seen };
         let state = self.flows.entry(flow, fresh);
-        // The code takes the first in-face of a flow for good; here the latest counts.
+        // The code keeps the first in-face of a flow; here the latest counts.
         *state = HobhisFlow { rtt: state.rtt, ..fresh() };
         let gamma = match state.rtt {
             Some(rtt) => {
@@ -187,7 +187,7 @@ impl Shaper for Hobhis {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         self.queue.front().map(|held| (held.downstream, held.packet.name.flow))
     }
 
@@ -281,7 +281,7 @@ mod tests {
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);
         assert_eq!(bench.shaper.next_wake().since(ms(100)), Duration::from_secs_f64(1.0 / 143.75));
-        // With it, C counts by the quarter that came by this face: 25 + 43.75.
+        // With it, C counts by the quarter that arrived on this face: 25 + 43.75.
         let mut bench = warm();
         (bench.data, bench.backlog) = (40, 10);
         bench.admit(ms(100), 1);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_rejects_and_lets_go_in_order() {
+    fn a_full_queue_rejects_and_releases_in_order() {
         let mut bench = warm();
         (bench.data, bench.backlog) = (60, 60);
         let verdicts: Vec<Admission> = (0..120).map(|_| bench.admit(ms(100), 1)).collect();

@@ -1,16 +1,16 @@
-//! `hobhis-2014`: HoBHIS with a queue and a share for each flow, and a rate that each flow is told not to exceed.
+//! `hobhis-2014`: HoBHIS with a queue and a share for each flow, and a rate that each flow must not exceed.
 //!
-//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is what it is for: fair shares among conversations, and
-//! protection from users that ask too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has
-//! a FIFO of its own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the way their Data take and q Data
-//! of this one wait there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the
-//! smallest on the way stays; routers and the consumer keep to what they receive, for 2 s or 4 packets at that rate. A
-//! full FIFO is answered with a Congestion NACK.
+//! Stands in for Rozhnova, Fdida, GLOBECOM 2014. Public is its purpose: fair shares among conversations, and protection
+//! from users that request too much. The law is ours, made from that of 2012 ([`super::hobhis`]): every flow has a FIFO
+//! of its own, served with γ = C/(N·S) + h·(B/N − q)/RTT, where N flows share the path of their Data and q Data of this
+//! one wait there. Its tolerance rate γ + (room in the FIFO)/RTT goes downstream on Data and NACKs, where the smallest
+//! on the path stays; routers and the consumer keep to what they receive, for 2 s or 4 packets at that rate. A full
+//! FIFO is answered with a Congestion NACK.
 //!
 //! N counts the flows with pending Interests from the downstream face: what waits here or has left within its round
-//! trip. Before the first round trip γ = C/(N·S), so that Interests nobody answers get a share as well. A gap that is
-//! longer than the round trip is computed again after it, from the same start. A FIFO holds no more than can leave
-//! within a part of an Interest's lifetime: otherwise all Interests would expire before their turn.
+//! trip. Before the first round trip γ = C/(N·S), so that unanswered Interests get a share as well. A gap that is
+//! longer than the round trip is recomputed after it, from the same start. A FIFO holds no more than can leave within a
+//! part of an Interest's lifetime: otherwise all Interests would expire before they leave.
 
 use super::hobhis::{AGAIN, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
@@ -21,7 +21,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::grant::Grant;
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Time};
@@ -51,12 +51,12 @@ impl Default for Params {
 }
 
 /// Interests that may wait at one face, over all flows.
-const MOST_HELD: u32 = 10_000;
+const MAX_HELD: u32 = 10_000;
 
-/// When the Interest at the head of a flow's FIFO is looked at.
+/// When the Interest at the head of a flow's FIFO is examined.
 #[derive(Clone, Copy, PartialEq)]
 enum Head {
-    /// Then its gap is computed, anew or for the first time.
+    /// Then its gap is computed, again or for the first time.
     Again(Time),
     /// Then it may leave.
     Due(Time),
@@ -93,7 +93,7 @@ pub struct Hobhis2014 {
     params: Params,
     slot: Slot,
     waiting: BTreeMap<u32, FlowBacklog>,
-    /// The flows that wait, by when their heads are looked at.
+    /// The flows that wait, by when their heads are examined.
     heads: BTreeSet<(Time, u32)>,
     held: u32,
     data_size: SizeEstimate,
@@ -114,7 +114,7 @@ impl Component for Hobhis2014 {
         check::number("design", params.design, 1e-6, 10.0)?;
         check::number("target", params.target, 1.0, 1e6)?;
         check::number("patience", params.patience, 0.001, 1.0)?;
-        check::number("queue", params.queue.into(), 1.0, f64::from(MOST_HELD))
+        check::number("queue", params.queue.into(), 1.0, f64::from(MAX_HELD))
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Hobhis2014 {
@@ -127,7 +127,7 @@ impl Component for Hobhis2014 {
             // First guesses of the library of 2012.
             data_size: SizeEstimate::new(Bytes::new(1000)),
             interest_size: SizeEstimate::new(Bytes::new(40)),
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Shaper for Hobhis2014 {
         self.interest_size.sample(event.packet.bytes());
         let (id, now) = (event.packet.name.flow, ctx.now);
         let places = self.flows.get(id).map_or(1.0, |flow| self.places(flow));
-        if self.queue(id) >= places || self.held >= MOST_HELD {
+        if self.queue(id) >= places || self.held >= MAX_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         let entry = (*event.packet, event.downstream.view.face);
@@ -212,7 +212,7 @@ impl Shaper for Hobhis2014 {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         let (_, id) = self.heads.first()?;
         let (_, downstream) = self.waiting.get(id)?.packets.front()?;
         Some((*downstream, FlowId(*id)))
@@ -251,14 +251,15 @@ impl Shaper for Hobhis2014 {
             self.data_size.sample(answer.packet.bytes());
         }
         let Some(flow) = self.flows.get_mut(id) else { return };
-        flow.cap.hear(answer.packet.fields.get(self.slot), ctx.now);
+        flow.cap.receive(answer.packet.fields.get(self.slot), ctx.now);
         if let Some(rtt) = sample {
             flow.rtt = Some(flow.rtt.map_or(rtt, |old| 0.8 * rtt + 0.2 * old));
             ctx.trace.record(ctx.now, "rtt", id.0.into(), flow.rtt.unwrap_or_default());
         }
     }
 
-    /// Upwards to whole packets/s: 0 would mean that there is no field, and a flow told nothing could not ask again.
+    /// Upwards to whole packets/s: 0 would mean that there is no field, and a flow with a rate of zero could not send
+    /// again.
     fn stamp(&self, flow: FlowId, fields: &mut Fields) {
         let Some(rate) = self.tolerance(flow) else { return };
         let (own, upstream) = ((rate.ceil() as u32).max(1), fields.get(self.slot));

@@ -1,14 +1,14 @@
 //! `hr-icp`: delays the Interests of flows that are bottlenecked at this node.
 //!
-//! An Interest whose flow has Data waiting on the way back must be covered by the flow's credit there (see the
+//! An Interest whose flow has Data waiting on the return path must be covered by the flow's credit there (see the
 //! discipline `drr`): credit for the Data it will bring is charged, or the Interest waits in its flow's FIFO. Source:
 //! Carofiglio, Gallo, Muscariello, CCR 42(4) 2012; the credit rule from the authors' CCNPL-Sim, whose call site for the
-//! delay is missing. The paper itself was not at hand.
+//! delay is missing. The paper itself was not available.
 //!
 //! Ours: the delay queue (a FIFO per flow, its bound, flows served in turn), a Congestion NACK on overflow, retries
 //! after each transmission time of a Data, one Interest at a time once the Data queue is gone; without a discipline
 //! that gives credit nothing is delayed, unless `fluid` stands in for it: each flow's credit then grows at C/N, with N
-//! the flows of late.
+//! the recent flows.
 
 use super::{Admission, Answer, Downstream, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;
@@ -17,7 +17,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::{FaceId, FlowId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -44,11 +44,11 @@ impl Default for Params {
 }
 
 /// Interests that may wait at one face, over all flows.
-const MOST_HELD: u32 = 10_000;
+const MAX_HELD: u32 = 10_000;
 
 /// The most credit a flow may have, 80 000 bit, and what it starts with (CCNPL-Sim).
-const MOST_CREDIT: f64 = 10_000.0;
-/// A flow counts as active for so long after an Interest of it was looked at.
+const MAX_CREDIT: f64 = 10_000.0;
+/// A flow counts as active for this long after its last Interest.
 const ACTIVE: Duration = Duration::from_millis(100);
 
 /// Credit reckoned at C/N.
@@ -71,7 +71,7 @@ pub struct HrIcp {
     waiting: BTreeMap<u32, VecDeque<HeldInterest>>,
     /// Flows that wait, in the order of their turns.
     turns: VecDeque<u32>,
-    /// Turns in a row that brought nothing.
+    /// Turns in a row without a release.
     in_vain: usize,
     held: u32,
     /// Of the Interest that passed last.
@@ -90,7 +90,7 @@ impl Component for HrIcp {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check::number("queue", params.queue.into(), 1.0, MOST_HELD.into())?;
+        check::number("queue", params.queue.into(), 1.0, MAX_HELD.into())?;
         check::data_size("data-size", params.data_size)
     }
 
@@ -104,7 +104,7 @@ impl Component for HrIcp {
             held: 0,
             charge: Bytes::ZERO,
             wake: Time::NEVER,
-            fluid: FlowTable::new(MOST_FLOWS),
+            fluid: FlowTable::new(MAX_FLOWS),
         }
     }
 }
@@ -135,8 +135,8 @@ impl HrIcp {
         let late = self.fluid.recent().take_while(|(_, f)| now.since(f.seen) <= ACTIVE);
         let others = late.filter(|(id, f)| id.0 != flow && f.downstream == face).count();
         let (size, share) = (self.size.bytes(), rate.bps() as f64 / 8.0 / (1 + others) as f64);
-        let own = self.fluid.entry(FlowId(flow), || Fluid { credit: MOST_CREDIT, seen: now, downstream: face });
-        own.credit = (own.credit + share * now.since(own.seen).secs()).min(MOST_CREDIT.max(size));
+        let own = self.fluid.entry(FlowId(flow), || Fluid { credit: MAX_CREDIT, seen: now, downstream: face });
+        own.credit = (own.credit + share * now.since(own.seen).secs()).min(MAX_CREDIT.max(size));
         (own.seen, own.downstream) = (now, face);
         let covers = own.credit >= size;
         if covers {
@@ -145,7 +145,7 @@ impl HrIcp {
         covers
     }
 
-    /// When to look again: after a Data has had time to leave.
+    /// When to try again: after a Data has had time to leave.
     fn retry(&self, downstream: Option<Rate>, now: Time) -> Time {
         let rate = downstream.filter(|rate| *rate > Rate::ZERO);
         let gap = rate.map_or(Duration::from_millis(100), |rate| rate.transmission_time(self.expected()));
@@ -161,7 +161,7 @@ impl Shaper for HrIcp {
         if queue == 0 && self.covers(flow, &event.downstream, ctx.now) {
             return Admission::Pass;
         }
-        if queue >= self.params.queue as usize || self.held >= MOST_HELD {
+        if queue >= self.params.queue as usize || self.held >= MAX_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         if queue == 0 {
@@ -176,7 +176,7 @@ impl Shaper for HrIcp {
         Admission::Hold
     }
 
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         let flow = *self.turns.front()?;
         let first = self.waiting.get(&flow)?.front()?;
         Some((first.downstream, FlowId(flow)))
@@ -193,7 +193,7 @@ impl Shaper for HrIcp {
             if let Some(Downstream { view, credit: None, .. }) = &event.downstream
                 && !self.params.fluid
             {
-                // The flow's Data queue is gone: all at once would bring it back as a burst.
+                // The flow's Data queue is empty: releasing all at once would refill it as a burst.
                 self.wake = self.retry(view.rate, ctx.now);
             }
             self.turns.rotate_left(1);
@@ -206,7 +206,7 @@ impl Shaper for HrIcp {
             }
             return Some(first.packet);
         }
-        // One flow per look: the others have their turn at the next.
+        // One flow per attempt: the others have their turn at the next.
         self.turns.rotate_left(1);
         self.in_vain += 1;
         let rate = event.downstream.as_ref().and_then(|downstream| downstream.view.rate);

@@ -14,7 +14,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::{NackReason, Packet};
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::outstanding::Outstanding;
 use crate::shared::sizes::SizeEstimate;
 use crate::units::{Bytes, Duration, Rate, Time};
@@ -43,7 +43,7 @@ impl Default for Params {
 }
 
 /// Interests that may wait at one face, over all flows.
-const MOST_HELD: u32 = 10_000;
+const MAX_HELD: u32 = 10_000;
 
 struct KatoFlow {
     window: f64,
@@ -85,7 +85,7 @@ impl Component for KatoWindow {
             params: params.clone(),
             size: SizeEstimate::new(Bytes::new(1250)),
             rate: None,
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
             outstanding: Outstanding::default(),
             pending: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -147,7 +147,7 @@ impl Shaper for KatoWindow {
             return Admission::Pass;
         }
         let rtt = self.flows.get(FlowId(flow)).map_or(Duration::MAX, |flow| flow.rtt);
-        if queue as f64 >= self.fair(rtt) || self.held >= MOST_HELD {
+        if queue as f64 >= self.fair(rtt) || self.held >= MAX_HELD {
             return Admission::Reject(NackReason::Congestion);
         }
         if queue == 0 {

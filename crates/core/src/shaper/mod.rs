@@ -19,7 +19,7 @@ use crate::packet::{NackReason, Packet};
 use crate::queue::QueueView;
 use crate::units::{Bytes, Duration, Rate, Time};
 
-/// What a node knows about one of its faces.
+/// A node's state of one of its faces.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceView {
     /// Which.
@@ -47,7 +47,7 @@ pub struct PacketCount {
     pub bits: u64,
 }
 
-/// What passes over a face against the direction of the Interests a shaper lets out and of the Data they bring.
+/// The traffic of a face in the opposite direction of the shaper's Interests and of their Data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reverse {
     /// Interests that arrived.
@@ -56,10 +56,10 @@ pub struct Reverse {
     pub data_out: PacketCount,
 }
 
-/// Where the Data of an Interest will leave this node: what waits there.
+/// The queue by which the Data of an Interest will leave this node.
 #[derive(Clone, Copy, Debug)]
 pub struct Downstream {
-    /// The face the Interest came by.
+    /// The face the Interest arrived on.
     pub view: FaceView,
     /// Data packets waiting on it.
     pub data: u32,
@@ -81,22 +81,22 @@ pub struct ShapeEvent<'a> {
     pub prefix: PrefixId,
     /// The face it would leave by.
     pub out: FaceView,
-    /// The face it came by, where its Data will leave.
+    /// The face it arrived on, by which its Data will leave.
     pub downstream: Downstream,
-    /// What passes the other way over the face it would leave by.
+    /// The other direction of the face it would leave by.
     pub reverse: Reverse,
     /// The propagation delay by that face to the producer and back, if the driver knows it.
     pub base_rtt: Option<Duration>,
 }
 
-/// The chance to let held Interests leave.
+/// An opportunity to release held Interests.
 #[derive(Clone, Copy, Debug)]
 pub struct ReleaseEvent {
     /// The shaper's face.
     pub out: FaceView,
-    /// What passes the other way over it.
+    /// The other direction of the face.
     pub reverse: Reverse,
-    /// What [`Shaper::asks`] asked about; none if it did not ask or there is no such face.
+    /// The view that [`Shaper::next_held`] requested; none if it requested none or there is no such face.
     pub downstream: Option<Downstream>,
 }
 
@@ -111,7 +111,7 @@ pub enum Admission {
     Reject(NackReason),
 }
 
-/// What became of an Interest that left by this face.
+/// The outcome of an Interest that left by this face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Data.
@@ -120,7 +120,7 @@ pub enum Outcome {
     Nack(NackReason),
     /// Nothing within its lifetime.
     Timeout,
-    /// The PIT entry ended through another face (its Data or a NACK downstream), so no answer will be told.
+    /// The PIT entry ended through another face (its Data or a NACK downstream), so no answer will be reported.
     Superseded,
 }
 
@@ -149,19 +149,19 @@ pub trait Shaper {
     /// An Interest wants to leave.
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission;
 
-    /// The downstream face and flow of the held Interest that is up next, whose Data queue [`Shaper::release`] wants to
-    /// see; asked before each call of it.
-    fn asks(&self) -> Option<(FaceId, FlowId)> {
+    /// The downstream face and flow of the held Interest that is up next, whose Data queue [`Shaper::release`] needs;
+    /// called before each call of it.
+    fn next_held(&self) -> Option<(FaceId, FlowId)> {
         None
     }
 
-    /// The next held Interest that may leave now; called after every hook and wake until it gives none.
+    /// The next held Interest that may leave now; called after every hook and wake until it returns none.
     fn release(&mut self, _event: &ReleaseEvent, _ctx: &mut Ctx<'_>) -> Option<Packet> {
         None
     }
 
     /// Bytes of Data to charge to the flow of the Interest just passed or released, at the discipline of its downstream
-    /// face; asked after each [`Admission::Pass`] and each release.
+    /// face; called after each [`Admission::Pass`] and each release.
     fn charge(&self) -> Bytes {
         Bytes::ZERO
     }
@@ -169,8 +169,8 @@ pub trait Shaper {
     /// An Interest that left was answered.
     fn on_answer(&mut self, _answer: &Answer<'_>, _ctx: &mut Ctx<'_>) {}
 
-    /// Writes header fields of a Data or NACK of `flow` that goes downstream: one that came by the shaper's face, or a
-    /// NACK for an Interest that might have left by it.
+    /// Writes header fields of a Data or NACK of `flow` that goes downstream: one that arrived on the shaper's face, or
+    /// a NACK for an Interest that might have left by it.
     fn stamp(&self, _flow: FlowId, _fields: &mut Fields) {}
 
     /// When [`Shaper::release`] should be called next; [`Time::NEVER`] if not by time.

@@ -21,7 +21,7 @@ use crate::error::SchemeError;
 use crate::ids::FlowId;
 use crate::packet::NackReason;
 use crate::shared::bucket::LeakyBucket;
-use crate::shared::flow_table::{FlowTable, MOST_FLOWS};
+use crate::shared::flow_table::{FlowTable, MAX_FLOWS};
 use crate::shared::once::State;
 use crate::shared::rate::{Law, Rated};
 use crate::shared::sizes::SizeEstimate;
@@ -82,7 +82,7 @@ struct StatefulFlow {
     rtt: Duration,
     /// Whether its Interests come from an application on this node.
     own: bool,
-    /// What it takes of its fair share.
+    /// The part of its fair share that it uses.
     share: LeakyBucket,
     /// Not rejected for exceeding it before then, if it does not exceed it twice.
     told_until: Time,
@@ -127,7 +127,7 @@ impl Component for Stateful {
             rtt: Duration::MAX,
             base_rtt: Duration::MAX,
             rate: None,
-            flows: FlowTable::new(MOST_FLOWS),
+            flows: FlowTable::new(MAX_FLOWS),
             active: [0, 0],
             epoch: 0,
         }
@@ -146,7 +146,7 @@ impl Stateful {
         self.params.rtt.or(known).unwrap_or(self.params.initial_rtt)
     }
 
-    /// Flows that share the face, by what was seen of late.
+    /// Flows that share the face, by recent traffic.
     fn sharing(&mut self, now: Time) -> f64 {
         let epoch = now.nanos() / EPOCH.nanos();
         if epoch != self.epoch {
@@ -382,6 +382,6 @@ mod tests {
         for flow in 0..20_000 {
             bench.admit(ms(u64::from(flow)), flow);
         }
-        assert_eq!(bench.shaper.flows.len(), MOST_FLOWS);
+        assert_eq!(bench.shaper.flows.len(), MAX_FLOWS);
     }
 }

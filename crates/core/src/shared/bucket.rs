@@ -5,8 +5,8 @@ use crate::units::{Duration, Time};
 /// Holds up to a depth of packets and leaks at a rate; what does not fit is rejected.
 ///
 /// Source: Interest limits of ndnSIM 1.0 as the hop-by-hop schemes use them. A new depth holds at once, and a level
-/// above it stays and blocks until it has leaked away; a depth below one packet counts as one, for else nothing would
-/// ever pass (ours).
+/// above it stays and blocks until it has leaked away; a depth below one packet counts as one, since otherwise nothing
+/// would ever pass (ours).
 #[derive(Clone, Copy, Debug)]
 pub struct LeakyBucket {
     /// Packets.
@@ -27,7 +27,7 @@ impl LeakyBucket {
     /// Whether one more packet fits.
     pub fn has_room(&mut self, now: Time) -> bool {
         self.leak(now);
-        // The slack keeps rounding of the leak from rejecting a packet at the instant `room_at` named.
+        // The slack keeps rounding of the leak from rejecting a packet at the instant returned by `room_at`.
         self.depth - self.level >= 1.0 - 1e-9
     }
 

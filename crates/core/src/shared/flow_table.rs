@@ -1,10 +1,10 @@
-//! State per flow with a bound: the flow unused for longest makes room.
+//! State per flow with a bound: the least recently used flow is replaced.
 
 use crate::ids::FlowId;
 use std::collections::BTreeMap;
 
 /// How many flows a scheme keeps state for at one face; this project's bound on memory.
-pub const MOST_FLOWS: usize = 4096;
+pub const MAX_FLOWS: usize = 4096;
 
 const END: u32 = u32::MAX;
 

@@ -14,7 +14,7 @@ pub struct FlowCounter {
 }
 
 impl FlowCounter {
-    /// A counter that tells flows numbered below `limit` apart.
+    /// A counter that distinguishes flows numbered below `limit`.
     pub fn new(limit: usize) -> FlowCounter {
         FlowCounter { pending: Vec::new(), limit, beyond: 0, flows: 0 }
     }

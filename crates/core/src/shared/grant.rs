@@ -1,13 +1,13 @@
-//! A rate that somebody else granted, which is believed for a while.
+//! A rate granted by a neighbour, which holds for a limited time.
 //!
-//! Without an end a neighbour that granted one packet per second once, by a fault or on purpose, would hold a flow at
-//! that for ever where nobody grants anything afterwards. Ours.
+//! Without an end a neighbour that granted one packet per second once, by a fault or on purpose, would limit a flow
+//! forever if there is no later grant. Ours.
 
 use crate::units::{Duration, Time};
 
 /// How long a grant counts at least.
 const LEAST: Duration = Duration::from_millis(2000);
-/// And for so many packets at its rate, as news of it may come with those only.
+/// And for this many packets at its rate, as an update may come with those only.
 const PACKETS: f64 = 4.0;
 
 /// The last rate granted, in packets/s.
@@ -21,8 +21,8 @@ impl Grant {
     /// Nothing is granted, so nothing is limited.
     pub const NONE: Grant = Grant { rate: f64::INFINITY, until: Time::ZERO };
 
-    /// Takes in what a header field says; 0 is nothing, and leaves the last grant. Whether it is one.
-    pub fn hear(&mut self, field: u32, now: Time) -> bool {
+    /// Reads a header field; 0 is no grant, and leaves the last one. Whether it is one.
+    pub fn receive(&mut self, field: u32, now: Time) -> bool {
         if field > 0 {
             let rate = f64::from(field);
             *self = Grant { rate, until: now + LEAST.max(Duration::from_secs_f64(PACKETS / rate)) };
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn a_grant_counts_for_two_seconds_or_four_packets_and_then_no_longer() {
         let mut grant = Grant::NONE;
-        assert_eq!((grant.hear(0, ms(0)), grant.at(ms(0))), (false, f64::INFINITY));
-        assert!(grant.hear(100, ms(0)));
+        assert_eq!((grant.receive(0, ms(0)), grant.at(ms(0))), (false, f64::INFINITY));
+        assert!(grant.receive(100, ms(0)));
         assert_eq!([0, 1999, 2000].map(|t| grant.at(ms(t))), [100.0, 100.0, f64::INFINITY]);
-        grant.hear(1, ms(3000));
-        grant.hear(0, ms(6000));
+        grant.receive(1, ms(3000));
+        grant.receive(0, ms(6000));
         assert_eq!([3000, 6999, 7000].map(|t| grant.at(ms(t))), [1.0, 1.0, f64::INFINITY]);
-        grant.hear(u32::MAX, ms(8000));
+        grant.receive(u32::MAX, ms(8000));
         assert_eq!(grant.at(ms(8001)), f64::from(u32::MAX));
     }
 }

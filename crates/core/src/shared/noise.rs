@@ -1,8 +1,8 @@
-//! Losses that are not congestion: of a path that loses packets while no queue shows.
+//! Losses that are not congestion: of a path that loses packets without a queue.
 //!
-//! After TCP Veno (Fu, Liew, IEEE JSAC 2003), which takes a loss for random while the round trip tells of little
-//! backlog. Ours: the bound on the backlog, that such a loss is not reacted to at all, and the bound on their share,
-//! beyond which a path with hardly any buffer is suspected.
+//! After TCP Veno (Fu, Liew, IEEE JSAC 2003), which treats a loss as random while the round trip shows little backlog.
+//! Ours: the bound on the backlog, that such a loss is not reacted to at all, and the bound on their share, beyond
+//! which a path with hardly any buffer is suspected.
 
 use crate::units::Duration;
 
@@ -13,7 +13,7 @@ const NO_QUEUE: f64 = 1.25;
 /// which is beyond a tenth once in most transfers of some thousand segments.
 const MEMORY: f64 = 512.0;
 
-/// Tells losses of a noisy path from those of a full queue.
+/// Distinguishes losses of a noisy path from those of a full queue.
 #[derive(Clone, Debug)]
 pub struct Noise {
     tolerated: f64,
@@ -23,7 +23,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// `tolerated`: the largest share of lost segments that may be noise; 0 takes every loss for congestion.
+    /// `tolerated`: the largest share of lost segments that may be noise; 0 treats every loss as congestion.
     pub fn new(tolerated: f64) -> Noise {
         Noise { tolerated, least: None, latest: Duration::ZERO, share: 0.0 }
     }

@@ -5,7 +5,7 @@
 
 use crate::units::Time;
 
-/// Where a (face, content name) stands.
+/// The state of a (face, content name).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// No congestion known.
@@ -31,16 +31,16 @@ impl State {
     }
 }
 
-/// The automaton: says whether a signal may change the rate.
+/// The automaton: decides whether a signal may change the rate.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Once {
+pub struct OncePerCongestion {
     state: State,
 }
 
-impl Once {
+impl OncePerCongestion {
     /// An automaton in the normal state.
-    pub const fn new() -> Once {
-        Once { state: State::Normal }
+    pub const fn new() -> OncePerCongestion {
+        OncePerCongestion { state: State::Normal }
     }
 
     /// Where it stands.
@@ -95,7 +95,7 @@ mod tests {
     fn the_sequence_of_the_papers_figure_3_lowers_the_rate_once() {
         // t1..t7 of Fig. 3 at 10 ms steps: NACK at t2 for an Interest of 0 ms; a NACK and Data at t3, t4 for Interests
         // sent before; the first Interest at the reduced rate at t5; a NACK at t6 for an older one; its own Data at t7.
-        let mut once = Once::new();
+        let mut once = OncePerCongestion::new();
         assert!(once.admits_nack(ms(0)));
         assert_eq!(once.state(), State::Congestion);
         assert!(!once.admits_nack(ms(5)) && !once.admits_data(ms(3)));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn only_the_first_interest_after_a_reduction_is_waited_for() {
-        let mut once = Once::new();
+        let mut once = OncePerCongestion::new();
         once.admits_nack(ms(0));
         once.on_sent(ms(10));
         once.on_sent(ms(20));
@@ -118,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn congestion_that_goes_on_at_the_reduced_rate_lowers_it_again() {
-        let mut once = Once::new();
+    fn congestion_that_continues_at_the_reduced_rate_lowers_it_again() {
+        let mut once = OncePerCongestion::new();
         once.admits_nack(ms(0));
         once.on_sent(ms(10));
         assert!(once.admits_nack(ms(10)));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn in_the_normal_state_interests_change_nothing() {
-        let mut once = Once::new();
+        let mut once = OncePerCongestion::new();
         once.on_sent(ms(1));
         assert!(once.admits_data(ms(0)));
         assert_eq!(once.state(), State::Normal);

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Interests in flight by name. One that is sent again keeps its place and gets a new deadline.
 ///
-/// The deadline makes sure that an Interest whose answer is never told (nobody waited for it any more) does not count
-/// for ever.
+/// The deadline ensures that an Interest whose answer is never reported (it was no longer pending) does not count
+/// forever.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     by_name: BTreeMap<u64, (FaceId, Time)>,
@@ -16,7 +16,7 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// `packet` left by `face`; gives the face by which it had been in flight before, if it was.
+    /// `packet` left by `face`; returns the face by which it had been in flight before, if it was.
     pub fn sent(&mut self, packet: &Packet, face: FaceId, now: Time) -> Option<FaceId> {
         let lifetime = if packet.lifetime_ms == 0 { 4000 } else { packet.lifetime_ms };
         let (key, until) = (packet.name.key(), now + Duration::from_millis(lifetime.into()));

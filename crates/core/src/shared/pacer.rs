@@ -9,7 +9,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer that lets the first packet go at once.
+    /// A pacer that sends the first packet immediately.
     pub fn new() -> Pacer {
         Pacer::default()
     }
@@ -24,8 +24,7 @@ impl Pacer {
         self.due = now + gap.unwrap_or(Duration::ZERO);
     }
 
-    /// As [`Pacer::sent`], for a sender that wakes late: the gaps it slept through, up to `slack` of time, are not
-    /// lost.
+    /// As [`Pacer::sent`], for a sender that wakes late: gaps missed meanwhile, up to `slack` of time, are not lost.
     pub fn sent_late(&mut self, now: Time, gap: Duration, slack: Duration) {
         let earliest = Time::from_nanos(now.nanos().saturating_sub(slack.nanos()));
         self.due = self.due.max(earliest) + gap;

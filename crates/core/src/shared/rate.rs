@@ -1,9 +1,9 @@
 //! The Interest rate of one content at one interface: additive increase, multiplicative decrease.
 //!
 //! Source: "NACK-based hop-by-hop rate control", JIP 26 (2018), §4.1.1 (r + 1 packet/s per Data up to L, r / 2 per
-//! NACK) and §3 ([`Once`]). The same law at consumers and routers.
+//! NACK) and §3 ([`OncePerCongestion`]). The same law at consumers and routers.
 
-use super::once::{Once, State};
+use super::once::{OncePerCongestion, State};
 use crate::check;
 use crate::error::SchemeError;
 use crate::units::Time;
@@ -26,8 +26,8 @@ pub struct Law {
     /// Whether one congestion lowers the rate only once: the method the source proposes.
     pub once: bool,
     /// Added per Data instead, in packets/s, within a tenth of the rate before the last cut; none is the source, which
-    /// leaves a congestion avoidance to future work. Ours: the way back from a cut is as fast as without, and so is the
-    /// way on once the remembered rate is left behind.
+    /// leaves a congestion avoidance to future work. Ours: the recovery from a cut is as fast as without, and so is
+    /// growth beyond the remembered rate.
     pub slow: Option<f64>,
 }
 
@@ -41,10 +41,10 @@ impl Default for Law {
 }
 
 impl Law {
-    /// Rejects a law that does not move or could stop for ever.
+    /// Rejects a law that does not move or could stop forever.
     ///
     /// # Errors
-    /// A sentence that names the parameter, its value and what would do.
+    /// A sentence that names the parameter, its value and a valid one.
     pub fn check(&self) -> Result<(), SchemeError> {
         check::number("law.increase", self.increase, 1e-6, 1e6)?;
         check::factor("law.decrease", self.decrease)?;
@@ -59,7 +59,7 @@ impl Law {
 #[derive(Clone, Copy, Debug)]
 pub struct Rated {
     rate: f64,
-    once: Once,
+    once: OncePerCongestion,
     /// The rate before the last cut.
     congested: f64,
 }
@@ -67,7 +67,7 @@ pub struct Rated {
 impl Rated {
     /// Starts at `limit` packets/s, as the source does.
     pub fn new(limit: f64) -> Rated {
-        Rated { rate: sane(limit), once: Once::new(), congested: f64::INFINITY }
+        Rated { rate: sane(limit), once: OncePerCongestion::new(), congested: f64::INFINITY }
     }
 
     /// In packets/s.
@@ -75,12 +75,12 @@ impl Rated {
         self.rate
     }
 
-    /// Where the automaton stands; normal throughout without it.
+    /// The state of the automaton; always normal without it.
     pub fn state(&self) -> State {
         self.once.state()
     }
 
-    /// Goes to `limit`, for who follows the limit only.
+    /// Goes to `limit`, for components that follow the limit only.
     pub fn follow(&mut self, limit: f64) {
         self.rate = sane(limit);
     }

@@ -27,7 +27,7 @@ pub struct RttEstimator {
 
 const MEAN_GAIN: f64 = 0.125;
 const DEVIATION_GAIN: f64 = 0.25;
-/// The clock's granularity G of RFC 6298 §2.3, 1 ns: a path whose round trips never vary must not time out just when
+/// The clock's granularity G of RFC 6298 §2.3, 1 ns: a path with constant round trips must not time out at the instant
 /// its Data arrives.
 const GRANULARITY: f64 = 1.0;
 

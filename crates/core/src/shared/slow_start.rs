@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_threshold_itself_belongs_to_congestion_avoidance_unless_asked_otherwise() {
+    fn the_threshold_itself_belongs_to_congestion_avoidance_unless_configured_otherwise() {
         let mut start = SlowStart::new(8.0);
         assert!(start.applies(7.9) && !start.applies(8.0));
         assert!(start.applies_up_to(8.0) && !start.applies_up_to(8.1));

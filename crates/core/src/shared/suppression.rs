@@ -33,7 +33,12 @@ impl SuppressionParams {
         if self.multiplier >= 1.0 && self.multiplier.is_finite() {
             return Ok(());
         }
-        Err(SchemeError::value("suppression.multiplier", self.multiplier, "is no factor", "give a number of 1 or more"))
+        Err(SchemeError::value(
+            "suppression.multiplier",
+            self.multiplier,
+            "is not a factor",
+            "give a number of 1 or more",
+        ))
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Source: NFD's ASF strategy, version 5, as of 24.07 (technical report NDN-0042). Per prefix and face a smoothed
 //! round-trip time; working faces come first, by it, then faces never measured, then faces that timed out, these two by
-//! cost. Now and then a new Interest is also sent, with a nonce of its own, to another face.
+//! cost. Occasionally a new Interest is also sent, with a nonce of its own, to another face.
 //!
-//! Ours: timeouts and lifetimes are looked at when the prefix is used next, which changes nothing else; NFD keeps an
-//! answered PIT entry for 50 ms to hear slower probes, here the strategy remembers them for as long, so that an
-//! Interest which arrives within is new; the end of the first probe's wait is continuous (NFD: whole milliseconds).
+//! Ours: timeouts and lifetimes are checked when the prefix is used next, which changes nothing else; NFD keeps an
+//! answered PIT entry for 50 ms to receive answers of slower probes, here the strategy remembers them for as long, so
+//! that an Interest which arrives within is new; the end of the first probe's wait is continuous (NFD: whole
+//! milliseconds).
 
 mod measurements;
 
@@ -57,7 +58,7 @@ impl Default for Params {
 }
 
 /// Prefixes that are measured; Interests of further ones take the cheapest next hop.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ impl Component for Asf {
             return Err(SchemeError::value("measurement-lifetime", lifetime, "ends before the next probe", help));
         }
         if params.max_timeouts == 0 {
-            return Err(SchemeError::value("max-timeouts", 0, "is no number of timeouts", "give at least 1"));
+            return Err(SchemeError::value("max-timeouts", 0, "is not a number of timeouts", "give at least 1"));
         }
         params.suppression.check()
     }
@@ -94,9 +95,9 @@ impl Component for Asf {
 }
 
 impl Asf {
-    /// What is known of a prefix, brought up to date; none if too many prefixes are measured already.
+    /// The state of a prefix, brought up to date; none if too many prefixes are measured already.
     fn namespace(&mut self, prefix: PrefixId, now: Time) -> Option<&mut Namespace> {
-        if self.namespaces.len() >= MOST_PREFIXES && !self.namespaces.contains_key(&prefix) {
+        if self.namespaces.len() >= MAX_PREFIXES && !self.namespaces.contains_key(&prefix) {
             return None;
         }
         let namespace = self.namespaces.entry(prefix).or_default();

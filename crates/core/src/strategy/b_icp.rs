@@ -1,4 +1,4 @@
-//! `b-icp`: a window per prefix and next hop, and a virtual queue for Interests that no next hop has room for.
+//! `b-icp`: a window per prefix and next hop, and a virtual queue for Interests for which no next hop has room.
 //!
 //! Stands in for B-ICP (Ye, Murray, Qiao, Lee, GLOBECOM 2017), whose law is not public. Public: routers estimate from
 //! congestion signals what each interface can forward, limit the rate per interface, tell consumers through a virtual
@@ -57,7 +57,7 @@ struct Hop {
     last_cut: Option<Time>,
 }
 
-/// What Interests that ask again may add to the life of a held one; ours: two default lifetimes.
+/// What retransmissions may add to the lifetime of a held Interest; ours: two default lifetimes.
 const RENEWALS: Duration = Duration::from_millis(8000);
 
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ struct Held {
 }
 
 impl Held {
-    /// When nobody can be taken to wait for it: who asks again is waiting for longer than the first Interest said.
+    /// When it is assumed to be no longer wanted: a retransmission extends the lifetime of the first Interest.
     fn end(&self) -> Time {
         self.joined + Duration::from_millis(u64::from(self.packet.lifetime_ms)) + RENEWALS
     }
@@ -226,7 +226,7 @@ impl Strategy for BIcp {
         }
     }
 
-    /// Marks end here; the virtual queue's go on.
+    /// Marks end here; the virtual queue's continue.
     fn pass_mark(&mut self, event: &DataReturn<'_>, _: FaceId, _: &mut Ctx<'_>) -> u8 {
         let prefix = self.prefix(event.prefix);
         let mark = prefix.marks.min(1);
@@ -266,7 +266,7 @@ impl Strategy for BIcp {
             prefix.expire(beta, now);
             let found = prefix.queue.iter().map(|held| prefix.largest_free_share(held.in_face)).enumerate();
             let Some((place, Some(face))) = found.into_iter().find(|(_, face)| face.is_some()) else {
-                // One that nobody waits for any more goes back to the node, which finds that it can send it nowhere.
+                // One that is no longer pending is returned to the node, which discards it.
                 match prefix.queue.front() {
                     Some(oldest) if oldest.end() <= now => {}
                     _ => continue,

@@ -3,7 +3,8 @@
 //! Source: NFD's best-route strategy, version 5: a new Interest takes the lowest-cost eligible next hop; a
 //! retransmission, unless suppressed, the lowest-cost one not used yet, and when all are used the one used longest ago.
 //! Suppression is per PIT entry and exponential: 10 ms, doubled after every retransmission let through, up to 250 ms.
-//! An Interest is new when no upstream owes an answer, whoever asks; the suppression interval is then not reset.
+//! An Interest is new when no out-record is unanswered, from whatever downstream; the suppression interval is then not
+//! reset.
 //!
 //! Deviation: NFD's out-records keep their own expiry; see [`super::OutRecord::expiry`].
 
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_within_ten_milliseconds_is_suppressed_whoever_asks() {
+    fn a_retransmission_within_ten_milliseconds_is_suppressed_from_any_downstream() {
         assert!(bench().interest(9, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
         assert!(bench().interest(9, 7, Arrival::Joining, &[sent(1, 0)]).is_empty());
         assert_eq!(bench().interest(10, 7, Arrival::Joining, &[sent(1, 0)]), [2]);
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_hop_that_rejected_stays_used_until_its_interest_expires() {
-        // Hop 1 rejected at once and hop 2 owes an answer: the unused one is 3; when that is used too, 1 was used
+        // Hop 1 rejected at once and hop 2 has not answered: the unused one is 3; when that is used too, 1 was used
         // earliest.
         let records = [nacked(1, NackReason::NoRoute), sent(2, 1)];
         assert_eq!(bench().interest(20, 0, Arrival::Retransmission, &records), [3]);

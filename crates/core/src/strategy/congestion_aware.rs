@@ -5,8 +5,8 @@
 //! (1/p)^k. An Interest that a shaper of this node rejects counts as a NACK of its face, Duplicate NACKs do not count.
 //!
 //! Ours: only eligible next hops are drawn; when a shaper rejects, the node tries the others (the code gives up);
-//! retransmissions meet NFD's suppression; NoRoute stands for the code's give-up NACK. Not here: the smallest p that
-//! the code passes downstream in its NACKs, of which it makes no use.
+//! retransmissions are subject to NFD's suppression; NoRoute stands for the code's give-up NACK. Left out: the smallest
+//! p that the code passes downstream in its NACKs without using it.
 
 use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy};
 use crate::check;
@@ -51,10 +51,10 @@ impl Default for Params {
 }
 
 /// Prefixes that are measured; Interests of further ones are spread evenly.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
-/// Intervals without an answer that are worked through at most: after so many, p is at its floor or as good as there.
-const MOST_INTERVALS: u64 = 10_000;
+/// The most intervals without an answer that are computed: after that many, p is practically at its floor.
+const MAX_INTERVALS: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Ratio {
@@ -72,7 +72,7 @@ impl Ratio {
         let intervals = 1 + ctx.now.since(due).nanos() / params.interval.nanos();
         let answers = f64::from(self.nacks) + f64::from(self.data);
         let mut sample = if self.nacks > 0 { f64::from(self.nacks) / answers } else { 0.0 };
-        for _ in 0..intervals.min(MOST_INTERVALS) {
+        for _ in 0..intervals.min(MAX_INTERVALS) {
             self.p = (params.smoothing * self.p + (1.0 - params.smoothing) * sample).max(params.floor);
             if sample == 0.0 && self.p == params.floor {
                 break;
@@ -131,7 +131,7 @@ impl CongestionAware {
     }
 
     fn draw(&mut self, event: &InterestArrival<'_>, ctx: &mut Ctx<'_>) -> Option<FaceId> {
-        if event.hops.len() > 1 && (self.ratios.len() < MOST_PREFIXES || self.ratios.contains_key(&event.prefix)) {
+        if event.hops.len() > 1 && (self.ratios.len() < MAX_PREFIXES || self.ratios.contains_key(&event.prefix)) {
             let (known, fresh) = (self.ratios.entry(event.prefix).or_default(), self.params.floor);
             for hop in event.hops {
                 if known.iter().all(|ratio| ratio.face != hop.face) {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn retransmissions_are_suppressed_and_then_drawn_anew() {
+    fn retransmissions_are_suppressed_and_then_drawn_again() {
         let mut bench = bench(json!({}));
         assert!(bench.interest(9, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
         assert_eq!(bench.interest(10, 0, Arrival::Retransmission, &[sent(1, 0)]).len(), 1);

@@ -3,8 +3,8 @@
 //! Stands in for CoopCon's redirection (Li et al., IEEE TNSM 2023), whose law is not public. Public, from its abstract
 //! and the ndnSieve paper: redirection only on severe congestion, otherwise the best path. All else is ours: severe
 //! congestion arrives as a CongestionMark (see the `coopcon` meter); the first router downstream with another next hop
-//! moves `step` of the prefix's Interests to the cheapest other one, at most once per `spacing`, and takes the mark
-//! off; after `rest` without a mark it moves `back` per `spacing` to the best next hop again.
+//! moves `step` of the prefix's Interests to the cheapest other one, at most once per `spacing`, and removes the mark;
+//! after `rest` without a mark it moves `back` per `spacing` to the best next hop again.
 
 use super::shares::{Init, Shares, cheapest};
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_next_hop_the_mark_goes_on() {
+    fn with_one_next_hop_the_mark_is_passed_on() {
         let mut bench = Bench::<CoopCon>::new(&json!({}), &[(1, 1)]);
         assert_eq!(data(&mut bench, 0, 1, 1), 1);
         close(&bench.shares(), &[1.0]);

@@ -10,7 +10,7 @@
 //!
 //! A path's utilisation is that of its busiest link, which arrives with its Data ([`Field::PathUse`]); a next hop that
 //! sent none for `stale` counts as idle. On Interests [`Field::CongestionLevel`] is a flag for this node's shaper only:
-//! every node that runs this strategy writes it anew.
+//! every node that runs this strategy writes it again.
 
 use super::shares::{Init, Shares};
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy};
@@ -52,7 +52,7 @@ impl Default for Params {
     }
 }
 
-/// What Data of a prefix told about one next hop.
+/// What the Data of a prefix showed about one next hop.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     face: FaceId,

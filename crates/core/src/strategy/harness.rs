@@ -128,7 +128,7 @@ impl<S: Strategy + Component> Bench<S> {
         self.strategy.on_rejection(&self.packet, PrefixId(0), FaceId(face), &mut ctx);
     }
 
-    /// What the strategy sends by itself at `ms`.
+    /// What the strategy sends without a packet at `ms`.
     pub(super) fn release(&mut self, ms: u64) -> Vec<u16> {
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         std::iter::from_fn(|| self.strategy.release(&mut ctx)).map(|released| released.face.0).collect()

@@ -55,7 +55,7 @@ impl OutRecord {
         self.sends > 1
     }
 
-    /// The same, but sent more than once: the link had to.
+    /// The same, but link-retransmitted.
     pub const fn link_retransmitted(self) -> OutRecord {
         OutRecord { sends: self.sends.saturating_add(1), ..self }
     }
@@ -73,9 +73,9 @@ impl OutRecord {
 pub enum Arrival {
     /// Nothing was pending for its name.
     New,
-    /// The same downstream asks again, with a new nonce.
+    /// The same downstream retransmits, with a new nonce.
     Retransmission,
-    /// Another downstream asks for what is pending already.
+    /// Another downstream requests what is already pending.
     Joining,
 }
 
@@ -103,7 +103,7 @@ impl InterestArrival<'_> {
         self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
     }
 
-    /// Whether an upstream still owes an answer: NFD's out-record that has neither expired nor met a NACK.
+    /// Whether an upstream has not answered yet: NFD's out-record that has neither expired nor got a NACK.
     pub fn pending(&self, now: Time) -> bool {
         self.sent.iter().any(|record| record.nacked.is_none() && record.expiry(self.packet) >= now)
     }
@@ -114,7 +114,7 @@ impl InterestArrival<'_> {
         self.eligible().filter(free)
     }
 
-    /// The eligible next hop to which the Interest went the longest time ago, when it went to all of them.
+    /// The eligible next hop to which the Interest was sent the longest time ago, when it was sent to all of them.
     pub fn used_earliest(&self) -> Option<NextHop> {
         self.eligible().min_by_key(|hop| self.record(hop.face).map(|record| record.sent))
     }
@@ -139,8 +139,8 @@ pub struct Copy {
     pub new_nonce: bool,
 }
 
-/// Where an Interest goes. The node hands in an empty one; leaving it empty sends nothing, which for a new Interest
-/// means that it waits for its lifetime.
+/// The decision about an Interest. The node passes an empty one; leaving it empty sends nothing, which for a new
+/// Interest means that it waits for its lifetime.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardingDecision {
     copies: Vec<Copy>,
@@ -149,12 +149,12 @@ pub struct ForwardingDecision {
     hold: bool,
     stamp: Option<(Slot, u32)>,
     alternatives: Vec<FaceId>,
-    /// Whether it says more than to send the Interest as it is.
+    /// Whether it is more than to send the Interest unchanged.
     special: bool,
 }
 
 impl ForwardingDecision {
-    /// Send the Interest to `face` as it is.
+    /// Send the Interest to `face` unchanged.
     pub fn send(&mut self, face: FaceId) {
         self.copies.push(Copy { face, new_nonce: false });
     }
@@ -165,7 +165,7 @@ impl ForwardingDecision {
     }
     /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
     /// the node tries the other next hops, cheapest first.
-    pub fn otherwise(&mut self, face: FaceId) {
+    pub fn fallback(&mut self, face: FaceId) {
         self.alternatives.push(face);
     }
     /// Answer downstream with a NACK and forget the entry.
@@ -178,7 +178,7 @@ impl ForwardingDecision {
         self.special = true;
         self.reject_one = Some((downstream, reason));
     }
-    /// The strategy keeps a copy and will give it back through [`Strategy::release`].
+    /// The strategy keeps a copy and will return it through [`Strategy::release`].
     pub fn hold(&mut self) {
         self.special = true;
         self.hold = true;
@@ -293,7 +293,7 @@ pub struct Released {
     pub packet: Packet,
     /// Where it goes.
     pub face: FaceId,
-    /// Whether it was held (see [`ForwardingDecision::hold`]) and now goes; if not, it is sent once more.
+    /// Whether it was held (see [`ForwardingDecision::hold`]) and now goes; if not, it is sent again.
     pub held: bool,
 }
 
@@ -306,7 +306,7 @@ pub trait Strategy {
     /// Data came back, from a face or from the content store.
     fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
 
-    /// The mark that goes on to one downstream; called after [`Strategy::on_data`] for each.
+    /// The mark that continues to one downstream; called after [`Strategy::on_data`] for each.
     fn pass_mark(&mut self, event: &DataReturn<'_>, _downstream: FaceId, _ctx: &mut Ctx<'_>) -> u8 {
         event.packet.mark
     }
@@ -316,7 +316,7 @@ pub trait Strategy {
         process_nack(event, choice);
     }
 
-    /// Nothing came back; or the name has another strategy by now and was asked for again.
+    /// Nothing came back; or the name has another strategy by now and was requested again.
     fn on_timeout(&mut self, _event: &TimeoutEvent<'_>, _ctx: &mut Ctx<'_>) {}
 
     /// A Data or NACK came for which nothing is pending (any more).

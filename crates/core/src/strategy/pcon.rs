@@ -144,7 +144,7 @@ impl Pcon {
 
     /// A mark came from `face`.
     fn on_mark(&mut self, prefix: PrefixId, face: FaceId, packet: &Packet) {
-        // The content store is no face of the prefix.
+        // The content store is not a face of the prefix.
         if let Some(part) = self.shares.part(prefix, face) {
             self.shares.spread(prefix, face, self.reduction(part, packet));
         }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_eligible_hop_only_the_one_who_asked_is_rejected() {
+    fn without_an_eligible_hop_only_the_requesting_downstream_is_rejected() {
         let mut bench: Bench<Random> = Bench::new(&json!({}), &[(1, 1)]);
         assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let joining = bench.choice(0, 1, Arrival::Joining, &[sent(1, 0)]);

@@ -2,13 +2,13 @@
 //!
 //! Source: Carofiglio, Gallo, Muscariello, Papalini, Wang, "Optimal multipath congestion control and request forwarding
 //! in information-centric networks" (ICNP 2013), whose text was not available; law from the authors' simulator
-//! (CCNPL-Sim), the load-balancing strategies of NFD and hICN, and, for `greedy`, the simulator of Ye et al.
-//! Per prefix and face: the Interests pending there, PI, and their mean, updated whenever one is sent or answered. The
-//! next hop is drawn in proportion to 1/mean, or (greedy) is the one with the largest 1/(1 + PI).
-//! Deviations: PI counts out-records, not packets, so an Interest sent twice to a face is one; every record of an entry
-//! ends with the Data, the NACK or the timeout that ends it, once (Ye et al. may count one twice); the face an Interest
-//! came from is no next hop; a change of the FIB keeps what is known of the hops that stay (hICN forgets all, and then
-//! counts the answers to what it forgot).
+//! (CCNPL-Sim), the load-balancing strategies of NFD and hICN, and, for `greedy`, the simulator of Ye et al. Per prefix
+//! and face: the Interests pending there, PI, and their mean, updated whenever one is sent or answered. The next hop is
+//! drawn in proportion to 1/mean, or (greedy) is the one with the largest 1/(1 + PI). Deviations: PI counts
+//! out-records, not packets, so an Interest sent twice to a face is one; every record of an entry ends with the Data,
+//! the NACK or the timeout that ends it, once (Ye et al. may count one twice); the face an Interest came from is not a
+//! next hop; a change of the FIB keeps what is known of the hops that stay (hICN forgets all, and then counts the
+//! answers to what it forgot).
 
 use super::{
     Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
@@ -72,7 +72,7 @@ impl Default for Params {
 }
 
 /// Prefixes that are counted; Interests of further ones take the first next hop.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Load {
@@ -123,7 +123,7 @@ impl Component for Rfa {
         }
         for (name, value) in [("idle-below", params.idle_below), ("idle-mean", params.idle_mean)] {
             if !(1e-9..=1e9).contains(&value) {
-                return Err(SchemeError::value(name, value, "is no mean", "give a positive number of Interests"));
+                return Err(SchemeError::value(name, value, "is not a mean", "give a positive number of Interests"));
             }
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Component for Rfa {
 impl Rfa {
     /// The loads of a prefix; none if too many prefixes are counted already.
     fn loads(&mut self, prefix: PrefixId) -> Option<&mut Vec<Load>> {
-        if self.loads.len() >= MOST_PREFIXES && !self.loads.contains_key(&prefix) {
+        if self.loads.len() >= MAX_PREFIXES && !self.loads.contains_key(&prefix) {
             return None;
         }
         Some(self.loads.entry(prefix).or_default())

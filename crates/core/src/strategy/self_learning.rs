@@ -3,7 +3,7 @@
 //! Source: NFD's self-learning strategy, version 1. An Interest for which a node knows no route is a discovery: it goes
 //! to all links. A node with a route sends it on along the route, as no discovery any more, and adds an announcement of
 //! the prefix to the Data; each node that the Data passes learns the face it came from, for 10 minutes. An Interest
-//! that is no discovery and finds no route meets a NoRoute NACK, which removes the route it took.
+//! that is not a discovery and finds no route gets a NoRoute NACK, which removes the route it took.
 //!
 //! Model: the announcement is one flag in the header field `discovery` ([`Field::Discovery`]), which on Interests says
 //! that they are discoveries; what is learned holds for the FIB prefix, which the driver names. There is no signed
@@ -38,7 +38,7 @@ impl Default for Params {
 }
 
 /// Prefixes with learned routes; for further ones nothing is learned.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl SelfLearning {
     }
 
     fn learn(&mut self, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) {
-        if self.learned.len() >= MOST_PREFIXES && !self.learned.contains_key(&prefix) {
+        if self.learned.len() >= MAX_PREFIXES && !self.learned.contains_key(&prefix) {
             return;
         }
         let (known, until) = (self.learned.entry(prefix).or_default(), ctx.now + self.lifetime);
@@ -188,7 +188,7 @@ mod tests {
         flagged
     }
 
-    /// Data from `face` for an Interest that was sent there, for downstreams that asked for discovery or not; the flag
+    /// Data from `face` for an Interest that was sent there, for downstreams that requested discovery or not; the flag
     /// it passes on with.
     fn data(bench: &mut Bench<SelfLearning>, ms: u64, face: u16, announces: u32, asked: u32) -> u32 {
         let packet = flag(bench, Packet { kind: Kind::Data, ..bench.packet }, announces);
@@ -211,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn along_a_route_an_interest_is_no_discovery_any_more() {
+    fn along_a_route_an_interest_is_no_longer_a_discovery() {
         assert_eq!(forwarded(&mut bench(&[(2, 1), (3, 1)]), 0, 1, 1), (vec![2, 3], 0));
         assert_eq!(forwarded(&mut bench(&[(2, 1)]), 0, 9, 0), (vec![2], 0));
     }
 
     #[test]
-    fn an_interest_that_is_no_discovery_and_finds_no_route_is_rejected() {
+    fn an_interest_that_is_not_a_discovery_and_finds_no_route_is_rejected() {
         let mut bench = bench(&[]);
         assert_eq!(bench.choice(0, 1, Arrival::New, &[]).rejection(), Some(NackReason::NoRoute));
         let joining = bench.choice(0, 1, Arrival::Joining, &[sent(2, 0)]);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_with_a_route_announces_it_only_to_who_asked_for_discovery() {
+    fn a_node_with_a_route_announces_it_only_for_discovery_interests() {
         let mut with_route = bench(&[(2, 1)]);
         assert_eq!(data(&mut with_route, 10, 2, 0, 1), 1);
         assert_eq!(data(&mut with_route, 10, 2, 0, 0), 0);

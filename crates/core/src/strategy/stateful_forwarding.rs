@@ -3,7 +3,7 @@
 //! Source: Yi et al., Computer Communications 36 (2013), as their code has it, since the text was not at hand: colours,
 //! ranking, best route or smart flooding, retransmission rounds from ndnSIM 1.0; retry timer and probes from NDNFD. Per
 //! prefix a face is Green after Data, Yellow at first and after a NACK (Congestion or NoRoute) or a timeout. A face
-//! that routing takes away is Red there; here it is no next hop, and Yellow when it comes back, which is the same.
+//! that routing takes away is Red there; here it is not a next hop, and Yellow when it comes back, which is the same.
 //!
 //! Ours, where the codes differ or are silent: NACKs downstream carry the least severe reason; the retry timer is
 //! ndn-cxx's estimator per prefix and face, doubled once for all that was in flight; a timer that ends when no face is
@@ -61,7 +61,7 @@ impl Default for Params {
 }
 
 /// Prefixes whose faces have colours; Interests of further ones go by cost.
-const MOST_PREFIXES: usize = 1 << 16;
+const MAX_PREFIXES: usize = 1 << 16;
 
 /// A next hop as one prefix sees it.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Component for StatefulForwarding {
 impl StatefulForwarding {
     /// Makes what is known of a prefix agree with its next hops.
     fn follow(&mut self, prefix: PrefixId, hops: &[NextHop]) {
-        if self.prefixes.len() >= MOST_PREFIXES && !self.prefixes.contains_key(&prefix) {
+        if self.prefixes.len() >= MAX_PREFIXES && !self.prefixes.contains_key(&prefix) {
             return;
         }
         let known = self.prefixes.entry(prefix).or_default();
@@ -143,7 +143,7 @@ impl StatefulForwarding {
         found.into_iter().map(|hop| hop.face).collect()
     }
 
-    /// As [`Self::ranked`], of the next hops last heard of.
+    /// As [`Self::ranked`], of the latest next hops.
     fn ranked_known(&self, prefix: PrefixId, usable: impl Fn(FaceId) -> bool) -> Vec<FaceId> {
         let known = self.prefixes.get(&prefix).map_or(&[][..], Vec::as_slice);
         let hops: Vec<NextHop> = known.iter().map(|known| known.hop).collect();
@@ -169,7 +169,7 @@ impl StatefulForwarding {
             return;
         }
         choice.send(first);
-        rest.iter().for_each(|face| choice.otherwise(*face));
+        rest.iter().for_each(|face| choice.fallback(*face));
         if self.params.retry_timer && event.eligible().nth(1).is_some() {
             let timeout = self.timeout(event.prefix, first);
             self.retries.start(event, first, rest, ctx.now, timeout);
@@ -191,7 +191,7 @@ impl Strategy for StatefulForwarding {
         if pending {
             *event.note = event.note.saturating_add(1);
         }
-        // In each round a face may be used once more.
+        // In each round a face may be used again.
         let rounds = *event.note;
         let fresh = |face| !pending || event.record(face).is_none_or(|record| record.sends <= rounds);
         let ranked = self.ranked(event.prefix, event.hops, |face| face != event.in_face && fresh(face));
@@ -245,7 +245,7 @@ impl Strategy for StatefulForwarding {
             return;
         };
         choice.send(first);
-        rest.iter().for_each(|face| choice.otherwise(*face));
+        rest.iter().for_each(|face| choice.fallback(*face));
         self.retries.retry_after_nack(name, first, rest, ctx.now, self.timeout(event.prefix, first));
     }
 

@@ -28,7 +28,7 @@ pub struct Params {
 }
 
 /// More next hops than this need no weights of their own.
-const MOST_WEIGHTS: usize = 64;
+const MAX_WEIGHTS: usize = 64;
 
 /// The strategy.
 #[derive(Clone, Debug)]
@@ -44,9 +44,9 @@ impl Component for Weighted {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        if params.weights.len() > MOST_WEIGHTS {
+        if params.weights.len() > MAX_WEIGHTS {
             let message = format!("weights has {} entries", params.weights.len());
-            return Err(SchemeError::about("weights", message, format!("give at most {MOST_WEIGHTS}")));
+            return Err(SchemeError::about("weights", message, format!("give at most {MAX_WEIGHTS}")));
         }
         for &weight in &params.weights {
             check::number("weights", weight, 0.0, 1e6)?;

@@ -21,9 +21,9 @@ pub enum Op {
     Data { mark: u8, rtt: Option<Duration>, skip: u64 },
     /// An Interest fails.
     Fail(Congestion),
-    /// Someone claims that so many Interests are in flight.
+    /// Claims that this many Interests are in flight.
     InFlight(u32),
-    /// The consumer is woken, asked for or not.
+    /// The consumer is woken, requested or not.
     Wake,
 }
 

@@ -101,7 +101,7 @@ impl<C> Desk<C> {
         Packet { fields, name, kind, size, tag, mark, nonce: tag, lifetime_ms: 2000, ..Packet::default() }
     }
 
-    /// Notes what the component recorded itself, and gives everything.
+    /// Adds what the component recorded itself, and returns everything.
     pub fn finish(mut self) -> Vec<u64> {
         for event in self.trace.drain() {
             self.record.extend([event.at.nanos(), event.id, event.value.to_bits()]);
@@ -212,7 +212,7 @@ fn property<'a>(root: &'a Value, path: &[String]) -> &'a Value {
     path.iter().fold(root, |schema, key| &resolved(root, schema)["properties"][key])
 }
 
-/// Every parameter that is no table, with other values to try.
+/// Every parameter that is not a table, with other values to try.
 fn leaves(root: &Value, schema: &Value, default: &Value, path: &mut Vec<String>) -> Vec<(Vec<String>, Vec<Value>)> {
     let schema = resolved(root, schema);
     match default {

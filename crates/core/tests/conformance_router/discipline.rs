@@ -23,7 +23,7 @@ impl Witness {
         let (limit, now) = (self.limit, self.desk.now);
         self.desk.with(|queue, ctx| queue.enqueue(packet, limit, &mut dropped, ctx));
         self.inside.push((packet, now));
-        // Whoever asks for credit may use it up.
+        // A requested credit may be used up.
         let (flow, bytes) = (packet.name.flow, Bytes::new(self.desk.dice.below(3000)));
         let credit = self.desk.component.credit(flow);
         self.desk.record.push(credit.map_or(0, |credit| credit.get() + 1));
@@ -144,7 +144,7 @@ fn disciplines_conserve_packets_keep_limits_and_count_truly() {
 }
 
 #[test]
-fn disciplines_decide_alike_in_every_run() {
+fn disciplines_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyDiscipline::ALL, workload);
 }
 

@@ -1,5 +1,5 @@
-//! What every registered component at a router must hold to, whoever wrote it: one suite and one operation fuzzer that
-//! walk the registry.
+//! The contract of every registered component at a router: one suite and one operation fuzzer that iterate over the
+//! registry.
 
 #[path = "../common/router.rs"]
 mod router;

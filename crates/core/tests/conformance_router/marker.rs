@@ -205,7 +205,7 @@ fn predictable_markers_do_not_look_at_the_queue_behind_a_departure() {
 }
 
 #[test]
-fn markers_decide_alike_in_every_run() {
+fn markers_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyMarker::ALL, workload);
 }
 

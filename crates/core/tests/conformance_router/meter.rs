@@ -125,7 +125,7 @@ fn meters_measure_at_any_rate_and_after_any_pause() {
 }
 
 #[test]
-fn meters_decide_alike_in_every_run() {
+fn meters_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyMeter::ALL, workload);
 }
 

@@ -47,11 +47,11 @@ impl Network {
         for r in 0..ROUTERS {
             for face in 1..4 {
                 let message = network.link(r, face, true, false);
-                network.hear(&message);
+                network.receive(&message);
             }
             for p in 0..PREFIXES {
                 let message = network.routes(r, p);
-                network.hear(&message);
+                network.receive(&message);
             }
         }
         network
@@ -101,7 +101,7 @@ impl Network {
         }
     }
 
-    fn hear(&mut self, message: &Message) {
+    fn receive(&mut self, message: &Message) {
         let mut orders = Vec::new();
         self.desk.with(|planner, ctx| planner.on_message(message, &mut orders, ctx));
         self.obey(orders);
@@ -176,7 +176,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
         let now = std::mem::replace(&mut network.desk.now, before);
         network.pass(now);
         let message = network.message(calm);
-        network.hear(&message);
+        network.receive(&message);
     }
     network.desk.finish()
 }
@@ -196,7 +196,7 @@ fn planners_order_only_what_routers_can_do_and_never_a_loop() {
 }
 
 #[test]
-fn planners_decide_alike_in_every_run() {
+fn planners_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyPlanner::ALL, workload);
 }
 

@@ -1,4 +1,4 @@
-//! Shapers: every Interest passes, is rejected or is held and let go once.
+//! Shapers: every Interest passes, is rejected or is held and released once.
 
 use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::component::Info;
@@ -13,7 +13,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::Value;
 
 /// Interests one face may hold at the very most, whatever its parameters: this project's bound on memory.
-const MOST_HELD: u32 = 100_000;
+const MAX_HELD: u32 = 100_000;
 
 struct Face {
     desk: Desk<AnyShaper>,
@@ -66,7 +66,7 @@ impl Face {
         Downstream { view: FaceView { face: FaceId(2), local, ..self.view }, data, backlog, flows, credit }
     }
 
-    /// Traffic the other way over the face.
+    /// Traffic in the other direction of the face.
     fn pass_reverse(&mut self) {
         let (interests, data) = (self.desk.dice.below(3), self.desk.dice.below(3));
         let add = |tally: &mut PacketCount, packets: u64, bytes: u64| {
@@ -85,21 +85,21 @@ impl Face {
 
     fn check(&self) {
         assert_eq!(self.desk.component.held() as usize, self.held.len(), "held Interests are counted truly");
-        assert!(self.desk.component.held() <= MOST_HELD, "held Interests are bounded");
+        assert!(self.desk.component.held() <= MAX_HELD, "held Interests are bounded");
     }
 
     fn release_one(&mut self) -> Option<Packet> {
-        let downstream = self.desk.component.asks().map(|(_, flow)| self.downstream(false, flow));
+        let downstream = self.desk.component.next_held().map(|(_, flow)| self.downstream(false, flow));
         let event = ReleaseEvent { out: self.view, reverse: self.reverse, downstream };
         self.desk.with(|shaper, ctx| shaper.release(&event, ctx))
     }
 
-    /// Takes what is let go now, as a node does after every hook and wake.
+    /// Takes what is released now, as a node does after every hook and wake.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(packet) = self.release_one() {
                 let place = self.held.iter().position(|&tag| tag == packet.tag);
-                self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                self.held.swap_remove(place.expect("only what is held is released, and only once"));
                 self.desk.record.extend([self.desk.now.nanos(), 10, u64::from(packet.tag)]);
                 self.leaves(packet);
                 self.check();
@@ -108,7 +108,7 @@ impl Face {
                 return;
             }
         }
-        panic!("the shaper wants to be woken at one instant for ever");
+        panic!("the shaper wants to be woken at one instant forever");
     }
 
     /// Lets time pass up to `until` with every wake on the way.
@@ -205,14 +205,14 @@ fn shapers_conserve_interests_at_any_rate_and_after_any_pause() {
 fn shapers_stay_bounded_when_nothing_leaves() {
     for info in AnyShaper::ALL {
         let mut face = Face::new(info, &Value::Null, 0);
-        for tag in 0..MOST_HELD + 10 {
+        for tag in 0..MAX_HELD + 10 {
             face.admit(tag);
         }
     }
 }
 
 #[test]
-fn shapers_decide_alike_in_every_run() {
+fn shapers_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyShaper::ALL, workload);
 }
 

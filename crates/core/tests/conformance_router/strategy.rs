@@ -63,7 +63,7 @@ impl Node {
         self.hops[prefix] = hops;
     }
 
-    /// Routing knows no next hop of a prefix any more.
+    /// Routing removes all next hops of a prefix.
     fn unroute(&mut self) {
         let prefix = self.desk.below(PREFIXES);
         self.desk.with(|strategy, ctx| strategy.on_next_hops(PrefixId(prefix as u32), &[], ctx));
@@ -119,7 +119,7 @@ impl Node {
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
         for face in faces.iter().chain(choice.alternatives()) {
             let hop = hops.iter().any(|hop| hop.face == *face);
-            // Who discovers routes may send to any face.
+            // A strategy that discovers routes may send to any face.
             let found = self.desk.carries(Field::Discovery) && face.index() < FACES;
             assert!(hop || found, "{face:?} is a next hop");
             assert_ne!(*face, in_face, "an Interest does not go back");
@@ -253,13 +253,13 @@ impl Node {
         }
     }
 
-    /// Takes what the strategy lets go, and wakes it when it wants to be woken.
+    /// Takes what the strategy releases, and wakes it when it is due.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
             while let Some(released) = self.desk.with(|strategy, ctx| strategy.release(ctx)) {
                 if released.held {
                     let place = self.held.iter().position(|&tag| tag == released.packet.tag);
-                    self.held.swap_remove(place.expect("only what is held is let go, and only once"));
+                    self.held.swap_remove(place.expect("only what is held is released, and only once"));
                 }
                 self.desk.record.extend([self.desk.now.nanos(), 400, u64::from(released.face.0)]);
                 if let Some(index) = self.pit.iter().position(|entry| entry.packet.tag == released.packet.tag) {
@@ -270,7 +270,7 @@ impl Node {
                 return;
             }
         }
-        panic!("the strategy wants to be woken at one instant for ever");
+        panic!("the strategy wants to be woken at one instant forever");
     }
 
     fn check_shares(&self) {
@@ -359,7 +359,7 @@ fn strategies_choose_only_eligible_next_hops_and_keep_their_shares_whole() {
 }
 
 #[test]
-fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
+fn a_prefix_that_routing_never_set_does_not_fail() {
     for info in AnyStrategy::ALL {
         let mut desk = Desk::new::<StrategyParams>(info, &Value::Null, 0);
         let hops = [NextHop { face: FaceId(1), cost: 1 }];
@@ -381,7 +381,7 @@ fn a_prefix_that_routing_never_set_is_no_reason_to_fail() {
 }
 
 #[test]
-fn strategies_decide_alike_in_every_run() {
+fn strategies_decide_the_same_in_every_run() {
     router::assert_deterministic(AnyStrategy::ALL, workload);
 }
 

@@ -8,7 +8,7 @@ use ndnweir_net::client::{Session, Waiter};
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::sink::NullSink;
 use ndnweir_net::object::trust::Trust;
-use ndnweir_net::transfer::{Download, DownloadConfig, DownloadObserver, Opened};
+use ndnweir_net::transfer::{Download, DownloadConfig, DownloadObserver, OpenedSink};
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::{Component, Name};
@@ -64,7 +64,7 @@ impl DownloadObserver for Witness {
     }
 }
 
-/// How long a consumer waits for anything: for ever, as one in the simulator does.
+/// How long a consumer waits for anything: forever, as one in the simulator does.
 const PATIENCE: Duration = Duration::from_millis(1_000_000_000);
 
 pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
@@ -90,7 +90,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
         fetcher,
         link: task.link,
     };
-    let opener = Box::new(|_: &Name| Ok(Opened::empty(Box::new(NullSink))));
+    let opener = Box::new(|_: &Name| Ok(OpenedSink::empty(Box::new(NullSink))));
     let mut download = Download::new(session, config, opener);
     let mut witness = Witness { recorder: Recorder::create(&task.record).map_err(RoleError::new)?, failed: None };
     ready(None)?;
@@ -101,7 +101,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
     let mut grid = SampleTimes::new(Time::from_nanos(task.from), task.every, start);
     let mut complete = false;
     while clock.now() < stop && !waiter.stopped() && witness.failed.is_none() {
-        if !complete && download.turn(&clock, &waiter, &mut witness).map_err(RoleError::new)? {
+        if !complete && download.step(&clock, &waiter, &mut witness).map_err(RoleError::new)? {
             complete = true;
             witness.add(&Record::Completed { at: clock.now().nanos() });
         }

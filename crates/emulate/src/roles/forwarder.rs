@@ -98,7 +98,7 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
         udp: vec![task.udp],
         cache: task.cache,
         pit: task.pit,
-        // Simulated links lose what they lose.
+        // Losses of simulated links are not retransmitted.
         reliability: false,
         ..Config::default()
     };
@@ -128,7 +128,7 @@ pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
     let loopback = |address: &SocketAddr| address.ip() == Ipv4Addr::LOCALHOST;
     let udp = daemon.udp_addresses().find(loopback);
     when_abandoned(|| {
-        // The daemon ends as it does for the signal; should that fail, the process has nobody to work for anyway.
+        // The daemon ends as it does for the signal; if that fails, the process has no parent any more.
         if signal_hook::low_level::raise(signal_hook::consts::SIGTERM).is_err() {
             std::process::exit(1);
         }
@@ -185,7 +185,7 @@ fn record(
 /// Whether every Interest that arrived was answered, rejected, dropped and counted, or is pending, and every packet for
 /// a face was sent, dropped and counted, or waits.
 fn check_accounting(daemon: &mut Daemon, task: &ForwarderTask) -> Result<(), String> {
-    daemon.node_counters().check()?;
+    daemon.node_counters().check().map_err(|what| what.to_string())?;
     for (place, face) in task.faces.iter().enumerate() {
         if let Some((_, egress)) = daemon.face_counters(&uri(face.remote)) {
             egress.check().map_err(|what| format!("face {place}: {what}"))?;

@@ -1,9 +1,9 @@
 //! The processes of an emulated scenario: a forwarder per node, a producer per object and place, and a process per
-//! consumer, which fetches or asks at its own pace.
+//! consumer, which fetches or sends Interests at its own pace.
 //!
-//! Whoever starts them writes a [`Task`] as one line of JSON to their standard input and keeps that open: when it
-//! closes, they end. They answer with one [`Ready`] line on standard output and record what they see, with times of one
-//! clock that all processes of the machine share, as lines of JSON in a file.
+//! The parent writes a [`Task`] as one line of JSON to their standard input and keeps that open: when it closes, they
+//! end. They answer with one [`Ready`] line on standard output and record what they see, with times of one clock that
+//! all processes of the machine share, as lines of JSON in a file.
 
 mod consumer;
 mod forwarder;
@@ -42,14 +42,14 @@ pub enum Role {
     Requester(RequesterTask),
 }
 
-/// Said once a process can do its part.
+/// Reported once a process is ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ready {
     /// Where a forwarder receives UDP.
     pub udp: Option<SocketAddr>,
 }
 
-/// Why a process could not do its part.
+/// Why a process failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct RoleError(String);
@@ -60,10 +60,10 @@ impl RoleError {
     }
 }
 
-/// Reads the task from standard input and does it.
+/// Reads the task from standard input and carries it out.
 ///
 /// # Errors
-/// [`RoleError`] if the task cannot be read, or the part cannot be played.
+/// [`RoleError`] if the task cannot be read, or fails.
 pub fn run() -> Result<(), RoleError> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(RoleError::new)?;
@@ -76,14 +76,14 @@ pub fn run() -> Result<(), RoleError> {
     }
 }
 
-/// Says that the process can do its part.
+/// Reports that the process is ready.
 fn ready(udp: Option<SocketAddr>) -> Result<(), RoleError> {
     let line = serde_json::to_string(&Ready { udp }).map_err(RoleError::new)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RoleError::new)
 }
 
-/// Calls `stop` when whoever started the process closes its standard input.
+/// Calls `stop` when the parent closes the process's standard input.
 fn when_abandoned(stop: impl FnOnce() + Send + 'static) {
     std::thread::spawn(move || {
         let mut waste = [0; 256];
@@ -98,7 +98,7 @@ fn stop_when_abandoned(stop: Stop) {
     });
 }
 
-/// A scheme as it travels to a process.
+/// A scheme in the form that is passed to a process.
 ///
 /// # Errors
 /// If no such composition exists.

@@ -5,7 +5,7 @@ use ndnweir_core::units::Duration;
 use ndnweir_net::client::{Registration, Session, Waiter};
 use ndnweir_net::object::publisher::{Publisher, PublisherConfig};
 use ndnweir_net::object::source::Source;
-use ndnweir_net::transfer::{PublishEvent, Quit, publish};
+use ndnweir_net::transfer::{PublishEvent, StopCondition, publish};
 use ndnweir_wire::Name;
 use ndnweir_wire::signature::DigestSha256;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,6 @@ pub(super) fn run(task: &ProducerTask) -> Result<(), RoleError> {
         }
     };
     let mut registration = Registration::new(name, Box::new(DigestSha256), session.is_local());
-    publish(&mut publisher, &mut registration, &mut session, &mut waiter, Quit::default(), &mut watch)
+    publish(&mut publisher, &mut registration, &mut session, &mut waiter, StopCondition::default(), &mut watch)
         .map_err(RoleError::new)
 }

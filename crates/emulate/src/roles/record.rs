@@ -74,7 +74,7 @@ impl Record {
 }
 
 /// The instants at which counters are recorded: the same in all processes, so that the records of one instant belong
-/// together, whoever was woken late.
+/// together, even if a process was woken late.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleTimes {
     next: Time,
@@ -82,7 +82,7 @@ pub struct SampleTimes {
 }
 
 impl SampleTimes {
-    /// Instants `every` so often since `from`, those before `now` left out.
+    /// Multiples of `every` since `from`, those before `now` left out.
     pub fn new(from: Time, every: Duration, now: Time) -> SampleTimes {
         let every = every.max(Duration::from_micros(100));
         let passed = now.since(from).nanos().div_ceil(every.nanos());
@@ -129,7 +129,7 @@ impl Recorder {
         self.out.write_all(b"\n")
     }
 
-    /// Makes sure that all is in the file.
+    /// Flushes everything to the file.
     ///
     /// # Errors
     /// The system's.
@@ -141,7 +141,7 @@ impl Recorder {
 /// Reads a file of records; a last line that was cut off, by a process that was killed, is left out.
 ///
 /// # Errors
-/// The system's, or a line that is no record.
+/// The system's, or a line that is not a record.
 pub fn read(path: &Path) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     let mut lines = BufReader::new(File::open(path)?).lines().peekable();

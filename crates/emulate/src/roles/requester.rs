@@ -1,4 +1,4 @@
-//! A consumer without congestion control: asks at its own pace for the segments of an object, or for objects of a
+//! A consumer without congestion control: requests at its own pace the segments of an object, or for objects of a
 //! catalogue, which are the segments of one object here.
 
 use super::producer::VERSION;
@@ -16,14 +16,14 @@ use ndnweir_wire::{Component, InterestBuilder, LpHeader, Name, PacketView};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What to ask for.
+/// What to request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequesterTask {
     /// The forwarder's socket.
     pub transport: PathBuf,
     /// The object's name, without version.
     pub object: String,
-    /// Segments of a sequence; none goes on until the end.
+    /// Segments of a sequence; none continues until the end.
     pub segments: Option<u64>,
     /// Objects of a catalogue and Zipf's exponent, instead of a sequence.
     pub catalogue: Option<(u32, f64)>,
@@ -31,11 +31,11 @@ pub struct RequesterTask {
     pub gap: Duration,
     /// Whether gaps are exponentially distributed.
     pub poisson: bool,
-    /// How often a segment is asked for again when its lifetime ends.
+    /// How often a segment is requested again when its lifetime ends.
     pub retries: u32,
     /// The first Interest, in nanoseconds since the origin.
     pub start: u64,
-    /// Nothing new is asked for from here on, likewise.
+    /// Nothing new is requested from here on, likewise.
     pub stop: u64,
     /// The end, likewise.
     pub end: u64,
@@ -122,7 +122,7 @@ pub(super) fn run(task: &RequesterTask, origin: u64) -> Result<(), RoleError> {
     recorder.flush().map_err(RoleError::new)
 }
 
-/// Sends what is to be asked for now.
+/// Sends what is to be requested now.
 fn send(requests: &mut Requests, object: &Name, now: Time, session: &mut Session) {
     if !session.is_connected() {
         return;

@@ -1,4 +1,4 @@
-//! Networks drawn from a seed, as scenario files: what nobody can have tuned a scheme for.
+//! Networks drawn from a seed, as scenario files, so that no scheme can have been tuned for them.
 //!
 //! Rates are drawn evenly on a logarithmic scale, so that slow ones are as likely as fast ones. The ranges are ours: what
 //! `judge/ranges.toml` has, without its corners.

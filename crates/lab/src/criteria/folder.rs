@@ -1,12 +1,13 @@
-//! Where criteria come from: those carried in the binary, or a folder.
+//! The source of criteria: the binary, or a folder.
 
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::{Location, Problems};
+use std::io;
 use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../judge");
 
-/// Where scenario files lie, beside the criteria.
+/// The folder of scenario files, beside the criteria.
 pub const SCENARIOS: &str = "scenarios";
 /// The dated log of changes.
 const LOG: &str = "LOG.md";
@@ -24,7 +25,7 @@ impl Folder {
     /// The shipped criteria, or those of a folder.
     ///
     /// # Errors
-    /// If it is no folder or holds no criteria.
+    /// If it is not a folder or holds no criteria.
     pub fn find(path: Option<&Path>) -> Result<Folder, Problems> {
         let folder = path.map_or(Folder::Shipped, |path| Folder::Disk(path.to_path_buf()));
         let wrong = |what: String| {
@@ -34,31 +35,28 @@ impl Folder {
         match folder.names() {
             Ok(names) if names.is_empty() => Err(wrong("there is no criterion in this folder".into())),
             Ok(_) => Ok(folder),
-            Err(error) => Err(wrong(error)),
+            Err(error) => Err(wrong(error.to_string())),
         }
     }
 
     /// Names of the criteria, in alphabetical order.
     ///
     /// # Errors
-    /// What the system says of a folder that cannot be read.
-    pub fn names(&self) -> Result<Vec<String>, String> {
+    /// The system's, if the folder cannot be read.
+    pub fn names(&self) -> io::Result<Vec<String>> {
         let name = |path: &Path| {
             let toml = path.extension().is_some_and(|e| e == "toml");
             path.file_stem().filter(|_| toml).map(|stem| stem.to_string_lossy().into_owned())
         };
         let mut names: Vec<String> = match self {
             Folder::Shipped => SHIPPED.files().filter_map(|f| name(f.path())).collect(),
-            Folder::Disk(path) => {
-                let entries = std::fs::read_dir(path).map_err(|e| e.to_string())?;
-                entries.flatten().filter_map(|e| name(&e.path())).collect()
-            }
+            Folder::Disk(path) => std::fs::read_dir(path)?.flatten().filter_map(|e| name(&e.path())).collect(),
         };
         names.sort_unstable();
         Ok(names)
     }
 
-    /// What errors call a file of it.
+    /// The name of a file in errors.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped => format!("judge/{file}"),
@@ -66,7 +64,7 @@ impl Folder {
         }
     }
 
-    /// Where files named by its scenarios lie.
+    /// The folder of files that its scenarios refer to.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped => PathBuf::new(),
@@ -77,18 +75,18 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is no text.
-    pub fn text(&self, file: &str) -> Result<String, String> {
+    /// If there is none, or it is not text.
+    pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped => {
                 let found = SHIPPED.get_file(file).and_then(|f| f.contents_utf8());
-                found.map(str::to_owned).ok_or_else(|| "there is no such file".into())
+                found.map(str::to_owned).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
-            Folder::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+            Folder::Disk(path) => std::fs::read_to_string(path.join(file)),
         }
     }
 
-    /// The date of the last change that the log tells of, if there is a log: the first cell of its last row.
+    /// The date of the last change in the log, if there is a log: the first cell of its last row.
     pub fn dated(&self) -> Option<String> {
         let text = self.text(LOG).ok()?;
         let last = text.lines().rev().find(|line| line.starts_with("| "))?;

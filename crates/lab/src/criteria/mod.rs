@@ -1,8 +1,8 @@
 //! Criteria for new congestion controls (RFC 9743, BCP 133), as data: a scheme is run, measured and judged by each.
 //!
-//! A criterion is a file `judge/<criterion>.toml`: a question, experiments, and measures with thresholds that were written
-//! down, with reasons, before any scheme was run. The format is described in `docs/criteria-format.md`, the verdicts in
-//! [`verdict`], what came out in `docs/judge.md`. There is no overall score.
+//! A criterion is a file `judge/<criterion>.toml`: a question, experiments, and measures with thresholds that were
+//! written down, with reasons, before any scheme was run. The format is described in `docs/criteria-format.md`, the
+//! verdicts in [`verdict`], the results in `docs/judge.md`. There is no overall score.
 
 mod budget;
 mod drawn;

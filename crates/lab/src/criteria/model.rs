@@ -6,7 +6,7 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Location;
 
-/// How strongly RFC 9743 asks for the evaluation; it never asks for a result.
+/// How strongly RFC 9743 calls for the evaluation; it never calls for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// MUST be evaluated.
@@ -17,7 +17,7 @@ pub enum Strength {
     May,
     /// Asked for in lower case.
     Advice,
-    /// Not asked for.
+    /// Not requested.
     None,
 }
 
@@ -42,7 +42,7 @@ impl Strength {
 pub enum Depth {
     /// Less than a minute for a scheme.
     Quick,
-    /// What verdicts are published from.
+    /// The depth of published verdicts.
     #[default]
     Default,
     /// With what is large.
@@ -74,7 +74,7 @@ pub enum Better {
 pub enum Combine {
     /// The worst cell decides.
     Worst,
-    /// The cell in the middle decides, of two the worse.
+    /// The median cell decides, of two the worse.
     Median,
 }
 
@@ -95,11 +95,11 @@ pub struct Criterion {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Section of RFC 9743; `NDN` and `held out` for what it does not know.
+    /// Section of RFC 9743; `NDN` and `held out` for what it does not cover.
     pub section: String,
     /// How strongly it asks.
     pub strength: Strength,
-    /// What is asked, in one sentence.
+    /// The question, in one sentence.
     pub question: String,
     /// What is run.
     pub experiments: Vec<ExperimentGrid>,
@@ -111,7 +111,7 @@ pub struct Criterion {
     pub exceptions: Vec<NotApplicable>,
 }
 
-/// What is looked at, and what is asked of it.
+/// A measured value and its thresholds.
 #[derive(Clone, Debug)]
 pub struct Measure {
     /// Unique in its criterion.

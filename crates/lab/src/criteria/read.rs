@@ -15,7 +15,7 @@ use ndnweir_scenario::tree::{self, Table};
 use ndnweir_scenario::{Location, Problems, Source};
 use std::collections::BTreeSet;
 
-/// What is read of criteria, and with what.
+/// The reader of criteria and its options.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     /// Cells up to here.
@@ -64,7 +64,8 @@ pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec
 pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Criterion>, Problems> {
     let file = format!("{name}.toml");
     let shown = folder.shown(&file);
-    let text = folder.text(&file).map_err(|e| Problems::one(Location::whole(&shown), e, "write the file"))?;
+    let text =
+        folder.text(&file).map_err(|e| Problems::one(Location::whole(&shown), e.to_string(), "write the file"))?;
     let root = tree::parse(&shown, &text)?;
     let found = Findings::default();
     let whole = Location::at(&shown.as_str().into(), 1, 1);
@@ -75,7 +76,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     if f.item("strength").is_none() {
         f.missing("strength", "\"MUST\"");
     }
-    let question = f.required("question", "\"what is asked, in one sentence\"").unwrap_or_default();
+    let question = f.required("question", "\"the question, in one sentence\"").unwrap_or_default();
     for key in ["experiment", "measure", "not-applicable"] {
         f.item(key);
     }
@@ -107,7 +108,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     if draws && extent.held_out.is_none() {
         return Ok(None);
     }
-    // Everything was checked; what is too deep is left out.
+    // Everything was checked; keys that are too deep are left out.
     for (grid, depths) in grids.iter_mut().zip(&tiers) {
         let mut depths = depths.iter();
         grid.cases.retain(|_| depths.next().is_some_and(|d| *d <= extent.depth));
@@ -299,7 +300,7 @@ fn measure(
     if let (Some(better), Some(pass), Some(weak)) = (better, pass, weak) {
         let ordered = if better == Better::Less { pass < weak } else { pass > weak };
         if !ordered {
-            let help = "a pass asks for more than what is weak: with better = \"less\" it is the smaller threshold";
+            let help = "a pass requires more than weak: with better = \"less\" it is the smaller threshold";
             f.error("weak", "pass and weak are in the wrong order", help);
         }
     }
@@ -309,7 +310,7 @@ fn measure(
     };
     let experiments: Vec<usize> = experiments.iter().map(place).collect::<Option<_>>()?;
     let expr = |text: &str, at: &Location| {
-        let parsed = parse(text).map_err(|e| (e, "see docs/criteria-format.md".to_owned()));
+        let parsed = parse(text).map_err(|e| (e.to_string(), "see docs/criteria-format.md".to_owned()));
         let checked = parsed.and_then(|expr| {
             let expr = elsewhere(expr);
             for e in &experiments {

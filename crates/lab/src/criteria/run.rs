@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What judging gave.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// The schemes, in the order asked for.
+    /// The schemes, in the order requested.
     pub schemes: Vec<String>,
     /// Those of them whose original law is not public.
     pub stand_ins: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Judgement {
     pub seeds: Vec<u64>,
     /// By criterion, then scheme; none where the work was interrupted.
     pub results: Vec<Vec<Option<CriterionResult>>>,
-    /// What of each cell can be drawn, by criterion, then scheme.
+    /// The drawable data of each cell, by criterion, then scheme.
     pub shown: Vec<Vec<Vec<Shown>>>,
     /// Interests, Data and NACKs that crossed a link, by scheme.
     pub packet_hops: Vec<u64>,
@@ -71,10 +71,10 @@ pub(super) fn schemes_in(criterion: &Criterion, name: &String) -> Result<Vec<Sch
 /// Runs everything and judges it. When `stop` is set, what is not complete is left out. With `kept`, jobs that are kept
 /// there are taken from there, and all others are put there when they are done.
 ///
-/// The result depends on nothing but the arguments: not on the number of threads, not on their order.
+/// The result depends on only the arguments: not on the number of threads, not on their order.
 ///
 /// # Errors
-/// [`Error::Choice`] for names that are no schemes, [`Error::Network`] for scenarios that cannot be simulated,
+/// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
 /// [`Error::Accounting`], [`Error::Kept`]; [`Error::Nothing`] if nothing was complete.
 pub fn run(
     criteria: &[Criterion],

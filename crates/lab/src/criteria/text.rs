@@ -8,7 +8,7 @@ use crate::results::{Summary, significant};
 use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use serde_json::{Value, json};
 
-/// What criteria are called in headings: their sections, or their names where a section has several.
+/// The names of criteria in headings: their sections, or their names where a section has several.
 pub fn short_names(criteria: &[Criterion]) -> Vec<String> {
     let alone = |c: &Criterion| criteria.iter().filter(|other| other.section == c.section).count() == 1;
     criteria.iter().map(|c| if alone(c) { c.section.clone() } else { c.name.clone() }).collect()
@@ -75,7 +75,7 @@ pub fn spread(value: Option<&Summary>) -> String {
     }
 }
 
-/// What a measure asks for: `≤ 0.5, weak ≤ 1`.
+/// The thresholds of a measure: `≤ 0.5, weak ≤ 1`.
 pub fn asked(measure: &Measure) -> String {
     let sign = match measure.better {
         Better::Less => "≤",
@@ -125,7 +125,7 @@ pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], sche
     text
 }
 
-/// What was judged with what, in a line or two.
+/// The schemes, criteria and seeds of a judgement, in a line or two.
 pub fn head(judgement: &Judgement, dated: Option<&str>, command: &str, version: &str) -> String {
     let dated = dated.map(|date| format!("Criteria of {date} (judge/LOG.md). ")).unwrap_or_default();
     let seeds: Vec<String> = judgement.seeds.iter().map(u64::to_string).collect();

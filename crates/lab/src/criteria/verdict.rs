@@ -1,10 +1,11 @@
-//! What measured values say of a scheme.
+//! The verdict about a scheme from measured values.
 //!
 //! - A **cell** is a case of an experiment; its value is the mean over seeds. With thresholds `pass` and `weak`, a value at
 //!   least as good as `pass` is a pass, else one at least as good as `weak` is weak, else it is a failure, also where
 //!   the metric is undefined in every run (an object that never arrived has no completion time).
 //! - A **measure** has the verdict of its worst cell, or where it says so of its median cell.
-//! - A **criterion** has that of its worst measure. It is not applicable to schemes that it says so of, with its reason.
+//! - A **criterion** has that of its worst measure. It is not applicable to the schemes that it excludes, with its
+//!   reason.
 
 use super::model::{Better, Combine, Criterion, Measure};
 use crate::evaluation::{ExperimentGrid, Runs};
@@ -21,7 +22,7 @@ pub enum CriterionVerdict {
     Weak,
     /// Bad, or not measurable.
     Fail,
-    /// The criterion says that it does not apply.
+    /// The criterion does not apply.
     NotApplicable,
 }
 
@@ -46,7 +47,7 @@ pub struct CellResult {
     pub case: usize,
     /// Over seeds; none where no run defines the metric.
     pub value: Option<Summary>,
-    /// What no scheme can better, mean over seeds.
+    /// The limit for any scheme, mean over seeds.
     pub limit: Option<f64>,
     /// The verdict.
     pub verdict: CriterionVerdict,
@@ -89,7 +90,7 @@ impl CriterionResult {
 impl Measure {
     /// The verdict on a value.
     pub fn verdict(&self, value: f64) -> CriterionVerdict {
-        // A hair of room, so that a threshold met exactly is met.
+        // A small tolerance, so that a threshold met exactly is met.
         let room = |threshold: f64| 1e-9 * threshold.abs().max(1e-9);
         let meets = |threshold: f64| match self.better {
             Better::Less => value <= threshold + room(threshold),

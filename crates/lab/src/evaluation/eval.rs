@@ -21,9 +21,8 @@ pub struct Measured {
 /// Stands for any part of a name in an expression.
 pub const ANY: &str = "*";
 
-/// What a Data that is delivered waited in queues on its whole way, in ms, on average: the mean wait of each link
-/// direction weighted by the Data it carried, over the Data delivered. Mean delay of a queue alone says nothing on
-/// several paths.
+/// The mean queueing time of a delivered Data over its whole path, in ms: the mean wait of each link direction weighted
+/// by the Data it carried, over the Data delivered. The mean delay of a single queue is meaningless with several paths.
 pub const QUEUEING: &str = "queueing_ms";
 
 impl Measured {
@@ -36,8 +35,8 @@ impl Measured {
         Measured { case, scalars, run }
     }
 
-    /// The metric of everything whose name fits the pattern: consumers, links or nodes. None where one lacks it, or none
-    /// fits.
+    /// The metric of everything whose name matches the pattern: consumers, links or nodes. None where one lacks it, or
+    /// none matches.
     fn every(&self, pattern: &str) -> Option<Vec<f64>> {
         let (table, rest) = pattern.split_once('.')?;
         let (head, tail) = rest.split_once(ANY)?;
@@ -69,7 +68,7 @@ fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
 #[derive(Clone, Debug, Default)]
 pub struct Runs(pub Vec<Vec<Measured>>);
 
-/// Means over so many seconds are what steadiness and convergence look at.
+/// Steadiness and convergence use means over this many seconds.
 const SECOND: f64 = 1.0;
 
 impl Runs {
@@ -209,7 +208,7 @@ pub fn series<'a>(run: &'a Run, name: &str) -> Option<&'a [f64]> {
     run.series.get(kind, &keys, metric)
 }
 
-/// The bins of a series that lie wholly between two times.
+/// The bins of a series that are wholly between two times.
 pub fn between(values: &[f64], bin_s: f64, from: f64, to: f64) -> &[f64] {
     let first = ((from / bin_s - 1e-6).ceil().max(0.0) as usize).min(values.len());
     let end = ((to / bin_s + 1e-6).floor().max(0.0) as usize).clamp(first, values.len());

@@ -71,7 +71,7 @@ pub enum Signature {
     Event,
     /// An event key, a value, and at most two numbers.
     Dwell,
-    /// So many expressions at least, and at most.
+    /// The least and the largest number of expressions.
     Values(usize, usize),
 }
 
@@ -131,7 +131,7 @@ impl Function {
     }
 }
 
-/// Where a value is taken from when not from the entry's own run.
+/// The run a value is taken from, if not the entry's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Another experiment; none stays in the same.
@@ -173,17 +173,40 @@ impl fmt::Display for Expr {
     }
 }
 
+/// Why a text is not an expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExprError {
+    /// A name or number is expected after the last character.
+    #[error("the expression ends too early")]
+    Incomplete,
+    /// A name or number is expected before this.
+    #[error("a name or number is missing before \"{0}\"")]
+    MissingOperand(String),
+    /// No function has this name.
+    #[error("there is no function \"{0}\"; there are: {known}", known = Function::ALL.map(|f| f.0).join(", "))]
+    UnknownFunction(String),
+    /// The arguments of this function do not end.
+    #[error("{0}( is not closed")]
+    Unclosed(String),
+    /// Functions of functions beyond the limit.
+    #[error("the expression is nested too deeply")]
+    TooDeep,
+    /// This follows a whole expression.
+    #[error("\"{0}\" is left over at the end")]
+    Trailing(String),
+}
+
 /// Reads an expression.
 ///
 /// # Errors
-/// What is wrong with it, in a sentence.
-pub fn parse(text: &str) -> Result<Expr, String> {
+/// [`ExprError`]: what is wrong with it.
+pub fn parse(text: &str) -> Result<Expr, ExprError> {
     let mut parser = Parser { rest: text };
     let expr = parser.expr(0)?;
     parser.skip();
     match parser.rest {
         "" => Ok(expr),
-        rest => Err(format!("\"{rest}\" is left over at the end")),
+        rest => Err(ExprError::Trailing(rest.to_owned())),
     }
 }
 
@@ -191,7 +214,7 @@ struct Parser<'t> {
     rest: &'t str,
 }
 
-/// Nesting beyond this is no expression anybody wrote.
+/// The deepest nesting that is read.
 const DEEPEST: usize = 16;
 
 impl<'t> Parser<'t> {
@@ -210,34 +233,33 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn word(&mut self) -> Result<&'t str, String> {
+    fn word(&mut self) -> Result<&'t str, ExprError> {
         self.skip();
         let end = self.rest.find(|c: char| c.is_whitespace() || "(),@".contains(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         match word {
-            "" if rest.is_empty() => Err("the expression ends too early".into()),
-            "" => Err(format!("a name or number is missing before \"{rest}\"")),
+            "" if rest.is_empty() => Err(ExprError::Incomplete),
+            "" => Err(ExprError::MissingOperand(rest.to_owned())),
             word => Ok(word),
         }
     }
 
-    fn expr(&mut self, depth: usize) -> Result<Expr, String> {
+    fn expr(&mut self, depth: usize) -> Result<Expr, ExprError> {
         if depth > DEEPEST {
-            return Err("the expression is nested too deeply".into());
+            return Err(ExprError::TooDeep);
         }
         let word = self.word()?;
         let mut expr = if self.eat('(') {
             let Some((_, function)) = Function::ALL.iter().find(|f| f.0 == word) else {
-                let known: Vec<&str> = Function::ALL.iter().map(|f| f.0).collect();
-                return Err(format!("there is no function \"{word}\"; there are: {}", known.join(", ")));
+                return Err(ExprError::UnknownFunction(word.to_owned()));
             };
             let mut arguments = vec![self.expr(depth + 1)?];
             while self.eat(',') {
                 arguments.push(self.expr(depth + 1)?);
             }
             if !self.eat(')') {
-                return Err(format!("{word}( is not closed"));
+                return Err(ExprError::Unclosed(word.to_owned()));
             }
             Expr::Call(*function, arguments)
         } else {
@@ -285,9 +307,9 @@ mod tests {
             ("sum(, a)", "missing"),
             ("a@", "ends too early"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert!(parse(&"sum(".repeat(1000)).unwrap_err().contains("deep"));
+        assert_eq!(parse(&"sum(".repeat(1000)), Err(ExprError::TooDeep));
     }
 }

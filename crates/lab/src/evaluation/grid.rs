@@ -1,4 +1,4 @@
-//! Experiments in several cases: a scenario, what is varied in it, every combination.
+//! Experiments with several cases: a scenario and every combination of varied values.
 
 use super::lists::texts;
 use ndnweir_core::scheme::Scheme;
@@ -19,7 +19,7 @@ pub struct ExperimentGrid {
     pub about: String,
     /// Variants; one without a name if nothing varies.
     pub cases: Vec<Case>,
-    /// What is compared; empty where the schemes are not the file's business.
+    /// The schemes compared; empty where the file does not choose them.
     pub schemes: Vec<Scheme>,
     /// Keys of scheme events that expressions need.
     pub events: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a case allows: its optimum and the round trips without queues, and what runs come to beside them.
+//! The limits of a case: its optimum and the round trips without queues; and metrics of runs relative to them.
 
 use super::eval::Measured;
 use crate::experiment::{describe, optimum};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub struct Limits {
     /// The optimum, or why there is none.
     pub optimum: Optimum,
-    /// By consumer: the round-trip time without queues, in ms, over its cheapest way to the nearest of its producers.
+    /// By consumer: the round-trip time without queues, in ms, over its cheapest path to the nearest of its producers.
     pub base_rtt_ms: Vec<(String, f64)>,
     /// By link direction: rate and content that it can carry, in Mbit/s.
     rates: Vec<(String, f64, f64)>,
@@ -33,7 +33,7 @@ impl Limits {
         Limits { optimum: Optimum::default(), base_rtt_ms: base.collect(), rates }
     }
 
-    /// The same names with a made-up optimum, to tell which metrics there can be.
+    /// The same names with a fictitious optimum, to find which metrics there can be.
     pub fn pretended(scenario: &Scenario) -> Limits {
         let mut limits = Limits::without_optimum(scenario);
         let each = |name: &str| crate::results::ConsumerOptimum { name: name.into(), goodput_mbps: 1.0 };
@@ -44,14 +44,14 @@ impl Limits {
     }
 }
 
-/// Propagation and transmission of one Interest there and its Data back, over the cheapest way by routing costs; of
+/// Propagation and transmission of one Interest there and its Data back, over the cheapest path by routing costs; of
 /// equal ones the quickest.
 fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option<(String, f64)> {
     let near = scenario.adjacency();
     let asks = &scenario.consumers[consumer];
     let producers: Vec<usize> = asks.producers.iter().map(|p| scenario.producers[*p].node).collect();
     let sending = |bytes: u64, rate_mbps: f64| bytes as f64 * 8.0 / (rate_mbps * 1e3);
-    // Picoseconds, so that ways can be compared without rounding.
+    // Picoseconds, so that paths can be compared without rounding.
     let mut open = BinaryHeap::from([Reverse((0u64, 0u64, asks.node))]);
     let mut seen = vec![false; scenario.nodes.len()];
     while let Some(Reverse((cost, time, node))) = open.pop() {

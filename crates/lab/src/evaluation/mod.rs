@@ -1,8 +1,8 @@
 //! What evaluations written as data have in common: grids of cases, metrics as expressions, means over seeds.
 //!
 //! Papers and criteria are read from TOML files by people who name experiments, vary keys of scenarios and write
-//! expressions over what was measured. All of that is defined here once; what a value is compared with, and what is
-//! said then, is theirs ([`crate::papers`], [`crate::criteria`]).
+//! expressions over what was measured. All of that is defined here once; comparisons and verdicts are theirs
+//! ([`crate::papers`], [`crate::criteria`]).
 
 pub mod eval;
 pub mod expr;

@@ -91,7 +91,7 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
     }
 }
 
-/// Checks names against one experiment, or against the one a target names.
+/// Checks names against one experiment, or against that of a target.
 pub struct Resolver<'a> {
     experiments: &'a [ExperimentGrid],
     known: Vec<BTreeSet<String>>,
@@ -108,7 +108,7 @@ impl<'a> Resolver<'a> {
         Resolver { experiments, known }
     }
 
-    /// For these experiments, whose runs are measured beside their limits.
+    /// For these experiments, whose runs are measured relative to their limits.
     pub fn beside_limits(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
         let known =
             experiments.iter().map(|e| e.cases.first().map(scalars_beside_limits).unwrap_or_default()).collect();

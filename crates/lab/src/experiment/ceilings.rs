@@ -1,4 +1,4 @@
-//! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free ways.
+//! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free paths.
 
 use super::describe;
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
@@ -30,7 +30,7 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     }
 }
 
-/// Long-lived consumers served by any producer of their prefix, over any loop-free ways.
+/// Long-lived consumers served by any producer of their prefix, over any loop-free paths.
 pub fn physical(scenario: &Scenario) -> Problem {
     let producers = (scenario.consumers.iter().zip(scenario.sources()))
         .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
@@ -42,7 +42,7 @@ pub fn physical(scenario: &Scenario) -> Problem {
 /// routes themselves, every neighbour is a next hop.
 ///
 /// # Errors
-/// Why the topology cannot be had.
+/// Why there is no topology.
 pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     let mut problem = physical(scenario);
     let network = scenario.network();
@@ -65,7 +65,7 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
         let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
         let hops = next_hops(&topology, &working, &serving.collect::<Vec<_>>(), network.routing.routes);
-        // Interests go out over a next hop; Data come back the other way.
+        // Interests leave over a next hop; Data return in the other direction.
         let leads = |c: &usize| {
             let interest = &topology.channels[c ^ 1];
             hops[interest.from as usize].iter().any(|hop| hop.face.0 == interest.out_face)

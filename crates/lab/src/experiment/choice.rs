@@ -21,24 +21,24 @@ pub enum ChoiceError {
     Unknown(String),
 }
 
-/// Every scheme a scenario can run: those that come with the product, then its own.
+/// Every scheme a scenario can run: the shipped ones, then its own.
 pub fn available(scenario: &Scenario) -> Vec<String> {
     let own = scenario.compositions.iter().map(|c| c.name.clone());
     let own = own.filter(|name| !Scheme::names().any(|known| known == name));
     Scheme::names().map(str::to_owned).chain(own).collect()
 }
 
-/// Finds the schemes called `names` among the scenario's own and the product's; "all" is every one of them, and no
+/// Finds the schemes called `names` among the scenario's own and the shipped ones; "all" is every one of them, and no
 /// name at all is the scenario's list.
 ///
 /// # Errors
-/// [`ChoiceError`], for the first name that is unknown or unsound.
+/// [`ChoiceError`], for the first name that is unknown or invalid.
 pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     let mut wanted: Vec<String> = Vec::new();
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let asked = match names {
         [] if !scenario.schemes.is_empty() => listed(),
-        // Who composes schemes and lists none wants to see those.
+        // A scenario that composes schemes and lists none runs those.
         [] if !scenario.compositions.is_empty() => scenario.compositions.iter().map(|c| c.name.clone()).collect(),
         [] => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
         names => names.to_vec(),
@@ -71,62 +71,4 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, ChoiceError> {
     let there = available(scenario);
     let there: Vec<&str> = there.iter().map(String::as_str).collect();
     Scheme::named(name).map_err(|_| ChoiceError::Unknown(suggest::unknown("scheme", name, &there).to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ndnweir_core::scheme::{CachedMarks, InterestMarks};
-    use ndnweir_scenario::Source;
-    use std::path::Path;
-
-    const NETWORK: &str = r#"
-        [[node]]
-        names = ["A", "B"]
-        [[link]]
-        ends = ["A", "B"]
-        rate = "10Mbps"
-        delay = "10ms"
-        [[producer]]
-        name = "P"
-        node = "B"
-        prefix = "/p"
-        [[consumer]]
-        name = "C"
-        node = "A"
-        prefix = "/p/x"
-        [scheme.mine]
-        marker = "pie"
-        discipline = "fq-codel"
-        interest-marks = "own"
-        cached-marks = "replay"
-    "#;
-
-    fn marks(run: &str) -> (InterestMarks, CachedMarks) {
-        let source = Source::from_text("x.toml", &format!("{NETWORK}\n{run}"), Path::new("")).unwrap();
-        let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
-        let scheme = choose(&scenario, &["mine".into()]).unwrap().remove(0);
-        (scheme.interest_marks, scheme.cached_marks)
-    }
-
-    #[test]
-    fn the_run_overrules_what_a_scheme_says_about_marks() {
-        assert_eq!(marks(""), (InterestMarks::Own, CachedMarks::Replay));
-        let run = "[run]\ninterest-marks = \"ignore\"\ncached-marks = \"strip\"";
-        assert_eq!(marks(run), (InterestMarks::Ignore, CachedMarks::Strip));
-    }
-
-    #[test]
-    fn a_scenarios_list_may_name_schemes_that_come_with_the_product() {
-        let read = |list: &str| {
-            let text = format!(
-                "{NETWORK}
-[run]
-schemes = [\"{list}\"]"
-            );
-            Source::from_text("x.toml", &text, Path::new("")).unwrap().validate()
-        };
-        assert_eq!(read("cubic").unwrap().schemes[0].name, "cubic");
-        assert!(read("cubid").unwrap_err().to_string().contains("cubid"));
-    }
 }

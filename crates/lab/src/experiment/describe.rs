@@ -1,4 +1,4 @@
-//! A scenario as results describe it.
+//! The description of a scenario in results.
 
 use crate::metrics::{MAX_BINS, bin_width};
 use crate::results;
@@ -12,7 +12,7 @@ fn in_one_line(note: &Diagnostic) -> String {
     format!("{}: {}{help}", note.place, note.message)
 }
 
-/// The scenario as results describe it.
+/// The description of the scenario in results.
 pub fn describe(scenario: &Scenario) -> results::ScenarioInfo {
     let run = &scenario.run;
     let payload = scenario.producers.first().map_or(Bytes::ZERO, |p| p.payload);

@@ -4,7 +4,7 @@ use crate::results::EventInfo;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_scenario::{Change, LinkDirection, Scenario};
 
-/// Every event of a scenario and what becomes of its planner, in the order of time.
+/// Every event of a scenario and of its planner, in the order of time.
 pub(super) fn describe(scenario: &Scenario) -> Vec<EventInfo> {
     let mut list: Vec<(Duration, EventInfo)> = Vec::new();
     for event in &scenario.events {

@@ -38,13 +38,13 @@ pub struct Experiment {
     pub events: Vec<String>,
 }
 
-/// Hears how far the work is.
+/// Receives the progress of the work.
 pub trait Progress: Sync {
     /// Run `run` (in the order of schemes, then seeds) has covered this fraction of its simulated time.
     fn advanced(&self, run: usize, fraction: f64);
 }
 
-/// Hears nothing.
+/// Ignores it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -52,7 +52,7 @@ impl Progress for Silent {
     fn advanced(&self, _: usize, _: f64) {}
 }
 
-/// Why an experiment gave no comparison.
+/// Why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario cannot be simulated.
@@ -87,7 +87,7 @@ pub enum Error {
     Nothing,
 }
 
-/// A finished run with its proof.
+/// A finished run, with its accounting checked.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The metrics.
@@ -99,7 +99,7 @@ pub struct Finished {
 impl Experiment {
     /// Runs everything. When `stop` is set, runs that are not complete are left out and the comparison is partial.
     ///
-    /// The result depends on nothing but the experiment: not on the number of threads, not on their order.
+    /// The result depends on only the experiment: not on the number of threads, not on their order.
     ///
     /// # Errors
     /// See [`Error`].

@@ -42,7 +42,7 @@ pub struct Collector {
     /// Latest sample, and those that bound the window.
     last: Time,
     base: Time,
-    /// Latest time heard of in any call.
+    /// The latest time in any call.
     seen: Time,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of one consumer and one link while a run goes on.
+//! What is kept of one consumer and one link while a run continues.
 
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
@@ -7,9 +7,9 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
 
-/// Paths of one consumer that are told apart; the rest is `other`.
+/// Paths of one consumer that are distinguished; the rest is `other`.
 const MAX_PATHS: usize = 8;
-/// Paths of one consumer counted at all; later ones go to the rest at once.
+/// Paths of one consumer that are counted; later ones are added to the rest immediately.
 const TRACKED_PATHS: usize = 256;
 
 /// Mean of what falls into each bin.
@@ -118,8 +118,8 @@ impl ConsumerGather {
         }
     }
 
-    /// The place of a path; consecutive packets mostly share one, so the last hit moves to the front half slowly enough
-    /// that a linear search over few paths is the fastest lookup.
+    /// The place of a path; consecutive packets mostly share one, so a linear search that moves hits towards the front
+    /// is the fastest lookup.
     fn path(&mut self, id: PathId, bins: usize) -> usize {
         if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
             return found;

@@ -1,4 +1,4 @@
-//! What the collector must know about a scenario.
+//! The collector's input about a scenario.
 
 use crate::results::ScenarioInfo;
 use ndnweir_core::units::{Duration, Rate, Time};
@@ -25,11 +25,11 @@ pub struct ConsumerSetup {
     pub start: Time,
     /// When it stops; none means at the end of the run or of its object.
     pub stop: Option<Time>,
-    /// Whether it always has more to ask for: only such flows count for fairness and the optimum.
+    /// Whether it always has more to request: only such flows count for fairness and the optimum.
     pub long_lived: bool,
 }
 
-/// What the collector must know about the scenario.
+/// The collector's input about the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Node names by `NodeId`.

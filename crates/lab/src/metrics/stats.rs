@@ -6,9 +6,9 @@ use ndnweir_core::units::Duration;
 /// Sub-buckets per power of two: a quantile is off by less than 1/1024 of its value.
 const SUB_BITS: u32 = 9;
 
-/// A distribution of time spans in bounded memory: exact mean, standard deviation and extremes, quantiles to 0.1 %.
+/// A distribution of durations in bounded memory: exact mean, standard deviation and extremes, quantiles to 0.1 %.
 ///
-/// Buckets are log-linear as in HdrHistogram: spans below 2¹⁰ ns exactly, above that 512 buckets per power of two.
+/// Buckets are log-linear as in HdrHistogram: durations below 2¹⁰ ns exactly, above that 512 buckets per power of two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     buckets: Vec<u64>,
@@ -77,7 +77,7 @@ impl Histogram {
         self.count += other.count;
     }
 
-    /// How many spans were recorded.
+    /// How many durations were recorded.
     pub fn count(&self) -> u64 {
         self.count
     }

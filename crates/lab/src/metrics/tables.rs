@@ -1,4 +1,4 @@
-//! What is kept of nodes' tables, of packets on links and of hop counts while a run goes on.
+//! What is kept of nodes' tables, of packets on links and of hop counts while a run continues.
 
 use super::gather::Means;
 use crate::results::NodeRun;
@@ -126,7 +126,7 @@ impl PacketGather {
     }
 }
 
-/// Over how many links the Data of one consumer came.
+/// The number of links that the Data of one consumer crossed.
 #[derive(Default)]
 pub(super) struct HopGather {
     means: Means,
@@ -150,7 +150,7 @@ impl HopGather {
     }
 }
 
-/// Links of every path that was told, by its number; looked up once per Data.
+/// Links of every reported path, by its number; looked up once per Data.
 #[derive(Default)]
 pub(super) struct PathLengths(Vec<Option<u32>>);
 

@@ -1,11 +1,12 @@
 //! The proof that an allocation is max-min fair, and a check of it that shares nothing with the solver.
 //!
 //! Whatever the rates y of an allocation are: at prices w of the links, where d is what a payload bit of a flow costs
-//! on its cheapest way, Σ d·y ≤ Σ capacity·w, for what is carried pays at least its price. So if all flows that have no
-//! more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level at
-//! which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has less,
-//! or the same.
+//! on its cheapest path, Σ d·y ≤ Σ capacity·w, since what is carried pays at least its price. So if all flows that have
+//! no more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level
+//! at which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has
+//! less, or the same.
 
+use super::error::CertificateError;
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,7 +55,7 @@ struct Network<'a> {
     group: Vec<usize>,
 }
 
-/// Prices of the cheapest ways to all nodes, by group of flows.
+/// Prices of the cheapest paths to all nodes, by group of flows.
 type Searches = BTreeMap<usize, Vec<f64>>;
 
 impl Network<'_> {
@@ -92,7 +93,7 @@ impl Network<'_> {
         self.edges[edge].charges.iter().map(|(l, weight)| weight * prices[*l]).sum()
     }
 
-    /// The price of a flow's cheapest way; infinite if there is none.
+    /// The price of a flow's cheapest path; infinite if there is none.
     fn cheapest(&self, flow: usize, costs: &[f64], found: &mut Searches) -> f64 {
         let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
         match routes {
@@ -107,7 +108,7 @@ impl Network<'_> {
         }
     }
 
-    /// The price of the cheapest way from some producer to each node (Bellman and Ford, from the producers on).
+    /// The price of the cheapest path from some producer to each node (Bellman and Ford, from the producers on).
     fn search(&self, producers: &[usize], usable: &Option<Vec<usize>>, costs: &[f64]) -> Vec<f64> {
         let mut usable_edges = vec![usable.is_none(); self.edges.len()];
         usable.iter().flatten().for_each(|e| usable_edges[*e] = true);
@@ -127,7 +128,7 @@ impl Network<'_> {
                 let (to, through) = (self.edges[edge].to, best[node] + costs[edge]);
                 if through < best[to] {
                     best[to] = through;
-                    // A way may end in a host, and leads through none.
+                    // A path may end in a host, but does not lead through one.
                     if !hosts[to] && !queued[to] {
                         queued[to] = true;
                         queue.push_back(to);
@@ -166,7 +167,7 @@ impl Allocation {
     ///
     /// # Errors
     /// What is wrong: a path that a flow may not take, a link that carries more than it can, a flow without proof.
-    pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, String> {
+    pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, CertificateError> {
         let network = Network::new(problem);
         self.check_carried(&network)?;
         let mut proved = vec![false; problem.flows.len()];
@@ -181,20 +182,20 @@ impl Allocation {
         let mut found = Searches::new();
         for flow in (0..proved.len()).filter(|f| !proved[*f]) {
             if network.cheapest(flow, &free, &mut found).is_finite() {
-                return Err(format!("nothing limits {}", problem.flows[flow].name));
+                return Err(CertificateError::NoProof(problem.flows[flow].name.clone()));
             }
         }
         Ok(most)
     }
 
-    fn check_carried(&self, network: &Network) -> Result<(), String> {
+    fn check_carried(&self, network: &Network) -> Result<(), CertificateError> {
         let mut loads = vec![0.0; network.problem.links.len()];
         for (flow, paths) in self.paths.iter().enumerate() {
-            let name = &network.problem.flows[flow].name;
+            let name = || network.problem.flows[flow].name.clone();
             let mut sum = 0.0;
             for (path, carried) in paths {
                 if !network.may_take(flow, path) || *carried < 0.0 {
-                    return Err(format!("{name} may not take {path:?} with {carried}"));
+                    return Err(CertificateError::Path { flow: name(), path: path.clone(), carried: *carried });
                 }
                 sum += carried;
                 for (link, weight) in path.iter().flat_map(|e| &network.edges[*e].charges) {
@@ -202,23 +203,24 @@ impl Allocation {
                 }
             }
             if (sum - self.rates[flow]).abs() > 1e-7 * self.rates[flow] {
-                return Err(format!("{name} has {} but {sum} is carried", self.rates[flow]));
+                return Err(CertificateError::Rate { flow: name(), rate: self.rates[flow], carried: sum });
             }
         }
         for (link, load) in network.problem.links.iter().zip(loads) {
-            if load > link.rate.mbps() * (1.0 + FULL) {
-                return Err(format!("{} carries {load} of {}", link.name, link.rate.mbps()));
+            let rate = link.rate.mbps();
+            if load > rate * (1.0 + FULL) {
+                return Err(CertificateError::Load { link: link.name.clone(), load, rate });
             }
         }
         Ok(())
     }
 
     /// How much a flow of a level could gain, at most.
-    fn gain(&self, network: &Network, level: &Level) -> Result<f64, String> {
+    fn gain(&self, network: &Network, level: &Level) -> Result<f64, CertificateError> {
         let mut prices = vec![0.0; network.problem.links.len()];
         for (link, price) in &level.prices {
             if !(price.is_finite() && *price >= 0.0) {
-                return Err(format!("a price of {price}"));
+                return Err(CertificateError::Price(*price));
             }
             prices[*link] = *price;
         }
@@ -228,11 +230,11 @@ impl Allocation {
         let highest = level.flows.iter().map(rate).fold(0.0, f64::max);
         let lowest = level.flows.iter().map(rate).fold(highest, f64::min);
         if lowest < highest {
-            return Err("flows of a level with different rates".to_owned());
+            return Err(CertificateError::UnequalRates);
         }
         let mut found = Searches::new();
         let mut cheapest = |flow: usize| {
-            // What costs nothing on a way that is taken needs no search.
+            // A path in use without cost needs no search.
             let free = |(path, _): &(Vec<usize>, f64)| path.iter().all(|e| costs[*e] == 0.0);
             if self.paths[flow].iter().any(free) { 0.0 } else { network.cheapest(flow, &costs, &mut found) }
         };

@@ -1,18 +1,18 @@
 //! How long finite fetches take when rates are max-min fair at every instant: the ideal that slowdowns are measured by.
 //!
-//! A fluid: whenever a fetch begins or ends, the rates of all that are active are worked out anew. To the time in which
-//! the fluid has passed comes what no rate shortens: the first Interest's way to the producer, propagation back, and
-//! the transmission of one Data on each link but the narrowest, where the fluid has it.
+//! A fluid: whenever a fetch begins or ends, the rates of all that are active are recomputed. To the time in which the
+//! fluid has passed is added what no rate shortens: the first Interest's time to the producer, propagation back, and
+//! the transmission of one Data on each link but the narrowest, which the fluid includes.
 
 use super::paths::Paths;
-use super::{AllowedLinks, FlowDemand, Hop, Problem, water_filling};
+use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
 
 /// A fetch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     /// When it begins, in s.
     pub start_s: f64,
-    /// Payload; none goes on for ever and only takes its share.
+    /// Payload; none continues forever and only uses its share.
     pub payload_bytes: Option<u64>,
     /// What is added to the fluid's time, in s (see [`Problem::latency`]).
     pub latency_s: f64,
@@ -35,7 +35,7 @@ impl Problem {
         up.0 + up.1 + down.0 + down.1 - down.2
     }
 
-    /// The least latency of each flow over any way it may take; none if it has no way. `propagation_s` is by link.
+    /// The least latency of each flow over any path it may take; none if it has no path. `propagation_s` is by link.
     pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
         let one = |links: &[usize], bytes: u64| {
             let time = |l: &usize| propagation_s[*l] + bytes as f64 * 8e-6 / self.links[*l].rate.mbps();
@@ -59,11 +59,11 @@ impl Problem {
 
     /// From its start to its last Data, in s, for each flow's fetch; none for one that never ends.
     ///
-    /// Flows that come and go are those of the problem, one fetch each, in the same order.
+    /// Flows that start and end are those of the problem, one fetch each, in the same order.
     ///
     /// # Errors
     /// Why there are no rates (see [`Problem::allocate`]).
-    pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, String> {
+    pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, AllocationError> {
         let mut left: Vec<f64> =
             transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
         let mut done = vec![None; transfers.len()];
@@ -94,18 +94,13 @@ impl Problem {
     }
 
     /// Max-min fair rates of some of the flows.
-    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, String> {
+    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, AllocationError> {
         if active.is_empty() {
             return Ok(Vec::new());
         }
         let flows: Vec<FlowDemand> = active.iter().map(|i| self.flows[*i].clone()).collect();
         let some = Problem { flows, ..self.clone() };
-        match some.reject() {
-            Some(reason) => Err(reason),
-            None if some.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(p) if p.len() == 1)) => {
-                Ok(water_filling(&some))
-            }
-            None => some.allocate().map(|found| found.rates),
-        }
+        some.check()?;
+        if some.single_paths() { Ok(water_filling(&some)) } else { Ok(filling::fill(&some)?.rates) }
     }
 }

@@ -7,6 +7,7 @@
 //! fairness: its value is the common level, and a flow with a positive price gets no more than the level in *any*
 //! optimal allocation. The rates themselves come from [`super::filling`], which tests hold against these programs.
 
+use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
@@ -62,7 +63,7 @@ impl<'a> Program<'a> {
 
     /// Max-min fair rates by flow, in 10⁶ bit/s: one program after the other, which the simplex of [`super::filling`]
     /// is held against.
-    pub(super) fn max_min(&mut self) -> Result<Vec<f64>, String> {
+    pub(super) fn max_min(&mut self) -> Result<Vec<f64>, SolverError> {
         let mut rates = vec![0.0; self.problem.flows.len()];
         let mut open = self.reachable();
         if !open.is_empty() {
@@ -77,7 +78,7 @@ impl<'a> Program<'a> {
             let before = open.len();
             open.retain(|f| prices.flows[*f] < PRICED);
             if open.len() == before {
-                return Err("no flow is limited".to_owned());
+                return Err(SolverError::NoFlowLimited);
             }
             open.iter().for_each(|f| rates[*f] = 0.0);
         }
@@ -91,7 +92,7 @@ impl<'a> Program<'a> {
     }
 
     /// The largest sum of rates, in 10⁶ bit/s.
-    pub(super) fn max_total(&mut self) -> Result<f64, String> {
+    pub(super) fn max_total(&mut self) -> Result<f64, SolverError> {
         let floor = vec![0.0; self.problem.flows.len()];
         let all = self.reachable();
         Ok(self.solve(&Goal::Sum(&all), &floor)?.value * self.scale)
@@ -99,7 +100,7 @@ impl<'a> Program<'a> {
 
     /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as
     /// they allow.
-    pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, String> {
+    pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, SolverError> {
         let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
         let loads = self.least_traffic(&floor)?;
         let part = |(link, load): (usize, f64)| {
@@ -110,7 +111,7 @@ impl<'a> Program<'a> {
     }
 
     /// Adds paths until none helps.
-    fn solve(&mut self, goal: &Goal, floor: &[f64]) -> Result<Prices, String> {
+    fn solve(&mut self, goal: &Goal, floor: &[f64]) -> Result<Prices, SolverError> {
         for _ in 0..MAX_ROUNDS {
             let prices = self.prices(goal, floor)?;
             let mut added = false;
@@ -130,7 +131,7 @@ impl<'a> Program<'a> {
                 return Ok(prices);
             }
         }
-        Err("it did not converge".to_owned())
+        Err(SolverError::Rounds)
     }
 
     /// Drops the paths that cost more than their flow's price. No optimal allocation uses them, so what remains carries
@@ -148,7 +149,7 @@ impl<'a> Program<'a> {
     }
 
     /// The dual program over the known paths: prices of links and flows.
-    fn prices(&self, goal: &Goal, floor: &[f64]) -> Result<Prices, String> {
+    fn prices(&self, goal: &Goal, floor: &[f64]) -> Result<Prices, SolverError> {
         let mut variables = ProblemVariables::new();
         let mut links: Vec<Option<Variable>> = vec![None; self.problem.links.len()];
         let flows: Vec<Variable> = self.problem.flows.iter().map(|_| variables.add(variable().min(0))).collect();
@@ -183,7 +184,7 @@ impl<'a> Program<'a> {
         for constraint in constraints {
             model.add_constraint(constraint);
         }
-        let solution = model.solve().map_err(|e| e.to_string())?;
+        let solution = model.solve()?;
         let value = |v: &Variable| solution.value(*v).max(0.0);
         Ok(Prices {
             links: links.iter().map(|v| v.as_ref().map_or(0.0, value)).collect(),
@@ -193,7 +194,7 @@ impl<'a> Program<'a> {
     }
 
     /// The load of each link, scaled, when the floors are carried over the known paths with least traffic.
-    fn least_traffic(&self, floor: &[f64]) -> Result<Vec<f64>, String> {
+    fn least_traffic(&self, floor: &[f64]) -> Result<Vec<f64>, SolverError> {
         let mut variables = ProblemVariables::new();
         let mut loads: Vec<Expression> = vec![Expression::default(); self.problem.links.len()];
         let mut charged = vec![false; loads.len()];
@@ -204,7 +205,7 @@ impl<'a> Program<'a> {
             for path in self.paths.of(f) {
                 let share = variables.add(variable().min(0));
                 rate += share;
-                // Unequal tolls, so that of equal detours one is the best and the simplex does not circle among them.
+                // Unequal tolls, so that of equal detours one is the best and the simplex does not cycle among them.
                 let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
                 traffic += toll * share;
                 for (link, weight) in self.paths.charges(path) {
@@ -221,7 +222,7 @@ impl<'a> Program<'a> {
         for constraint in constraints {
             model.add_constraint(constraint);
         }
-        let solution = model.solve().map_err(|e| e.to_string())?;
+        let solution = model.solve()?;
         Ok(loads.into_iter().map(|load| solution.eval(load)).collect())
     }
 }

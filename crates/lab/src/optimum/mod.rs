@@ -14,6 +14,7 @@
 mod certificate;
 mod completion;
 mod coupled;
+mod error;
 mod filling;
 mod lp;
 mod paths;
@@ -24,6 +25,7 @@ mod waterfill;
 pub use certificate::{Allocation, Level};
 pub use completion::Transfer;
 pub use coupled::{Subflow, coupled};
+pub use error::{AllocationError, CertificateError, ProblemError, SolverError};
 pub use waterfill::water_filling;
 
 pub use crate::results::{Attained, ConsumerOptimum, LinkOptimum, Optimum, Physical};
@@ -57,7 +59,7 @@ pub struct DirectedLink {
     pub to: usize,
     /// Its rate on the wire.
     pub rate: Rate,
-    /// The way back, where the Interests of its Data run; none charges them to nobody.
+    /// The return direction, which the Interests of its Data use; none charges them to no link.
     pub reverse: Option<usize>,
 }
 
@@ -74,12 +76,12 @@ pub struct Hop {
     pub interests: Vec<usize>,
 }
 
-/// Which ways the Data of a flow may take.
+/// Which paths the Data of a flow may take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowedLinks {
     /// Any mix of these paths; each lists hops from a producer to the consumer.
     Paths(Vec<Vec<usize>>),
-    /// Any mix of loop-free ways from any producer over these hops; none allows all.
+    /// Any mix of loop-free paths from any producer over these hops; none allows all.
     Any {
         /// Nodes that hold the content.
         producers: Vec<usize>,
@@ -119,7 +121,7 @@ pub struct Problem {
     pub hosts: Vec<usize>,
     /// Directed links.
     pub links: Vec<DirectedLink>,
-    /// Steps that Data can take; none given: one over each link, its Interests on the way back.
+    /// Steps that Data can take; none given: one over each link, its Interests on the return path.
     pub hops: Vec<Hop>,
     /// Flows.
     pub flows: Vec<FlowDemand>,
@@ -130,7 +132,8 @@ pub struct Problem {
 impl Problem {
     /// The problem of a scenario's long-lived consumers, each served by any producer of its prefix over any link.
     ///
-    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as there and back.
+    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as the two directions of a
+    /// link.
     pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
         let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
         let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
@@ -167,22 +170,18 @@ impl Problem {
         }
     }
 
-    /// Why the problem has no answer, if it has none.
-    fn reject(&self) -> Option<String> {
+    /// Checks that the problem has an answer, and one of feasible size.
+    fn check(&self) -> Result<(), ProblemError> {
         if self.flows.is_empty() {
-            return Some("no long-lived flow".to_owned());
+            return Err(ProblemError::NoFlow);
         }
         if self.sizes.payload_bytes == 0 || self.sizes.data_wire_bytes == 0 {
-            return Some("packets without payload".to_owned());
+            return Err(ProblemError::NoPayload);
         }
         let hops = if self.hops.is_empty() { self.links.len() } else { self.hops.len() };
         let size = self.flows.len().saturating_mul(self.links.len());
         if size > MAX_SIZE && !self.single_paths() {
-            return Some(format!(
-                "{} flows over {} links are too many for the solver",
-                self.flows.len(),
-                self.links.len()
-            ));
+            return Err(ProblemError::TooLarge { flows: self.flows.len(), links: self.links.len() });
         }
         for flow in &self.flows {
             let local = match &flow.routes {
@@ -190,17 +189,17 @@ impl Problem {
                 AllowedLinks::Any { producers, .. } => producers.contains(&flow.consumer),
             };
             if local {
-                return Some(format!("{} is at a producer of its prefix, so no link limits it", flow.name));
+                return Err(ProblemError::Local(flow.name.clone()));
             }
             let used: Vec<usize> = match &flow.routes {
                 AllowedLinks::Paths(paths) => paths.iter().flatten().copied().collect(),
                 AllowedLinks::Any { usable, .. } => usable.iter().flatten().copied().collect(),
             };
             if used.iter().any(|h| *h >= hops) {
-                return Some(format!("{} is routed over a link that does not exist", flow.name));
+                return Err(ProblemError::UnknownHop(flow.name.clone()));
             }
         }
-        None
+        Ok(())
     }
 
     fn single_paths(&self) -> bool {
@@ -209,8 +208,8 @@ impl Problem {
 
     /// The max-min fair rates in 10⁶ bit/s, the loads that go with them, and the largest total.
     pub fn solve(&self) -> Optimum {
-        if let Some(reason) = self.reject() {
-            return Optimum::undefined(reason);
+        if let Err(reason) = self.check() {
+            return Optimum::undefined(reason.to_string());
         }
         match self.solved() {
             Ok(optimum) => optimum,
@@ -218,7 +217,7 @@ impl Problem {
         }
     }
 
-    fn solved(&self) -> Result<Optimum, String> {
+    fn solved(&self) -> Result<Optimum, SolverError> {
         let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS;
         let (rates, loads, most) = if self.single_paths() {
             let rates = water_filling(self);
@@ -241,7 +240,7 @@ impl Problem {
                 false => (rates, self.loads(&paths), None),
             }
         };
-        // To the digits that can be told apart, so that 12.9999998 reads 13.
+        // To the digits that can be distinguished, so that 12.9999998 reads 13.
         let round = |rate: f64| crate::results::significant(rate, 6);
         let rates: Vec<f64> = rates.into_iter().map(round).collect();
         let total: f64 = round(rates.iter().sum());
@@ -265,18 +264,16 @@ impl Problem {
     /// The max-min fair allocation with its certificate, by one simplex over all levels.
     ///
     /// # Errors
-    /// Why there is none.
-    pub fn allocate(&self) -> Result<Allocation, String> {
-        match self.reject() {
-            Some(reason) => Err(reason),
-            None => filling::fill(self),
-        }
+    /// [`AllocationError`]: why there is none.
+    pub fn allocate(&self) -> Result<Allocation, AllocationError> {
+        self.check()?;
+        Ok(filling::fill(self)?)
     }
 
     /// Rates and paths of an allocation whose certificate holds; of a small network without one those of linear
     /// programs.
-    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), String> {
-        let gain = self.allocate().and_then(|found| {
+    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), SolverError> {
+        let gain = filling::fill(self).and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
             Ok((found.check(self, every)?, found))
         });
@@ -287,7 +284,7 @@ impl Problem {
                 let rates = program.max_min()?;
                 Ok((rates, program.known()))
             }
-            Ok((gain, _)) => Err(format!("a flow could gain {:.1} %", 100.0 * gain)),
+            Ok((gain, _)) => Err(SolverError::Gain(gain)),
             Err(reason) => Err(reason),
         }
     }
@@ -319,14 +316,14 @@ impl Problem {
         loads.into_iter().zip(&self.links).map(part).collect()
     }
 
-    /// Wire bits per payload bit on the way down (Data) and on the way back (Interests).
+    /// Wire bits per payload bit downstream (Data) and upstream (Interests).
     fn overhead(&self) -> (f64, f64) {
         let payload = self.sizes.payload_bytes as f64;
         (self.sizes.data_wire_bytes as f64 / payload, self.sizes.interest_wire_bytes as f64 / payload)
     }
 }
 
-/// A load over a capacity, to the digits that can be told apart.
+/// A load over a capacity, to the digits that can be distinguished.
 fn utilization(load: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }

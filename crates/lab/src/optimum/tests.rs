@@ -14,7 +14,7 @@ impl Draws {
     }
 }
 
-/// Every node with links to two earlier ones, of a few rates, so that many links are alike; flows between random nodes.
+/// Every node with links to two earlier ones, of a few rates, so that many links are equal; flows between random nodes.
 fn random(nodes: usize, flows: usize, sources: usize, seed: u64) -> Problem {
     let mut draws = Draws(seed);
     let mut links = Vec::new();
@@ -108,7 +108,7 @@ fn a_wrong_allocation_is_not_proved() {
     let problem = random(12, 6, 1, 3);
     let right = problem.allocate().unwrap();
     assert!(right.check(&problem, 1).unwrap() < 1e-4);
-    // Less for the last flow: it could have more.
+    // Less for the last flow than it could have.
     let mut low = right.clone();
     let flow = low.levels.last().unwrap().flows[0];
     low.rates[flow] *= 0.9;
@@ -118,12 +118,12 @@ fn a_wrong_allocation_is_not_proved() {
     let mut high = right.clone();
     high.rates[flow] *= 1.1;
     high.paths[flow].iter_mut().for_each(|p| p.1 *= 1.1);
-    assert!(high.check(&problem, 1).unwrap_err().contains("carries"));
+    assert!(high.check(&problem, 1).unwrap_err().to_string().contains("carries"));
     let mut silent = right.clone();
     silent.levels.pop();
-    assert!(silent.check(&problem, 1).unwrap_err().contains("nothing limits"));
+    assert!(silent.check(&problem, 1).unwrap_err().to_string().contains("nothing limits"));
     let mut elsewhere = right;
     elsewhere.paths[flow][0].0.reverse();
     elsewhere.paths[flow][0].0.push(0);
-    assert!(elsewhere.check(&problem, 1).unwrap_err().contains("may not take"));
+    assert!(elsewhere.check(&problem, 1).unwrap_err().to_string().contains("may not take"));
 }

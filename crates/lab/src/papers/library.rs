@@ -1,8 +1,9 @@
-//! Where papers come from: those carried in the binary, or a folder.
+//! The source of papers: the binary, or a folder.
 
 use include_dir::{Dir, include_dir};
 use ndnweir_scenario::diag::suggest;
 use ndnweir_scenario::{Location, Problems};
+use std::io;
 use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
@@ -57,7 +58,7 @@ impl Folder {
         }
     }
 
-    /// What errors call a file of it.
+    /// The name of a file in errors.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped(name) => format!("papers/{name}/{file}"),
@@ -65,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// Where files named by its files lie.
+    /// The folder of files that its files refer to.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped(_) => PathBuf::new(),
@@ -76,14 +77,14 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is no text.
-    pub fn text(&self, file: &str) -> Result<String, String> {
+    /// If there is none, or it is not text.
+    pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped(name) => {
                 let found = SHIPPED.get_file(format!("{name}/{file}")).and_then(|f| f.contents_utf8());
-                found.map(str::to_owned).ok_or_else(|| "there is no such file".into())
+                found.map(str::to_owned).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
-            Folder::Disk(path) => std::fs::read_to_string(path.join(file)).map_err(|e| e.to_string()),
+            Folder::Disk(path) => std::fs::read_to_string(path.join(file)),
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct PublishedEntry {
     pub scheme: String,
     /// Unit of published and measured values.
     pub unit: String,
-    /// A choice of ours that was fitted to this very figure, which therefore cannot confirm it.
+    /// A choice of ours that was fitted to this figure, which therefore cannot confirm it.
     pub fitted: Option<String>,
     /// Remark for the reader.
     pub note: String,

@@ -20,7 +20,8 @@ use std::collections::BTreeSet;
 /// Everything that is wrong with its files.
 pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     let shown = folder.shown(PUBLISHED);
-    let text = folder.text(PUBLISHED).map_err(|e| Problems::one(Location::whole(&shown), e, "write the file"))?;
+    let text =
+        folder.text(PUBLISHED).map_err(|e| Problems::one(Location::whole(&shown), e.to_string(), "write the file"))?;
     let root = tree::parse(&shown, &text)?;
     let found = Findings::default();
     let whole = Location::at(&shown.as_str().into(), 1, 1);
@@ -62,7 +63,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     let page = match folder.text(PAGE) {
         Ok(page) => page,
         Err(error) => {
-            found.error(&Location::whole(&folder.shown(PAGE)), error, "every paper has a page");
+            found.error(&Location::whole(&folder.shown(PAGE)), error.to_string(), "every paper has a page");
             String::new()
         }
     };

@@ -18,7 +18,7 @@ pub(super) struct PublishedReader<'a> {
 }
 
 impl PublishedReader<'_> {
-    /// Reports what is wrong and gives what is right.
+    /// Reports an error, or returns the value.
     pub fn wrong<T>(&self, at: &Location, result: Result<T, (String, String)>) -> Option<T> {
         result.map_err(|(message, help)| self.found.error(at, message, help)).ok()
     }
@@ -41,7 +41,7 @@ impl PublishedReader<'_> {
 
     /// An expression, checked.
     pub fn expr(&self, text: &str, at: &Location, experiment: usize) -> Option<Expr> {
-        let expr = self.wrong(at, parse(text).map_err(|e| (e, "see docs/reproductions.md".to_owned())))?;
+        let expr = self.wrong(at, parse(text).map_err(|e| (e.to_string(), "see docs/reproductions.md".to_owned())))?;
         self.wrong(at, self.resolver.value(experiment, &expr))?;
         Some(expr)
     }

@@ -12,7 +12,7 @@ pub fn json(paper: &Paper, judged: &[Judged], command: &str, version: &str) -> V
     json!({ "paper": paper.name, "entries": entries, "repeat": { "command": command, "version": version } })
 }
 
-/// Ten significant digits, so that documents do not hang on the last bits.
+/// Ten significant digits, so that documents do not depend on the last bits.
 fn rounded(judged: &Judged) -> Value {
     let round = |x: Option<f64>| x.map(|x| crate::results::significant(x, 10));
     let entry =
@@ -43,7 +43,7 @@ pub fn cells(j: &Judged) -> [String; 8] {
     ]
 }
 
-/// How often each verdict fell, in words.
+/// How often each verdict was given, in words.
 pub fn tally(judged: &[Judged]) -> String {
     let of = |v: PaperVerdict| judged.iter().filter(|j| j.verdict == v).count();
     let all = [PaperVerdict::Reproduced, PaperVerdict::OrderingHolds, PaperVerdict::NotReproduced];

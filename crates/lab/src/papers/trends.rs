@@ -1,11 +1,11 @@
-//! Statements that a paper makes by a figure alone, as checks of a series.
+//! Statements that a paper makes only by a figure, as checks of a series.
 //!
 //! Every check looks at means over 0.5 s (or one bin where bins are wider), missing values left out.
 
 use crate::metrics::rebin;
 use crate::results::mean_sd;
 
-/// Width of the means that are looked at, in s.
+/// Width of the means that are checked, in s.
 const STEP_S: f64 = 0.5;
 
 /// A named check.
@@ -32,7 +32,7 @@ impl Trend {
         ("falls", Trend::Falls),
     ];
 
-    /// Whether the series, one value per `bin_s` seconds, shows it; none with fewer than eight means to look at.
+    /// Whether the series, one value per `bin_s` seconds, shows it; none with fewer than eight means.
     pub fn holds(self, values: &[f64], bin_s: f64) -> Option<bool> {
         let by = if bin_s > 0.0 { ((STEP_S / bin_s).round() as usize).max(1) } else { 1 };
         let values: Vec<f64> = rebin(values, by).into_iter().filter(|v| v.is_finite()).collect();
@@ -63,7 +63,8 @@ fn periodic_dips(values: &[f64]) -> bool {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let median = sorted[sorted.len() / 2];
-    // Between the two levels nothing changes, so that a curve jittering about one of them is not many dips.
+    // Between the two levels nothing changes, so that a curve that jitters around one of them does not count as many
+    // dips.
     let (mut low, mut at) = (false, Vec::new());
     for (i, v) in values.iter().enumerate() {
         if !low && *v < 0.85 * median {

@@ -1,11 +1,11 @@
 //! What a measured value says of a published one.
 //!
-//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would call the same
+//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would consider equal
 //!   and is fixed in the data before the first run. 2·sd/√n is what the seeds leave open about our own mean (two
-//!   standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot buy a verdict. For a trend: it
+//!   standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot cause a verdict. For a trend: it
 //!   shows in at least four of five runs.
-//! - **ordering holds**: for an ordering, every difference it speaks of, taken run by run, has the stated sign and a
-//!   mean beyond two standard errors. For a number that is missed: the ordering it names holds.
+//! - **ordering holds**: for an ordering, every difference in it, taken run by run, has the stated sign and a mean
+//!   beyond two standard errors. For a number that is missed: the ordering it names holds.
 //! - **not reproduced**: anything else, also when nothing could be measured.
 
 use super::model::{Paper, PublishedEntry, Rule, StatementKind};
@@ -122,7 +122,7 @@ fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
                 put(&mut judged, &s);
                 let off = (s.mean - published).abs();
                 let doubt = doubt(&s).unwrap_or(0.0);
-                // A hair of room, so that a tolerance met exactly is met.
+                // A small tolerance, so that a tolerance met exactly is met.
                 if off <= tolerance.max(doubt) * (1.0 + 1e-9) {
                     judged.verdict = PaperVerdict::Reproduced;
                     if off > *tolerance {
@@ -206,7 +206,7 @@ fn ordering(
     let rank = |(s, clear): &(Summary, f64)| if s.mean > 0.0 { (1.0, *clear) } else { (0.0, s.mean) };
     for pair in pairs {
         let (s, clear) = match rule {
-            // Likeness is of the means: run by run, noise alone would set two equal schemes apart.
+            // Equality is of the means: run by run, noise alone would separate two equal schemes.
             Rule::Near(_) => {
                 let mean = margin(&means, pair);
                 (Summary { mean, sd: None, n: rows.len() }, mean)

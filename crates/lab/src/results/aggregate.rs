@@ -196,7 +196,7 @@ pub struct ZeroSpread {
 }
 
 /// Schemes in which no metric at all differs between two or more seeds: the seed then does not reach the run, and a
-/// spread of zero would be a claim that nobody made.
+/// spread of zero would be meaningless.
 pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
     let mut found = Vec::new();
     for all in aggregate(comparison) {

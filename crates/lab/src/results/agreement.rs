@@ -4,13 +4,13 @@ use super::{Run, significant};
 use crate::text_table::{Column, Look, Row, TextTable, Tone, wrapped};
 use serde::{Deserialize, Serialize};
 
-/// From so many runs of each kind on, a difference of medians is no matter of a single seed.
+/// From this many runs of each kind on, a difference of medians does not depend on a single seed.
 pub const ENOUGH: usize = 5;
 
 /// Digits of what is stored.
 const DIGITS: usize = 9;
 
-/// What an emulated run is called beside the simulated one.
+/// The name of an emulated run beside the simulated one.
 pub fn emulated_name(scheme: &str) -> String {
     format!("{scheme}{EMULATED}")
 }
@@ -22,7 +22,7 @@ const EMULATED: &str = " emulated";
 pub struct Agreement {
     /// The scheme.
     pub scheme: String,
-    /// Whether every quantity with a limit keeps to it.
+    /// Whether every quantity is within its limit.
     pub within: bool,
     /// Utilisation of the busiest link direction, 0 to 1.
     pub utilization: Compared,
@@ -43,9 +43,9 @@ pub struct Compared {
     pub emulated: Option<Spread>,
     /// Emulated minus simulated median; over the simulated one where the limit is relative.
     pub difference: Option<f64>,
-    /// How large the difference may be; none where nothing is asked.
+    /// The largest allowed difference; none where there is no limit.
     pub limit: Option<f64>,
-    /// Whether it keeps to that; none without limit or measurement.
+    /// Whether it is within the limit; none without limit or measurement.
     pub within: Option<bool>,
 }
 
@@ -134,7 +134,7 @@ impl Quantity {
     fn difference(&self, difference: f64) -> String {
         match self.measure {
             Measure::Absolute => format!("{difference:+.3}"),
-            // Adding zero takes the sign off a zero.
+            // Adding zero removes the sign of a zero.
             Measure::Relative => format!("{:+.1} %", (difference * 1000.0).round() / 10.0 + 0.0),
         }
     }
@@ -164,8 +164,8 @@ pub fn side_by_side(simulated: Vec<Run>, emulated: Vec<Run>) -> Vec<Run> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// Sets runs against each other: those of every scheme of which there are simulated and emulated ones (see
-/// [`emulated_name`]), in the order of the emulated ones.
+/// Sets runs against each other: those of every scheme with simulated and emulated ones (see [`emulated_name`]), in the
+/// order of the emulated ones.
 pub fn agreement(runs: &[Run]) -> Vec<Agreement> {
     let mut schemes: Vec<&str> = Vec::new();
     for run in runs {

@@ -1,4 +1,4 @@
-//! What passed between nodes and a planner in one run.
+//! The messages between nodes and a planner in one run.
 
 use ndnweir_sim::outcome::ControlCounters;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct ControlRun {
     pub messages_lost: u64,
     /// Signals sent by nodes.
     pub signals_sent: u64,
-    /// Signals a planner heard.
+    /// Signals that reached a planner.
     pub signals_heard: u64,
     /// Of these, left to marks and consumers: severe congestion.
     pub signals_sieved: u64,

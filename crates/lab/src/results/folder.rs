@@ -51,10 +51,10 @@ fn sibling(dir: &Path, tag: &str) -> PathBuf {
     dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
 }
 
-/// Whether `dir` exists, after a check that [`write_folder`] would take it: to be asked before long work.
+/// Whether `dir` exists, after a check that [`write_folder`] would accept it: to be called before long work.
 ///
 /// # Errors
-/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] when it is no
+/// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Io`] when it is not a
 /// folder or cannot be read.
 pub fn may_write(dir: &Path) -> Result<bool, Error> {
     let entries = match fs::read_dir(dir) {
@@ -75,13 +75,13 @@ pub fn command(dir: &Path) -> Option<String> {
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
 }
 
-/// Writes a result folder: assembled beside its place and then renamed, so that `dir` is at every time either what it
-/// was or complete. An older result folder is replaced; files in it that are none of ours move along. When a file
-/// beside `summary.json` cannot be written, the others are kept.
+/// Writes a result folder: assembled beside its place and then renamed, so that `dir` is always either unchanged or
+/// complete. An older result folder is replaced; other files in it are moved along. When a file beside `summary.json`
+/// cannot be written, the others are kept.
 ///
 /// # Errors
 /// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Incomplete`] when
-/// files are missing; [`Error::Io`] otherwise. But for missing files `dir` is as it was.
+/// files are missing; [`Error::Io`] otherwise. Except for missing files `dir` is unchanged.
 pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     // `.` and `results/..` have no name of their own to rename.
     let dir = &std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
@@ -188,7 +188,7 @@ pub fn read(dir: &Path) -> Result<Comparison, Error> {
     load(&files, |name| dir.join(name).display().to_string())
 }
 
-/// The comparison that files in memory hold: what [`read`] gives once they are written.
+/// The comparison that files in memory hold: the same as [`read`] returns once they are written.
 ///
 /// # Errors
 /// [`Error::Damaged`] naming the file.

@@ -58,7 +58,7 @@ impl Comparison {
 fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Fixed(formatter));
-    // Writing plain data to memory cannot fail; were it to, the reader would name the truncated document.
+    // Writing plain data to memory cannot fail; if it did, the reader would report the truncated document.
     let _ = value.serialize(&mut serializer);
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 /// Why results could not be stored or read back. Every message names the file, what is wrong and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system rejected.
+    /// The operating system's error.
     #[error("{path}: {source}; {remedy}")]
     Io {
         /// The file or folder.
@@ -73,7 +73,7 @@ pub enum Error {
         /// The folder.
         folder: String,
     },
-    /// The target exists and is no result folder, so it is not replaced.
+    /// The target exists and is not a result folder, so it is not replaced.
     #[error("{path}: exists and is not a result folder; name another folder or remove it")]
     Foreign {
         /// The folder.
@@ -106,7 +106,7 @@ pub struct Distribution {
     pub max: f64,
 }
 
-/// What came to a consumer over one path.
+/// The Data of a consumer over one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRun {
     /// The nodes from producer or cache to consumer, e.g. `P1>R2>R1>C1`; `other` for the rest of many paths.
@@ -131,11 +131,11 @@ pub struct ConsumerRun {
     pub active_s: f64,
     /// From the first Interest for a segment to its Data.
     pub delay_ms: Option<Distribution>,
-    /// From the only Interest for a segment to its Data; segments asked for twice are left out.
+    /// From the only Interest for a segment to its Data; segments requested twice are left out.
     pub rtt_ms: Option<Distribution>,
     /// From the start to the last segment of a finite object.
     pub completion_s: Option<f64>,
-    /// Since its start, when its 1 s goodput had come within 10 % of the mean of its last quarter for good.
+    /// Since its start, when its 1 s goodput had come within 10 % of the mean of its last quarter permanently.
     pub convergence_s: Option<f64>,
     /// Interests sent, retransmissions included.
     pub interests: u64,
@@ -162,7 +162,7 @@ pub struct ConsumerRun {
     pub falls: u64,
     /// Mean of the sampled congestion window, in segments.
     pub window_mean: Option<f64>,
-    /// By path, most first; empty when all came one way.
+    /// By path, most first; empty when all came over one path.
     pub paths: Vec<PathRun>,
 }
 
@@ -277,7 +277,7 @@ pub struct Run {
     /// Values over time; empty when not kept.
     #[serde(skip)]
     pub series: Series,
-    /// Scheme events asked for; not stored.
+    /// Scheme events requested; not stored.
     #[serde(skip)]
     pub events: Vec<ComponentEvent>,
     /// Scheme events beyond the limit of a million, which were not kept.
@@ -302,7 +302,7 @@ pub struct Repeat {
 pub struct Comparison {
     /// What was run.
     pub scenario: ScenarioInfo,
-    /// By scheme, then seed, in the order asked for.
+    /// By scheme, then seed, in the order requested.
     pub runs: Vec<Run>,
     /// The computed optimum.
     pub optimum: Optimum,

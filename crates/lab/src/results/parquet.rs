@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The table of all given runs; none when none of them kept it.
 pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<Vec<u8>> {
-    // Writing to memory cannot fail for want of room; a schema mistake shows in the test.
+    // Writing to memory cannot fail for lack of room; a schema mistake shows in the test.
     encode(&runs.collect::<Vec<_>>(), kind).ok().flatten()
 }
 

@@ -19,7 +19,7 @@ pub struct NodeInfo {
     pub y: Option<f64>,
 }
 
-/// One direction of a link, at the position of its `DirectedLinkId`; the way back is its neighbour.
+/// One direction of a link, at the position of its `DirectedLinkId`; the return path is its neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Its name.
@@ -44,13 +44,13 @@ pub struct ConsumerInfo {
     pub name: String,
     /// The node it runs on.
     pub node: String,
-    /// What it asks for.
+    /// What it requests.
     pub prefix: String,
     /// When it starts.
     pub start_s: f64,
     /// When it stops, if before the end.
     pub stop_s: Option<f64>,
-    /// Whether it always has more to ask for.
+    /// Whether it always has more to request.
     pub long_lived: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct EventInfo {
     pub text: String,
 }
 
-/// A scenario as results describe it.
+/// The description of a scenario in results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioInfo {
     /// Its name.

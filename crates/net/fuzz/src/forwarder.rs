@@ -140,8 +140,7 @@ impl World {
 
 /// Reads the input as frames on four faces: any bytes, packets with header fields of the input's choice, fragments,
 /// NACKs, packets within packets; in between time passes, faces come and go, and strategies change. What leaves must be
-/// frames that others can read and that fit the link, the bounds must hold throughout, and nothing may be left in the
-/// end.
+/// valid frames that fit the link, the bounds must hold throughout, and nothing may be left in the end.
 pub fn forwarder(input: &[u8]) {
     let [scheme, rest @ ..] = input else { return };
     let scheme = Scheme::named(SCHEMES[usize::from(*scheme) % SCHEMES.len()]).expect("a scheme");

@@ -4,7 +4,7 @@
 #[path = "../../tests/mgmt/fake.rs"]
 mod fake;
 
-use fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
+use fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER};
 use ndnweir_net::mgmt::{Announcement, ManagementConfig};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::{AntiReplay, DigestSha256};
@@ -41,7 +41,7 @@ pub fn management(input: &[u8]) {
     while let [op, verb, len, tail @ ..] = rest {
         let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
         rest = tail;
-        let from = [OWNER, STRANGER, NEIGHBOUR][usize::from(op >> 2) % 3];
+        let from = [OWNER, UNKNOWN_PEER, NEIGHBOUR][usize::from(op >> 2) % 3];
         let packet = match op & 3 {
             0 => bytes.to_vec(),
             1 => dataset(VERBS[usize::from(*verb) % VERBS.len()], bytes),
@@ -73,7 +73,7 @@ fn announcement(rig: &mut Rig, kind: u8, bytes: &[u8]) -> Vec<u8> {
         let again = read.sign(1, &DigestSha256).expect("digests sign");
         let again = DataView::decode(&again).expect("what is signed decodes");
         assert_eq!(Announcement::decode(&again), Ok(read.clone()));
-        assert!(read.lasts(rig.at.unix).is_none_or(|lasts| lasts <= read.expiration));
+        assert!(read.valid_for(rig.at.unix).is_none_or(|lasts| lasts <= read.expiration));
     }
     rig.advance(Duration::from_millis(1));
     let top = if kind & 64 == 0 { "/localhost" } else { "/localhop" };

@@ -37,12 +37,12 @@ fn segment(number: u64, content: &[u8], last: bool, signer: &dyn Signer) -> Vec<
 }
 
 /// Checks what is stored: each segment once, none beyond the last, and of the right content if it must be signed.
-struct Checked {
+struct Verification {
     signed: bool,
     stored: BTreeSet<u64>,
 }
 
-impl Sink for Checked {
+impl Sink for Verification {
     fn put(&mut self, segment: u64, bytes: &[u8], last: Option<u64>) -> Result<(), SinkError> {
         assert!(self.stored.insert(segment), "segment {segment} is stored twice");
         assert!(last.is_none_or(|last| segment <= last));
@@ -61,9 +61,9 @@ impl Sink for Checked {
     }
 }
 
-/// Reads the input as what a forwarder says to a fetch: segments as they were made, changed or forged, any bytes,
-/// NACKs, silence, a connection that goes away. It must not panic; under a key nothing else than the object is stored,
-/// each segment once; and no more is asked for than the window allows.
+/// Reads the input as what a forwarder sends to a fetch: segments unchanged, changed or forged, any bytes, NACKs,
+/// silence, a lost connection. It must not panic; under a key nothing else than the object is stored, each segment
+/// once; and no more is requested than the window allows.
 pub fn object_fetch(input: &[u8]) {
     let [setup, rest @ ..] = input else { return };
     let signed = setup & 1 == 1;
@@ -77,7 +77,7 @@ pub fn object_fetch(input: &[u8]) {
     let fetcher = FetcherConfig { loss: (setup & 2 != 0).then(Default::default), ..FetcherConfig::default() };
     let config = SegmentFetchConfig { object: object(), had, last: None, hint: Vec::new(), trust, patience, fetcher };
     let mut fetch = SegmentFetch::new(now, config, consumer, layout);
-    let mut sink = Checked { signed, stored: BTreeSet::new() };
+    let mut sink = Verification { signed, stored: BTreeSet::new() };
     let mut nonces = BTreeMap::new();
     let mut rest = rest;
     while let [op, arg, len, tail @ ..] = rest {
@@ -124,7 +124,7 @@ pub fn object_fetch(input: &[u8]) {
                 Vec::new()
             }
             _ => {
-                // What a search finds, whoever says it.
+                // The result of a search, from any sender.
                 let name: Name =
                     ["/a/32=metadata/v=1/seg=0", "/a/v=3/seg=0", "/a", "/b"][bytes.len() % 4].parse().expect("a name");
                 DataBuilder::new(name.as_view()).content(bytes).sign(&DigestSha256).expect("signs")
@@ -142,7 +142,7 @@ pub fn object_fetch(input: &[u8]) {
             let segment = interest.name().last().and_then(|last| last.as_segment());
             nonces.extend(segment.zip(interest.nonce()));
             asked += 1;
-            assert!(asked <= 4 * WINDOW, "it asks without end");
+            assert!(asked <= 4 * WINDOW, "it sends without end");
         }
         assert!(fetch.counters().in_flight <= WINDOW, "{} Interests in flight", fetch.counters().in_flight);
         if fetch.is_complete() {

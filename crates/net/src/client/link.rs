@@ -19,7 +19,7 @@ use std::time::Duration;
 const DATAGRAM: usize = 1400;
 /// How long a connection over TCP may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Bytes taken from the socket at once.
+/// Bytes read from the socket at once.
 const READ: usize = 256 << 10;
 /// Output waiting for the socket beyond which [`Connection::is_congested`], in bytes.
 const BACKLOG: usize = 1 << 20;
@@ -58,7 +58,7 @@ impl AsFd for Transport {
 }
 
 impl Connection {
-    /// Connects to `uri`; `key` is what the waiter will call this link, `first_sequence` a random number.
+    /// Connects to `uri`; `key` identifies this link to the waiter, `first_sequence` a random number.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -74,7 +74,7 @@ impl Connection {
         Ok(Connection { transport, reassembler: Reassembler::default(), buffer: vec![0; READ].into(), reading: true })
     }
 
-    /// Whether the forwarder takes this for a connection within its machine.
+    /// Whether the forwarder treats this as a connection within its machine.
     pub fn is_local(&self) -> bool {
         match &*self.transport {
             Transport::Stream { local, .. } => *local,
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Queues a packet; [`Connection::flush`] sends it. A packet too large for the link is dropped, as a network would.
+    /// Queues a packet; [`Connection::flush`] sends it. A packet too large for the link is dropped.
     pub fn send(&mut self, header: &LpHeader, packet: &[u8]) {
         match &mut *self.transport {
             Transport::Stream { link, .. } => link.send_packet(header, packet),
@@ -107,7 +107,7 @@ impl Connection {
         self.reading = reading;
     }
 
-    /// Gives the socket what it takes now.
+    /// Writes as much as the socket takes now.
     ///
     /// # Errors
     /// If the connection is lost.
@@ -150,14 +150,14 @@ fn open(uri: &FaceUri, first_sequence: u64) -> io::Result<Transport> {
             socket.set_nonblocking(true)?;
             Ok(stream(Stream::Unix(socket), true))
         }
-        FaceUri::Tcp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+        FaceUri::Tcp(family, host, port) => address::connect_first(*family, host, *port, |peer| {
             let socket = TcpStream::connect_timeout(&peer, CONNECT_TIMEOUT)?;
             socket.set_nonblocking(true)?;
             Ok(stream(Stream::Tcp(socket), peer.ip().is_loopback()))
         }),
-        FaceUri::Udp(family, host, port) => address::first_that_works(*family, host, *port, |peer| {
+        FaceUri::Udp(family, host, port) => address::connect_first(*family, host, *port, |peer| {
             let port = Box::new(UdpPort::open(address::unspecified(peer))?);
-            // So that the kernel tells when nobody listens there.
+            // So that the kernel reports when no socket listens there.
             port.socket().connect(peer)?;
             let fragmenter = Fragmenter::new(DATAGRAM, first_sequence);
             Ok(Transport::Datagrams { fragmenter, port, peer, blocked: false })

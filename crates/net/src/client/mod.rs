@@ -1,7 +1,7 @@
 //! An application's connection to its forwarder.
 //!
-//! [`transport`] says where the forwarder is, [`Link`] moves packets to and from it, [`Session`] connects again when it
-//! was away, [`Registration`] asks it for a prefix. [`Waiter`] is the one place where a client sleeps.
+//! [`transport`] determines where the forwarder is, [`Connection`] moves packets to and from it, [`Session`] connects
+//! again after a loss, [`Registration`] registers a prefix. A client sleeps in [`Waiter`] only.
 
 pub mod link;
 pub mod register;
@@ -10,7 +10,7 @@ pub mod transport;
 pub mod waiter;
 
 pub use link::{ConnectError, Connection};
-pub use register::{Agreed, Registration, RegistrationError};
+pub use register::{Registration, RegistrationError, RegistrationUpdate};
 pub use session::{Session, SessionEvent};
 pub use transport::{TransportError, transport};
 pub use waiter::{Stop, Waiter};

@@ -1,7 +1,7 @@
-//! Asks the forwarder to send Interests for a prefix here, and asks again when the connection is new or time is up.
+//! Registers a prefix with the forwarder, and renews it when the connection is new or time is up.
 //!
-//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests. What
-//! a forwarder takes from its own machine goes to `/localhost/nfd`, what it takes from neighbours to `/localhop/nfd`.
+//! Source: NFD management protocol, "RIB management" (`rib/register`) and "Control Command" with signed Interests.
+//! Commands from the forwarder's own machine go to `/localhost/nfd`, those from neighbours to `/localhop/nfd`.
 
 use crate::mgmt::{self, CommandFormat, ControlParameters, ControlResponse, Freshness, command_name, sign_command};
 use crate::object::Trust;
@@ -10,16 +10,16 @@ use ndnweir_wire::signature::Signer;
 use ndnweir_wire::{DataView, InterestView, Name};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How long an answer is waited for; the command's lifetime.
+/// How long to wait for an answer; the command's lifetime.
 const PATIENCE: Duration = Duration::from_millis(1000);
 /// From one attempt to the next, when the last was rejected by a NACK.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Unanswered attempts after which the caller is told.
+/// Unanswered attempts after which the caller gets an error.
 const ATTEMPTS: u32 = 4;
-/// How long a route lasts that nothing but its time ends: for neighbours over datagrams the end of an application is
-/// nothing to notice.
+/// How long a route lasts that ends by its time only: neighbours over datagrams do not notice the end of an
+/// application.
 const LASTS: Duration = Duration::from_millis(180_000);
-/// From an answer to the next asking: a datagram link does not notice that its forwarder began anew.
+/// From an answer to the next renewal: a datagram link does not notice that its forwarder began again.
 const RENEWAL: Duration = Duration::from_millis(60_000);
 
 /// Why a prefix could not be registered.
@@ -35,52 +35,52 @@ pub enum RegistrationError {
         /// StatusText of the answer.
         text: String,
     },
-    /// Nobody answered.
+    /// No one answered.
     #[error("the forwarder does not answer the registration of {0}")]
     Unanswered(Name),
-    /// The command came back: nobody takes it there.
+    /// The command was returned with a NACK: there is no management behind that route.
     #[error("the forwarder takes no registrations over this connection: it has no route for {0}")]
     NotTaken(&'static str),
 }
 
-/// The forwarder sends Interests here.
+/// The prefix is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
-    /// It did not before, on this connection.
-    Anew,
+pub enum RegistrationUpdate {
+    /// For the first time on this connection.
+    New,
     /// It did before.
-    Still,
+    Renewed,
 }
 
 /// The state of one prefix.
 pub struct Registration {
     prefix: Name,
     signer: Box<dyn Signer>,
-    /// What must have signed the answers.
+    /// The verifier of answers.
     trust: Option<Trust>,
     /// Where commands go.
     top: &'static str,
-    /// The command that is out, by its name.
+    /// The outstanding command, by its name.
     pending: Option<Name>,
     due: Time,
     attempts: u32,
-    /// How many of the attempts came back.
+    /// How many of the attempts were returned.
     returned: u32,
     registered: bool,
 }
 
 impl Registration {
     /// A prefix not registered yet. `signer` signs the commands: a digest is enough for the forwarder's owner on its
-    /// Unix socket. `local` says whether the forwarder takes this application for one of its own machine.
+    /// Unix socket. `local` says whether the forwarder treats this application as one of its own machine.
     pub fn new(prefix: Name, signer: Box<dyn Signer>, local: bool) -> Registration {
         let top = if local { mgmt::LOCALHOST } else { mgmt::LOCALHOP };
         let (pending, due) = (None, Time::ZERO);
         Registration { prefix, signer, trust: None, top, pending, due, attempts: 0, returned: 0, registered: false }
     }
 
-    /// Takes only answers that this accepts.
+    /// Accepts only answers with a signature that this verifies.
     #[must_use]
-    pub fn trusting(self, trust: Option<Trust>) -> Registration {
+    pub fn with_trust(self, trust: Option<Trust>) -> Registration {
         Registration { trust, ..self }
     }
 
@@ -89,7 +89,7 @@ impl Registration {
         self.registered
     }
 
-    /// The connection is new: the forwarder knows nothing of this application.
+    /// The connection is new: the forwarder has no state of this application.
     pub fn renew(&mut self) {
         (self.pending, self.due) = (None, Time::ZERO);
         (self.attempts, self.returned, self.registered) = (0, 0, false);
@@ -104,7 +104,7 @@ impl Registration {
     ///
     /// # Errors
     /// [`RegistrationError::Unanswered`] or [`RegistrationError::NotTaken`] after every few attempts without an answer;
-    /// trying goes on.
+    /// trying continues.
     pub fn poll_transmit(&mut self, now: Time, nonce: u64) -> Result<Option<Vec<u8>>, RegistrationError> {
         if now < self.due {
             return Ok(None);
@@ -125,8 +125,12 @@ impl Registration {
         Ok(Some(command))
     }
 
-    /// Takes a Data packet; none if it is no answer to the command that is out.
-    pub fn handle_data(&mut self, now: Time, data: &DataView<'_>) -> Option<Result<Agreed, RegistrationError>> {
+    /// Takes a Data packet; none if it does not answer the outstanding command.
+    pub fn handle_data(
+        &mut self,
+        now: Time,
+        data: &DataView<'_>,
+    ) -> Option<Result<RegistrationUpdate, RegistrationError>> {
         if self.trust.as_ref().is_some_and(|trust| trust.check(data).is_err()) {
             return None;
         }
@@ -137,13 +141,13 @@ impl Registration {
         let response = ControlResponse::decode(data.content()).unwrap_or_else(malformed);
         let before = std::mem::replace(&mut self.registered, response.is_ok());
         if self.registered {
-            return Some(Ok(if before { Agreed::Still } else { Agreed::Anew }));
+            return Some(Ok(if before { RegistrationUpdate::Renewed } else { RegistrationUpdate::New }));
         }
         let (prefix, code, text) = (self.prefix.clone(), response.code, response.text);
         Some(Err(RegistrationError::Rejected { prefix, code, text }))
     }
 
-    /// Takes a returned Interest; false if it is not the command that is out.
+    /// Takes a returned Interest; false if it is not the outstanding command.
     pub fn handle_nack(&mut self, now: Time, interest: &InterestView<'_>) -> bool {
         let own = self.pending.take_if(|pending| pending.as_view() == interest.name()).is_some();
         if own {
@@ -174,8 +178,8 @@ mod tests {
     use ndnweir_wire::DataBuilder;
     use ndnweir_wire::signature::{DigestSha256, Ed25519Signer};
 
-    /// Lets a registration ask at `now`, and gives it the answer that this signs.
-    fn agree(registration: &mut Registration, now: Time, signer: &dyn Signer) -> Option<Agreed> {
+    /// Lets a registration send at `now`, and gives it the answer that this signs.
+    fn agree(registration: &mut Registration, now: Time, signer: &dyn Signer) -> Option<RegistrationUpdate> {
         let command = registration.poll_transmit(now, now.nanos()).unwrap()?;
         let command = InterestView::decode_unchecked_digest(&command).unwrap();
         let content = ControlResponse::ok(ControlParameters::default()).encode();
@@ -184,23 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn that_a_registration_was_renewed_is_no_news_but_that_it_was_made_again_is() {
+    fn a_renewed_registration_is_not_reported_as_new_but_one_made_again_is() {
         let mut registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), false);
         let at = |seconds: u64| Time::ZERO + Duration::from_millis(seconds * 1000);
-        assert_eq!(agree(&mut registration, at(0), &DigestSha256), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, at(0), &DigestSha256), Some(RegistrationUpdate::New));
         assert_eq!(agree(&mut registration, at(1), &DigestSha256), None, "nothing is due");
-        assert_eq!(agree(&mut registration, at(60), &DigestSha256), Some(Agreed::Still));
+        assert_eq!(agree(&mut registration, at(60), &DigestSha256), Some(RegistrationUpdate::Renewed));
         registration.renew();
-        assert_eq!(agree(&mut registration, at(61), &DigestSha256), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, at(61), &DigestSha256), Some(RegistrationUpdate::New));
     }
 
     #[test]
     fn only_the_forwarders_key_may_agree_where_it_is_known() {
         let own = Ed25519Signer::from_seed(&[1; 32], None);
         let registration = Registration::new("/a".parse().unwrap(), Box::new(DigestSha256), true);
-        let mut registration = registration.trusting(Some(Trust::Ed25519(own.verifier())));
+        let mut registration = registration.with_trust(Some(Trust::Ed25519(own.verifier())));
         assert_eq!(agree(&mut registration, Time::ZERO, &DigestSha256), None);
         assert!(!registration.is_registered());
-        assert_eq!(agree(&mut registration, Time::ZERO + PATIENCE, &own), Some(Agreed::Anew));
+        assert_eq!(agree(&mut registration, Time::ZERO + PATIENCE, &own), Some(RegistrationUpdate::New));
     }
 }

@@ -1,4 +1,4 @@
-//! A connection that comes back: while the forwarder is away, it is tried again and again.
+//! A connection that is made again after a loss: while the forwarder is away, it is tried repeatedly.
 
 use super::link::{ConnectError, Connection};
 use super::waiter::Waiter;
@@ -12,12 +12,12 @@ use std::io;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
 
-/// What became of a session's connection.
+/// Events of a session's connection.
 #[derive(Debug)]
 pub enum SessionEvent {
     /// It was lost; it will be tried again.
     Lost(io::Error),
-    /// It is there again; the forwarder knows nothing of this application.
+    /// It was made again; the forwarder has no state of this application.
     Reconnected,
 }
 
@@ -29,12 +29,12 @@ pub struct Session {
     pause: Duration,
     retry: Time,
     rng: Rng,
-    /// Why the connection was lost, until that is told.
+    /// Why the connection was lost, until that is reported.
     lost: Option<io::Error>,
 }
 
 impl Session {
-    /// Connects for the first time; `key` is what the waiter will call it, `seed` makes its sequence numbers.
+    /// Connects for the first time; `key` identifies it to the waiter, `seed` makes its sequence numbers.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -50,7 +50,7 @@ impl Session {
         &self.uri
     }
 
-    /// Whether the forwarder takes this for a connection within its machine; false while there is none.
+    /// Whether the forwarder treats this as a connection within its machine; false while there is none.
     pub fn is_local(&self) -> bool {
         self.link.as_ref().is_some_and(Connection::is_local)
     }
@@ -60,12 +60,12 @@ impl Session {
         self.link.is_some()
     }
 
-    /// When [`Session::poll`] wants to be called.
+    /// When [`Session::poll`] must be called.
     pub fn poll_timeout(&self) -> Time {
         if self.lost.is_some() { Time::ZERO } else { self.retry }
     }
 
-    /// Tries a lost connection again if it is time, and says what became of the connection since the last call.
+    /// Tries a lost connection again if it is time, and returns what happened to the connection since the last call.
     pub fn poll(&mut self, now: Time, waiter: &Waiter) -> Option<SessionEvent> {
         let lost = self.lost.take();
         if lost.is_some() || self.link.is_some() || now < self.retry {

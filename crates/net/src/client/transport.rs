@@ -20,7 +20,7 @@ pub struct TransportError {
 /// The transport to use: `given` on the command line, or what the environment and the files of this machine say.
 ///
 /// # Errors
-/// [`TransportError`] if the first of them that says something says no face URI.
+/// [`TransportError`] if the first of them that is present is not a face URI.
 pub fn transport(given: Option<&str>) -> Result<FaceUri, TransportError> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".ndn"));
     let folders: Vec<PathBuf> = home.into_iter().chain(["/usr/local/etc/ndn".into(), "/etc/ndn".into()]).collect();
@@ -44,7 +44,7 @@ fn choose(given: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> R
     Ok(FaceUri::Unix(DEFAULT_SOCKET.into()))
 }
 
-/// The transport that a file names; none if it cannot be read or names none.
+/// The transport given in a file; none if it cannot be read or has none.
 fn read_file(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut values = text.lines().filter_map(|line| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What the stop handle is called.
+/// The key of the stop handle.
 const STOP: usize = usize::MAX - 1;
 
 /// A poll over sockets; its timeouts are as precise as the kernel's timers.
@@ -28,10 +28,10 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Asks to stop; says whether that had been asked before.
+    /// Requests a stop; returns whether that had been requested before.
     pub fn stop(&self) -> bool {
         let before = self.stopped.swap(true, Ordering::Relaxed);
-        // A poll that cannot be woken ends by itself at its next timeout.
+        // A poll that cannot be woken ends at its next timeout.
         let _ = self.wake.write(1);
         before
     }
@@ -63,12 +63,12 @@ impl Waiter {
         self.stop.clone()
     }
 
-    /// Whether someone asked to stop.
+    /// Whether a stop was requested.
     pub fn stopped(&self) -> bool {
         self.stop.stopped.load(Ordering::Relaxed)
     }
 
-    /// Watches a source for input; [`Waiter::ready`] will name it by `key`.
+    /// Watches a source for input; [`Waiter::ready`] returns it by `key`.
     ///
     /// # Errors
     /// If the system rejects.

@@ -1,9 +1,9 @@
-//! Who may have a face that nobody configured, and how much goes to addresses that nobody has proved to be real.
+//! Limits on on-demand faces, and on what is sent to addresses that are not proved to be real.
 //!
 //! Faces are counted by where they come from: a user of this machine (the kernel names the user at the other end of a
 //! Unix socket), or an address, for IPv6 the /64 around it unless it is link-local ([`network_of`]). No origin may have
-//! more than its share or make faces faster than its rate; what comes from elsewhere leaves room for this machine, and
-//! everybody leaves room for the forwarder's owner.
+//! more than its share or make faces faster than its rate; room is kept for this machine, and in that for the
+//! forwarder's owner.
 
 use super::bucket::Bucket;
 use super::config::Limits;
@@ -15,11 +15,11 @@ use std::net::{IpAddr, Ipv6Addr};
 const ORIGIN_RATE: (f64, f64) = (50.0, 256.0);
 /// New faces of all users of this machine but the owner, and of all addresses: per second, and at once.
 const SIDE_RATE: (f64, f64) = (250.0, 1024.0);
-/// For so many bytes received a peer may draw one whatever the rates say, as in QUIC (RFC 9000, section 8.1).
+/// For this many bytes received a peer may be sent one whatever the rates, as in QUIC (RFC 9000, section 8.1).
 const FREE: f64 = 3.0;
 /// What may be saved up of that, in bytes.
-const MOST_FREE: f64 = 16_384.0;
-/// How many times as much as one address all unproven ones may draw at once.
+const MAX_FREE: f64 = 16_384.0;
+/// How many times as much as one address all unproven ones may get at once.
 const ALL_AT_ONCE: f64 = 16.0;
 
 /// Where a face comes from.
@@ -39,9 +39,9 @@ impl Origin {
     }
 }
 
-/// What of an address says who is there: an IPv4 address, the first 64 bits of an IPv6 address (what one customer of a
-/// provider has at least, and one host can choose freely in), or a whole link-local one, as all neighbours on all links
-/// have the same first 64 bits.
+/// The part of an address that identifies its owner: an IPv4 address, the first 64 bits of an IPv6 address (what one
+/// customer of a provider has at least, and one host can choose freely in), or a whole link-local one, as all
+/// neighbours on all links have the same first 64 bits.
 pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) if !v6.is_unicast_link_local() => {
@@ -54,7 +54,7 @@ pub(super) fn network_of(address: IpAddr) -> IpAddr {
 /// Why there is no face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
-    /// `max-peers`, less what is kept for others.
+    /// `max-peers`, less what is reserved for others.
     #[error("there are as many faces as there may be (max-peers)")]
     Full,
     /// `per-address` or `per-user`.
@@ -69,9 +69,9 @@ pub(super) enum Rejected {
 struct Share {
     faces: usize,
     fresh: Bucket,
-    /// Bytes that its unproven faces may draw.
+    /// Bytes that may be sent to its unproven faces.
     draw: Bucket,
-    /// Bytes that they may draw for what came from there.
+    /// Bytes that may be sent to them for what was received from there.
     free: Bucket,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Admission {
     origins: HashMap<Origin, Share>,
     users: Bucket,
     hosts: Bucket,
-    /// Bytes that all unproven faces may draw.
+    /// Bytes that may be sent to all unproven faces.
     draw: Bucket,
 }
 
@@ -101,7 +101,7 @@ impl Admission {
         self.total
     }
 
-    /// Whether a face more may come from there. A rate is charged only to who gets a face.
+    /// Whether one more face may be made from there. The rate is charged only if the face is made.
     pub(super) fn admit(&mut self, now: Time, origin: Origin, local: bool) -> Result<(), Rejected> {
         let kept = match (origin, local) {
             (Origin::Owner, _) => 0,
@@ -135,7 +135,7 @@ impl Admission {
         Ok(())
     }
 
-    /// A face has gone, or was named since.
+    /// A face was removed, or was configured since.
     pub(super) fn leave(&mut self, origin: Origin) {
         self.total = self.total.saturating_sub(1);
         if let Some(share) = self.origins.get_mut(&origin) {
@@ -143,31 +143,31 @@ impl Admission {
         }
     }
 
-    /// A face that was named counts as one that was made on demand again.
+    /// A configured face counts as on-demand again.
     pub(super) fn return_to(&mut self, now: Time, origin: Origin) {
         self.total += 1;
         share(&mut self.origins, &self.limits, now, origin).faces += 1;
     }
 
     /// Bytes have come from an unproven peer.
-    pub(super) fn heard(&mut self, now: Time, origin: Origin, bytes: usize) {
+    pub(super) fn received(&mut self, now: Time, origin: Origin, bytes: usize) {
         share(&mut self.origins, &self.limits, now, origin).free.put(now, FREE * bytes as f64);
     }
 
-    /// Whether so many bytes may go to an unproven peer; they count then.
+    /// Whether this many bytes may be sent to an unproven peer; they are then charged.
     pub(super) fn draws(&mut self, now: Time, origin: Origin, bytes: usize) -> bool {
         let (share, bytes) = (share(&mut self.origins, &self.limits, now, origin), bytes as f64);
         share.free.take(now, bytes)
             || share.draw.level(now) >= bytes && self.draw.take(now, bytes) && share.draw.take(now, bytes)
     }
 
-    /// An unproven peer has given a sign that it gets what is sent to it: that much more may go there.
+    /// An unproven peer has given a sign that it receives what is sent to it: that much more may be sent.
     pub(super) fn reward(&mut self, now: Time, origin: Origin) {
         let much = self.limits.unproven_burst.get() as f64;
         share(&mut self.origins, &self.limits, now, origin).draw.put(now, much);
     }
 
-    /// Forgets origins without faces about which nothing is to be remembered.
+    /// Removes origins without faces and without state.
     pub(super) fn forget(&mut self, now: Time) {
         self.origins.retain(|_, share| share.faces > 0 || !share.fresh.is_full(now) || !share.draw.is_full(now));
     }
@@ -175,8 +175,8 @@ impl Admission {
 
 fn share<'a>(origins: &'a mut HashMap<Origin, Share>, limits: &Limits, now: Time, origin: Origin) -> &'a mut Share {
     origins.entry(origin).or_insert_with(|| {
-        let mut free = Bucket::new(now, MOST_FREE, 0.0);
-        free.owe(now, MOST_FREE);
+        let mut free = Bucket::new(now, MAX_FREE, 0.0);
+        free.owe(now, MAX_FREE);
         let rate = limits.unproven_rate.bps() as f64 / 8.0;
         Share {
             faces: 0,
@@ -202,7 +202,7 @@ mod tests {
         START + Duration::from_millis(ms)
     }
 
-    /// How many faces somebody gets who tries for so long, a try each millisecond.
+    /// How many faces a peer gets that tries for this long, once each millisecond.
     fn tried(admission: &mut Admission, origin: Origin, local: bool, ms: std::ops::Range<u64>) -> usize {
         ms.filter(|&ms| admission.admit(at(ms), origin, local).is_ok()).count()
     }
@@ -267,14 +267,14 @@ mod tests {
             drawn += if admission.draws(START, host(1), 1400) { 1400 } else { 0 };
         }
         assert!(drawn <= burst && drawn > burst - 1400, "{drawn}");
-        admission.heard(START, host(1), 1000);
+        admission.received(START, host(1), 1000);
         assert!(admission.draws(START, host(1), 3000) && !admission.draws(START, host(1), 1400));
         for ms in 0..10_000 {
             drawn += if admission.draws(at(ms), host(1), 1400) { 1400 } else { 0 };
         }
         let rate = limits.unproven_rate.bps() as usize / 8;
         assert!(drawn <= burst + 10 * rate, "{drawn}");
-        // All together have a bound too.
+        // There is a bound for all together, too.
         let all: usize =
             (0..255).map(|n| (0..1000).filter(|_| admission.draws(at(10_000), host(n), 1400)).count()).sum();
         assert!(all * 1400 <= burst * ALL_AT_ONCE as usize, "{all}");

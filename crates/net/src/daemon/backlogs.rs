@@ -1,5 +1,5 @@
-//! How much may wait for the readers of streams, those of all faces together: here, and in the kernel's send buffers.
-//! Both give a face at most what is free, the dynamic threshold of Choudhury and Hahne (1998): whoever hangs alone gets
+//! How much may wait for the readers of streams, of all faces together: here, and in the kernel's send buffers. Both
+//! give a face at most what is free, the dynamic threshold of Choudhury and Hahne (1998): a single stalled reader gets
 //! half, and many share it evenly.
 
 use super::Daemon;
@@ -9,18 +9,18 @@ use crate::face::stream::StreamLink;
 use crate::framing::MAX_FRAME;
 use ndnweir_core::units::{Duration, Time};
 
-/// Bytes that wait for one reader at most.
+/// The most bytes that wait for one reader.
 const MOST: usize = 8 << 20;
-/// An even share of all may wait for a reader however many others hang, within these bounds: a packet, and what keeps
-/// one that reads busy.
+/// An even share of all may wait for a reader however many others stall, within these bounds: a packet, and what keeps
+/// an active reader busy.
 const LEAST: (usize, usize) = (MAX_FRAME, 64 << 10);
-/// The kernel's send buffer of a face that was made on demand, in bytes. The kernel doubles it.
-const LEAST_BUFFER: usize = 16 << 10;
-/// Bytes beyond [`LEAST_BUFFER`] of all such faces together.
+/// The kernel's send buffer of an on-demand face, in bytes. The kernel doubles it.
+const MIN_BUFFER: usize = 16 << 10;
+/// Bytes beyond [`MIN_BUFFER`] of all such faces together.
 const BUFFERS: usize = 4 << 20;
-/// What such a face begins with, if there is so much.
+/// The initial buffer of such a face, if there is so much.
 const FIRST_BUFFER: usize = 128 << 10;
-/// For how long a reader may hang before what waits gives way to others, when more than a quarter is used.
+/// For how long a reader may stall before its backlog is dropped in favour of others, when more than a quarter is used.
 const HANGS: Duration = Duration::from_millis(1000);
 
 /// What is used.
@@ -39,12 +39,12 @@ impl Backlogs {
         Backlogs { limit: usize::try_from(limit).unwrap_or(usize::MAX), used: 0, buffers: 0, stuck: 0 }
     }
 
-    /// Bytes that wait, those of all streams together.
+    /// Bytes that wait, of all streams together.
     pub(super) fn used(&self) -> usize {
         self.used
     }
 
-    /// How much may wait for one of so many readers.
+    /// How much may wait for one of this many readers.
     pub(super) fn most(&self, readers: usize) -> usize {
         let least = (self.limit / readers.max(1)).clamp(LEAST.0, LEAST.1);
         self.limit.saturating_sub(self.used).clamp(least, MOST)
@@ -55,11 +55,11 @@ impl Backlogs {
         self.used = (self.used + after).saturating_sub(before);
     }
 
-    /// The kernel's buffer of a stream that somebody opens.
+    /// The kernel's buffer of a stream that someone opens.
     pub(super) fn first_buffer(&mut self) -> usize {
-        let more = (FIRST_BUFFER - LEAST_BUFFER).min((BUFFERS - self.buffers) / 4);
+        let more = (FIRST_BUFFER - MIN_BUFFER).min((BUFFERS - self.buffers) / 4);
         self.buffers += more;
-        LEAST_BUFFER + more
+        MIN_BUFFER + more
     }
 
     /// The buffer of a stream that reads fast and has one of `buffer` bytes.
@@ -78,19 +78,18 @@ impl Backlogs {
     }
 
     fn give_buffer_back(&mut self, buffer: usize) {
-        self.buffers = self.buffers.saturating_sub(buffer.saturating_sub(LEAST_BUFFER));
+        self.buffers = self.buffers.saturating_sub(buffer.saturating_sub(MIN_BUFFER));
     }
 }
 
 impl Daemon {
-    /// Looks after readers that hang: what waits for them gives way when it is much, and in the end their streams are
-    /// closed.
+    /// Handles stalled readers: a large backlog is dropped, and finally their streams are closed.
     pub(super) fn look_after_readers(&mut self, now: Time) {
         let much = self.backlogs.limit / 4;
         let mut stuck = Vec::new();
         for (id, face) in self.faces.iter_mut() {
             let Transport::Stream(stream) = &mut face.transport else { continue };
-            let still = stream.still_for(now);
+            let still = stream.stalled_for(now);
             if still >= self.config.limits.stuck {
                 stuck.push(id);
             } else if still >= HANGS && self.backlogs.used > much {
@@ -137,7 +136,7 @@ mod tests {
         }
         assert!(one > BUFFER / 2, "{one}");
         let all: usize = (0..1000).map(|_| backlogs.first_buffer()).sum();
-        assert!(one + all <= 1001 * LEAST_BUFFER + BUFFERS, "{all}");
+        assert!(one + all <= 1001 * MIN_BUFFER + BUFFERS, "{all}");
         backlogs.give_buffer_back(one);
         assert!(backlogs.first_buffer() > 50_000);
     }

@@ -24,7 +24,7 @@ impl Bucket {
         self.level
     }
 
-    /// Takes so much if it is there.
+    /// Takes this much if it is there.
     pub(super) fn take(&mut self, now: Time, much: f64) -> bool {
         let enough = self.level(now) >= much;
         if enough {
@@ -33,13 +33,13 @@ impl Bucket {
         enough
     }
 
-    /// Takes so much, and owes what is not there.
+    /// Takes this much, and goes below zero by what is not there.
     pub(super) fn owe(&mut self, now: Time, much: f64) {
         self.level(now);
         self.level -= much;
     }
 
-    /// Puts so much in, also beyond its size, until it is next looked at.
+    /// Adds this much, also beyond its size, until it is next used.
     pub(super) fn put(&mut self, now: Time, much: f64) {
         self.level = (self.level(now) + much).min(self.size);
     }

@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use toml::Spanned;
 
-/// The largest frame on UDP, where nothing else is said: fits an Ethernet path with a tunnel on it.
+/// The largest frame on UDP by default: fits an Ethernet path with a tunnel on it.
 pub const DEFAULT_MTU: usize = 1400;
 
 /// The smallest frame on UDP: room for the link header and some of the packet.
@@ -37,7 +37,7 @@ pub struct FaceSpec {
     pub uri: FaceUri,
     /// The rate at which it is sent on; none as fast as the kernel takes.
     pub rate: Option<Rate>,
-    /// The rate at which the neighbour sends back, for shapers and meters; the rate, if not said.
+    /// The rate at which the neighbour sends back, for shapers and meters; the rate by default.
     pub return_rate: Option<Rate>,
     /// What may wait where there is a rate.
     pub queue: Limit,
@@ -54,7 +54,7 @@ pub struct FaceSpec {
 }
 
 impl FaceSpec {
-    /// A face with the usual settings.
+    /// A face with default settings.
     pub fn new(uri: FaceUri) -> FaceSpec {
         FaceSpec {
             uri,
@@ -104,21 +104,21 @@ pub struct Config {
     pub prefixes: usize,
     /// The longest an Interest may be pending.
     pub max_lifetime: Duration,
-    /// The same for Interests of peers that are on demand.
+    /// The same for Interests of on-demand peers.
     pub max_lifetime_on_demand: Duration,
     /// Where this node is: an Interest with a ForwardingHint to one of these has reached its producer's region.
     pub regions: Vec<Name>,
-    /// The largest frame to peers that are on demand.
+    /// The largest frame to on-demand peers.
     pub mtu: usize,
-    /// Whether losses on the way to and from UDP peers that are on demand are link-retransmitted if they ask for it.
+    /// Whether losses to and from on-demand UDP peers are link-retransmitted if they request it.
     pub reliability: bool,
-    /// Faces that are on demand, at most.
+    /// The most on-demand faces.
     pub max_peers: usize,
-    /// After how long without a packet such a face goes.
+    /// After how long without a packet such a face is removed.
     pub idle: Duration,
-    /// What those may take who are not configured.
+    /// Limits of peers that are not configured.
     pub limits: Limits,
-    /// Users of this machine who may register prefixes over the Unix socket, beside the owner.
+    /// Users of this machine who may register prefixes over the Unix socket, besides the owner.
     pub allow_local: Vec<Allowed>,
     /// Where metrics are served.
     pub metrics: Option<SocketAddr>,
@@ -130,7 +130,7 @@ pub struct Config {
     pub faces: Vec<FaceSpec>,
     /// Routes.
     pub routes: Vec<RouteSpec>,
-    /// What is dangerous in the configuration, and not wrong.
+    /// Warnings: settings that are dangerous, but valid.
     pub warnings: Vec<String>,
 }
 
@@ -165,9 +165,9 @@ impl Default for Config {
     }
 }
 
-/// A message of the parser without words of the programming language.
+/// A message of the parser without terms of the programming language.
 fn plainly(message: &str) -> String {
-    let (wrong, help) = suggest::with_meant(message);
+    let (wrong, help) = suggest::with_suggestion(message);
     let meant = if help.is_empty() { wrong } else { format!("{wrong}; {help}") };
     ["usize", "u64", "u32", "u16"]
         .iter()
@@ -176,12 +176,12 @@ fn plainly(message: &str) -> String {
         })
 }
 
-/// The scheme of a forwarder that is told nothing about schemes.
+/// The default scheme of a forwarder.
 fn default_scheme() -> Scheme {
     Scheme::named("measured").unwrap_or_else(|_| unreachable!("a test resolves every scheme of the registry"))
 }
 
-/// What is said of a scheme that takes neighbours for producers.
+/// The warning about a scheme that treats neighbours as producers.
 const PLAIN_ENDS: &str = "the meter hbhcm takes a neighbour that writes no header field of its own for a producer, and \
                           its whole way for one hop; say plain-ends = false where not every neighbour measures, or \
                           plain-ends = true if that is meant";
@@ -263,7 +263,7 @@ struct AnchorEntry {
     name: Option<Spanned<String>>,
 }
 
-/// Knows where in the file a value is.
+/// Finds the place of a value in the file.
 struct ConfigReader<'a> {
     file: &'a str,
     text: &'a str,
@@ -309,7 +309,7 @@ impl ConfigReader<'_> {
 }
 
 impl Config {
-    /// Reads a configuration file; `file` is what errors call it.
+    /// Reads a configuration file; errors call it `file`.
     ///
     /// # Errors
     /// What is wrong, with file, line and remedy.
@@ -331,7 +331,7 @@ impl Config {
         config.memory = reader.within(found.memory, "memory", memory, config.memory)?;
         config.fragments = reader.within(found.fragments, "fragments", memory, config.fragments)?;
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
-        // Each prefix takes a route at least.
+        // Each prefix needs at least one route.
         config.authority.max_routes = config.authority.max_routes.max(config.prefixes);
         config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
         config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
@@ -376,7 +376,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Shorter prefixes come first: longer ones take from them what they leave out.
+    /// Shorter prefixes come first: longer ones inherit from them what they leave out.
     fn read_choices(
         &mut self,
         reader: &ConfigReader<'_>,
@@ -402,7 +402,7 @@ impl Config {
         Ok(())
     }
 
-    /// The face that leads to a place, made if it is not there yet.
+    /// The face to a URI, made if it does not exist yet.
     pub fn face(&mut self, uri: FaceUri) -> &mut FaceSpec {
         let at = self.faces.iter().position(|face| face.uri == uri).unwrap_or_else(|| {
             self.faces.push(FaceSpec::new(uri));
@@ -411,7 +411,7 @@ impl Config {
         &mut self.faces[at]
     }
 
-    /// Checks what no single value shows, and adds the faces that only routes name.
+    /// Checks combinations of values, and adds the faces that only routes name.
     ///
     /// # Errors
     /// A sentence with the remedy.

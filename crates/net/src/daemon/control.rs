@@ -1,4 +1,4 @@
-//! What the management protocol may do with the forwarder.
+//! The forwarder as the management protocol controls it.
 
 use super::Daemon;
 use super::config::FaceSpec;
@@ -10,7 +10,7 @@ use crate::mgmt::dataset::{
     StrategyChoice,
 };
 use crate::mgmt::{
-    CommandFailure, Erased, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder, cs_flags, face_flags,
+    CommandFailure, EraseOutcome, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder, cs_flags, face_flags,
 };
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::queue::nfd;
@@ -23,7 +23,7 @@ use std::time::Duration;
 const MIN_MTU: u64 = 256;
 const NO_RELIABILITY: &str = "streams lose nothing: only a UDP face can have link reliability";
 
-/// How the content store is to be.
+/// The settings of the content store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CsSettings {
     /// In packets.
@@ -83,13 +83,13 @@ impl Daemon {
             | flag(reliability == Reliability::On || in_use, face_flags::LP_RELIABILITY)
     }
 
-    /// For how long a face that was made on demand stays without a packet from now on.
+    /// For how long an on-demand face stays without a packet from now on.
     fn idles_for(&self, link: &SocketFace) -> Option<Duration> {
         let left = || self.config.idle.nanos().saturating_sub(self.clock.now().since(link.last_in).nanos());
         (link.may_expire() && link.is_datagram()).then(|| Duration::from_nanos(left()))
     }
 
-    /// The two ends of a face, as NFD writes them.
+    /// The two ends of a face, in NFD's form.
     fn uris(&self, link: &SocketFace) -> (String, String) {
         match (&link.transport, &link.uri) {
             (Transport::Management, _) => ("internal://".into(), "internal://".into()),
@@ -152,7 +152,7 @@ impl ManagedForwarder for Daemon {
         }
         let persistency = request.settings.persistency.unwrap_or(Persistency::Persistent);
         if let Some(id) = self.faces.with_uri(&request.remote) {
-            // Who may give commands vouches for the neighbour.
+            // An authorised user vouches for the neighbour.
             self.adopt(id, persistency);
             return Ok(FaceCreated::Existing(self.faces.number(id).unwrap_or(0)));
         }
@@ -231,7 +231,7 @@ impl ManagedForwarder for Daemon {
             return Err(CommandFailure::new(410, "there is no such face"));
         };
         if let Some(link) = self.faces.get_mut(id) {
-            // Who may give commands vouches for the neighbour.
+            // An authorised user vouches for the neighbour.
             link.challenge = None;
         }
         let cost = u32::try_from(cost).unwrap_or(u32::MAX);
@@ -295,7 +295,7 @@ impl ManagedForwarder for Daemon {
         serve: Option<bool>,
     ) -> Result<(), CommandFailure> {
         if let Some(capacity) = capacity {
-            // More than memory can hold is as much as memory can hold.
+            // Values above the address space count as its size.
             self.cs.capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
         }
         self.cs.admits = admit.unwrap_or(self.cs.admits);
@@ -305,9 +305,9 @@ impl ManagedForwarder for Daemon {
         Ok(())
     }
 
-    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased {
+    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> EraseOutcome {
         let (count, more) = self.forwarder.erase(prefix, usize::try_from(limit).unwrap_or(usize::MAX));
-        Erased { count: count as u64, more }
+        EraseOutcome { count: count as u64, more }
     }
 }
 

@@ -55,7 +55,7 @@ impl Daemon {
         }
     }
 
-    /// A socket that was being connected is, or is not.
+    /// A socket that was being connected is connected, or failed.
     pub(super) fn dialled(&mut self, now: Time, id: FaceId) {
         let Some(link) = self.faces.get_mut(id) else { return };
         let Transport::Dialing(socket) = &link.transport else { return };
@@ -86,7 +86,7 @@ impl Daemon {
         }
     }
 
-    /// A stream has ended: a face that was configured waits for the next attempt, another one goes.
+    /// A stream has ended: a configured face waits for the next attempt, another one is removed.
     pub(super) fn lost(&mut self, now: Time, id: FaceId, why: &dyn std::fmt::Display) {
         let Some(link) = self.faces.get_mut(id) else { return };
         if link.is_on_demand() {
@@ -98,7 +98,7 @@ impl Daemon {
         self.hang_up(&transport);
     }
 
-    /// Tries again where it is time to.
+    /// Makes the attempts that are due.
     pub(super) fn redial(&mut self, now: Time) {
         let due = |link: &SocketFace| matches!(link.transport, Transport::Down { retry } if retry <= now);
         let due: Vec<FaceId> = self.faces.iter().filter(|(_, link)| due(link)).map(|(id, _)| id).collect();

@@ -7,7 +7,7 @@ use super::faces::{SocketFace, Transport};
 use super::listeners::Accepted;
 use super::proof::{self, Challenge, Sign};
 use super::{Daemon, key};
-use crate::face::stream::{Ended, StreamLink};
+use crate::face::stream::{StreamError, StreamLink};
 use crate::face::udp::UdpPort;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
@@ -16,7 +16,7 @@ use ndnweir_core::units::{Bytes, Time};
 use ndnweir_node::forwarder::Frames;
 use std::net::SocketAddr;
 
-/// Batches taken from one socket before the others have their turn.
+/// Batches read from one socket before the others are served.
 const MAX_BATCHES: usize = 4;
 
 impl Daemon {
@@ -116,13 +116,13 @@ impl Daemon {
         }
     }
 
-    /// A datagram from somebody without a face: it gets one, if the datagram is a packet.
+    /// A datagram from a peer without a face: one is made, if the datagram is a packet.
     fn on_on_demand_peer(&mut self, now: Time, port: usize, peer: SocketAddr, datagram: &[u8]) {
         if let Some(id) = self.faces.with_peer(port, peer) {
-            self.hear(now, id, datagram);
+            self.receive(now, id, datagram);
             return;
         }
-        // A port that nobody was told of is for the peers that it was opened for.
+        // A port that is not listened on serves only the peers it was opened for.
         if !self.ports.is_listening(port) {
             self.totals.on_demand_peers += 1;
             return;
@@ -134,19 +134,19 @@ impl Daemon {
         let mut spec = FaceSpec::new(FaceUri::udp(peer));
         (spec.trust, spec.mtu, spec.reliability) = (false, self.config.mtu, self.config.reliability);
         match self.add_peer(now, port, peer, &spec, Persistency::OnDemand) {
-            Ok(id) => self.hear(now, id, datagram),
+            Ok(id) => self.receive(now, id, datagram),
             Err(_) => self.totals.on_demand_peers += 1,
         }
     }
 
-    fn hear(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
+    fn receive(&mut self, now: Time, id: FaceId, datagram: &[u8]) {
         if let Some(link) = self.faces.get_mut(id) {
             link.listen_for_proof(now, &mut self.admission, datagram);
         }
         self.forwarder.receive(now, id, datagram);
     }
 
-    /// Sends what the node hands out.
+    /// Sends what the node transmits.
     pub(super) fn send_all(&mut self, now: Time) {
         loop {
             self.frames.clear();
@@ -158,7 +158,7 @@ impl Daemon {
                         if self.forwarder.reliability(id).1 {
                             link.challenge = None;
                         } else if !goes_unproven(now, challenge, &mut self.admission, link.origin, &self.frames, || {
-                            self.forwarder.has_asked_for_acks(id)
+                            self.forwarder.neighbour_sends_sequences(id)
                         }) {
                             self.totals.unproven += 1;
                             continue;
@@ -184,7 +184,7 @@ impl Daemon {
         self.flush(now);
     }
 
-    /// Hands what was sent to the kernel, and looks at what waits there.
+    /// Hands what was sent to the kernel, and reads how much waits there.
     fn flush(&mut self, now: Time) {
         self.ports.flush();
         while let Some(id) = self.faces.pop_touched() {
@@ -216,18 +216,18 @@ impl Daemon {
 }
 
 /// Writes what the socket takes; a reader that keeps up gets a larger buffer in the kernel.
-fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool, Ended> {
+fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool, StreamError> {
     let before = stream.pending();
     let away = stream.flush();
     backlogs.change(before, stream.pending());
-    if away.as_ref().is_ok_and(|away| !away) && stream.wants_buffer() {
+    if away.as_ref().is_ok_and(|away| !away) && stream.needs_larger_buffer() {
         stream.set_buffer(backlogs.larger_buffer(stream.buffer()));
     }
     away
 }
 
-/// Whether a packet goes to a peer whose address may be forged. Packets other than Data are as small as what they
-/// answer.
+/// Whether a packet may be sent to a peer whose address may be forged. Packets other than Data are as small as what
+/// they answer.
 fn goes_unproven(
     now: Time,
     challenge: &mut Challenge,
@@ -241,16 +241,16 @@ fn goes_unproven(
         return true;
     }
     let bytes = frames.bytes.len();
-    // Who has link reliability proves himself by acks.
+    // A peer with link reliability is proved by its acks.
     admission.draws(now, origin, bytes) && (acks() || !challenge.withholds(first, bytes))
 }
 
 impl SocketFace {
-    /// A datagram has come from a peer that may be unproven: counts it, and looks whether it proves something.
+    /// A datagram has come from a peer that may be unproven: counts it, and checks whether it proves the address.
     fn listen_for_proof(&mut self, now: Time, admission: &mut Admission, datagram: &[u8]) {
         let Some(challenge) = &mut self.challenge else { return };
-        admission.heard(now, self.origin, datagram.len());
-        match challenge.heard(datagram) {
+        admission.received(now, self.origin, datagram.len());
+        match challenge.received(datagram) {
             Sign::None => {}
             Sign::Hit => admission.reward(now, self.origin),
             Sign::Proved => {

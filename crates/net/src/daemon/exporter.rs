@@ -1,5 +1,5 @@
-//! Hands a page of text to whoever asks for it over HTTP: one request per connection, within bounds. One thread serves
-//! all readers; who does not ask gives way to others, those who have waited longest first.
+//! Serves a page of text over HTTP: one request per connection, within bounds. One thread serves all readers;
+//! connections without a request are closed to make room for others, the oldest first.
 
 use crate::poll::{Poll, Ready};
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 /// Readers at a time.
 const READERS: usize = 64;
-/// How long a reader may take to ask, and to read the answer.
+/// How long a reader may take to send its request, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of the largest request.
 const REQUEST: usize = 8 << 10;
-/// How long nobody is admitted when the system has no descriptors left.
+/// How long no connection is accepted when the system has no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections taken at a time, before readers have their turn.
+/// Connections accepted at a time, before readers are served.
 const BATCH: usize = 32;
 /// The listener among the sources; readers have numbers of their own.
 const LISTENER: usize = 0;
@@ -58,7 +58,7 @@ struct Reader {
     stream: TcpStream,
     until: Instant,
     request: Vec<u8>,
-    /// What it gets, once it has asked.
+    /// Its answer, once it has sent a request.
     answer: Vec<u8>,
     written: usize,
 }
@@ -68,7 +68,7 @@ impl Reader {
         !self.answer.is_empty()
     }
 
-    /// Reads and writes what is possible now; whether that was all, or the connection is of no more use.
+    /// Reads and writes what is possible now; whether that was all, or the connection failed.
     fn go_on(&mut self, text: &Mutex<String>) -> bool {
         let mut buffer = [0; 1024];
         while !self.has_asked() {
@@ -100,7 +100,7 @@ impl Reader {
 struct Server {
     listener: TcpListener,
     poll: Poll,
-    /// By number: those that came first have the least.
+    /// By number, in the order of arrival.
     readers: BTreeMap<usize, Reader>,
     next: usize,
     text: Arc<Mutex<String>>,
@@ -114,7 +114,7 @@ impl Server {
             let wait = first.map(|until| until.saturating_duration_since(Instant::now()));
             self.poll.wait(wait, &mut ready)?;
             for event in &ready {
-                // Who has asked already is not kept waiting by those who connect.
+                // Readers that have sent a request are not delayed by new connections.
                 if event.key != LISTENER {
                     self.go_on(event.key);
                 }
@@ -135,7 +135,7 @@ impl Server {
                 Ok((stream, _)) => stream,
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => return,
                 Err(_) => {
-                    // No descriptors: those of readers who do not ask are of more use elsewhere.
+                    // No descriptors: those of readers without a request are released.
                     self.make_room();
                     std::thread::sleep(PAUSE);
                     return;
@@ -157,7 +157,7 @@ impl Server {
         }
     }
 
-    /// Closes the reader that has waited longest without asking; if all have asked, the one that reads longest.
+    /// Closes the reader that has been connected longest without a request; if all have sent one, the oldest.
     fn make_room(&mut self) {
         let silent = self.readers.iter().find(|(_, reader)| !reader.has_asked()).map(|(key, _)| *key);
         if let Some(key) = silent.or_else(|| self.readers.keys().next().copied()) {
@@ -176,7 +176,7 @@ impl Server {
 
     fn close(&mut self, key: usize) {
         if let Some(reader) = self.readers.remove(&key) {
-            // Closing it takes it out as well.
+            // Closing it removes it as well.
             let _ = self.poll.sources().remove(&reader.stream);
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_gets_the_newest_text_and_other_requests_are_rejected() {
+    fn requests_get_the_newest_text_and_invalid_ones_are_rejected() {
         let (exporter, address) = exporter();
         let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nall is well\n"), "{text}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scrape_is_answered_beside_readers_who_never_ask() {
+    fn every_scrape_is_answered_next_to_readers_without_requests() {
         let (_exporter, address) = exporter();
         let mut silent = std::collections::VecDeque::new();
         for _ in 0..40 {
@@ -248,7 +248,7 @@ mod tests {
             silent.drain(..silent.len().saturating_sub(3 * READERS));
             assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("all is well\n"));
         }
-        // Nobody keeps a connection by saying nothing.
+        // An idle connection is not kept.
         for mut stream in silent {
             assert!(matches!(stream.read(&mut [0; 64]), Ok(0) | Err(_)));
         }

@@ -1,4 +1,4 @@
-//! Faces with what carries their frames, and the ways to find one.
+//! Faces with their transports, and their indices.
 
 use super::admission::Origin;
 use super::proof::Challenge;
@@ -12,7 +12,7 @@ use ndnweir_node::forwarder::Reliability;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
-/// Face numbers below are reserved, as NFD has it.
+/// Face numbers below are reserved, as in NFD.
 const FIRST_NUMBER: u64 = 256;
 
 /// What carries a face's frames.
@@ -26,7 +26,7 @@ pub(super) enum Transport {
     Dialing(socket2::Socket),
     /// The management of this forwarder.
     Management,
-    /// A stream that could not be connected, or has ended, and is tried again.
+    /// A stream that could not be connected, or has ended, and will be tried again.
     Down {
         retry: Time,
     },
@@ -38,7 +38,7 @@ pub(super) struct SocketFace {
     pub(super) number: u64,
     pub(super) uri: FaceUri,
     pub(super) transport: Transport,
-    /// One on demand was made on demand and goes when its peer does.
+    /// An on-demand face is removed when its peer is gone.
     pub(super) persistency: Persistency,
     pub(super) local: bool,
     /// Whether its peer is known to be this forwarder's owner.
@@ -49,11 +49,11 @@ pub(super) struct SocketFace {
     pub(super) last_in: Time,
     /// Whether the poll waits for the socket to take more.
     pub(super) wants_writable: bool,
-    /// Where it came from, if it was made on demand.
+    /// Its origin, if it was made on demand.
     pub(super) origin: Origin,
     /// Whether its user may register prefixes for it.
     pub(super) registers: bool,
-    /// A UDP peer that was made on demand has not proved yet that its address is not forged.
+    /// The state of the proof of an on-demand UDP peer's address.
     pub(super) challenge: Option<Box<Challenge>>,
 }
 
@@ -62,12 +62,12 @@ impl SocketFace {
         self.persistency == Persistency::OnDemand
     }
 
-    /// Whether it may end for want of packets.
+    /// Whether it is removed when it is idle.
     pub(super) fn may_expire(&self) -> bool {
         self.is_on_demand() && self.origin != Origin::Owner
     }
 
-    /// Configured neighbours are asked to take part; an on-demand peer has to ask.
+    /// Configured neighbours are probed for it; on-demand peers have to request it.
     pub(super) fn wanted_reliability(&self) -> Reliability {
         match (self.reliability, self.is_on_demand()) {
             (false, _) => Reliability::Off,
@@ -76,7 +76,7 @@ impl SocketFace {
         }
     }
 
-    /// What room its Interests have.
+    /// Its class, which determines its share of the PIT.
     pub(super) fn class(&self) -> FaceClass {
         match (self.local, self.is_on_demand()) {
             (true, _) => FaceClass::Local,
@@ -90,14 +90,14 @@ impl SocketFace {
     }
 }
 
-/// All faces. Whoever knows one by its number, or by the port and address of its peer, finds it as long as it is there.
+/// All faces, by their numbers and by the ports and addresses of their peers.
 pub(super) struct FaceTable {
     /// By the number of the face in the node.
     faces: Vec<Option<SocketFace>>,
     by_number: BTreeMap<u64, FaceId>,
     by_peer: HashMap<(usize, SocketAddr), FaceId>,
     next_number: u64,
-    /// Faces that something was sent on since they were last asked for, each once.
+    /// Faces that something was sent on since they were last requested, each once.
     touched: Vec<FaceId>,
 }
 
@@ -107,7 +107,7 @@ impl FaceTable {
         FaceTable { faces, by_number: BTreeMap::new(), by_peer: HashMap::new(), next_number: FIRST_NUMBER, touched }
     }
 
-    /// The number that the next face gets. No number is given out twice.
+    /// The number of the next face. No number is used twice.
     pub(super) fn next_number(&self) -> u64 {
         self.next_number
     }
@@ -142,7 +142,7 @@ impl FaceTable {
         self.faces.get_mut(id.index())?.as_mut()
     }
 
-    /// The number that others know a face by.
+    /// The public number of a face.
     pub(super) fn number(&self, id: FaceId) -> Option<u64> {
         self.get(id).map(|face| face.number)
     }
@@ -156,7 +156,7 @@ impl FaceTable {
         self.by_peer.get(&(port, peer)).copied()
     }
 
-    /// The face that leads to a place.
+    /// The face to a URI.
     pub(super) fn with_uri(&self, uri: &FaceUri) -> Option<FaceId> {
         self.iter().find(|(_, face)| face.uri == *uri).map(|(id, _)| id)
     }
@@ -181,7 +181,7 @@ impl FaceTable {
         }
     }
 
-    /// A face that was touched; each is given once.
+    /// A face that was touched; each is returned once.
     pub(super) fn pop_touched(&mut self) -> Option<FaceId> {
         self.touched.pop()
     }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(faces.remove(FaceId(7)).map(|face| face.number), Some(256));
         assert_eq!(found(&faces), (None, None, None));
         assert!(faces.remove(FaceId(7)).is_none() && faces.number(FaceId(7)).is_none());
-        // The node gives its own numbers out again.
+        // The node reuses its own numbers.
         faces.insert(FaceId(7), face(faces.next_number(), 7));
         assert_eq!(faces.number(FaceId(7)), Some(258));
         assert_eq!(faces.by_age().collect::<Vec<_>>(), [FaceId(8), FaceId(7)]);

@@ -1,4 +1,4 @@
-//! Faces that are made and taken away.
+//! Faces that are made and removed.
 
 use super::admission::{Origin, Rejected, network_of};
 use super::config::{FaceSpec, RouteSpec};
@@ -22,15 +22,14 @@ use std::net::{IpAddr, SocketAddr};
 /// Origin of routes that the configuration names (NFD, RibMgmt).
 pub(super) const STATIC: u64 = 255;
 
-/// After so long a UDP peer that has proved nothing gives way to others, and a stream on which nothing ever came.
+/// After this long an unproven UDP peer, or a stream on which nothing ever came, may be replaced by another.
 const SILENT_PEER: Duration = Duration::from_millis(10_000);
 const SILENT_STREAM: Duration = Duration::from_millis(2000);
 
 /// Bytes that UDP and IPv4 add to a datagram.
 const UDP_FRAMING: u64 = 28;
 
-/// A number for who is at the other end, whatever its port: its [`network_of`] as IPv6 writes it. 0 is nobody in
-/// particular.
+/// A number for the host at the other end, whatever its port: its [`network_of`] as an IPv6 address. 0 is none.
 pub(super) fn group_of(uri: &FaceUri) -> u128 {
     let (FaceUri::Udp(_, host, _) | FaceUri::Tcp(_, host, _)) = uri else { return 0 };
     match host.parse().map(network_of) {
@@ -40,7 +39,7 @@ pub(super) fn group_of(uri: &FaceUri) -> u128 {
     }
 }
 
-/// Where whoever is at the other end comes from.
+/// The origin of the peer at the other end.
 pub(super) fn origin_of(transport: &Transport) -> Origin {
     let user = |stream: &StreamLink| match sockets::peer_user(stream) {
         Some(_) if sockets::peer_is_owner(stream) => Origin::Owner,
@@ -76,7 +75,7 @@ impl Daemon {
         registered.unwrap_or(Ok(())).map_err(|response| failed(&response.text))
     }
 
-    /// Makes a face to a place that was named.
+    /// Makes a configured face.
     pub(super) fn create(&mut self, spec: &FaceSpec, persistency: Persistency) -> io::Result<FaceId> {
         let now = self.clock.now();
         match &spec.uri {
@@ -116,7 +115,7 @@ impl Daemon {
         self.add(now, spec, Transport::Udp { port, peer }, false, persistency)
     }
 
-    /// A peer that was made on demand is now one that was named: its face stays, and its congestion fields count.
+    /// An on-demand peer becomes a configured one: its face stays, and its congestion fields count.
     pub(super) fn adopt(&mut self, id: FaceId, persistency: Persistency) {
         let now = self.clock.now();
         let Some(link) = self.faces.get_mut(id).filter(|link| link.is_on_demand() && link.is_datagram()) else {
@@ -130,21 +129,21 @@ impl Daemon {
         self.set_reliability(now, id);
     }
 
-    /// Tells the node what room a face has.
+    /// Passes the class of a face to the node.
     pub(super) fn set_class(&mut self, id: FaceId) {
         if let Some(link) = self.faces.get(id) {
             self.forwarder.set_class(id, link.class());
         }
     }
 
-    /// Does what a face's settings say about link retransmissions.
+    /// Applies a face's settings of link retransmission.
     pub(super) fn set_reliability(&mut self, now: Time, id: FaceId) {
         if let Some(link) = self.faces.get(id) {
             self.forwarder.set_reliability(now, id, link.wanted_reliability());
         }
     }
 
-    /// Takes in a stream that somebody opened.
+    /// Adds the face of an accepted stream.
     pub(super) fn add_stream(&mut self, now: Time, stream: Stream, uri: FaceUri, local: bool) -> io::Result<FaceId> {
         let spec = FaceSpec { trust: local, ..FaceSpec::new(uri) };
         let link = StreamLink::new(stream, self.backlogs.first_buffer());
@@ -186,7 +185,7 @@ impl Daemon {
         let number = self.faces.next_number();
         let options = FaceOptions {
             node,
-            // Known once the link is there.
+            // Set once the link exists.
             class: FaceClass::OnDemand,
             group: group_of(&spec.uri),
             trust: if spec.trust { FieldTrust::Neighbour } else { FieldTrust::Untrusted },
@@ -237,22 +236,22 @@ impl Daemon {
         Ok(id)
     }
 
-    /// Admits somebody, if need be in the place of one who says nothing.
+    /// Admits a peer, if necessary in place of a silent one.
     fn admit(&mut self, now: Time, origin: Origin, local: bool) -> Result<(), Rejected> {
         let why = match self.admission.admit(now, origin, local) {
             Err(why @ (Rejected::Full | Rejected::Share)) if self.timers.may_seek_room(now) => why,
             other => return other,
         };
-        let Some(id) = self.who_gives_way(now, origin, local, why) else {
+        let Some(id) = self.the_face_to_replace(now, origin, local, why) else {
             self.timers.found_no_room(now);
             return Err(why);
         };
-        self.close(now, id, "gives way to another");
+        self.close(now, id, "replaced by another");
         self.admission.admit(now, origin, local)
     }
 
-    /// The face that has been silent longest, of those that have shown nothing of use.
-    fn who_gives_way(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
+    /// The face that has been silent longest, of those that have sent nothing valid.
+    fn the_face_to_replace(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
         let gives_way = |(id, link): &(FaceId, &SocketFace)| {
             let concerned = match why {
                 Rejected::Share => link.origin == origin,

@@ -14,7 +14,7 @@ enum Listener {
     Unix(UnixPlace),
 }
 
-/// A connection that somebody opened.
+/// An accepted connection.
 pub(super) struct Accepted {
     pub(super) stream: Stream,
     /// Where it leads.
@@ -23,13 +23,13 @@ pub(super) struct Accepted {
     pub(super) local: bool,
 }
 
-/// All of them, and what the log has said of connections that were rejected.
+/// All of them, and the state of the log of rejected connections.
 pub(super) struct Listeners {
     sources: Sources,
     listeners: Vec<Listener>,
-    /// Whether they wait until the next housekeeping, as the system has no descriptors left.
+    /// Whether they are paused until the next housekeeping, as the system has no descriptors left.
     paused: bool,
-    /// Connections rejected since the log said so.
+    /// Connections rejected since the last log message.
     rejected: u64,
 }
 
@@ -57,8 +57,8 @@ impl Listeners {
         Ok(())
     }
 
-    /// Takes one connection, if one is there still. After an error that is none of the peer's, nobody is accepted
-    /// until [`Listeners::resume`].
+    /// Accepts one connection, if one is still there. After an error that is not the peer's, none is accepted until
+    /// [`Listeners::resume`].
     pub(super) fn accept(&mut self, index: usize) -> Option<io::Result<Accepted>> {
         let accepted = match self.listeners.get(index)? {
             Listener::Tcp(listener) => listener.accept().and_then(|(stream, peer)| {
@@ -74,9 +74,9 @@ impl Listeners {
             }),
         };
         match accepted {
-            // Whoever wanted to connect has gone again, or nobody does.
+            // The peer has closed the connection again, or there is none.
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => None,
-            // There are no descriptors, or no memory. The connection would be offered again without end.
+            // There are no descriptors, or no memory. The connection would be offered again forever.
             Err(error) => {
                 self.set_paused(true);
                 Some(Err(error))
@@ -85,7 +85,7 @@ impl Listeners {
         }
     }
 
-    /// Takes note of a connection that was not taken in; the log says so once until [`Listeners::resume`].
+    /// Records a connection that was not accepted; the log reports it once until [`Listeners::resume`].
     pub(super) fn reject(&mut self, error: &io::Error) {
         if self.rejected == 0 {
             tracing::warn!(%error, "connection not accepted");
@@ -93,7 +93,7 @@ impl Listeners {
         self.rejected += 1;
     }
 
-    /// Who could not be admitted may try again.
+    /// Resumes accepting.
     pub(super) fn resume(&mut self) {
         if self.rejected > 1 {
             tracing::warn!(connections = self.rejected, "not accepted within a second");

@@ -7,24 +7,24 @@ use super::requests::Requests;
 use super::{Daemon, RunError};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{FaceEventKind, FaceStatus, Persistency};
-use crate::mgmt::{Management, Moment, Requester};
+use crate::mgmt::{Management, Requester, Timestamps};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, DataView, InterestView, LpPacketView, Name};
 use std::collections::VecDeque;
 
-/// Requests and notifications taken at a time, before packets have their turn.
+/// Requests and notifications handled at a time, before packets are served.
 const MAX_TURNS: usize = 64;
-/// What happened to faces is told at once beyond so many: none is lost, for routes end with their faces.
+/// Beyond this many, face events are handled immediately: none may be lost, since routes end with their faces.
 const MAX_EVENTS: usize = 1024;
 
-/// The management behind its face, and what waits for it.
+/// The management behind its face, and its queue.
 pub(super) struct ManagementFace {
     id: FaceId,
-    /// None while it works on the forwarder.
+    /// None while it is operating on the forwarder.
     protocol: Option<Management>,
     requests: Requests,
-    /// What happened to faces since it heard of it.
+    /// Face events it has not been notified of yet.
     events: VecDeque<(FaceEventKind, FaceStatus)>,
 }
 
@@ -51,7 +51,7 @@ impl Daemon {
     pub(super) fn start_management(&mut self, now: Time) -> Result<(), RunError> {
         let nfd = || Name::new().with(Component::generic("localhost")).with(Component::generic("nfd"));
         if !self.config.management {
-            // Nobody else may pass for it either.
+            // No other face may answer for it either.
             self.forwarder.reserve(nfd(), FaceId::NONE);
             return Ok(());
         }
@@ -65,7 +65,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Lets the management work on this forwarder; none while it does so already.
+    /// Runs the management on this forwarder; none while it is running already.
     pub(super) fn with_management<T>(&mut self, work: impl FnOnce(&mut Management, &mut Daemon) -> T) -> Option<T> {
         let mut management = self.management.protocol.take()?;
         let done = work(&mut management, self);
@@ -80,16 +80,16 @@ impl Daemon {
         });
     }
 
-    /// Takes note of what happened to a face, to be told when the management is free.
+    /// Records a face event, for the management when it is free.
     pub(super) fn note_event(&mut self, kind: FaceEventKind, id: FaceId) {
         if let Some(status) = self.face_status(id) {
             self.management.events.push_back((kind, status));
         }
     }
 
-    /// Gives the management what is for it, and sends what it answers.
+    /// Passes requests to the management, and sends its answers.
     pub(super) fn manage(&mut self, now: Time) {
-        let at = Moment { now, unix: self.clock.unix() };
+        let at = Timestamps { now, unix: self.clock.unix() };
         self.with_management(|management, daemon| {
             if management.next_timeout() <= now {
                 management.handle_timeout(now, daemon);
@@ -98,9 +98,9 @@ impl Daemon {
         for _ in 0..MAX_TURNS.max(self.management.events.len().saturating_sub(MAX_EVENTS)) {
             if let Some((kind, face)) = self.management.events.pop_front() {
                 let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
-                // Those who ask later get it from the management.
+                // Later Interests are answered by the management.
                 let waited_for =
-                    |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.is_waited_for(&data));
+                    |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.answers_pending(&data));
                 let told = told.flatten().filter(waited_for);
                 self.inject(now, told);
             } else if let Some((frame, charged)) = self.management.requests.pop(now) {
@@ -117,12 +117,12 @@ impl Daemon {
         }
     }
 
-    /// When there is something for [`Daemon::manage`] to do; what it left has its turn after the next packets.
+    /// When there is something for [`Daemon::manage`] to do; the rest is handled after the next packets.
     pub(super) fn management_due(&mut self, now: Time) -> Time {
         self.management.due(now)
     }
 
-    /// What is to be sent is for the management: it waits.
+    /// The packet is for the management: it is queued.
     pub(super) fn request(&mut self) {
         for frame in self.frames.iter() {
             let face = LpPacketView::decode(frame).ok().and_then(|packet| packet.incoming_face_id);
@@ -141,7 +141,7 @@ impl Daemon {
         }
     }
 
-    fn answer(&mut self, frame: &[u8], at: Moment) -> Option<Vec<u8>> {
+    fn answer(&mut self, frame: &[u8], at: Timestamps) -> Option<Vec<u8>> {
         let packet = LpPacketView::decode(frame).ok()?;
         let from = self.faces.with_number(packet.incoming_face_id?)?;
         let SocketFace { number, local, owner, registers, .. } = self.faces.get(from)?;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_a_route_for_names_of_the_management_and_the_rib_stays_as_it_was() {
+    fn no_route_for_names_of_the_management_is_accepted_and_the_rib_is_unchanged() {
         let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
         let now = daemon.clock.now();
         let (near, _far) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -220,7 +220,7 @@ mod tests {
         daemon.forwarder.receive(now, id, &interest);
         daemon.send_all(now);
         let before = daemon.status();
-        // It came, and a NACK for want of a route went back.
+        // It came, and a NoRoute NACK was returned.
         assert_eq!((before.in_interests, before.out_nacks), (1, 1));
         daemon.close(now, id, "test");
         assert_eq!(daemon.status(), before_without_face(before));

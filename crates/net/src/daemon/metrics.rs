@@ -8,12 +8,12 @@ use ndnweir_node::forwarder::LinkCounters;
 use ndnweir_node::forwarder::reliability::Counts;
 use std::fmt::Write;
 
-/// What only the process counts.
+/// Counters of the process itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessTotals {
     /// Datagrams from peers that got no face.
     pub(super) on_demand_peers: u64,
-    /// What passed faces that are gone.
+    /// Counters of faces that were removed.
     pub(super) gone: LinkCounters,
     /// Packets for streams that were not connected.
     pub(super) unconnected: u64,
@@ -21,7 +21,7 @@ pub(super) struct ProcessTotals {
     pub(super) backlog: u64,
     /// Data that were not sent to UDP peers whose addresses may be forged.
     pub(super) unproven: u64,
-    /// Requests that the management had no room for.
+    /// Requests dropped because the management's queue was full.
     pub(super) requests: u64,
 }
 
@@ -123,7 +123,7 @@ impl Daemon {
         self.totals.backlog + self.faces.iter().map(|(_, link)| of(link)).sum::<u64>()
     }
 
-    /// What passed all faces since the start.
+    /// Counters of all faces since the start.
     pub(super) fn passed(&self) -> LinkCounters {
         let present = self.faces.iter().map(|(id, _)| self.forwarder.link_counters(id));
         present.fold(self.totals.gone, LinkCounters::plus)

@@ -1,6 +1,6 @@
 //! The forwarder's process: sockets and the clock around `ndnweir_node::Forwarder`.
 //!
-//! One thread: it waits for sockets and for the time that the node asks for, gives the node what has arrived in
+//! One thread: it waits for sockets and for the time that the node requests, gives the node what has arrived in
 //! batches, and sends what leaves. Where a face has a rate, the node's own egress queue with the scheme's marker holds
 //! what waits; where it has none, packets go to the kernel and NFD's rule marks by what waits there and in the backlog
 //! of a stream.
@@ -34,7 +34,7 @@ use crate::clock::Clock;
 use crate::face::sockets;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
-use crate::mgmt::{Management, Moment};
+use crate::mgmt::{Management, Timestamps};
 use crate::poll::{Poll, Ready};
 use admission::Admission;
 use backlogs::Backlogs;
@@ -55,10 +55,10 @@ use std::net::SocketAddr;
 use timers::Timers;
 use users::Users;
 
-/// For how long somebody may be connected without having sent a packet.
-const GREETING: Duration = Duration::from_millis(30_000);
+/// For how long someone may be connected without having sent a packet.
+const FIRST_PACKET_TIMEOUT: Duration = Duration::from_millis(30_000);
 
-/// What may be wrong when an address cannot be had.
+/// The likely cause when an address cannot be bound.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::AddrInUse => " (is another forwarder running?)",
@@ -110,7 +110,7 @@ impl RunError {
     }
 }
 
-/// What came to an end or was asked for from outside.
+/// Why the process stops running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DaemonRequest {
     /// End.
@@ -135,7 +135,7 @@ pub struct Daemon {
     users: Users,
     backlogs: Backlogs,
     management: ManagementFace,
-    /// How commands want the content store.
+    /// The settings of the content store from commands.
     cs: CsSettings,
     exporter: Option<exporter::Exporter>,
     totals: metrics::ProcessTotals,
@@ -145,8 +145,7 @@ pub struct Daemon {
     frames: Frames,
 }
 
-/// A key that nobody else knows: `RandomState` has 128 bits from the operating system, and what it gives out does not
-/// tell them.
+/// A secret key: `RandomState` has 128 bits from the operating system, and its output does not reveal them.
 fn secret() -> HashKey {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
@@ -184,7 +183,7 @@ impl Daemon {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
         }
         let now = clock.now();
-        let management = Management::new(config.authority.clone(), Moment { now, unix: clock.unix() });
+        let management = Management::new(config.authority.clone(), Timestamps { now, unix: clock.unix() });
         let mut daemon = Daemon {
             clock,
             forwarder,
@@ -239,12 +238,12 @@ impl Daemon {
         self.ports.addresses()
     }
 
-    /// Another clock, which must not be behind the one so far.
+    /// Replaces the clock; the new one must not be behind.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
     }
 
-    /// What passed the face that leads to `uri`, if there is one, at its link layer and at its queue.
+    /// Counters of the face to `uri`, if there is one: of its link layer and its queue.
     pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
         let id = self.faces.with_uri(uri)?;
         Some(self.forwarder.face_counters(self.clock.now(), id))
@@ -255,7 +254,7 @@ impl Daemon {
         self.forwarder.node().counters()
     }
 
-    /// Changes the rate of the face that leads to `uri`, or the one at which its neighbour sends back.
+    /// Changes the rate of the face to `uri`, or the one at which its neighbour sends back.
     pub fn set_rates(&mut self, uri: &FaceUri, rate: Option<Rate>, return_rate: Option<Rate>) {
         let Some(id) = self.faces.with_uri(uri) else { return };
         if let Some(rate) = rate {
@@ -274,7 +273,7 @@ impl Daemon {
         shares.into_iter().filter_map(|(id, share)| Some((uri(id)?, share))).collect()
     }
 
-    /// Runs until somebody wishes something.
+    /// Runs until a request arrives.
     ///
     /// # Errors
     /// If the kernel fails.
@@ -286,7 +285,7 @@ impl Daemon {
         }
     }
 
-    /// Runs until somebody wishes something, or until an instant.
+    /// Runs until someone wishes something, or until an instant.
     ///
     /// # Errors
     /// If the kernel fails.
@@ -323,11 +322,11 @@ impl Daemon {
         None
     }
 
-    /// Takes over what another configuration says about faces, routes, strategies and regions. The rest of the scheme,
-    /// the sizes of tables and the addresses to listen on stay as they are until the next start.
+    /// Applies the faces, routes, strategies and regions of another configuration. The rest of the scheme, the sizes of
+    /// tables and the addresses to listen on stay as they are until the next start.
     ///
     /// # Errors
-    /// If the configuration cannot be used; then nothing has changed, but for faces that could not be made.
+    /// If the configuration cannot be used; then nothing has changed, except for faces that could not be made.
     pub fn reload(&mut self, mut config: Config) -> Result<(), RunError> {
         config.complete()?;
         self.check_strategies(&config.scheme)?;
@@ -375,13 +374,13 @@ impl Daemon {
         }
     }
 
-    /// Ends faces that are on demand and on which nothing comes. Those of the owner, and streams to which routes lead,
-    /// may be silent: producers wait for as long as nobody asks.
+    /// Removes idle on-demand faces. Those of the owner, and streams with routes, may be silent: producers receive
+    /// nothing while there are no Interests.
     fn close_idle(&mut self, now: Time) {
         let idle = self.config.idle;
         let gone = |(id, link): (FaceId, &SocketFace)| {
             let silent = now.since(link.last_in);
-            let unheard = !link.is_datagram() && silent > GREETING && !self.has_spoken(id);
+            let unheard = !link.is_datagram() && silent > FIRST_PACKET_TIMEOUT && !self.has_spoken(id);
             (link.may_expire() && (silent > idle || unheard)).then_some(id)
         };
         let mut gone: Vec<FaceId> = self.faces.iter().filter_map(gone).collect();
@@ -399,7 +398,7 @@ impl Daemon {
         }
     }
 
-    /// Whether a packet has ever come over a face.
+    /// Whether a packet has ever arrived on a face.
     fn has_spoken(&self, id: FaceId) -> bool {
         self.forwarder.link_counters(id).packets_in() > 0
     }

@@ -6,11 +6,11 @@ use crate::poll::Sources;
 use std::io;
 use std::net::SocketAddr;
 
-/// The ports, by the key that the poll knows them by.
+/// The ports, by their keys in the poll.
 pub(super) struct Ports {
     sources: Sources,
     ports: Vec<UdpPort>,
-    /// How many are listened on; they come first. On others only named peers are heard.
+    /// How many are listened on; they come first. On others only configured peers are accepted.
     listening: usize,
     /// Ports that something was sent on since the last flush, each once.
     touched: Vec<usize>,
@@ -36,7 +36,8 @@ impl Ports {
         Ok(self.ports.len() - 1)
     }
 
-    /// The port from which a peer is reached: one of its family that we listen on, so that the peer knows us by it.
+    /// The port from which a peer is reached: one of its family that we listen on, so that the peer sees the same
+    /// address.
     pub(super) fn port_for(&mut self, peer: SocketAddr) -> io::Result<usize> {
         let reaches = |local: SocketAddr| {
             local.is_ipv4() == peer.is_ipv4()
@@ -48,7 +49,7 @@ impl Ports {
         self.open(address::unspecified(peer))
     }
 
-    /// Whether unknown peers may send to a port: nobody was told of the others.
+    /// Whether unknown peers may send to a port; only ports that are listened on are public.
     pub(super) fn is_listening(&self, index: usize) -> bool {
         index < self.listening
     }
@@ -65,7 +66,7 @@ impl Ports {
         self.ports.get_mut(index)
     }
 
-    /// Sends frames to a peer, at the next flush.
+    /// Queues frames to a peer, for the next flush.
     pub(super) fn send<'a>(&mut self, index: usize, peer: SocketAddr, frames: impl Iterator<Item = &'a [u8]>) {
         let Some(port) = self.ports.get_mut(index) else { return };
         frames.for_each(|frame| port.send(peer, frame));

@@ -1,32 +1,33 @@
-//! Whether a UDP peer is where its datagrams say they come from. An address can be forged; what is sent to it then hits
-//! somebody who never asked. A neighbour with link reliability proves itself by acknowledging a TxSequence, which
-//! begins with a random number. Others are known by what they ask for again: of the Data for them some are withheld at
-//! random, and who asks again for these, and not for those that were sent, has seen which ones came.
+//! Whether a UDP peer is where its datagrams say they come from. An address can be forged; what is sent to it then
+//! reaches a host that never sent an Interest. A neighbour with link reliability proves itself by acknowledging a
+//! TxSequence, which begins with a random number. Others are recognised by what they request again: some of the Data
+//! for them are withheld at random, and a peer that requests these again, and not those that were sent, has seen which
+//! ones arrived.
 
 use ndnweir_core::ctx::Rng;
 use ndnweir_wire::{InterestView, LpPacketView, NameView, tlv};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
-/// Bytes that a peer gets before anything is withheld: short exchanges are left alone.
+/// Bytes that a peer gets before anything is withheld, so that short exchanges are not affected.
 const UNTOUCHED: usize = 32 << 10;
-/// Of so many Data one is withheld.
+/// One of this many Data is withheld.
 const WITHHELD_OF: u32 = 4;
-/// Who asks again for so many that were withheld is proved,
+/// A peer that requests this many withheld Data again is proved,
 const HITS: u32 = 12;
-/// unless it has asked again for more than so many that were sent. A blind guess is right once in four; that 12 guesses
-/// are right before three are wrong has a chance of 5 in a million.
+/// unless it has requested more than this many again that were sent. A blind guess is right once in four; that 12
+/// guesses are right before three are wrong has a chance of 5 in a million.
 const MISSES: u32 = 2;
 /// Names remembered.
-const MOST_WITHHELD: usize = 64;
-const MOST_SENT: usize = 512;
+const MAX_WITHHELD: usize = 64;
+const MAX_SENT: usize = 512;
 
-/// What an Interest says about its sender.
+/// What an Interest shows about its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// Nothing.
     None,
-    /// It asks again for what was withheld.
+    /// It requests again what was withheld.
     Hit,
     /// It has done so often enough.
     Proved,
@@ -56,7 +57,7 @@ impl Default for Challenge {
 }
 
 impl Challenge {
-    /// Whether a Data, of which this is the first frame, is to be withheld. One that was asked for again is not.
+    /// Whether a Data, of which this is the first frame, is to be withheld. One that was requested again is not.
     pub(super) fn withholds(&mut self, frame: &[u8], bytes: usize) -> bool {
         self.bytes += bytes;
         let Some(name) = data_name(frame).filter(|_| self.bytes > UNTOUCHED) else { return false };
@@ -66,22 +67,22 @@ impl Challenge {
         }
         let withhold = self.rng.bits().is_multiple_of(WITHHELD_OF);
         match withhold {
-            true => remember(&mut self.withheld, name, MOST_WITHHELD),
-            false => remember(&mut self.sent, name, MOST_SENT),
+            true => remember(&mut self.withheld, name, MAX_WITHHELD),
+            false => remember(&mut self.sent, name, MAX_SENT),
         }
         withhold
     }
 
     /// A frame has come from the peer.
-    pub(super) fn heard(&mut self, frame: &[u8]) -> Sign {
+    pub(super) fn received(&mut self, frame: &[u8]) -> Sign {
         if self.withheld.is_empty() && self.sent.is_empty() {
             return Sign::None;
         }
         let Some(name) = interest_name(frame, |name| self.hash.hash_one(name)) else { return Sign::None };
         if let Some(at) = self.withheld.iter().position(|withheld| *withheld == name) {
             self.withheld.remove(at);
-            // It goes out now, if there is room; asking for it once more proves nothing.
-            remember(&mut self.released, name, MOST_WITHHELD);
+            // It is sent now, if there is room; requesting it again proves nothing.
+            remember(&mut self.released, name, MAX_WITHHELD);
             self.hits += 1;
             return if self.hits >= HITS { Sign::Proved } else { Sign::Hit };
         }
@@ -95,7 +96,7 @@ impl Challenge {
     }
 }
 
-/// The oldest give way.
+/// The oldest are replaced.
 fn remember(list: &mut VecDeque<u64>, name: u64, most: usize) {
     if list.len() == most {
         list.pop_front();
@@ -103,7 +104,7 @@ fn remember(list: &mut VecDeque<u64>, name: u64, most: usize) {
     list.push_back(name);
 }
 
-/// What an Interest asks for, without an implicit digest.
+/// What an Interest requests, without an implicit digest.
 fn interest_name(frame: &[u8], hash: impl FnOnce(&[u8]) -> u64) -> Option<u64> {
     let view = LpPacketView::decode(frame).ok()?;
     let interest = InterestView::decode_unchecked_digest(view.fragment.filter(|_| view.nack.is_none())?).ok()?;
@@ -120,7 +121,7 @@ fn data_name(frame: &[u8]) -> Option<NameView<'_>> {
     if fragment.first() != Some(&(tlv::types::DATA as u8)) {
         return None;
     }
-    // A first fragment is no whole packet: only its heads and the name are looked at.
+    // A first fragment is not a whole packet: only its TLV headers and the name are read.
     let name = fragment.get(1 + var_number_len(*fragment.get(1)?)..)?;
     if name.first() != Some(&(tlv::types::NAME as u8)) {
         return None;
@@ -169,27 +170,28 @@ mod tests {
         Fragmenter::new(1400, 1).fragment(&LpHeader::default(), &data).unwrap()[0].clone()
     }
 
-    /// How many Data pass until a peer is proved that asks again as `again` says, of which Data were withheld.
+    /// How many Data it takes until a peer is proved that repeats its Interests as `again` says, and which Data were
+    /// withheld.
     fn proved_after(again: impl Fn(usize, bool) -> bool, most: usize) -> Option<usize> {
         let mut challenge = Challenge::default();
         for number in 0..most {
             let withheld = challenge.withholds(&data(number), 8200);
             if again(number, withheld) {
-                if challenge.heard(&interest(number)) == Sign::Proved {
+                if challenge.received(&interest(number)) == Sign::Proved {
                     return Some(number);
                 }
                 let again = challenge.withholds(&data(number), 8200);
-                assert!(!(withheld && again), "what is asked for again goes out");
+                assert!(!(withheld && again), "a repeated request is answered");
             }
         }
         None
     }
 
     #[test]
-    fn who_asks_again_for_what_was_withheld_is_proved_soon() {
+    fn a_peer_that_requests_withheld_data_again_is_proved_soon() {
         for _ in 0..20 {
             assert!(proved_after(|_, withheld| withheld, 400).is_some());
-            // One in fifty is lost on the way as well.
+            // One in fifty is lost on the path as well.
             assert!(proved_after(|number, withheld| withheld || number % 50 == 49, 2000).is_some());
         }
     }

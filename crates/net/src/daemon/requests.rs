@@ -1,15 +1,15 @@
 //! Requests that wait for the management. Checking a signature takes a thousand times as long as forwarding a packet,
-//! on the same thread, so those who are not the owner share a tenth of its time, each face in its turn.
+//! on the same thread, so requests that are not the owner's share a tenth of its time, in round-robin order of faces.
 
 use super::bucket::Bucket;
 use ndnweir_core::units::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests of the owner that wait at most, and of all others.
+/// The most queued requests of the owner, and of all others.
 const MOST: usize = 1024;
 /// Requests of one face that is not the owner's.
-const MOST_OF_ONE: usize = 32;
-/// The part of the time for requests of others, and how much of it may be saved up.
+const MAX_PER_FACE: usize = 32;
+/// The share of time for requests of others, and its burst.
 const SHARE: f64 = 0.1;
 const SAVED: Duration = Duration::from_millis(20);
 
@@ -50,7 +50,7 @@ impl Requests {
             return false;
         }
         let queue = self.others.entry(face).or_default();
-        if queue.len() >= MOST_OF_ONE {
+        if queue.len() >= MAX_PER_FACE {
             return false;
         }
         queue.push_back(frame.to_vec());
@@ -78,7 +78,7 @@ impl Requests {
         frame.map(|frame| (frame, true))
     }
 
-    /// What was popped has taken so long.
+    /// The request just popped has taken this long.
     pub(super) fn charge(&mut self, now: Time, took: Duration) {
         self.time.owe(now, took.nanos() as f64);
     }
@@ -104,7 +104,7 @@ mod tests {
     fn on_demand_peers_get_a_tenth_of_the_time_each_face_in_turn_and_the_owner_never_waits() {
         let mut requests = Requests::new(at(0));
         let (mut now, mut done, mut spent) = (0, BTreeMap::new(), 0);
-        // One face floods, another asks now and then, for 2 s; each request takes 300 µs.
+        // One face floods, another sends occasionally, for 2 s; each request takes 300 µs.
         while now < 2_000_000 {
             let _ = (0..10).filter(|_| requests.push(300, false, b"flood")).count();
             if requests.len() < 40 {

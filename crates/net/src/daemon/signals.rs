@@ -1,4 +1,4 @@
-//! What the process is told by signals.
+//! Signals of the process.
 
 use super::{DaemonRequest, key};
 use crate::poll::Sources;
@@ -21,7 +21,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// What the signal asks for whose end is readable.
+    /// The request of the signal whose pair is readable.
     pub(super) fn take(&mut self, key: usize) -> DaemonRequest {
         let (socket, request) = match key {
             key::STOP => (&mut self.stop, DaemonRequest::Stop),

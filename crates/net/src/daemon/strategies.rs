@@ -1,8 +1,8 @@
 //! Strategies of single prefixes: their names in the management protocol, and a configuration that is read again.
 //!
 //! A name is `/localhost/nfd/strategy/NAME`, perhaps with a version and parameters behind it, as NFD has it:
-//! `asf/v=5/max-timeouts~3`. Any version means the strategy that is here, which says `v=1`. Parameters are the
-//! strategy's own, with dots into tables, or those of NFD's names that it has too.
+//! `asf/v=5/max-timeouts~3`. Any version means the present strategy, whose name has `v=1`. Parameters are the
+//! strategy's own, with dots into tables, or NFD's where it has them too.
 
 use super::config::{ConfigError, name};
 use super::{Daemon, RunError};
@@ -13,7 +13,7 @@ use ndnweir_core::units::Time;
 use ndnweir_wire::{Component, Name, NameView};
 use serde_json::{Map, Value};
 
-/// Where strategies have their names (NFD wiki, `StrategyChoice`).
+/// The prefix of strategy names (NFD wiki, `StrategyChoice`).
 const HOME: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
 
 /// NFD's parameters, what they are called here, and the unit of their numbers (NFD's `asf-strategy`,
@@ -99,7 +99,7 @@ impl Daemon {
     /// Whether another configuration's strategies can be taken over.
     ///
     /// # Errors
-    /// If they want a shaper that the faces do not have.
+    /// If they need a shaper that the faces do not have.
     pub(super) fn check_strategies(&self, new: &Scheme) -> Result<(), RunError> {
         let (has, wants) = (self.config.scheme.face_shaper(), new.face_shaper());
         let shaped = (1..=new.choices.len()).any(|number| new.is_shaped(number));
@@ -110,7 +110,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Takes over the strategies of another configuration, as far as it differs from the one so far.
+    /// Applies the strategies of another configuration, as far as they differ from the present ones.
     pub(super) fn take_over_strategies(&mut self, now: Time, new: &Scheme) -> Result<(), RunError> {
         let old = self.config.scheme.clone();
         let gone =

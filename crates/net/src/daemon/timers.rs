@@ -1,10 +1,10 @@
-//! What the process does at times of its own, beside those that the node asks for.
+//! Periodic tasks of the process.
 
 use ndnweir_core::units::{Duration, Time};
 
 /// How often idle faces are looked for and metrics are written.
 const HOUSEKEEPING: Duration = Duration::from_millis(1000);
-/// For how long no face is looked for that could give way to another, after none was found.
+/// For how long no replaceable face is searched for, after none was found.
 const NO_WAY: Duration = Duration::from_millis(100);
 
 /// The times.
@@ -24,7 +24,7 @@ impl Timers {
         self.housekeeping
     }
 
-    /// Whether housekeeping is due; then it is due again a while later.
+    /// Whether housekeeping is due; its next time is then set.
     pub(super) fn take_housekeeping(&mut self, now: Time) -> bool {
         let due = self.housekeeping <= now;
         if due {
@@ -33,8 +33,8 @@ impl Timers {
         due
     }
 
-    /// Whether a face that gives way to another may be looked for: to look through all faces for each new peer would
-    /// take the thread's time.
+    /// Whether a replaceable face may be searched for: a search through all faces for each new peer would take too much
+    /// time.
     pub(super) fn may_seek_room(&self, now: Time) -> bool {
         self.no_way_until <= now
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn housekeeping_is_due_once_a_second_and_late_when_nobody_looked() {
+    fn housekeeping_is_due_once_a_second_and_late_after_a_pause() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut timers = Timers::new(at(0));
         assert_eq!((timers.take_housekeeping(at(999)), timers.next()), (false, at(1000)));

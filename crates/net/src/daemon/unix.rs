@@ -1,4 +1,4 @@
-//! The Unix socket for applications: a place in the file system that is taken and left again.
+//! The Unix socket for applications: its path in the file system is created and removed.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -15,8 +15,8 @@ pub(super) struct UnixPlace {
 }
 
 impl UnixPlace {
-    /// A socket at `path`, in place of one that a dead process left; anything else that lies there stays, and folders
-    /// are not made.
+    /// A socket at `path`, in place of one that a dead process left; anything else at the path stays, and folders are
+    /// not made.
     ///
     /// # Errors
     /// Why there is none, and what can be done.
@@ -31,7 +31,7 @@ impl UnixPlace {
         };
         let plain = |e| (e, "");
         listener.set_nonblocking(true).map_err(plain)?;
-        // Applications of every user may use it, as with NFD; who may give commands is for the management to say.
+        // Applications of every user may use it, as with NFD; the management decides who may give commands.
         fs::set_permissions(path, Permissions::from_mode(0o666)).map_err(plain)?;
         let file = id_of(path).map_err(plain)?;
         Ok(UnixPlace { listener, path: path.to_owned(), file })
@@ -49,7 +49,7 @@ impl UnixPlace {
 impl Drop for UnixPlace {
     fn drop(&mut self) {
         if id_of(&self.path).is_ok_and(|file| file == self.file) {
-            // Another process may be faster; then there is nothing to do.
+            // Another process may have removed it; then there is nothing to do.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -64,11 +64,11 @@ fn id_of(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
-/// Takes a socket away on which nobody listens.
+/// Removes a socket that is not listened on.
 fn remove_stale(path: &Path) -> Result<(), (io::Error, &'static str)> {
     let file = fs::symlink_metadata(path).map_err(|e| (e, ""))?;
     if !file.file_type().is_socket() {
-        let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is something that is no socket");
+        let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is something that is not a socket");
         return Err((error, " (give another path, or move it away)"));
     }
     match UnixStream::connect(path) {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_socket_on_which_nobody_listens_is_replaced() {
+    fn only_a_stale_socket_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         drop(UnixListener::bind(&path).unwrap());

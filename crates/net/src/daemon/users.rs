@@ -1,4 +1,4 @@
-//! Users of this machine whom the configuration lets register prefixes.
+//! Users of this machine that the configuration allows to register prefixes.
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// How long what the system says about a user is believed.
+/// How long the system's answer about a user is cached.
 const VALID: Duration = Duration::from_secs(60);
 /// Users remembered.
 const MOST: usize = 1024;
@@ -23,7 +23,7 @@ pub enum Allowed {
     Group(String),
 }
 
-/// Text that names nobody who may.
+/// A text that is not a user, a group or everybody.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}`: write \"everybody\", \"user:NAME\" or \"group:NAME\"")]
 pub struct AllowedError(String);
@@ -61,7 +61,7 @@ impl Allowed {
         }
     }
 
-    /// Whether a user with these groups is meant.
+    /// Whether a user with these groups is included.
     fn covers(&self, uid: u32, groups: &[Gid]) -> bool {
         match self {
             Allowed::Everybody => true,
@@ -88,7 +88,7 @@ fn groups_of(uid: u32) -> Vec<Gid> {
     getgrouplist(&name, user.gid).unwrap_or_else(|_| vec![user.gid])
 }
 
-/// Answers from the configuration and the system, remembered for a minute: asking may take long.
+/// Answers from the configuration and the system, cached for a minute, as a lookup may take long.
 #[derive(Debug, Default)]
 pub struct Users {
     known: HashMap<u32, (Instant, bool)>,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_rejected_with_what_there_is() {
+    fn invalid_text_is_rejected_with_the_valid_forms() {
         for text in ["", "root", "user:", "group:", "all:x"] {
             assert!(text.parse::<Allowed>().unwrap_err().to_string().contains("everybody"), "{text}");
         }

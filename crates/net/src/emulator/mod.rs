@@ -1,9 +1,9 @@
-//! Links on one machine: datagrams between real processes take the time, and suffer the fate, of links.
+//! Links on one machine: datagrams between real processes are delayed, lost and reordered as on links.
 //!
 //! Two processes are joined by two UDP sockets on this machine: what one sends to its socket crosses one link, or
 //! several with switches between them, and goes from the other socket to the other process. A datagram's time of
 //! arrival is the kernel's time stamp, and its departures are computed from that, so that an emulator woken late loses
-//! no capacity of a link; only the delivery is late by as much as the wake-up. The queue and the way are those of the
+//! no capacity of a link; only the delivery is late by as much as the wake-up. Queue and propagation are those of the
 //! simulator (`ndnweir-link`).
 
 mod arrival;
@@ -28,12 +28,12 @@ pub const UDP_FRAMING: Bytes = Bytes::new(28);
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmulatedDirection {
-    /// How fast it sends; none queues nothing.
+    /// Its rate; none queues nothing.
     pub rate: Option<Rate>,
     /// When it can deliver, in place of a rate.
     pub trace: Option<RateTrace>,
-    /// Whether the sender has the queue and keeps to the rate itself: a datagram then takes its time of transmission,
-    /// but waits for no other.
+    /// Whether the sender has the queue and keeps to the rate itself: a datagram then takes its transmission time, but
+    /// does not queue.
     pub paced: bool,
     /// How long a bit takes to the other end.
     pub delay: Duration,
@@ -45,14 +45,14 @@ pub struct EmulatedDirection {
     pub impairment: Impairment,
 }
 
-/// Two processes, and what lies between them.
+/// Two processes, and the links between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
-    /// Where they are; none until that end has received something.
+    /// Their addresses; none until that end has received something.
     pub processes: [Option<SocketAddr>; 2],
     /// The ports they send to; 0 is any free one.
     pub ports: [u16; 2],
-    /// The directions crossed by what each of them sends, in order: `2 * link`, and `2 * link + 1` the way back.
+    /// The directions crossed by what each of them sends, in order: `2 * link`, and `2 * link + 1` the return path.
     pub routes: [Vec<usize>; 2],
 }
 
@@ -68,7 +68,7 @@ pub struct EmulatedNetwork {
 }
 
 impl EmulatedNetwork {
-    /// A link between any two processes on given ports, alike in both directions.
+    /// A link between any two processes on given ports, the same in both directions.
     pub fn link(direction: EmulatedDirection, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> EmulatedNetwork {
         let joint = Joint { processes, ports, routes: [vec![0], vec![1]] };
         EmulatedNetwork { links: vec![[direction.clone(), direction]], joints: vec![joint], kind: |_| Kind::Data }
@@ -78,7 +78,7 @@ impl EmulatedNetwork {
 /// What changes during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EmulatedChange {
-    /// Both directions of a link carry nothing.
+    /// Both directions of a link are down.
     Down,
     /// They work again.
     Up,
@@ -124,19 +124,19 @@ pub struct DirectionCounters {
     pub queue: FaceCounters,
     /// Its way to the other end.
     pub propagation: LinkTotals,
-    /// Datagrams on the way now.
+    /// Datagrams in flight now.
     pub in_flight: u64,
 }
 
-/// What went in and out at one end of a joint.
+/// Counters of one end of a joint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndCounters {
     /// Datagrams that came from the process here.
     pub received: u64,
-    /// Datagrams from elsewhere, which were thrown away.
+    /// Datagrams from elsewhere, which were discarded.
     pub on_demand_peers: u64,
     /// Datagrams handed to the process here.
     pub delivered: u64,
-    /// Datagrams for it while it was not known, or that the system rejected to send.
+    /// Datagrams for it while its address was unknown, or that the system did not send.
     pub undeliverable: u64,
 }

@@ -26,7 +26,7 @@ pub struct Pipe {
     /// The sender's rate, if it keeps to that itself.
     pace: Option<Rate>,
     framing: Bytes,
-    /// The latest offer: queues know no going back in time.
+    /// The latest offer: times must not decrease.
     latest: Time,
     /// Datagrams dropped since too many were in flight.
     rejected: FaceCounters,
@@ -56,8 +56,8 @@ impl Pipe {
         }
     }
 
-    /// A datagram of a channel reached the sending end at `at`; one that is told late counts as if it had come with the
-    /// one before it.
+    /// A datagram of a channel reached the sending end at `at`; one that is reported late counts as if it had arrived
+    /// with the one before it.
     pub fn offer(&mut self, at: Time, channel: u32, kind: Kind, datagram: &[u8]) {
         let at = at.max(self.latest);
         self.latest = at;
@@ -140,7 +140,7 @@ impl Pipe {
         }
     }
 
-    /// Counts of queue and way up to `now`. The longest sojourn starts anew.
+    /// Counters of queue and propagation up to `now`. The longest sojourn starts again.
     pub fn counters(&mut self, now: Time) -> DirectionCounters {
         let (mut queue, rejected) = (self.port.counters(now), &self.rejected);
         queue.offered_packets += rejected.offered_packets;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_out_of_order_keeps_the_order_in_which_it_is_told() {
+    fn datagrams_reported_out_of_order_keep_the_order_of_reports() {
         let mut pipe = Pipe::new(&direction(Limit::Packets(10)), 1, 0);
         offer(&mut pipe, 500, &[1; 100]);
         offer(&mut pipe, 300, &[2; 100]);
@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_datagram_is_delivered_lost_or_dropped_and_its_bytes_are_let_go(
+        fn every_datagram_is_delivered_lost_or_dropped_and_its_bytes_are_released(
             seed in any::<u64>(),
             paced in any::<bool>(),
             loss in 0.0..0.5f64,

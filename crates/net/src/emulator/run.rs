@@ -75,7 +75,7 @@ impl Emulator {
         self.stations[2 * joint + end.index()].socket.local_addr()
     }
 
-    /// Says where the process at an end of a joint is.
+    /// Sets the address of the process at an end of a joint.
     pub fn set_process(&mut self, joint: usize, end: End, process: SocketAddr) {
         self.stations[2 * joint + end.index()].process = Some(process);
     }
@@ -127,7 +127,7 @@ impl Running {
         self.addresses[2 * joint + end.index()]
     }
 
-    /// Where the process at an end of a joint was said to be.
+    /// The address that was set for the process at an end of a joint.
     pub fn process(&self, joint: usize, end: End) -> Option<SocketAddr> {
         self.processes[2 * joint + end.index()]
     }
@@ -137,7 +137,7 @@ impl Running {
         self.published().directions[2 * link + end.index()]
     }
 
-    /// The same of all directions; the longest sojourns start anew.
+    /// The same of all directions; the longest sojourns start again.
     pub fn sample(&self) -> Vec<DirectionCounters> {
         let mut published = self.published();
         let sample = published.directions.clone();
@@ -145,7 +145,7 @@ impl Running {
         sample
     }
 
-    /// What went in and out at an end of a joint.
+    /// Counters of an end of a joint.
     pub fn end_counters(&self, joint: usize, end: End) -> EndCounters {
         self.published().ends[2 * joint + end.index()]
     }

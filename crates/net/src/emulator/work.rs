@@ -12,12 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// The largest UDP datagram.
 const MAX_DATAGRAM: usize = 65_535;
-/// Datagrams read from one socket before others have their turn.
+/// Datagrams read from one socket before others are served.
 const BATCH: usize = 256;
-/// How often counters are published, and the thread looks whether it should stop.
+/// How often counters are published, and the thread checks whether it should stop.
 const PUBLISH: Duration = Duration::from_millis(10);
 
-/// What the thread works on, beside the sockets.
+/// The state of the thread, beside the sockets.
 pub(super) struct Worker {
     /// By direction.
     pub(super) pipes: Vec<Pipe>,
@@ -74,13 +74,13 @@ impl Worker {
             let received = match arrival::receive(&station.socket, &self.clock, buffer) {
                 Ok(Some(received)) => received,
                 Ok(None) => break,
-                // What an earlier datagram met at a port that nobody listens at.
+                // An earlier datagram was sent to a port that is not listened on.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
             match (station.process, received.from) {
                 (None, from) => station.process = from,
-                // An on-demand peer's datagram is none of the link's.
+                // A datagram from elsewhere is not the link's.
                 (Some(known), Some(from)) if known != from => {
                     station.counters.on_demand_peers += 1;
                     continue;
@@ -102,7 +102,7 @@ impl Worker {
         due.min().filter(|(at, _)| *at < Time::NEVER)
     }
 
-    /// Hands on what has crossed a direction by `now`, in the order of time.
+    /// Delivers what has crossed a direction by `now`, in the order of time.
     fn deliver(&mut self, now: Time, stations: &mut [Station], datagram: &mut Vec<u8>) {
         while let Some((at, directed_link)) = self.next_arrival().filter(|(at, _)| *at <= now) {
             let Some((from, kind)) = self.pipes[directed_link].arrive(datagram) else { continue };

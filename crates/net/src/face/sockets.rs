@@ -1,4 +1,4 @@
-//! What sockets are told and asked beyond reading and writing.
+//! Socket options and requests.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::sockopt::{PeerCredentials, RcvBuf, RcvBufForce, SndBuf, SndBufForce};
@@ -6,14 +6,14 @@ use nix::sys::socket::{getsockopt, setsockopt};
 use nix::unistd::{Uid, geteuid};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Bytes asked of the kernel for a socket's receive and send buffers: 10 ms at 3 Gbit/s. The usual default of 208 KiB
-/// holds twenty-odd full packets with the kernel's bookkeeping, fewer than one window.
+/// Bytes requested from the kernel for a socket's receive and send buffers: 10 ms at 3 Gbit/s. The usual default of 208
+/// KiB holds twenty-odd full packets with the kernel's overhead, fewer than one window.
 pub const BUFFER: usize = 4 << 20;
 
-/// Sizes the buffers of a socket. The kernel's limit holds unless the process may exceed it (CAP_NET_ADMIN). Gives the
-/// receive buffer there is, in bytes, the kernel's bookkeeping included.
+/// Sizes the buffers of a socket. The kernel's limit holds unless the process may exceed it (CAP_NET_ADMIN). Returns
+/// the size of the receive buffer, in bytes, the kernel's overhead included.
 pub fn size_buffers(socket: impl AsFd) -> usize {
-    // Each falls back to what the limit allows; whatever comes of it is asked below.
+    // Each falls back to what the limit allows; the result is read below.
     if setsockopt(&socket, RcvBufForce, &BUFFER).is_err() {
         let _ = setsockopt(&socket, RcvBuf, &BUFFER);
     }
@@ -21,15 +21,14 @@ pub fn size_buffers(socket: impl AsFd) -> usize {
     getsockopt(&socket, RcvBuf).unwrap_or(0)
 }
 
-/// Sizes the send buffer of a socket, as far as the kernel lets it. The kernel takes twice as much, for its
-/// bookkeeping.
+/// Sizes the send buffer of a socket, as far as the kernel allows. The kernel takes twice as much, for its overhead.
 pub fn size_send_buffer(socket: impl AsFd, bytes: usize) {
     if setsockopt(&socket, SndBufForce, &bytes).is_err() {
         let _ = setsockopt(&socket, SndBuf, &bytes);
     }
 }
 
-/// Who the kernel says opened the other end of a Unix socket: the number of the user.
+/// The user who opened the other end of a Unix socket, according to the kernel.
 pub fn peer_user(socket: impl AsFd) -> Option<u32> {
     getsockopt(&socket, PeerCredentials).ok().map(|peer| peer.uid())
 }
@@ -53,7 +52,7 @@ pub fn allow_descriptors(wanted: usize) -> bool {
 }
 
 /// Bytes that wait in the kernel to leave by a socket (SIOCOUTQ): what NFD's marking rule looks at. For UDP they
-/// include the kernel's bookkeeping.
+/// include the kernel's overhead.
 #[expect(unsafe_code, reason = "SIOCOUTQ has no safe wrapper")]
 pub fn waiting(socket: impl AsFd) -> u64 {
     // `linux/sockios.h`; the same number as TIOCOUTQ.
@@ -72,7 +71,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn what_nobody_has_read_waits() {
+    fn unread_bytes_are_counted_as_waiting() {
         let (mut near, far) = UnixStream::pair().unwrap();
         assert_eq!(waiting(&near), 0);
         near.write_all(&[7; 1000]).unwrap();

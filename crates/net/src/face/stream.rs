@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 
 /// Bytes taken back from the front of the backlog at once.
 const COMPACT: usize = 64 << 10;
-/// Bytes of memory kept for the next packets when all are away.
+/// Bytes of memory kept for the next packets when all are written.
 const KEPT: usize = 256 << 10;
 
 /// Either kind of stream.
@@ -49,26 +49,26 @@ impl Stream {
     }
 }
 
-impl From<Ended> for io::Error {
-    fn from(ended: Ended) -> io::Error {
+impl From<StreamError> for io::Error {
+    fn from(ended: StreamError) -> io::Error {
         match ended {
-            Ended::Closed => io::ErrorKind::UnexpectedEof.into(),
-            Ended::Failed(error) => error,
-            Ended::Framing(error) => io::Error::new(io::ErrorKind::InvalidData, error),
+            StreamError::Closed => io::ErrorKind::UnexpectedEof.into(),
+            StreamError::Failed(error) => error,
+            StreamError::Framing(error) => io::Error::new(io::ErrorKind::InvalidData, error),
         }
     }
 }
 
 /// Why a stream has ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Ended {
+pub enum StreamError {
     /// The peer closed it.
     #[error("closed by the peer")]
     Closed,
     /// The socket failed.
     #[error("{0}")]
     Failed(#[from] io::Error),
-    /// What it carries are no packets.
+    /// What it carries are not packets.
     #[error("{0}")]
     Framing(#[from] FramingError),
 }
@@ -83,13 +83,13 @@ pub struct StreamLink {
     start: usize,
     written: usize,
     dropped: u64,
-    /// Bytes of the kernel's send buffer, as asked for; 0 if it was left alone.
+    /// Bytes of the kernel's send buffer, as requested; 0 if it was left alone.
     buffer: usize,
     /// Bytes written since the buffer has this size.
     since_sized: usize,
-    /// Since when nothing has moved though something waits, and how much waited then.
+    /// Since when nothing has been read though something waits, and how much waited then.
     still: Option<(Time, u64)>,
-    /// Bytes were taken by the kernel since somebody looked.
+    /// Whether the kernel has taken bytes since the last check.
     moved: bool,
     /// Nothing is kept for a peer that does not read, until it reads again.
     rejecting: bool,
@@ -97,23 +97,23 @@ pub struct StreamLink {
 }
 
 impl StreamLink {
-    /// Takes a stream that was opened from here.
+    /// Wraps a stream that was opened from here.
     pub fn dialled(stream: Stream) -> StreamLink {
         StreamLink { dialled: true, ..StreamLink::new(stream, sockets::BUFFER) }
     }
 
-    /// Takes a connected stream that does not block, with so many bytes of send buffer in the kernel.
+    /// Wraps a connected, non-blocking stream, with this many bytes of send buffer in the kernel.
     pub fn new(stream: Stream, buffer: usize) -> StreamLink {
         sockets::size_buffers(&stream);
         sockets::size_send_buffer(&stream, buffer);
         StreamLink { buffer, ..StreamLink::of_application(stream) }
     }
 
-    /// Takes an application's stream to its forwarder, which does not block. The kernel's buffers stay as they are:
-    /// what waits in them no queue of the forwarder sees.
+    /// Wraps an application's non-blocking stream to its forwarder. The kernel's buffers stay as they are: what waits
+    /// in them is not visible to queues of the forwarder.
     pub fn of_application(stream: Stream) -> StreamLink {
         if let Stream::Tcp(stream) = &stream {
-            // Without it small packets wait for acknowledgements; a socket that rejects is merely slower.
+            // Without it small packets wait for acknowledgements; a socket without the option is only slower.
             let _ = stream.set_nodelay(true);
         }
         StreamLink {
@@ -145,7 +145,7 @@ impl StreamLink {
         }
     }
 
-    /// The address of the other end; none of a Unix socket, and of a connection that is gone again.
+    /// The address of the other end; none of a Unix socket, and of a connection that was closed.
     pub fn peer(&self) -> Option<SocketAddr> {
         match &self.stream {
             Stream::Tcp(stream) => stream.peer_addr().ok(),
@@ -163,13 +163,13 @@ impl StreamLink {
         self.backlog.len() - self.written
     }
 
-    /// Bytes of the kernel's send buffer, as asked for.
+    /// Bytes of the kernel's send buffer, as requested.
     pub fn buffer(&self) -> usize {
         self.buffer
     }
 
-    /// Whether the peer reads so much that a larger buffer is worth having.
-    pub fn wants_buffer(&self) -> bool {
+    /// Whether the peer reads enough for a larger buffer.
+    pub fn needs_larger_buffer(&self) -> bool {
         self.since_sized > 2 * self.buffer && self.buffer < sockets::BUFFER
     }
 
@@ -183,9 +183,9 @@ impl StreamLink {
     ///
     /// # Errors
     /// If the stream has ended; what came before was taken.
-    pub fn receive(&mut self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<bool, Ended> {
+    pub fn receive(&mut self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<bool, StreamError> {
         let read = match self.stream.read(buffer) {
-            Ok(0) => return Err(Ended::Closed),
+            Ok(0) => return Err(StreamError::Closed),
             Ok(read) => read,
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Ok(false),
             Err(e) => return Err(e.into()),
@@ -207,8 +207,8 @@ impl StreamLink {
         self.backlog.extend_from_slice(frame);
     }
 
-    /// Sends a packet with its link header, not before [`StreamLink::flush`]. The caller looks at
-    /// [`StreamLink::pending`] before it makes another.
+    /// Sends a packet with its link header, not before [`StreamLink::flush`]. The caller checks [`StreamLink::pending`]
+    /// before it sends another.
     pub fn send_packet(&mut self, header: &LpHeader, packet: &[u8]) {
         match header.is_empty() {
             true => self.backlog.extend_from_slice(packet),
@@ -216,14 +216,14 @@ impl StreamLink {
         }
     }
 
-    /// Writes what the socket takes. Whether all is away; if not, call again when the socket takes more.
+    /// Writes what the socket takes. Whether all is written; if not, call again when the socket takes more.
     ///
     /// # Errors
     /// If the stream has ended.
-    pub fn flush(&mut self) -> Result<bool, Ended> {
+    pub fn flush(&mut self) -> Result<bool, StreamError> {
         while self.written < self.backlog.len() {
             match self.stream.write(&self.backlog[self.written..]) {
-                Ok(0) => return Err(Ended::Closed),
+                Ok(0) => return Err(StreamError::Closed),
                 Ok(written) => {
                     self.written += written;
                     self.since_sized = self.since_sized.saturating_add(written);
@@ -247,7 +247,7 @@ impl StreamLink {
         Ok(true)
     }
 
-    /// Takes back the memory of frames that are away.
+    /// Frees the memory of frames that are written.
     fn compact(&mut self) {
         while let Ok(Some(len)) = frame_len(&self.backlog[self.start..])
             && self.start + len as usize <= self.written
@@ -259,7 +259,8 @@ impl StreamLink {
         self.start = 0;
     }
 
-    /// Drops what waits here but for the rest of a frame that has begun, and takes nothing more until the peer reads.
+    /// Drops what waits here except for the rest of a frame that has begun, and accepts nothing more until the peer
+    /// reads.
     pub fn discard(&mut self) {
         self.compact();
         let mut kept = if self.written == 0 { 0 } else { self.end_of_frame(0) };
@@ -278,8 +279,8 @@ impl StreamLink {
         len.map_or(self.backlog.len(), |len| (start + len as usize).min(self.backlog.len()))
     }
 
-    /// For how long the peer has read nothing though something waits for it. To be asked now and then.
-    pub fn still_for(&mut self, now: Time) -> Duration {
+    /// For how long the peer has read nothing though something waits for it. To be called periodically.
+    pub fn stalled_for(&mut self, now: Time) -> Duration {
         let waiting = self.waiting();
         let moved = std::mem::take(&mut self.moved);
         match self.still {
@@ -329,7 +330,7 @@ mod tests {
         }
         assert!(near.dropped() > 0);
         assert!(near.backlog.capacity() <= 2 * (MOST + COMPACT), "{}", near.backlog.capacity());
-        // The kernel doubles what it is asked for.
+        // The kernel doubles the requested size.
         assert!(near.waiting() as usize - near.pending() <= 3 * (16 << 10), "{}", near.waiting());
         let (mut got, mut buffer) = (0, vec![0; 65_536]);
         while got < 3000 - near.dropped() {
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_given_up_at_the_end_of_a_packet_and_the_peer_hears_the_next_ones_when_it_reads_again() {
+    fn the_backlog_is_dropped_at_the_end_of_a_packet_and_the_peer_gets_the_next_ones_when_it_reads_again() {
         let (mut near, mut far) = pair();
         let frame = |number: u8| {
             let mut frame = vec![6, 253, 0x1f, 0x40];
@@ -356,7 +357,10 @@ mod tests {
             near.send(&frame(number), MOST);
             near.flush().unwrap();
         }
-        assert_eq!((near.still_for(at(0)), near.still_for(at(3000))), (Duration::ZERO, Duration::from_millis(3000)));
+        assert_eq!(
+            (near.stalled_for(at(0)), near.stalled_for(at(3000))),
+            (Duration::ZERO, Duration::from_millis(3000))
+        );
         near.discard();
         assert!(near.pending() < 8004 && near.backlog.capacity() <= 3 * 8004, "{}", near.pending());
         let dropped = near.dropped();
@@ -368,7 +372,7 @@ mod tests {
             near.flush().unwrap();
         }
         assert_eq!(got.len() as u64, 100 - dropped);
-        assert_eq!(near.still_for(at(4000)), Duration::ZERO);
+        assert_eq!(near.stalled_for(at(4000)), Duration::ZERO);
         near.send(&frame(201), MOST);
         near.flush().unwrap();
         far.receive(&mut buffer, |frame| got.push(frame.to_vec())).unwrap();
@@ -381,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_stream_and_bytes_that_are_no_packets_end_it() {
+    fn the_end_of_a_stream_and_bytes_that_are_not_packets_end_it() {
         let (near, mut far) = pair();
         drop(near);
-        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Closed)));
+        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Closed)));
         let (mut near, mut far) = pair();
         near.send(&[0xFD, 0, 1, 2], MOST);
         near.flush().unwrap();
-        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(Ended::Framing(_))));
+        assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Framing(_))));
     }
 }

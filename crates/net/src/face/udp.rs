@@ -13,7 +13,7 @@ const MAX_SEND: usize = 65_000;
 /// Bytes that wait here while the socket takes no more.
 const MAX_BACKLOG: usize = 4 << 20;
 
-/// Datagrams of one size to one place, the last perhaps shorter.
+/// Datagrams of one size to one address, the last perhaps shorter.
 #[derive(Debug, Default)]
 struct Batch {
     to: Option<SocketAddr>,
@@ -43,7 +43,7 @@ pub struct UdpPort {
     batch: Batch,
     backlog: VecDeque<Batch>,
     backlog_bytes: usize,
-    /// What [`UdpPort::flush`] said last.
+    /// The last result of [`UdpPort::flush`].
     waits: bool,
     dropped: u64,
 }
@@ -129,7 +129,7 @@ impl UdpPort {
         self.batch.count += 1;
     }
 
-    /// Hands what was sent to the kernel. While something has to wait, call again when the socket takes more; gives
+    /// Hands what was sent to the kernel. While something has to wait, call again when the socket takes more; returns
     /// whether that is so when it has changed since the last time.
     pub fn flush(&mut self) -> Option<bool> {
         self.close_batch();
@@ -174,7 +174,7 @@ impl UdpPort {
         match self.state.try_send((&self.socket).into(), &transmit) {
             Ok(()) => true,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
-            // Segmentation may have been found missing just now; then one by one.
+            // Segmentation may just have turned out to be missing; then one by one.
             Err(_) if batch.count > 1 => {
                 for datagram in batch.bytes.chunks(batch.segment.max(1)) {
                     let one = Transmit { contents: datagram, segment_size: None, ..transmit.clone() };

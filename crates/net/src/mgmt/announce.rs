@@ -8,7 +8,7 @@
 use super::announcement::Announcement;
 use super::authority::{Authority, Denied, Requester};
 use super::control::ManagedForwarder;
-use super::manager::{MAX_PREFIX_COMPONENTS, Moment};
+use super::manager::{MAX_PREFIX_COMPONENTS, Timestamps};
 use super::parameters::{ControlParameters, ControlResponse, route_flags};
 use super::rib::Rib;
 use super::verbs::{self, no};
@@ -20,11 +20,11 @@ const ORIGIN: u64 = 129;
 /// Cost of a route by announcement.
 const COST: u64 = 2048;
 
-/// Does what a command says that has been allowed; `name` is the command's without what the signature added.
+/// Carries out an authorised command; `name` is the command's without what the signature added.
 pub fn execute(
     (interest, name): (&InterestView<'_>, NameView<'_>),
     from: Requester,
-    at: Moment,
+    at: Timestamps,
     authority: &Authority,
     rib: &mut Rib,
     control: &mut impl ManagedForwarder,
@@ -45,7 +45,7 @@ pub fn execute(
         Err(Denied::BadSignature) => return no(403, "the announcement's signature does not match"),
         Err(_) => return no(403, "the announcement's signer is not authorised here"),
     }
-    let Some(lasts) = announcement.lasts(at.unix) else { return no(403, "the announcement is not valid now") };
+    let Some(lasts) = announcement.valid_for(at.unix) else { return no(403, "the announcement is not valid now") };
     let route = ControlParameters {
         face_id: Some(from.face_id),
         origin: Some(ORIGIN),
@@ -60,7 +60,7 @@ pub fn execute(
     if !lasts.is_zero() {
         return verbs::execute(("rib", "register"), properties, from.face_id, at.now, rib, control);
     }
-    // One that has ended takes the place of the one before, and is gone.
+    // One that has ended replaces the one before, and is removed.
     let response = verbs::execute(("rib", "unregister"), route, from.face_id, at.now, rib, control);
     if response.is_ok() { ControlResponse::ok(properties) } else { response }
 }

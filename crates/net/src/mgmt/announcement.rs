@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The keyword that ends the prefix.
 const KEYWORD: &[u8] = b"PA";
 
-/// What an announcement says. Whose it is, its signature says.
+/// The content of an announcement. Its signature identifies its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
     /// The prefix.
@@ -82,7 +82,7 @@ impl Announcement {
 
     /// For how long it counts from now on, a time since the Unix epoch; none when it is not valid now.
     #[must_use]
-    pub fn lasts(&self, now: Duration) -> Option<Duration> {
+    pub fn valid_for(&self, now: Duration) -> Option<Duration> {
         let Some(validity) = &self.validity else { return Some(self.expiration) };
         let (from, to) = (since_epoch(&validity.not_before)?, since_epoch(&validity.not_after)?);
         (from <= now && now <= to).then(|| self.expiration.min(to - now))

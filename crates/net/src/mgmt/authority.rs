@@ -8,10 +8,10 @@
 //!
 //! Everything else is rejected. Against replays, a command must carry a time within [`GRACE`] of the clock, and must
 //! not have been seen before on its face or with its key. What has been seen is remembered for as long as it would
-//! still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing as old is accepted any
-//! more. A trust anchor's commands from before the forwarder started are rejected, for it cannot know what it has seen.
-//! So are those from before one that was forgotten, when the clock has been set back: until it has caught up, or the
-//! forwarder is started again, only the owner gives commands.
+//! still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing that old is accepted
+//! any more. A trust anchor's commands from before the forwarder started are rejected, as their replays could not be
+//! detected. So are those from before one that was forgotten, when the clock has been set back: until it has caught up,
+//! or the forwarder is restarted, only the owner can give commands.
 
 use super::command::SignedCommand;
 use ndnweir_wire::signature::{
@@ -38,10 +38,11 @@ pub struct Requester {
     pub face_id: u64,
     /// Whether the face stays on this machine.
     pub local: bool,
-    /// Whether the face is a local socket whose peer is known to be root or the user that the forwarder runs as. A
-    /// connection over TCP is never known to be, not even from this machine.
+    /// Whether the face is a local socket whose peer is known to be root or the user that the forwarder runs as. For a
+    /// connection over TCP this is never known, not even from this machine.
     pub owner: bool,
-    /// Whether the face is a local socket of a user whom the configuration lets register prefixes, for this face only.
+    /// Whether the face is a local socket of a user whom the configuration allows to register prefixes, for this face
+    /// only.
     pub registers: bool,
 }
 
@@ -126,7 +127,7 @@ pub enum Denied {
     Replayed,
 }
 
-/// Whose commands are told apart from others' when looking for replays.
+/// The source of commands, for the detection of replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CommandSource {
     Anchor(usize),
@@ -161,7 +162,7 @@ impl SeenCommands {
         Ok(())
     }
 
-    /// Forgets what would be rejected for its time anyway.
+    /// Removes what would be rejected for its time anyway.
     fn prune(&mut self, now: Duration) {
         while let Some((time, _)) = self.commands.first()
             && *time + GRACE < now
@@ -209,7 +210,7 @@ impl Authority {
         if is_digest && command.verify(&DigestSha256).is_err() {
             return Err(Denied::BadSignature);
         }
-        // Where the key is must be said of all signatures but digests (packet specification, "KeyLocator").
+        // A KeyLocator is required for all signatures but digests (packet specification, "KeyLocator").
         if !is_digest && (!is_keyed(command.info().signature_type) || command.key_locator().is_none()) {
             return Err(Denied::BadSignature);
         }
@@ -236,8 +237,8 @@ impl Authority {
         }
     }
 
-    /// Accepts the announcement in a command that has been accepted: one that a trust anchor signed, and from the
-    /// owner any, unless a digest or the signature of a trust anchor does not match.
+    /// Accepts the announcement in a command that has been accepted: one that a trust anchor signed, or any from the
+    /// owner, unless a digest or the signature of a trust anchor does not match.
     ///
     /// # Errors
     /// [`Denied`] says why not.
@@ -252,8 +253,8 @@ impl Authority {
         }
     }
 
-    /// Forgets the commands of another face when too many are remembered. That opens no door: only the owner of the
-    /// socket could replay them, and may give commands anyway.
+    /// Removes the commands of another face when too many are remembered. That is safe: only the owner of the socket
+    /// could replay them, who may give commands anyway.
     fn make_room(&mut self, source: CommandSource, now: Duration) {
         if self.seen.contains_key(&source) || self.seen.len() < MAX_FACES + self.anchors.len() {
             return;
@@ -266,7 +267,7 @@ impl Authority {
     }
 
     /// Forgets the commands of a face that is gone.
-    pub fn face_gone(&mut self, face_id: u64) {
+    pub fn forget_face(&mut self, face_id: u64) {
         self.seen.remove(&CommandSource::Face(face_id));
     }
 }
@@ -281,8 +282,8 @@ fn is_keyed(typ: SignatureType) -> bool {
     .contains(&typ)
 }
 
-/// What is the same in a command and its replay, and cannot be changed without the key. The signature itself will not
-/// do: an ECDSA signature can be turned into another one of the same bytes by anybody.
+/// What is the same in a command and its replay, and cannot be changed without the key. The signature itself is not
+/// suitable: anyone can turn an ECDSA signature into another valid one of the same bytes.
 fn fingerprint(command: &SignedCommand<'_>) -> [u8; 32] {
     let name: NameView<'_> = command.name();
     let nonce = command.info().anti_replay.nonce.unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What all elements of the protocol share: optional fields, written only when present, read in any order.
+//! Common code of the protocol's elements: optional fields, written only when present, read in any order.
 
 use ndnweir_wire::error::DecodeError;
 use ndnweir_wire::tlv::{self, Element, Reader};
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
 
-/// Bytes that are no element of the management protocol.
+/// Bytes that are not an element of the management protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
@@ -21,7 +21,7 @@ pub enum CodecError {
     /// A required element is absent.
     #[error("element {0} is missing")]
     Missing(u32),
-    /// A Data that is no prefix announcement.
+    /// A Data that is not a prefix announcement.
     #[error("no prefix announcement: {0}")]
     NoAnnouncement(&'static str),
     /// A number that its element does not allow.
@@ -81,7 +81,7 @@ pub(super) fn set<T: Field>(place: &mut Option<T>, element: &Element<'_>) -> Cod
     set_with(place, element, T::read)
 }
 
-/// As [`set`], with another way of reading.
+/// As [`set`], with another decoder.
 pub(super) fn set_with<T>(
     place: &mut Option<T>,
     element: &Element<'_>,
@@ -159,7 +159,7 @@ pub(super) fn only(bytes: &[u8], typ: u32) -> CodecResult<Element<'_>> {
     Ok(element)
 }
 
-/// Calls `take` for each element inside; those it does not know are for it to ignore, as NFD does.
+/// Calls `take` for each element inside; it should ignore unknown ones, as NFD does.
 pub(super) fn each<'a>(
     element: &Element<'a>,
     mut take: impl FnMut(&Element<'a>) -> CodecResult<()>,

@@ -12,10 +12,10 @@ use ndnweir_wire::tlv::{self, Reader};
 use ndnweir_wire::{Component, ComponentView, InterestBuilder, InterestView, Name, NameView};
 use std::time::Duration;
 
-/// Where commands go that a forwarder takes only from its own machine.
+/// The prefix of commands that a forwarder accepts only from its own machine.
 pub const LOCALHOST: &str = "/localhost/nfd";
 
-/// Where RIB commands go that a forwarder takes from its neighbours.
+/// The prefix of RIB commands that a forwarder accepts from its neighbours.
 pub const LOCALHOP: &str = "/localhop/nfd";
 
 /// How many components the older format appends.
@@ -31,7 +31,7 @@ pub enum CommandFormat {
     NameSuffix,
 }
 
-/// What makes a command unlike any other, so that it cannot be replayed.
+/// What makes a command unique, so that it cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
     /// Time since the Unix epoch; whole milliseconds on the wire.
@@ -46,7 +46,7 @@ pub fn command_name(top: NameView<'_>, module: &str, verb: &str, parameters: &Co
     top.to_owned().with(Component::generic(module)).with(Component::generic(verb)).with(parameters.to_component())
 }
 
-/// Signs a command and makes it an Interest with MustBeFresh and this lifetime.
+/// Signs a command and encodes it as an Interest with MustBeFresh and this lifetime.
 ///
 /// # Errors
 /// [`EncodeError::Sign`] when the signer fails.
@@ -151,7 +151,7 @@ impl<'a> SignedCommand<'a> {
         self.info
     }
 
-    /// Where the signer says that its key is.
+    /// The signer's KeyLocator.
     #[must_use]
     pub fn key_locator(&self) -> Option<KeyLocator<'a>> {
         self.info.key_locator

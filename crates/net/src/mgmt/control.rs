@@ -1,11 +1,11 @@
-//! What the management protocol asks of a forwarder.
+//! The interface of a forwarder to its management.
 
 use super::dataset::{ChannelStatus, CsInfo, FaceStatus, FibEntry, ForwarderStatus, Persistency, StrategyChoice};
 use crate::face_uri::FaceUri;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
 
-/// Why the forwarder did not do what it was asked for: the code and text of the answer.
+/// Why the forwarder rejected a command: the code and text of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} ({code})")]
 pub struct CommandFailure {
@@ -53,18 +53,18 @@ pub struct FaceRequest {
     pub settings: FaceSettings,
 }
 
-/// What came of a request for a face.
+/// The result of a request for a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaceCreated {
     /// There is a new face, perhaps still connecting.
     New(u64),
-    /// There was a face to that place already.
+    /// There already was a face to that URI.
     Existing(u64),
 }
 
-/// What was erased from the content store.
+/// The result of erasing from the content store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
+pub struct EraseOutcome {
     /// How many packets.
     pub count: u64,
     /// Whether more match that were left because of the limit.
@@ -74,8 +74,8 @@ pub struct Erased {
 /// A forwarder, as the management protocol sees it.
 ///
 /// Prefixes have at most [`super::MAX_PREFIX_COMPONENTS`] components. Faces are named by the protocol's ids, never 0.
-/// [`super::Management`] has checked who asks, that the fields fit the command, and that there is such a face before it
-/// changes one or sets a next hop for a command.
+/// [`super::Management`] has checked the authorisation, that the fields fit the command, and that there is such a face
+/// before it changes one or sets a next hop for a command.
 pub trait ManagedForwarder {
     /// Counters and sizes. Version and numbers are the forwarder's; both times are filled in by the caller.
     fn status(&self) -> ForwarderStatus;
@@ -83,7 +83,7 @@ pub trait ManagedForwarder {
     /// All faces, in order of their ids.
     fn faces(&self) -> Vec<FaceStatus>;
 
-    /// The sockets on which others may begin faces.
+    /// The sockets on which peers may open faces.
     fn channels(&self) -> Vec<ChannelStatus>;
 
     /// One face.
@@ -95,14 +95,14 @@ pub trait ManagedForwarder {
     /// 406 when the protocol is not supported, 504 when it cannot be reached, 500 otherwise.
     fn create_face(&mut self, request: &FaceRequest) -> Result<FaceCreated, CommandFailure>;
 
-    /// Changes all that `settings` says, or nothing.
+    /// Applies all of `settings`, or nothing.
     ///
     /// # Errors
     /// 409 when a setting is impossible.
     fn update_face(&mut self, face_id: u64, settings: &FaceSettings) -> Result<(), CommandFailure>;
 
-    /// Closes a face and forgets its next hops; nothing happens when there is none. Whoever implements this reports
-    /// the end with [`super::Management::face_event`] as for any other face that ends.
+    /// Closes a face and removes its next hops; nothing happens when there is none. Implementations report the end with
+    /// [`super::Management::face_event`] as for any other face that ends.
     fn destroy_face(&mut self, face_id: u64);
 
     /// Gives a prefix a next hop, or changes its cost.
@@ -124,7 +124,7 @@ pub trait ManagedForwarder {
     /// 404 when there is no such strategy.
     fn set_strategy(&mut self, prefix: NameView<'_>, strategy: NameView<'_>) -> Result<Name, CommandFailure>;
 
-    /// Lets a prefix, never the empty one, have the strategy of the next shorter one.
+    /// Removes the strategy choice of a prefix, never the empty one.
     fn unset_strategy(&mut self, prefix: NameView<'_>);
 
     /// Which prefixes have which strategy.
@@ -136,7 +136,7 @@ pub trait ManagedForwarder {
     /// Changes capacity (in packets), admission and service.
     ///
     /// # Errors
-    /// 409 when the content store cannot be so.
+    /// 409 when the content store does not support that.
     fn configure_cs(
         &mut self,
         capacity: Option<u64>,
@@ -145,5 +145,5 @@ pub trait ManagedForwarder {
     ) -> Result<(), CommandFailure>;
 
     /// Erases at most `limit` packets whose names start with `prefix`.
-    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> Erased;
+    fn erase_cs(&mut self, prefix: NameView<'_>, limit: u64) -> EraseOutcome;
 }

@@ -1,4 +1,4 @@
-//! The asking end of a dataset: one Interest at a time until all segments are there.
+//! The consumer of a dataset: one Interest at a time until all segments are there.
 
 use super::codec::CodecError;
 use super::parameters::ControlResponse;
@@ -7,17 +7,17 @@ use ndnweir_wire::error::EncodeError;
 use ndnweir_wire::{Component, DataView, InterestBuilder, Name, NameView};
 use std::time::Duration;
 
-/// The largest dataset that is put together, in bytes.
+/// The largest dataset that is reassembled, in bytes.
 const MAX_DATASET: usize = 64 << 20;
 
-/// Why a dataset could not be had.
+/// Why a dataset could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
     /// The forwarder said no.
     #[error("the forwarder answered: {} ({})", .0.text, .0.code)]
     Rejected(ControlResponse),
-    /// A Data packet that is no segment of a dataset.
+    /// A Data packet that is not a segment of a dataset.
     #[error("the forwarder's answer is not a segment of a dataset")]
     NotASegment,
     /// More than [`MAX_DATASET`].
@@ -28,10 +28,10 @@ pub enum DatasetError {
     Malformed(#[from] CodecError),
 }
 
-/// A dataset on its way.
+/// A dataset being fetched.
 #[derive(Debug)]
 pub struct DatasetFetch {
-    /// What to ask for next: the dataset's name, then segment after segment of one version.
+    /// What to request next: the dataset's name, then segment after segment of one version.
     next: Name,
     versioned: Option<Name>,
     content: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct DatasetFetch {
 }
 
 impl DatasetFetch {
-    /// Asks for the newest version of a dataset.
+    /// Fetches the newest version of a dataset.
     #[must_use]
     pub fn new(dataset: NameView<'_>) -> DatasetFetch {
         DatasetFetch { next: dataset.to_owned(), versioned: None, content: Vec::new(), segments: 0 }
@@ -62,7 +62,7 @@ impl DatasetFetch {
     /// Takes the Data that answered [`Self::interest`], and returns the dataset when that was its last segment.
     ///
     /// # Errors
-    /// [`FetchError`]; the dataset cannot be had then.
+    /// [`FetchError`]; the dataset cannot be fetched then.
     pub fn take(&mut self, data: &DataView<'_>) -> Result<Option<Vec<u8>>, DatasetError> {
         if data.content_type() == content_type::NACK {
             return Err(DatasetError::Rejected(ControlResponse::decode(data.content())?));
@@ -73,7 +73,7 @@ impl DatasetFetch {
         if self.versioned.get_or_insert_with(|| versioned.to_owned()).as_view() != versioned {
             return Err(DatasetError::NotASegment);
         }
-        // The first answer may be of any segment that some cache had; then the first segment is asked for by name.
+        // The first answer may be of any segment that some cache had; then the first segment is requested by name.
         if segment == self.segments {
             self.segments += 1;
             if self.content.len() + data.content().len() > MAX_DATASET {

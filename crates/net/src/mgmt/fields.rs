@@ -1,4 +1,4 @@
-//! Which fields a command must and may have.
+//! The required and optional fields of commands.
 //!
 //! Source: NFD wiki, the "ControlParameters" tables of `FaceMgmt`, `FibMgmt`, `RibMgmt`, `StrategyChoice`, `CsMgmt`.
 
@@ -76,7 +76,7 @@ pub enum FieldError {
     /// One that the command needs.
     #[error("{0} is required but missing")]
     Missing(&'static str),
-    /// One that the command does not know.
+    /// One that the command does not have.
     #[error("{0} is not allowed here")]
     Forbidden(&'static str),
     /// Flags without Mask, or the other way round.

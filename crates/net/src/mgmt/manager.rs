@@ -23,7 +23,7 @@ use std::time::Duration;
 /// The most components of a prefix in RIB, FIB and strategy table (as in NFD).
 pub const MAX_PREFIX_COMPONENTS: usize = 32;
 
-/// How many notifications are kept for subscribers that were late.
+/// How many notifications are kept for late subscribers.
 const MAX_EVENTS: usize = 64;
 
 /// How long an answer or notification counts as fresh (as in NFD).
@@ -42,7 +42,7 @@ pub struct ManagementConfig {
     pub signer: AnswerSigner,
 }
 
-/// What the management signs with: a digest, or a key by which tools know the forwarder.
+/// What the management signs with: a digest, or a key that identifies the forwarder to tools.
 #[derive(Clone)]
 pub struct AnswerSigner(pub Arc<dyn Signer + Send + Sync>);
 
@@ -70,16 +70,16 @@ impl Default for ManagementConfig {
     }
 }
 
-/// The time, on both clocks that matter here.
+/// The time, on both clocks in use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct Timestamps {
     /// The process's own clock, by which routes end.
     pub now: Time,
     /// Since the Unix epoch, by which commands are fresh and datasets versioned.
     pub unix: Duration,
 }
 
-/// What has been asked and how it went.
+/// Counters of requests and their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Commands done.
@@ -88,9 +88,9 @@ pub struct Counters {
     pub failed: u64,
     /// Commands rejected: not signed, not authorised, not fresh.
     pub rejected: u64,
-    /// Interests from faces or under prefixes where management does not listen.
+    /// Interests from faces or under prefixes that management does not serve.
     pub out_of_scope: u64,
-    /// Interests that are no request at all.
+    /// Interests that are not a request at all.
     pub malformed: u64,
     /// Datasets produced.
     pub datasets: u64,
@@ -129,7 +129,7 @@ fn top_of(name: NameView<'_>) -> Option<Top> {
 impl Management {
     /// Management of a forwarder that starts now.
     #[must_use]
-    pub fn new(config: ManagementConfig, at: Moment) -> Management {
+    pub fn new(config: ManagementConfig, at: Timestamps) -> Management {
         Management {
             authority: Authority::new(config.trust_anchors, at.unix),
             rib: Rib::new(config.max_routes),
@@ -154,7 +154,7 @@ impl Management {
         prefixes
     }
 
-    /// What has been asked and how it went.
+    /// Counters of requests and their results.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
@@ -171,7 +171,7 @@ impl Management {
         &mut self,
         interest: &InterestView<'_>,
         from: Requester,
-        at: Moment,
+        at: Timestamps,
         control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         let name = interest.name();
@@ -213,7 +213,7 @@ impl Management {
         interest: &InterestView<'_>,
         verb: (&str, &str),
         from: Requester,
-        at: Moment,
+        at: Timestamps,
         control: &mut impl ManagedForwarder,
     ) -> ControlResponse {
         let command = SignedCommand::find(interest);
@@ -252,13 +252,13 @@ impl Management {
         response
     }
 
-    /// A dataset whose name has `len` components: a new version when it is asked for by just this name, else a
-    /// segment of an older one.
+    /// A dataset whose name has `len` components: a new version when it is requested by just this name, else a segment
+    /// of an older one.
     fn dataset(
         &mut self,
         interest: &InterestView<'_>,
         len: usize,
-        at: Moment,
+        at: Timestamps,
         make: impl FnOnce(&Management, NameView<'_>) -> Result<Vec<u8>, ControlResponse>,
     ) -> Option<Vec<u8>> {
         let name = interest.name();
@@ -289,8 +289,8 @@ impl Management {
         self.events.iter().find(|(n, _)| *n == number).map(|(_, data)| data.clone())
     }
 
-    /// Takes note that something happened to a face, and returns a notification for those who wait for it, to be put
-    /// through the forwarder as Data from management. After [`FaceEventKind::Destroyed`] the face has no more routes.
+    /// Records an event of a face, and returns its notification, to be forwarded as Data from management. After
+    /// [`FaceEventKind::Destroyed`] the face has no more routes.
     pub fn face_event(
         &mut self,
         kind: FaceEventKind,
@@ -298,7 +298,7 @@ impl Management {
         control: &mut impl ManagedForwarder,
     ) -> Option<Vec<u8>> {
         if kind == FaceEventKind::Destroyed {
-            self.authority.face_gone(face.face_id);
+            self.authority.forget_face(face.face_id);
             apply(self.rib.remove_face(face.face_id), control);
         }
         let mut content = Vec::new();
@@ -349,8 +349,8 @@ impl Management {
     }
 }
 
-/// Tells the forwarder what follows from a change of the RIB. Failures to add cannot be answered to anybody here; the
-/// commands that can be are checked by [`verbs`].
+/// Applies the results of a change of the RIB to the forwarder. Failures to add cannot be reported here; [`verbs`]
+/// checks the commands.
 pub(super) fn apply(
     changes: Vec<FibChange>,
     control: &mut impl ManagedForwarder,
@@ -369,8 +369,8 @@ pub(super) fn apply(
     failure
 }
 
-/// Whether a command changes routes of the face on which it came, and nothing else. What the forwarder serves itself is
-/// not for users to take over.
+/// Whether a command changes routes of the face on which it came, and nothing else. Prefixes that the forwarder serves
+/// itself are excluded.
 fn own_registration(
     verb: (&str, &str),
     interest: &InterestView<'_>,
@@ -411,7 +411,7 @@ fn query(control: &impl ManagedForwarder, name: NameView<'_>) -> Result<Vec<u8>,
 }
 
 /// The answer as Data; without its body, or not at all, when the name leaves no room for it. A rejection has an empty
-/// body: some clients do not show the text of an answer that has none.
+/// body: some clients otherwise do not show the text of an answer.
 fn respond(name: NameView<'_>, response: &ControlResponse, signer: &dyn Signer) -> Option<Vec<u8>> {
     let data = |response: &ControlResponse| {
         let content = response.encode();

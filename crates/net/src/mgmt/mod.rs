@@ -1,14 +1,14 @@
-//! The NFD management protocol: how applications and people tell a forwarder what to do, and ask how it is.
+//! The NFD management protocol: how applications and operators control and monitor a forwarder.
 //!
 //! Nothing here does I/O or reads a clock.
 //!
 //! Source: the protocol's pages in the NFD wiki (<https://redmine.named-data.net/projects/nfd/wiki/Management>).
 //!
-//! - [`ControlParameters`], [`ControlResponse`]: what a command says and what the forwarder answers.
+//! - [`ControlParameters`], [`ControlResponse`]: the parameters of a command and its answer.
 //! - [`command`]: command Interests, built, signed and taken apart.
 //! - [`dataset`]: what the forwarder says of itself.
 //! - [`announcement`]: prefix announcements.
-//! - [`rib`]: routes, and the next hops that follow from them.
+//! - [`rib`]: routes, and the resulting next hops.
 //! - [`authority`]: who may give commands.
 //! - [`Management`]: the forwarder's end, over the trait [`Control`] that a forwarder implements.
 
@@ -32,6 +32,6 @@ pub use announcement::Announcement;
 pub use authority::{Denied, Requester, TrustAnchor};
 pub use codec::{CodecError, CodecResult};
 pub use command::{CommandFormat, Freshness, LOCALHOP, LOCALHOST, SignedCommand, command_name, sign_command};
-pub use control::{CommandFailure, Erased, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder};
-pub use manager::{AnswerSigner, Counters, MAX_PREFIX_COMPONENTS, Management, ManagementConfig, Moment};
+pub use control::{CommandFailure, EraseOutcome, FaceCreated, FaceRequest, FaceSettings, ManagedForwarder};
+pub use manager::{AnswerSigner, Counters, MAX_PREFIX_COMPONENTS, Management, ManagementConfig, Timestamps};
 pub use parameters::{ControlParameters, ControlResponse, cs_flags, face_flags, route_flags};

@@ -32,8 +32,8 @@ pub mod cs_flags {
     pub const SERVE: u64 = 2;
 }
 
-/// What a command asks for, and what its answer says was done. All fields are optional here; each command has its own
-/// list of required and forbidden ones.
+/// The parameters of a command, and those of its answer. All fields are optional here; each command has its own list of
+/// required and forbidden ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlParameters {
     /// Name.
@@ -54,7 +54,7 @@ pub struct ControlParameters {
     pub count: Option<u64>,
     /// Flags.
     pub flags: Option<u64>,
-    /// Mask: which bits of `flags` are meant.
+    /// Mask: which bits of `flags` are valid.
     pub mask: Option<u64>,
     /// Strategy: name of a strategy.
     pub strategy: Option<Name>,
@@ -71,13 +71,13 @@ pub struct ControlParameters {
 }
 
 impl ControlParameters {
-    /// Parameters with nothing but a name.
+    /// Parameters with only a name.
     #[must_use]
     pub fn of_name(name: Name) -> ControlParameters {
         ControlParameters { name: Some(name), ..ControlParameters::default() }
     }
 
-    /// Parameters with nothing but a face.
+    /// Parameters with only a face.
     #[must_use]
     pub fn of_face(face_id: u64) -> ControlParameters {
         ControlParameters { face_id: Some(face_id), ..ControlParameters::default() }
@@ -152,7 +152,7 @@ impl ControlParameters {
         Ok(p)
     }
 
-    /// What `flags` says of one bit, when `mask` says that it is meant.
+    /// One bit of `flags`, when it is set in `mask`.
     #[must_use]
     pub fn flag(&self, bit: u64) -> Option<bool> {
         match (self.flags, self.mask) {

@@ -1,4 +1,4 @@
-//! Datasets on their way out: versioned, cut into segments, and kept until they have been fetched.
+//! Published datasets: versioned, segmented, and kept until they have been fetched.
 
 use ndnweir_wire::error::EncodeError;
 use ndnweir_wire::signature::Signer;
@@ -18,7 +18,7 @@ const MAX_DATASETS: usize = 16;
 /// How many bytes of datasets are kept, besides the newest dataset.
 const MAX_BYTES: usize = 32 << 20;
 
-/// How long a dataset is kept, in the time of whoever publishes.
+/// How long a dataset is kept, on the publisher's clock.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A dataset changes at any time, so its Data are not to be taken from a cache but by version.
@@ -51,7 +51,7 @@ impl PublishedDataset {
     }
 }
 
-/// The datasets published of late.
+/// The datasets published recently.
 #[derive(Debug, Default)]
 pub struct DatasetPublisher {
     datasets: VecDeque<PublishedDataset>,

@@ -1,9 +1,9 @@
-//! The routing information base: routes as applications and people registered them, and the next hops that follow.
+//! The routing information base: routes registered by applications and operators, and the resulting next hops.
 //!
 //! Source: NFD wiki, `RibMgmt`, "Route inheritance". The next hops of a prefix in the RIB are its own routes, one per
 //! face at the lowest cost, and those it inherits: the routes with [`route_flags::CHILD_INHERIT`] of shorter prefixes,
-//! for faces to which it has no route itself, the longest such prefix first. A prefix with a
-//! [`route_flags::CAPTURE`] route inherits nothing, and nothing passes it on the way to longer prefixes.
+//! for faces to which it has no route itself, the longest such prefix first. A prefix with a [`route_flags::CAPTURE`]
+//! route inherits nothing, and hides shorter prefixes from longer ones.
 
 use super::dataset::{RibEntry, RouteRecord};
 use super::parameters::route_flags;
@@ -12,7 +12,7 @@ use ndnweir_wire::{Name, NameView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A route to a prefix. Face and origin tell it from the prefix's other routes.
+/// A route to a prefix. Face and origin distinguish it from the prefix's other routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RibRoute {
     /// Where Interests go.
@@ -69,7 +69,7 @@ type Hops = BTreeMap<u64, u64>;
 #[derive(Debug, Default)]
 struct Entry {
     routes: Vec<RibRoute>,
-    /// Next hops that the FIB has been told of.
+    /// Next hops that the FIB has.
     installed: Hops,
 }
 
@@ -87,7 +87,7 @@ impl Entry {
         hops
     }
 
-    /// What longer prefixes see of this one.
+    /// What longer prefixes inherit from this one.
     fn passed_on(&self) -> (Hops, bool) {
         (self.hops(RibRoute::inherits), self.captures())
     }
@@ -200,7 +200,8 @@ impl Rib {
         self.entries.iter().map(entry).collect()
     }
 
-    /// Takes a route out of all indices. That of faces forgets the prefix, so whoever keeps a route must add it again.
+    /// Removes a route from all indices. The index of faces loses the prefix, so a route that is kept must be added
+    /// again.
     fn forget(&mut self, prefix: NameView<'_>, route: &RibRoute) {
         self.routes -= 1;
         self.by_face.remove(&(route.face_id, prefix.to_owned()));
@@ -221,8 +222,8 @@ impl Rib {
         }
     }
 
-    /// Changes the entries of these prefixes, which are in order, and works out what follows for them and for longer
-    /// prefixes, once for each however many of the shorter ones have changed.
+    /// Changes the entries of these prefixes, which are in order, and computes the next hops for them and for longer
+    /// prefixes, once for each however many shorter ones have changed.
     fn change(&mut self, prefixes: &[Name], mut change: impl FnMut(&mut Rib, &Name, &mut Entry)) -> Vec<FibChange> {
         let (mut changes, mut affected) = (Vec::new(), BTreeSet::new());
         let mut roots: Vec<&Name> = Vec::new();
@@ -259,7 +260,7 @@ impl Rib {
         }
     }
 
-    /// The next hops that a prefix of the RIB ought to have.
+    /// The next hops that a prefix of the RIB should have.
     fn wanted(&self, prefix: NameView<'_>) -> Hops {
         let Some(entry) = self.entries.get(prefix.as_bytes()) else { return Hops::new() };
         let mut hops = entry.hops(|_| true);
@@ -277,9 +278,8 @@ impl Rib {
     }
 }
 
-/// Brings what the FIB has been told of to what is wanted. A prefix's own next hops come before those it inherits: of
-/// equal costs the FIB prefers what it was told of first, and an application's own prefix is not to lose to a shorter
-/// one.
+/// Updates the FIB. A prefix's own next hops come before those it inherits: of equal costs the FIB prefers the one
+/// added first, and an application's own prefix must not lose to a shorter one.
 fn settle(prefix: NameView<'_>, installed: &mut Hops, wanted: Hops, own: &BTreeSet<u64>, changes: &mut Vec<FibChange>) {
     for (&face_id, _) in installed.iter().filter(|(face_id, _)| !wanted.contains_key(face_id)) {
         changes.push(FibChange::Remove { prefix: prefix.to_owned(), face_id });

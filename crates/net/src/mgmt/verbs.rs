@@ -28,7 +28,7 @@ pub(super) fn no(code: u32, text: impl Into<String>) -> ControlResponse {
     ControlResponse::new(code, text)
 }
 
-/// Does what a command says that has been allowed. `from` is the face on which it came.
+/// Carries out an authorised command. `from` is the face on which it came.
 pub fn execute(
     (module, verb): (&str, &str),
     p: ControlParameters,
@@ -156,7 +156,7 @@ fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Ou
     let local = p.local_uri.as_deref().map(canonical).transpose()?;
     let mut settings = settings(p)?;
     match settings.persistency {
-        Some(Persistency::OnDemand) => return Err(no(406, "on-demand faces cannot be asked for")),
+        Some(Persistency::OnDemand) => return Err(no(406, "on-demand faces cannot be requested")),
         persistency => settings.persistency = Some(persistency.unwrap_or(Persistency::Persistent)),
     }
     if settings.local_fields == Some(true) && !matches!(remote, FaceUri::Unix(_)) {
@@ -212,7 +212,7 @@ fn register(p: ControlParameters, from: u64, now: Time, rib: &mut Rib, control: 
     let before = rib.route(name(&p), face_id, route.origin);
     let changes = rib.register(name(&p), route).map_err(|full| no(500, full.to_string()))?;
     if let Some(failure) = apply(changes, control) {
-        // The FIB took some of it at most, so what was there before is put back.
+        // The FIB may have accepted a part, so the previous state is restored.
         let undo = match before {
             Some(before) => rib.register(name(&p), before).unwrap_or_default(),
             None => rib.unregister(name(&p), face_id, route.origin),
@@ -254,7 +254,7 @@ fn erase_cs(p: ControlParameters, control: &mut impl ManagedForwarder) -> Outcom
     }
     let asked = p.count.unwrap_or(u64::MAX);
     let erased = control.erase_cs(name(&p), asked.min(ERASE_LIMIT));
-    // Capacity says how many one command erases at most, when asking again would erase more.
+    // Capacity is the most that one command erases, when repeating it would erase more.
     let more = erased.more && asked > ERASE_LIMIT;
     Ok(ControlParameters { count: Some(erased.count), capacity: more.then_some(ERASE_LIMIT), ..p })
 }

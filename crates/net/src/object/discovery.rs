@@ -1,11 +1,11 @@
 //! Finds the newest version of an object.
 //!
 //! First by RDR metadata. If that stays unanswered, also by an Interest for any fresh Data under the name, for
-//! producers that publish no metadata; ours is that both are asked from the third attempt on, and that from the fourth
-//! on every second attempt takes Data that are not fresh, too: some producers say of none of their Data how long they
-//! are.
+//! producers that publish no metadata; ours is that both are sent from the third attempt on, and that from the fourth
+//! on every second attempt accepts Data that are not fresh, too: some producers give none of their Data a freshness
+//! period.
 
-use super::fetch::{MOST_REJECTED, Untrusted};
+use super::fetch::{MAX_REJECTED, Untrusted};
 use super::naming::{self, MetadataError};
 use super::trust::Trust;
 use ndnweir_core::units::{Duration, Time};
@@ -17,18 +17,18 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_millis(2000);
 /// InterestLifetime.
 const LIFETIME: std::time::Duration = std::time::Duration::from_secs(4);
-/// Attempts that ask for metadata only.
+/// Attempts that request metadata only.
 const METADATA_ONLY: u32 = 2;
-/// Attempts that ask for fresh Data only.
+/// Attempts that request fresh Data only.
 const FRESH_ONLY: u32 = 3;
-/// After so many rounds in which every Interest was sent back for want of a route, no more are sent. A producer that
-/// is about to register gets more than a second.
-const MOST_REFUSED: u32 = 3;
+/// After this many rounds in which every Interest was returned with NoRoute, no more are sent. A producer that is about
+/// to register gets more than a second.
+const MAX_REJECTED_ROUNDS: u32 = 3;
 
 /// Why the version is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// Nobody answered.
+    /// No one answered.
     #[error("nothing answers to {name} within {waited}")]
     Unanswered {
         /// The object.
@@ -36,16 +36,16 @@ pub enum DiscoveryError {
         /// How long was waited.
         waited: Duration,
     },
-    /// The answers are not signed as demanded, however often is asked.
+    /// The answers are not signed as demanded, in all attempts.
     #[error("{0}")]
     Untrusted(Box<Untrusted>),
-    /// Every Interest is sent back: nobody knows a way.
+    /// Every Interest is returned with NoRoute.
     #[error("there is no route to {0}: every Interest for it was sent back")]
     NoRoute(Name),
     /// The metadata makes no sense.
     #[error("{0}")]
     Metadata(#[from] MetadataError),
-    /// What is published under the name is no segmented object.
+    /// What is published under the name is not a segmented object.
     #[error("{0} is not a segment of an object")]
     NotAnObject(Name),
 }
@@ -72,9 +72,9 @@ pub struct Discovery {
     wait: Duration,
     attempts: u32,
     queued: Vec<Name>,
-    /// Attempts in a row of which every Interest came back.
+    /// Attempts in a row of which every Interest was returned.
     nacked_rounds: u32,
-    /// Nonces of this round's Interests that are out and were not sent back.
+    /// Nonces of this round's Interests that are outstanding.
     open: Vec<u32>,
     rejected: Option<Box<Untrusted>>,
 }
@@ -99,27 +99,27 @@ impl Discovery {
         }
     }
 
-    /// Sends Interests towards these places: their ForwardingHint.
+    /// Sets the ForwardingHint of Interests.
     #[must_use]
-    pub fn towards(self, hint: Vec<Name>) -> Discovery {
+    pub fn with_hint(self, hint: Vec<Name>) -> Discovery {
         Discovery { hint, ..self }
     }
 
-    /// What needs no search: a name that ends in a version is an object's.
+    /// Without a search: a name that ends in a version is an object's.
     pub fn already_found(name: NameView<'_>) -> Option<Discovered> {
         naming::version_of(name).map(|_| Discovered::Object(name.to_owned()))
     }
 
-    /// When [`Discovery::poll_transmit`] wants to be called.
+    /// When [`Discovery::poll_transmit`] must be called.
     pub fn poll_timeout(&self) -> Time {
         let end = self.started.map_or(Time::NEVER, |started| started + self.patience);
-        if self.queued.is_empty() && self.nacked_rounds < MOST_REFUSED { self.due.min(end) } else { Time::ZERO }
+        if self.queued.is_empty() && self.nacked_rounds < MAX_REJECTED_ROUNDS { self.due.min(end) } else { Time::ZERO }
     }
 
     /// The next Interest to send now, if any; `nonce` is random.
     ///
     /// # Errors
-    /// [`DiscoveryError`] when patience has come to its end, or nobody knows a way.
+    /// [`DiscoveryError`] when the time is over, or there is no route.
     pub fn poll_transmit(&mut self, now: Time, nonce: u32) -> Result<Option<Vec<u8>>, DiscoveryError> {
         let started = *self.started.get_or_insert(now);
         if now >= started + self.patience {
@@ -129,7 +129,7 @@ impl Discovery {
                 None => DiscoveryError::Unanswered { name: self.name.clone(), waited: self.patience },
             });
         }
-        if self.nacked_rounds >= MOST_REFUSED {
+        if self.nacked_rounds >= MAX_REJECTED_ROUNDS {
             return Err(DiscoveryError::NoRoute(self.name.clone()));
         }
         if now >= self.due {
@@ -166,14 +166,14 @@ impl Discovery {
             return Ok(None);
         }
         if data.content_type() == content_type::NACK {
-            // The producer answers, but has no metadata: go on by the name alone.
+            // The producer answers, but has no metadata: continue with the name alone.
             self.attempts = self.attempts.max(METADATA_ONLY);
             return Ok(None);
         }
         if let Err(problem) = self.trust.check(data) {
             let count = 1 + self.rejected.as_ref().map_or(0, |rejected| rejected.count);
             let rejected = Box::new(Untrusted::new(data, problem, count));
-            if count >= MOST_REJECTED {
+            if count >= MAX_REJECTED {
                 return Err(DiscoveryError::Untrusted(rejected));
             }
             self.due = self.due.min(now + rejected.pause());
@@ -197,7 +197,7 @@ impl Discovery {
     }
 
     /// Takes a returned Interest; the next attempt follows when it is due. One with a nonce that was not sent is
-    /// nobody's.
+    /// ignored.
     pub fn handle_nack(&mut self, header: &LpHeader, interest: &InterestView<'_>) {
         let own = interest.name() == self.metadata.as_view() || interest.name() == self.name.as_view();
         let nonce = interest.nonce().map(u32::from_be_bytes);
@@ -209,7 +209,7 @@ impl Discovery {
         }
     }
 
-    /// The connection is new: what was asked is forgotten there.
+    /// The connection is new: Interests sent on the old one are lost.
     pub fn restart(&mut self) {
         (self.due, self.wait, self.nacked_rounds) = (Time::ZERO, FIRST_WAIT, 0);
     }

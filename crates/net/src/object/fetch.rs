@@ -3,7 +3,7 @@
 use super::naming;
 use super::ranges::Ranges;
 use super::sink::{Sink, SinkError};
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use super::wanted::Wanted;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, NameId};
@@ -18,7 +18,7 @@ use ndnweir_wire::signature::VerifyError;
 use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, LpHeader, Name};
 use std::collections::BTreeMap;
 
-/// Why a fetch cannot go on.
+/// Why a fetch cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Nothing arrived for too long.
@@ -28,16 +28,16 @@ pub enum FetchError {
         name: Name,
         /// How long was waited.
         waited: Duration,
-        /// Whether the network said that it knows no route.
+        /// Whether the network answered with NoRoute.
         rejected: bool,
     },
-    /// What comes for a segment is not signed as demanded, however often it is asked for.
+    /// What comes for a segment is not signed as demanded, however often it is requested.
     #[error("{0}")]
     Untrusted(Box<Untrusted>),
-    /// The producer says that there is no such segment.
+    /// The producer answers that there is no such segment.
     #[error("the producer says that {0} does not exist")]
     Rejected(Name),
-    /// FinalBlockId is no segment number, one that cannot be, or not always the same.
+    /// FinalBlockId is not a segment number, one that cannot be, or not always the same.
     #[error("{name} names {found} as the last segment{}", .known.map_or(String::new(), |k| format!(", another named {k}")))]
     FinalBlock {
         /// The packet.
@@ -52,13 +52,13 @@ pub enum FetchError {
     Sink(#[from] SinkError),
 }
 
-/// A segment for which nothing but wrong Data came.
+/// A segment for which only wrong Data came.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{name} is not signed as demanded: {problem}; {count} answers were rejected, the latest with the implicit digest \
-     sha256digest={digest}. If --trust names the right key, a cache on the way holds a forged packet: have it erased \
+     sha256digest={digest}. If --trust names the right key, a cache on the path holds a forged packet: have it erased \
      there (`ndnweir cs erase {name}`), fetch over another forwarder (--transport) or way (--hint), or wait until it \
-     is no longer fresh; the same command goes on from here"
+     is no longer fresh; the same command continues from here"
 )]
 pub struct Untrusted {
     /// The packet's name.
@@ -78,7 +78,7 @@ impl Untrusted {
         Untrusted { name: data.name().to_owned(), problem, digest, count }
     }
 
-    /// How long to wait before asking again.
+    /// How long to wait before the next Interest.
     pub(super) fn pause(&self) -> Duration {
         (FIRST_PAUSE * (1 << (self.count - 1).min(16))).min(LONGEST_PAUSE)
     }
@@ -89,7 +89,7 @@ impl Untrusted {
 pub struct SegmentFetchConfig {
     /// The name that segment numbers are appended to.
     pub object: Name,
-    /// The ForwardingHint of Interests: where to look, if not where the name leads.
+    /// The ForwardingHint of Interests: delegations, if the name alone is not routable.
     pub hint: Vec<Name>,
     /// What an earlier fetch has stored.
     pub had: Ranges,
@@ -119,20 +119,20 @@ pub struct SegmentFetch {
     /// fetcher's window bounds them.
     rejected: BTreeMap<u64, (Untrusted, bool)>,
     rejections: u64,
-    checked: Checked,
+    checked: Verification,
 }
 
-/// So many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
-pub const MOST_REJECTED: u32 = 10;
+/// This many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
+pub const MAX_REJECTED: u32 = 10;
 /// The pause after the first of them; it doubles with each, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
 
-/// So long a producer of which no route is known yet may take to come up, before anything arrived. Ours.
+/// How long a producer without a route may take to start, before anything arrived. Ours.
 const WITHOUT_ROUTE: Duration = Duration::from_millis(1500);
 
-/// Segments beyond this number cannot be told apart by a [`Fetcher`].
-const MOST_SEGMENTS: u64 = NameId::WHOLE as u64;
+/// Segments beyond this number cannot be distinguished by a [`Fetcher`].
+const MAX_SEGMENTS: u64 = NameId::WHOLE as u64;
 
 impl SegmentFetch {
     /// Starts a fetch at `now`; `layout` says where the consumer keeps its header fields.
@@ -142,8 +142,8 @@ impl SegmentFetch {
         let mut fetcher = Fetcher::new(FetcherConfig { total, ..config.fetcher.clone() }, consumer);
         fetcher.start(now);
         let last = config.last;
-        let strongest = if config.trust.proves_signer() { Checked::Signer } else { Checked::Digest };
-        // What an earlier fetch stored was checked no better than is demanded.
+        let strongest = if config.trust.proves_signer() { Verification::Signer } else { Verification::Digest };
+        // What an earlier fetch stored was checked only as demanded.
         let checked = if last.is_none() && config.had.count() == 0 { strongest } else { config.trust.weakest() };
         SegmentFetch {
             config,
@@ -176,7 +176,7 @@ impl SegmentFetch {
         self.fetcher.counters()
     }
 
-    /// The connection was lost: nothing is asked for, and nothing times out.
+    /// The connection was lost: nothing is requested, and nothing times out.
     pub fn pause(&mut self, now: Time) {
         self.fetcher.stop(now);
     }
@@ -187,7 +187,7 @@ impl SegmentFetch {
         self.progressed = now;
     }
 
-    /// Takes a Data packet and stores its content; none if it answers nothing that was asked, or came before.
+    /// Takes a Data packet and stores its content; none if it answers no Interest, or is a duplicate.
     ///
     /// # Errors
     /// [`FetchError`]; the fetch is then over.
@@ -200,8 +200,8 @@ impl SegmentFetch {
     ) -> Result<Option<Arrival>, FetchError> {
         let Some(segment) = naming::segment_of(self.config.object.as_view(), data.name()) else { return Ok(None) };
         let Some(index) = self.index(segment) else { return Ok(None) };
-        let awaited = self.fetcher.awaits(u64::from(index));
-        let checked = if awaited { self.config.trust.check(data) } else { Ok(Checked::Nothing) };
+        let awaited = self.fetcher.is_outstanding(u64::from(index));
+        let checked = if awaited { self.config.trust.check(data) } else { Ok(Verification::Nothing) };
         let checked = match checked {
             Ok(checked) => checked,
             Err(problem) => return self.reject(now, index, data, problem).map(|()| None),
@@ -223,18 +223,18 @@ impl SegmentFetch {
         Ok(Some(arrival))
     }
 
-    /// Wrong Data do not take the place of the right: the segment is asked for again, past caches that hold what is no
+    /// Wrong Data do not replace the right ones: the segment is requested again, past caches that hold what is no
     /// longer fresh, until it becomes clear that nothing else comes.
     fn reject(&mut self, now: Time, index: u32, data: &DataView<'_>, problem: VerifyError) -> Result<(), FetchError> {
         let segment = self.wanted.segment(u64::from(index));
         let count = self.rejected.get(&segment).map_or(0, |(earlier, _)| earlier.count);
         let untrusted = Untrusted::new(data, problem, count + 1);
-        // One that came without an Interest, or beside another, is worth nothing, not even a count.
+        // One that came without an Interest, or in addition to another, is ignored and not counted.
         if !self.fetcher.reject(now, u64::from(index), untrusted.pause()) {
             return Ok(());
         }
         self.rejections += 1;
-        if untrusted.count >= MOST_REJECTED {
+        if untrusted.count >= MAX_REJECTED {
             return Err(FetchError::Untrusted(Box::new(untrusted)));
         }
         self.rejected.insert(segment, (untrusted, true));
@@ -247,13 +247,13 @@ impl SegmentFetch {
     }
 
     /// What the signatures of all segments showed at least.
-    pub fn checked(&self) -> Checked {
+    pub fn checked(&self) -> Verification {
         self.checked
     }
 
     fn learn_last(&mut self, data: &DataView<'_>) -> Result<(), FetchError> {
         let Some(component) = data.final_block_id() else { return Ok(()) };
-        let last = component.as_segment().filter(|last| *last < MOST_SEGMENTS);
+        let last = component.as_segment().filter(|last| *last < MAX_SEGMENTS);
         let consistent = self.last.is_none() || self.last == last;
         let Some(last) = last.filter(|_| consistent) else {
             let (name, found) = (data.name().to_owned(), component.to_owned());
@@ -266,12 +266,12 @@ impl SegmentFetch {
         Ok(())
     }
 
-    /// Takes a returned Interest: the latest for its segment, as only who got that one knows its nonce.
+    /// Takes a returned Interest: the latest for its segment, as only its receivers know its nonce.
     pub fn handle_nack(&mut self, now: Time, header: &LpHeader, interest: &InterestView<'_>) {
         let segment = naming::segment_of(self.config.object.as_view(), interest.name());
         let Some(index) = segment.and_then(|segment| self.index(segment)) else { return };
         let nonce = interest.nonce().map(u32::from_be_bytes);
-        if nonce.is_none() || nonce != self.fetcher.asked_with(index.into()) {
+        if nonce.is_none() || nonce != self.fetcher.latest_nonce(index.into()) {
             return;
         }
         let packet = self.packet(index, Kind::Nack, header, interest.wire().len());
@@ -313,21 +313,21 @@ impl SegmentFetch {
         interest.encode().ok().map(|bytes| (header, bytes))
     }
 
-    /// When patience ends: soon where nothing ever arrived and who was asked knows no way.
+    /// When the fetch is given up: soon where nothing ever arrived and the answer is NoRoute.
     fn end(&self) -> Time {
         let end = self.progressed + self.config.patience;
         if self.first_nacked && !self.arrived { end.min(self.progressed + WITHOUT_ROUTE) } else { end }
     }
 
-    /// When [`SegmentFetch::handle_timeout`] wants to be called; may be early, never late.
+    /// When [`SegmentFetch::handle_timeout`] must be called; may be early, never late.
     pub fn poll_timeout(&self) -> Time {
         self.fetcher.poll_timeout().min(self.end())
     }
 
-    /// Time has come for what [`SegmentFetch::poll_timeout`] named. Poll for transmissions afterwards.
+    /// The time of [`SegmentFetch::poll_timeout`] has come. Poll for transmissions afterwards.
     ///
     /// # Errors
-    /// [`FetchError::Unanswered`] when patience has come to its end, [`FetchError::Untrusted`] if wrong Data came.
+    /// [`FetchError::Unanswered`] when the time is over, [`FetchError::Untrusted`] if wrong Data came.
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), FetchError> {
         if now >= self.end() {
             if let Some((_, (untrusted, _))) = self.rejected.pop_first() {

@@ -1,7 +1,7 @@
 //! Names of objects, segments and metadata.
 //!
 //! Sources: NDN naming conventions, revision 3 (technical report NDN-0022), for version and segment components; the RDR
-//! protocol (realtime data retrieval) as ndn-tools, NDNts and ndnd speak it for metadata.
+//! protocol (realtime data retrieval) as ndn-tools, NDNts and ndnd implement it for metadata.
 
 use ndnweir_wire::tlv::{Reader, types};
 use ndnweir_wire::{Component, DataView, Name, NameView};
@@ -9,23 +9,23 @@ use ndnweir_wire::{Component, DataView, Name, NameView};
 /// The keyword component of RDR metadata.
 pub const METADATA: &[u8] = b"metadata";
 
-/// Why a Data packet does not tell the version of an object.
+/// Why a Data packet does not give the version of an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// The content does not begin with a name.
     #[error("metadata {0} does not begin with a name")]
     NoName(Name),
-    /// The name is not that of a version of the object asked for.
+    /// The name is not that of a version of the object requested.
     #[error("metadata of {asked} names {found}, which is not a version of it")]
     NotAVersion {
-        /// What was asked for.
+        /// What was requested.
         asked: Name,
         /// What it names.
         found: Name,
     },
 }
 
-/// What to ask for when the version of `object` is not known.
+/// What to request when the version of `object` is not known.
 pub fn discovery_name(object: NameView<'_>) -> Name {
     object.to_owned().with(Component::keyword(METADATA))
 }
@@ -40,7 +40,7 @@ pub fn metadata_content(versioned: NameView<'_>) -> Vec<u8> {
     versioned.to_owned().encode()
 }
 
-/// The versioned name that a metadata packet tells. Whatever follows the name (FinalBlockId, file size) is not read.
+/// The versioned name in a metadata packet. What follows the name (FinalBlockId, file size) is not read.
 ///
 /// # Errors
 /// [`MetadataError`].

@@ -20,9 +20,9 @@ pub struct PublisherConfig {
     pub chunk: usize,
     /// FreshnessPeriod of segments.
     pub freshness: Duration,
-    /// FreshnessPeriod of metadata: for so long a cache may tell of a version that is no longer the newest.
+    /// FreshnessPeriod of metadata: how long a cache may return a version that is no longer the newest.
     pub metadata_freshness: Duration,
-    /// Most signed segments kept in memory.
+    /// The most signed segments kept in memory.
     pub cache: usize,
 }
 
@@ -53,7 +53,7 @@ pub enum PublisherError {
     TooLarge {
         /// The versioned name.
         name: Name,
-        /// Bytes of content asked for.
+        /// Bytes of content requested.
         chunk: usize,
         /// Bytes of the packet.
         packet: usize,
@@ -75,7 +75,7 @@ pub enum Answer<'a> {
     Data(&'a [u8]),
     /// A NACK with reason NoRoute: a segment beyond the last.
     Beyond,
-    /// Nothing: the Interest asks for something else.
+    /// Nothing: the Interest requests something else.
     Nothing,
 }
 
@@ -174,7 +174,7 @@ impl<S: Source> Publisher<S> {
         matching.map_or(Answer::Nothing, |packet| Answer::Data(packet))
     }
 
-    /// Makes sure that a segment is in memory.
+    /// Ensures that a segment is in memory.
     fn load(&mut self, segment: u64) -> Result<(), PublisherError> {
         if self.cached.contains_key(&segment) {
             return Ok(());

@@ -16,7 +16,7 @@ impl Ranges {
         Ranges::default()
     }
 
-    /// Reads what [`Ranges::iter`] gave; none unless the ranges ascend, are not empty and do not touch.
+    /// Reads the output of [`Ranges::iter`]; none unless the ranges ascend, are not empty and do not touch.
     pub fn from_pairs(pairs: &[(u64, u64)]) -> Option<Ranges> {
         let mut ranges = Ranges::new();
         let mut free = None;

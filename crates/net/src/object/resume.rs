@@ -1,13 +1,13 @@
-//! What an interrupted fetch leaves, so that a later one goes on where it ended.
+//! The state of an interrupted fetch, with which a later one continues.
 
 //!
-//! Beside the content, in `FILE.part.state`, lies what else each packet consisted of. So everything can be put together
-//! again and its signature checked as if it came just now: neither content that was changed on the disk nor a record
-//! that somebody made up counts for more than a packet from the network would.
+//! Beside the content, in `FILE.part.state`, is stored what else each packet consisted of. So every packet can be
+//! reassembled and its signature checked as if it had just arrived: neither content that was changed on the disk nor a
+//! forged record counts for more than a packet from the network.
 
 use super::naming;
 use super::ranges::Ranges;
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::sha256;
 use ndnweir_wire::{DataView, Name};
@@ -21,11 +21,11 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Why a fetch cannot go on with what is there.
+/// Why a fetch cannot continue with what is there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// The version is no longer the same.
-    #[error("{} holds a part of {there}, but {wanted} is to be fetched; --restart begins anew", path.display())]
+    #[error("{} holds a part of {there}, but {wanted} is to be fetched; --restart starts over", path.display())]
     Version {
         /// The state file.
         path: PathBuf,
@@ -34,8 +34,8 @@ pub enum ResumeError {
         /// What is wanted.
         wanted: String,
     },
-    /// What is there was accepted under other rules.
-    #[error("{} was fetched with --trust {there}, not {wanted}; --restart begins anew", path.display())]
+    /// The stored segments were accepted under other rules.
+    #[error("{} was fetched with --trust {there}, not {wanted}; --restart starts over", path.display())]
     Trust {
         /// The state file.
         path: PathBuf,
@@ -44,15 +44,15 @@ pub enum ResumeError {
         /// The trust now.
         wanted: String,
     },
-    /// The state file makes no sense.
-    #[error("{}: {problem}; --restart begins anew", path.display())]
+    /// The state file is malformed.
+    #[error("{}: {problem}; --restart starts over", path.display())]
     Damaged {
         /// The state file.
         path: PathBuf,
         /// What is wrong.
         problem: String,
     },
-    /// The state file cannot be had.
+    /// The state file cannot be opened.
     #[error("{}: {problem}", path.display())]
     File {
         /// The state file.
@@ -84,8 +84,8 @@ const FORMAT: &str = "ndnweir partial object 2";
 /// The longest first line: a name of the largest packet, in its text form.
 const MAX_HEAD: u64 = 4 * MAX_PACKET_SIZE as u64;
 
-/// Opens a file of our own beside the target, made if it is not there. Others can write in folders such as `/tmp`: what
-/// leads elsewhere or belongs to somebody else is left alone.
+/// Opens a file of our own beside the target, made if it is not there. Other users can write in folders such as `/tmp`:
+/// links and files of others are rejected.
 pub(super) fn open_own(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let rejected = |what: &str| io::Error::other(format!("{what}; remove it, or name another file with -o"));
@@ -115,12 +115,12 @@ pub(super) struct Record(Vec<u8>);
 const LENGTHS: usize = 8;
 
 impl Record {
-    pub(super) fn new(data: &DataView<'_>, checked: Checked) -> Record {
+    pub(super) fn new(data: &DataView<'_>, checked: Verification) -> Record {
         let (wire, content) = (data.wire(), data.content());
         // An empty content may be absent, and then lies nowhere in the packet.
         let start = if content.is_empty() { wire.len() } else { content.as_ptr().addr() - wire.as_ptr().addr() };
         let (before, after) = (&wire[..start], &wire[start + content.len()..]);
-        let digest = if checked == Checked::Nothing { &data.implicit_digest()[..] } else { &[] };
+        let digest = if checked == Verification::Nothing { &data.implicit_digest()[..] } else { &[] };
         let parts = [before.len(), content.len(), after.len(), digest.len()];
         let mut record = Vec::with_capacity(LENGTHS + before.len() + after.len() + digest.len());
         // A packet has at most 8800 bytes.
@@ -141,12 +141,12 @@ pub(super) struct ResumeState {
     pub(super) last: Option<u64>,
     /// Bytes of the whole object, once known.
     pub(super) length: Option<u64>,
-    /// Segments that were noted and are not as they came.
+    /// Recorded segments that have changed since.
     pub(super) damaged: Ranges,
 }
 
 impl ResumeState {
-    /// Counts the packet of a record in if its content is in `part` and its signature is right.
+    /// Adds the packet of a record if its content is in `part` and its signature is valid.
     fn check(&mut self, lengths: [usize; 4], rest: &[u8], part: &File, object: &Name, trust: &Trust) {
         let [before, content, after, _] = lengths;
         let (head, rest) = rest.split_at(before);
@@ -170,7 +170,7 @@ impl ResumeState {
             segment.checked_mul(size).map(|offset| part.read_exact_at(&mut packet[before..][..content], offset));
         let right = matches!(there, Some(Ok(())))
             && DataView::decode(&packet).is_ok_and(|data| match trust.check(&data) {
-                Ok(Checked::Nothing) => sha256(&[&packet]) == *digest,
+                Ok(Verification::Nothing) => sha256(&[&packet]) == *digest,
                 checked => checked.is_ok(),
             });
         if !right {
@@ -196,7 +196,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Opens the file; finds out what of `part` is right, or begins anew.
+    /// Opens the file; checks which segments in `part` are valid, or starts over.
     pub(super) fn open(
         path: PathBuf,
         part: &File,
@@ -229,7 +229,7 @@ impl State {
                 + records(&mut input, |lengths, rest| {
                     kept.check(lengths, rest, part, object, trust);
                 });
-            // What an interruption cut off is written again.
+            // A record that was cut off is written again.
             file.set_len(whole).map_err(failed)?;
         }
         if kept.received.count() == 0 {
@@ -241,12 +241,12 @@ impl State {
         Ok((State { path, out: BufWriter::with_capacity(BUFFERED, file) }, kept))
     }
 
-    /// Notes a segment whose content was written.
+    /// Records a segment whose content was written.
     pub(super) fn note(&mut self, record: &Record) -> io::Result<()> {
         self.out.write_all(&record.0)
     }
 
-    /// Hands what was noted to the system.
+    /// Writes the records to the file.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -258,7 +258,7 @@ impl State {
     }
 }
 
-/// Bytes of records that wait for the system.
+/// Bytes of records that are not written yet.
 const BUFFERED: usize = 64 << 10;
 
 /// Reads whole records, as long as there are any: how many bytes they take.

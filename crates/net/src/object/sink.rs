@@ -1,8 +1,8 @@
-//! Where fetched segments go: to their place in a file, or in order into a stream.
+//! Stores fetched segments: at their place in a file, or in order into a stream.
 
 use super::ranges::Ranges;
 use super::resume::{Record, ResumeError, ResumeState, State, open_own};
-use super::trust::{Checked, Trust};
+use super::trust::{Trust, Verification};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::{DataView, Name};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub enum SinkError {
         /// The bytes of those before.
         expected: u64,
     },
-    /// What an earlier fetch left cannot be continued.
+    /// The state of an earlier fetch cannot be continued.
     #[error("{0}")]
     Resume(#[from] ResumeError),
 }
@@ -58,19 +58,19 @@ pub trait Sink {
         &mut self,
         segment: u64,
         data: &DataView<'_>,
-        _checked: Checked,
+        _checked: Verification,
         last: Option<u64>,
     ) -> Result<(), SinkError> {
         self.put(segment, data.content(), last)
     }
 
-    /// Called now and then, to do what need not be done at once.
+    /// Called periodically, for work that can wait.
     fn tick(&mut self, _now: Time) {}
 
     /// Every segment was put: completes what is stored.
     ///
     /// # Errors
-    /// [`SinkError`]; nothing incomplete is then passed off as whole.
+    /// [`SinkError`]; an incomplete object is then not presented as whole.
     fn finish(self: Box<Self>) -> Result<(), SinkError>;
 
     /// The fetch ended early: keeps what is stored for a later one, if that is possible.
@@ -137,7 +137,7 @@ impl<W: Write> Sink for StreamSink<W> {
     }
 }
 
-/// How often progress is kept for a later fetch that goes on.
+/// How often progress is kept for a later fetch that continues.
 const KEEP_EVERY: Duration = Duration::from_millis(1000);
 
 /// Writes each segment to its place in `FILE.part`, which becomes `FILE` when it is whole.
@@ -157,7 +157,7 @@ pub struct FileSink {
     saved: (Time, u64),
 }
 
-/// Bytes that make room for the state file, whatever the file system's blocks.
+/// Bytes kept free for the state file, whatever the file system's block size.
 const ROOM: u64 = 256 << 10;
 
 /// Whether there is no room on the disk.
@@ -172,8 +172,8 @@ fn beside(target: &Path, ending: &str) -> PathBuf {
 }
 
 impl FileSink {
-    /// Opens `FILE.part` for the object, and goes on with what an earlier fetch left there unless `restart`: all that
-    /// is still as it came, and signed as `trust` demands.
+    /// Opens `FILE.part` for the object, and continues with what an earlier fetch left there unless `restart`: all that
+    /// is unchanged, and signed as `trust` demands.
     ///
     /// # Errors
     /// [`SinkError`] if it belongs to something else, is in use, or cannot be written.
@@ -191,8 +191,8 @@ impl FileSink {
         &self.kept.received
     }
 
-    /// The segments that an earlier fetch had stored and that are no longer as they came.
-    pub fn damaged(&self) -> &Ranges {
+    /// The segments that an earlier fetch had stored and that have changed since.
+    pub fn changed_segments(&self) -> &Ranges {
         &self.kept.damaged
     }
 
@@ -213,8 +213,8 @@ impl FileSink {
         SinkError::File { path: self.part.clone(), problem }
     }
 
-    /// On a full disk the end of the content gives way to the record of what is there. What it says of the end is then
-    /// no longer so, which the fetch that goes on will see.
+    /// On a full disk the end of the content is overwritten to make room for the state. The record of that end is then
+    /// wrong, which the next fetch detects.
     fn give_way(&mut self) -> io::Result<()> {
         self.file.set_len(self.file.metadata()?.len().saturating_sub(ROOM))?;
         self.file.sync_data()
@@ -232,8 +232,8 @@ impl FileSink {
 }
 
 impl SinkError {
-    /// Whether there is no room for more content, so that the same fetch can go on when there is.
-    pub fn is_for_want_of_room(&self) -> bool {
+    /// Whether there is no room for more content, so that the same fetch can continue when there is.
+    pub fn is_out_of_space(&self) -> bool {
         match self {
             SinkError::File { problem, .. } => is_full(problem) || problem.kind() == io::ErrorKind::FileTooLarge,
             _ => false,
@@ -275,7 +275,7 @@ impl Sink for FileSink {
         &mut self,
         segment: u64,
         data: &DataView<'_>,
-        checked: Checked,
+        checked: Verification,
         last: Option<u64>,
     ) -> Result<(), SinkError> {
         self.record = Some(Record::new(data, checked));
@@ -309,7 +309,7 @@ impl Sink for FileSink {
         let rename = fs::rename(&self.part, &self.target);
         rename.map_err(|problem| SinkError::File { path: self.target.clone(), problem })?;
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // The file is whole under its name; what follows only tidies up, and makes the new name last.
+        // The file is complete under its name; the rest removes the state, and makes the new name durable.
         let _ = fs::remove_file(&self.state.path);
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(())

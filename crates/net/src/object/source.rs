@@ -1,4 +1,4 @@
-//! What an object's bytes are read from.
+//! The sources of an object's bytes.
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -48,9 +48,9 @@ impl FileSource {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no regular file: only of such a one any piece can be read at any time.
+    /// If it cannot be read, or is not a regular file: only of such a one any piece can be read at any time.
     pub fn open(path: &Path) -> io::Result<FileSource> {
-        // Who opens a pipe would wait for its writer.
+        // Opening a pipe would block until there is a writer.
         let file = open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC, Mode::empty())?;
         FileSource::of(file.into(), path)
     }
@@ -103,7 +103,7 @@ impl Source for FileSource {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let read = self.file.read_exact_at(buffer, offset);
-        // Looked at after reading: a change before or during it is then seen.
+        // Checked after reading, so that a change before or during it is detected.
         if self.is_changed(&self.file.metadata()?) {
             let path = self.path.display();
             let message = format!("{path} was changed while it is published; publish it again as a new version");

@@ -1,4 +1,4 @@
-//! Who may have signed what is fetched, and with what is signed what is published.
+//! Trust in what is fetched, and signers of what is published.
 
 use ndnweir_wire::signature::{
     DigestSha256, EcdsaP256Signer, EcdsaP256Verifier, Ed25519Signer, Ed25519Verifier, KeyError, SignatureType, Signer,
@@ -7,15 +7,15 @@ use ndnweir_wire::signature::{
 use ndnweir_wire::{Component, DataView, Name};
 use std::path::{Path, PathBuf};
 
-/// What a check that went well shows of a packet.
+/// What a successful check shows about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Checked {
-    /// Nothing: it is signed with a key that nobody named.
+pub enum Verification {
+    /// Nothing: it is signed with a key that is not trusted.
     #[default]
     Nothing,
-    /// It is as it was made, by whomever.
+    /// It is unchanged, whoever made it.
     Digest,
-    /// It is what the holder of the key made.
+    /// It was made by the holder of the key.
     Signer,
 }
 
@@ -113,25 +113,27 @@ impl Trust {
     ///
     /// # Errors
     /// [`VerifyError`] if it is not accepted.
-    pub fn check(&self, data: &DataView<'_>) -> Result<Checked, VerifyError> {
+    pub fn check(&self, data: &DataView<'_>) -> Result<Verification, VerifyError> {
         match self {
-            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => Ok(Checked::Nothing),
-            Trust::Any | Trust::Digest => data.verify(&DigestSha256).map(|()| Checked::Digest),
-            Trust::Ed25519(key) => data.verify(key as &dyn Verifier).map(|()| Checked::Signer),
-            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier).map(|()| Checked::Signer),
+            Trust::Any if data.signature_info().signature_type != SignatureType::DIGEST_SHA256 => {
+                Ok(Verification::Nothing)
+            }
+            Trust::Any | Trust::Digest => data.verify(&DigestSha256).map(|()| Verification::Digest),
+            Trust::Ed25519(key) => data.verify(key as &dyn Verifier).map(|()| Verification::Signer),
+            Trust::Ecdsa(key) => data.verify(&**key as &dyn Verifier).map(|()| Verification::Signer),
         }
     }
 
     /// What is known at least of all that is accepted.
-    pub fn weakest(&self) -> Checked {
+    pub fn weakest(&self) -> Verification {
         match self {
-            Trust::Any => Checked::Nothing,
-            Trust::Digest => Checked::Digest,
-            Trust::Ed25519(_) | Trust::Ecdsa(_) => Checked::Signer,
+            Trust::Any => Verification::Nothing,
+            Trust::Digest => Verification::Digest,
+            Trust::Ed25519(_) | Trust::Ecdsa(_) => Verification::Signer,
         }
     }
 
-    /// Whether what is accepted is known to be of one signer. If not, anybody on the way may have made it.
+    /// Whether what is accepted is known to be from one signer. If not, anyone on the path may have made it.
     pub fn proves_signer(&self) -> bool {
         matches!(self, Trust::Ed25519(_) | Trust::Ecdsa(_))
     }

@@ -1,4 +1,4 @@
-//! Which segments are still wanted, numbered without gaps: a fetch that goes on where another ended asks only for
+//! Which segments are still wanted, numbered without gaps: a fetch that continues where another ended asks only for
 //! these.
 
 use super::ranges::Ranges;

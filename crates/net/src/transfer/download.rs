@@ -7,7 +7,7 @@ use crate::object::discovery::{Discovered, Discovery, DiscoveryError};
 use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use crate::object::ranges::Ranges;
 use crate::object::sink::{Sink, SinkError};
-use crate::object::trust::{Checked, Trust};
+use crate::object::trust::{Trust, Verification};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::scheme::Scheme;
@@ -49,9 +49,9 @@ impl DownloadError {
 pub struct DownloadConfig {
     /// The object, with or without version.
     pub name: Name,
-    /// The ForwardingHint of Interests: where to look, if not where the name leads.
+    /// The ForwardingHint of Interests: delegations, if the name alone is not routable.
     pub hint: Vec<Name>,
-    /// Whose consumer decides on the window.
+    /// The scheme whose consumer is used.
     pub scheme: Scheme,
     /// Whose signatures are accepted.
     pub trust: Trust,
@@ -65,7 +65,7 @@ pub struct DownloadConfig {
 
 /// Told what happens.
 pub trait DownloadObserver {
-    /// The object is known; so many bytes of it an earlier fetch has stored.
+    /// The object is known; this many bytes of it were stored by an earlier fetch.
     fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
     /// A segment arrived.
     fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
@@ -75,8 +75,8 @@ pub trait DownloadObserver {
     fn waited(&mut self, _now: Time) {}
 }
 
-/// Where an object goes, and what of it is there.
-pub struct Opened {
+/// The destination of an object.
+pub struct OpenedSink {
     /// Takes the segments.
     pub sink: Box<dyn Sink>,
     /// Segments that it has.
@@ -87,15 +87,15 @@ pub struct Opened {
     pub last: Option<u64>,
 }
 
-impl Opened {
+impl OpenedSink {
     /// A sink that has nothing.
-    pub fn empty(sink: Box<dyn Sink>) -> Opened {
-        Opened { sink, had: Ranges::new(), stored: 0, last: None }
+    pub fn empty(sink: Box<dyn Sink>) -> OpenedSink {
+        OpenedSink { sink, had: Ranges::new(), stored: 0, last: None }
     }
 }
 
 /// Opens the sink once the object's versioned name is known.
-pub type Opener = Box<dyn FnOnce(&Name) -> Result<Opened, SinkError>>;
+pub type Opener = Box<dyn FnOnce(&Name) -> Result<OpenedSink, SinkError>>;
 
 /// A download that is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,7 +105,7 @@ pub struct FinishedDownload {
     /// Data rejected since they were not signed as demanded.
     pub rejected: u64,
     /// What the signatures of all segments showed at least.
-    pub checked: Checked,
+    pub checked: Verification,
     /// When the first Interest for a segment was sent.
     pub started: Time,
     /// When the last segment arrived.
@@ -118,7 +118,7 @@ enum Stage {
     Over,
 }
 
-/// One object on its way over one connection.
+/// The download of one object over one connection.
 pub struct Download {
     session: Session,
     config: DownloadConfig,
@@ -132,7 +132,7 @@ impl Download {
     /// A download over `session`.
     pub fn new(session: Session, config: DownloadConfig, opener: Opener) -> Download {
         let discovery = Discovery::new(config.name.clone(), config.trust.clone(), config.patience);
-        let discovery = discovery.towards(config.hint.clone());
+        let discovery = discovery.with_hint(config.hint.clone());
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
         let stage = Stage::Searching(Box::new(discovery), opener);
         Download { session, config, stage, nonces, finished: FinishedDownload::default(), lost: None }
@@ -142,7 +142,7 @@ impl Download {
     ///
     /// # Errors
     /// [`DownloadError`]; the download is then over, and [`Download::keep`] may save what there is.
-    pub fn turn(
+    pub fn step(
         &mut self,
         clock: &Clock,
         waiter: &Waiter,
@@ -280,7 +280,7 @@ impl Download {
         Ok(())
     }
 
-    /// When [`Download::turn`] wants to be called, if nothing arrives before.
+    /// When [`Download::step`] must be called, if nothing arrives before.
     pub fn poll_timeout(&self) -> Time {
         if let Some(lost) = self.lost {
             return self.session.poll_timeout().min(lost + self.config.patience);
@@ -296,7 +296,7 @@ impl Download {
     /// Ends the download early; keeps what there is, if the sink can.
     ///
     /// # Errors
-    /// [`SinkError`] if the disk rejects.
+    /// [`SinkError`] if the disk fails.
     pub fn keep(&mut self) -> Result<(), SinkError> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Fetching(_, sink) => sink.keep(),
@@ -338,7 +338,7 @@ fn take(
     }
 }
 
-/// How often is looked whether the user wants to stop, and progress is kept, when nothing else happens.
+/// How often to check whether the user wants to stop, and to store progress, when nothing else happens.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs one download to its end; none if the user stopped it.
@@ -368,7 +368,7 @@ fn turns(
     watch: &mut dyn DownloadObserver,
 ) -> Result<Option<FinishedDownload>, DownloadError> {
     while !waiter.stopped() {
-        if download.turn(clock, waiter, watch)? {
+        if download.step(clock, waiter, watch)? {
             return Ok(Some(*download.finished()));
         }
         let now = clock.now();

@@ -7,7 +7,7 @@ use ndnweir_core::units::{Duration, Time};
 
 /// How a download ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct FinishedFetch {
     /// Its number, from 0 in the order of their beginnings.
     pub number: u32,
     /// Totals and times, as far as it got.
@@ -16,21 +16,21 @@ pub struct Ended {
     pub error: Option<DownloadError>,
 }
 
-/// How often is looked whether the user wants to stop.
+/// How often to check whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection the
-/// waiter is to know by the key given. Stops early when the waiter is stopped.
+/// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection has the
+/// given key in the waiter. Stops early when the waiter is stopped.
 ///
 /// # Errors
-/// If one cannot begin, or waiting fails; downloads that fail later are told to `ended`.
+/// If one cannot begin, or waiting fails; downloads that fail later are passed to `ended`.
 pub fn load<E: From<std::io::Error>>(
     (total, at_once): (u32, usize),
     clock: &Clock,
     waiter: &mut Waiter,
     begin: &mut dyn FnMut(u32, usize, &Waiter) -> Result<Download, E>,
     watch: &mut dyn DownloadObserver,
-    ended: &mut dyn FnMut(Ended),
+    ended: &mut dyn FnMut(FinishedFetch),
 ) -> Result<(), E> {
     let mut places: Vec<Option<(u32, Download)>> = Vec::new();
     places.resize_with(at_once.clamp(1, total.max(1) as usize), || None);
@@ -47,9 +47,9 @@ pub fn load<E: From<std::io::Error>>(
             }
             let Some((number, download)) = place else { continue };
             if ready[key] || download.poll_timeout() <= now {
-                let turn = download.turn(clock, waiter, watch);
+                let turn = download.step(clock, waiter, watch);
                 if !matches!(turn, Ok(false)) {
-                    ended(Ended { number: *number, finished: *download.finished(), error: turn.err() });
+                    ended(FinishedFetch { number: *number, finished: *download.finished(), error: turn.err() });
                     *place = None;
                     due = now;
                     continue;

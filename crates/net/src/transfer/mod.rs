@@ -4,6 +4,6 @@ pub mod download;
 pub mod load;
 pub mod publish;
 
-pub use download::{Download, DownloadConfig, DownloadError, DownloadObserver, FinishedDownload, Opened, run};
-pub use load::{Ended, load};
-pub use publish::{PublishError, PublishEvent, Quit, publish};
+pub use download::{Download, DownloadConfig, DownloadError, DownloadObserver, FinishedDownload, OpenedSink, run};
+pub use load::{FinishedFetch, load};
+pub use publish::{PublishError, PublishEvent, StopCondition, publish};

@@ -1,6 +1,6 @@
-//! The producer: registers the object's prefix and answers Interests until told to stop.
+//! The producer: registers the object's prefix and answers Interests until stopped.
 
-use crate::client::{Agreed, Registration, RegistrationError, Session, SessionEvent, Waiter};
+use crate::client::{Registration, RegistrationError, RegistrationUpdate, Session, SessionEvent, Waiter};
 use crate::clock::{Clock, seed};
 use crate::object::naming;
 use crate::object::publisher::{Answer, Publisher, PublisherError};
@@ -24,25 +24,25 @@ pub enum PublishError {
     Wait(#[from] std::io::Error),
 }
 
-/// When to end without being told.
+/// When to end without a stop request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quit {
-    /// Once every segment was asked for, and nothing more for a second.
+pub struct StopCondition {
+    /// Once every segment was requested, and nothing more for a second.
     pub once: bool,
-    /// Once no Interest came for so long.
+    /// Once no Interest came for this long.
     pub idle: Option<Duration>,
 }
 
-/// What a watcher of [`publish`] is told.
+/// Events of [`publish`].
 #[derive(Debug)]
 pub enum PublishEvent {
-    /// The forwarder sends Interests here.
+    /// The prefix is registered.
     Registered,
-    /// The forwarder does not answer; trying goes on.
+    /// The forwarder does not answer; trying continues.
     Unanswered,
     /// The connection was lost or made again.
     Connection(SessionEvent),
-    /// So many Interests were answered so far, for so many different segments.
+    /// This many Interests were answered so far, for this many different segments.
     Progress {
         /// Interests answered.
         answered: u64,
@@ -51,12 +51,12 @@ pub enum PublishEvent {
     },
 }
 
-/// After the last segment was asked for, so long another consumer may still ask.
+/// After the last segment was requested, how long to wait for other consumers.
 const GRACE: Duration = Duration::from_millis(1000);
-/// How often is looked whether to stop, and progress is told.
+/// How often to check whether to stop, and to report progress.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Publishes until stopped or [`Quit`] says so; `registration` is that of the prefix.
+/// Publishes until stopped or [`StopCondition`] says so; `registration` is that of the prefix.
 ///
 /// # Errors
 /// [`PublishError`] if the forwarder rejects the prefix, does not answer at all, or the source fails.
@@ -65,7 +65,7 @@ pub fn publish<S: Source>(
     registration: &mut Registration,
     session: &mut Session,
     waiter: &mut Waiter,
-    quit: Quit,
+    quit: StopCondition,
     watch: &mut dyn FnMut(PublishEvent),
 ) -> Result<(), PublishError> {
     let clock = Clock::new();
@@ -76,7 +76,7 @@ pub fn publish<S: Source>(
     while !waiter.stopped() && !served.is_done(quit, clock.now()) {
         let now = clock.now();
         if let Some(event) = session.poll(now, waiter) {
-            // Answers to what came over the old connection would have nobody to go to.
+            // Answers to Interests of the old connection would be lost.
             waiting.clear();
             if matches!(event, SessionEvent::Reconnected) {
                 registration.renew();
@@ -94,7 +94,7 @@ pub fn publish<S: Source>(
         }
         let registered = serve(session, &mut served, &mut waiting, registration, now);
         if let Some(result) = registered {
-            if result? == Agreed::Anew {
+            if result? == RegistrationUpdate::New {
                 watch(PublishEvent::Registered);
             }
             ever = true;
@@ -130,14 +130,14 @@ struct Served<'p, S> {
 }
 
 impl<S: Source> Served<'_, S> {
-    fn is_done(&self, quit: Quit, now: Time) -> bool {
+    fn is_done(&self, quit: StopCondition, now: Time) -> bool {
         let quiet = now.since(self.latest);
         let all = self.asked.count() == self.publisher.last_segment() + 1;
         (quit.once && all && quiet >= GRACE) || quit.idle.is_some_and(|idle| quiet >= idle)
     }
 }
 
-/// An Interest that waits for its turn, with what the forwarder attached.
+/// A queued Interest, with what the forwarder attached.
 type WaitingInterest = (Option<PitToken>, Vec<u8>);
 
 /// Takes what has arrived if nothing waits any more, and answers as long as the forwarder takes the answers: of one
@@ -149,7 +149,7 @@ fn serve<S: Source>(
     waiting: &mut VecDeque<WaitingInterest>,
     registration: &mut Registration,
     now: Time,
-) -> Option<Result<Agreed, RegistrationError>> {
+) -> Option<Result<RegistrationUpdate, RegistrationError>> {
     let mut registered = None;
     if waiting.is_empty() && !session.is_congested() {
         session.receive(now, |header, packet| match PacketView::decode(packet) {
@@ -164,7 +164,7 @@ fn serve<S: Source>(
     while !session.is_congested() && served.failure.is_none() {
         let Some((pit_token, packet)) = waiting.pop_front() else { break };
         let Ok(interest) = InterestView::decode(&packet) else { continue };
-        // What the forwarder attached comes back with the answer.
+        // What the forwarder attached is returned with the answer.
         let mut reply = LpHeader { pit_token, ..LpHeader::default() };
         match served.publisher.answer(&interest) {
             Ok(Answer::Data(data)) => session.send(&reply, data),

@@ -5,7 +5,7 @@
 //! with the key `/example/operator/KEY/k1` made for the occasion, and both with it.
 
 use crate::captured::{anchors, interest_of, rig_for, send};
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER};
 use crate::{hex, name};
 use ndnweir_net::mgmt::dataset::{RibEntry, decode_all};
 use ndnweir_net::mgmt::{Announcement, ControlParameters, ControlResponse, ManagementConfig, Requester};
@@ -100,9 +100,9 @@ fn both_the_command_and_the_announcement_of_a_on_demand_peer_need_a_trusted_key(
     ] {
         let wire = interest_of(captured);
         let mut rig = rig_for(&wire, config);
-        let response = send(&mut rig, STRANGER, &wire);
+        let response = send(&mut rig, UNKNOWN_PEER, &wire);
         assert_eq!((response.code, response.text.as_str()), answer);
-        let again = send(&mut rig, STRANGER, &wire);
+        let again = send(&mut rig, UNKNOWN_PEER, &wire);
         assert_eq!((again.code, rig.management.rib().len()), (403, usize::from(answer.0 == 200)));
     }
     let (signer, config) = key();
@@ -115,7 +115,7 @@ fn both_the_command_and_the_announcement_of_a_on_demand_peer_need_a_trusted_key(
     ] {
         let data = announcement("/a", 60).sign(1, by).unwrap();
         let wire = command(&mut rig, "/localhost", &data, &signer);
-        assert_eq!(send(&mut rig, STRANGER, &wire).text, text);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).text, text);
     }
 }
 
@@ -132,7 +132,7 @@ fn no_changed_bit_in_a_captured_announcement_is_accepted() {
             continue;
         }
         let mut rig = rig_for(&original, config.clone());
-        assert_ne!(rig.answer(STRANGER, &wire).map(|response| response.code), Some(200), "byte {at}");
+        assert_ne!(rig.answer(UNKNOWN_PEER, &wire).map(|response| response.code), Some(200), "byte {at}");
         assert_eq!((rig.forwarder.fib.len(), rig.management.rib().len()), (0, 0));
     }
 }
@@ -231,17 +231,17 @@ fn times_are_those_of_the_calendar() {
         let long = Duration::MAX;
         let announced =
             Announcement { prefix: Name::new(), expiration: long, validity: validity("00010101T000000", text) };
-        assert_eq!(announced.lasts(Duration::ZERO), Some(Duration::from_secs(seconds)), "{text}");
-        assert_eq!(announced.lasts(Duration::from_secs(seconds + 1)), None, "{text}");
+        assert_eq!(announced.valid_for(Duration::ZERO), Some(Duration::from_secs(seconds)), "{text}");
+        assert_eq!(announced.valid_for(Duration::from_secs(seconds + 1)), None, "{text}");
     }
     for wrong in ["20230229T000000", "21000229T000000", "20230431T000000", "20230101T240000", "20230001T000000"] {
         let announced = Announcement { validity: validity(wrong, "99991231T235959"), ..announcement("/a", 1) };
-        assert_eq!(announced.lasts(Duration::from_secs(1_700_000_000)), None, "{wrong}");
+        assert_eq!(announced.valid_for(Duration::from_secs(1_700_000_000)), None, "{wrong}");
     }
 }
 
 #[test]
-fn what_is_no_announcement_is_answered_with_400_and_a_prefix_that_is_too_long_with_414() {
+fn an_invalid_announcement_is_answered_with_400_and_a_prefix_that_is_too_long_with_414() {
     let data = |text: &str, typ: u64, content: &str| {
         let name = name(text);
         DataBuilder::new(name.as_view()).content_type(typ).content(&hex(content)).sign(&DigestSha256).unwrap()

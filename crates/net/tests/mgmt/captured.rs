@@ -7,9 +7,9 @@
 //! - `NDNTS`: NDNts 0.0.20250307, `enableNfdPrefixReg` and `produce`, with its default signer;
 //! - `NDNTS_ED25519` and `NDNTS_ECDSA`: the same, with the key `/example/operator/KEY/k1` made for the occasion.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER};
 use crate::{hex, name};
-use ndnweir_net::mgmt::{ControlResponse, ManagementConfig, Moment, Requester, SignedCommand, TrustAnchor};
+use ndnweir_net::mgmt::{ControlResponse, ManagementConfig, Requester, SignedCommand, Timestamps, TrustAnchor};
 use ndnweir_wire::{InterestView, LpPacketView};
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ const NDNTS: &str = "64bb6206736affffffff50b105af076608096c6f63616c686f737408036
 const NDNTS_ED25519: &str = "64fb62067630ffffffff50f105ef076608096c6f63616c686f737408036e666408037269620808726567697374657208236821071008076578616d706c6508056e646e74736f01416a01006c01026d0400124f800220e20e56d2f5f3efeb9e17084c6fbd775282bf66987472f8e27dc914827b3998150a04473f8f670c020f9f24002c371b01051c1e071c08076578616d706c6508086f70657261746f7208034b455908026b312608ed6ed8878a278d022808000001a1fc4654c92e40271a6f132795c7c9f224cadf69db5a8ae6947aabdb2227b781df1fa8d2453e55d9b805eb6ab1244008c6f97e56b5cd3853d483259933cdd7ef09705737e1ac04";
 const NDNTS_ECDSA: &str = "64fd010362064c12ffffffff50f905f7076608096c6f63616c686f737408036e666408037269620808726567697374657208236821071008076578616d706c6508056e646e74736f01416a01006c01026d0400124f8002206492d943d8ac11b226c9a15dc9275e76b586d860b85e27705e18b9ecd4311c370a041a6498c20c020f9f24002c371b01031c1e071c08076578616d706c6508086f70657261746f7208034b455908026b3126083f7feeb2765cb6442808000001a1fc48bb232e483046022100f93ed5d3f8bad0151c01c42cfa9432f574b7c444667742872da9749157c2bc920221008323b91be77088144a49415e6d891f8962dc0a28634571712724843d9403a9b3";
 
-/// `NDNTS_ECDSA` with the other signature that is valid for the same bytes, s replaced by n - s, worked out by a
-/// separate script.
+/// `NDNTS_ECDSA` with the other signature that is valid for the same bytes, s replaced by n - s, computed by a separate
+/// script.
 const NDNTS_ECDSA_TWIN: &str = "05f6076608096c6f63616c686f737408036e666408037269620808726567697374657208236821071008076578616d706c6508056e646e74736f01416a01006c01026d0400124f8002209c409a837f3f1035950b02a2e6eadce146f2e6829395402874c43063308efca50a041a6498c20c020f9f24002c371b01031c1e071c08076578616d706c6508086f70657261746f7208034b455908026b3126083f7feeb2765cb6442808000001a1fc48bb232e473045022100f93ed5d3f8bad0151c01c42cfa9432f574b7c444667742872da9749157c2bc9202207cdc46e3188f77ecb5b6bea19276e0765a0af08543d22d13cc954685685f7b9e";
 
 const ED25519_PEM: &str = "-----BEGIN PUBLIC KEY-----
@@ -47,7 +47,7 @@ pub fn rig_for(wire: &[u8], config: ManagementConfig) -> Rig {
     let interest = InterestView::decode(wire).unwrap();
     let time = SignedCommand::find(&interest).unwrap().info().anti_replay.time.unwrap();
     let mut rig = Rig::new(config.clone());
-    rig.at = Moment { unix: time - Duration::from_secs(1), ..rig.at };
+    rig.at = Timestamps { unix: time - Duration::from_secs(1), ..rig.at };
     rig.management = ndnweir_net::mgmt::Management::new(config, rig.at);
     rig
 }
@@ -88,7 +88,7 @@ fn a_digest_or_an_unknown_key_does_not_make_a_on_demand_peer_an_owner() {
     for captured in [NDND, PYTHON_OLD, PYTHON, NDNTS, NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);
         let mut rig = rig_for(&wire, ManagementConfig::default());
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 403);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 403);
         assert_eq!((rig.management.counters().rejected, rig.forwarder.fib.len()), (1, 0));
     }
 }
@@ -99,9 +99,9 @@ fn a_trust_anchor_makes_a_on_demand_peer_welcome_once() {
     for captured in [NDNTS_ED25519, NDNTS_ECDSA] {
         let wire = interest_of(captured);
         let mut rig = rig_for(&wire, config.clone());
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 200);
-        assert_eq!(rig.forwarder.hops("/example/ndnts"), [(STRANGER.face_id, 0)]);
-        let again = send(&mut rig, STRANGER, &wire);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 200);
+        assert_eq!(rig.forwarder.hops("/example/ndnts"), [(UNKNOWN_PEER.face_id, 0)]);
+        let again = send(&mut rig, UNKNOWN_PEER, &wire);
         assert_eq!((again.code, again.text.as_str()), (403, "the command has been seen before"));
     }
 }
@@ -111,7 +111,7 @@ fn an_anchor_with_another_name_or_key_opens_nothing() {
     let wire = interest_of(NDNTS_ED25519);
     for config in [anchors(&[ED25519_PEM], Some("/other")), anchors(&[ECDSA_PEM], None)] {
         let mut rig = rig_for(&wire, config);
-        assert_eq!(send(&mut rig, STRANGER, &wire).code, 403);
+        assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).code, 403);
     }
 }
 
@@ -120,8 +120,8 @@ fn an_ecdsa_signature_turned_into_its_twin_is_still_a_replay() {
     let (wire, twin) = (interest_of(NDNTS_ECDSA), hex(NDNTS_ECDSA_TWIN));
     let config = anchors(&[ECDSA_PEM], None);
     let mut rig = rig_for(&wire, config.clone());
-    assert_eq!(send(&mut rig, STRANGER, &twin).code, 200, "the twin is a valid signature");
-    assert_eq!(send(&mut rig, STRANGER, &wire).text, "the command has been seen before");
+    assert_eq!(send(&mut rig, UNKNOWN_PEER, &twin).code, 200, "the twin is a valid signature");
+    assert_eq!(send(&mut rig, UNKNOWN_PEER, &wire).text, "the command has been seen before");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn no_changed_bit_in_a_captured_command_is_accepted() {
         (PYTHON_OLD, OWNER),
         (PYTHON, OWNER),
         (NDNTS, OWNER),
-        (NDNTS_ED25519, STRANGER),
-        (NDNTS_ECDSA, STRANGER),
+        (NDNTS_ED25519, UNKNOWN_PEER),
+        (NDNTS_ECDSA, UNKNOWN_PEER),
     ] {
         let original = interest_of(captured);
         let view = InterestView::decode(&original).unwrap();

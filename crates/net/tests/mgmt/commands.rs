@@ -1,6 +1,6 @@
 //! What each command does, and the codes of what cannot be done.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER, face};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER, face};
 use crate::name;
 use ndnweir_net::mgmt::dataset::{FaceEventKind, RibEntry, decode_all};
 use ndnweir_net::mgmt::{ControlParameters, ManagementConfig, Requester, TrustAnchor, command_name, face_flags};
@@ -281,11 +281,11 @@ fn a_route_of_the_configuration_needs_no_command() {
     assert_eq!(rig.management.register(p, rig.at.now, &mut rig.forwarder).unwrap_err().code, 410);
 }
 
-/// A user whom the configuration lets register prefixes serves what it likes on its own connection, and can do nothing
-/// to the forwarder or to others.
+/// A user whom the configuration allows to register prefixes serves any prefix on its own connection, and cannot affect
+/// the forwarder or others.
 #[test]
 fn a_user_who_may_register_prefixes_does_so_for_its_own_face_and_nothing_else() {
-    let user = Requester { registers: true, ..STRANGER };
+    let user = Requester { registers: true, ..UNKNOWN_PEER };
     let mut rig = rig();
     let mut told = |from, verb: &str, parameters: &ControlParameters| {
         let (module, verb) = verb.split_once('/').unwrap();
@@ -294,7 +294,7 @@ fn a_user_who_may_register_prefixes_does_so_for_its_own_face_and_nothing_else() 
         rig.answer(from, &wire).unwrap().code
     };
     let at = |face| ControlParameters { face_id: Some(face), ..of_name("/mine") };
-    assert_eq!(told(STRANGER, "rib/register", &of_name("/mine")), 403);
+    assert_eq!(told(UNKNOWN_PEER, "rib/register", &of_name("/mine")), 403);
     for parameters in [of_name("/mine"), at(0), at(user.face_id)] {
         assert_eq!(told(user, "rib/register", &parameters), 200);
         assert_eq!(told(user, "rib/unregister", &parameters), 200);

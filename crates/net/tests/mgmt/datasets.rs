@@ -1,6 +1,6 @@
-//! What a forwarder says of itself: bytes, segments, notifications.
+//! Datasets of a forwarder: bytes, segments, notifications.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER, face};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER, face};
 use crate::{hex, name};
 use ndnweir_net::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceCounters, FaceEvent, FaceEventKind, FaceQuery, FaceStatus, FibEntry, ForwarderStatus,
@@ -137,7 +137,7 @@ fn a_large_dataset_comes_in_segments_of_one_version_that_stays_as_it_was() {
         rig.forwarder.faces.insert(1000 + i, face(1000 + i, "udp4://192.0.2.1:6363"));
     }
     let faces: Vec<FaceStatus> = rig.forwarder.faces.values().cloned().collect();
-    let content = rig.fetch(STRANGER, &name("/localhost/nfd/faces/list")).unwrap();
+    let content = rig.fetch(UNKNOWN_PEER, &name("/localhost/nfd/faces/list")).unwrap();
     assert!(content.len() > 70_000);
     assert_eq!(decode_all::<FaceStatus>(&content), Ok(faces));
 
@@ -199,7 +199,7 @@ fn a_query_for_faces_is_a_dataset_and_a_malformed_one_gets_a_nack_with_400() {
 }
 
 #[test]
-fn a_dataset_is_not_shown_to_other_machines_and_not_to_who_could_not_take_it() {
+fn a_dataset_is_not_sent_to_other_machines_or_where_it_would_not_fit() {
     let mut rig = Rig::new(ManagementConfig::default());
     assert_eq!(rig.fetch(NEIGHBOUR, &name("/localhost/nfd/faces/list")), None);
     let exact = InterestBuilder::new(name("/localhost/nfd/faces/list").as_view()).encode().unwrap();
@@ -248,7 +248,7 @@ fn items_of_another_kind_and_items_without_their_fields_are_rejected() {
 #[test]
 fn channels_are_listed_to_applications() {
     let mut rig = Rig::new(ManagementConfig::default());
-    let listed = rig.fetch(STRANGER, &name("/localhost/nfd/faces/channels")).unwrap();
+    let listed = rig.fetch(UNKNOWN_PEER, &name("/localhost/nfd/faces/channels")).unwrap();
     let channels: Vec<ChannelStatus> = decode_all(&listed).unwrap();
     let uris: Vec<&str> = channels.iter().map(|channel| channel.local_uri.as_str()).collect();
     assert_eq!(uris, ["udp4://0.0.0.0:6363", "unix:///run/nfd/nfd.sock"]);

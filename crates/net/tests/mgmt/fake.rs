@@ -1,4 +1,4 @@
-//! A forwarder that only remembers what management told it.
+//! A forwarder that only records the calls of management.
 
 use ndnweir_core::units::Time;
 use ndnweir_net::mgmt::dataset::{
@@ -6,8 +6,9 @@ use ndnweir_net::mgmt::dataset::{
     StrategyChoice,
 };
 use ndnweir_net::mgmt::{
-    CommandFailure, CommandFormat, ControlParameters, ControlResponse, Erased, FaceCreated, FaceRequest, FaceSettings,
-    Freshness, ManagedForwarder, Management, ManagementConfig, Moment, Requester, command_name, sign_command,
+    CommandFailure, CommandFormat, ControlParameters, ControlResponse, EraseOutcome, FaceCreated, FaceRequest,
+    FaceSettings, Freshness, ManagedForwarder, Management, ManagementConfig, Requester, Timestamps, command_name,
+    sign_command,
 };
 use ndnweir_wire::signature::{DigestSha256, Signer};
 use ndnweir_wire::{DataView, InterestBuilder, InterestView, Name, NameView};
@@ -167,21 +168,22 @@ impl ManagedForwarder for Fake {
         Ok(())
     }
 
-    fn erase_cs(&mut self, _prefix: NameView<'_>, limit: u64) -> Erased {
+    fn erase_cs(&mut self, _prefix: NameView<'_>, limit: u64) -> EraseOutcome {
         let count = limit.min(self.cs.entries);
         self.cs.entries -= count;
-        Erased { count, more: self.cs.entries > 0 }
+        EraseOutcome { count, more: self.cs.entries > 0 }
     }
 }
 
 /// 2023-11-14, 22:13:20 UTC, and one second on the process's clock.
-pub const NOW: Moment = Moment { now: Time::from_nanos(1_000_000_000), unix: Duration::from_secs(1_700_000_000) };
+pub const NOW: Timestamps =
+    Timestamps { now: Time::from_nanos(1_000_000_000), unix: Duration::from_secs(1_700_000_000) };
 
 /// A local socket of the forwarder's owner.
 pub const OWNER: Requester = Requester { face_id: 7, local: true, owner: true, registers: false };
 
-/// A local socket of somebody else.
-pub const STRANGER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
+/// A local socket of another user.
+pub const UNKNOWN_PEER: Requester = Requester { face_id: 8, local: true, owner: false, registers: false };
 
 /// Another machine.
 pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: false, registers: false };
@@ -190,7 +192,7 @@ pub const NEIGHBOUR: Requester = Requester { face_id: 300, local: false, owner: 
 pub struct Rig {
     pub management: Management,
     pub forwarder: Fake,
-    pub at: Moment,
+    pub at: Timestamps,
     counter: u64,
 }
 
@@ -204,7 +206,7 @@ impl Rig {
         self.at.now = Time::from_nanos(self.at.now.nanos() + time.as_nanos() as u64);
     }
 
-    /// What management answers to these bytes, as a whole packet.
+    /// The management's answer to these bytes, as a whole packet.
     pub fn packet(&mut self, from: Requester, wire: &[u8]) -> Option<Vec<u8>> {
         let interest = InterestView::decode_unchecked_digest(wire).expect("an Interest");
         self.management.interest(&interest, from, self.at, &mut self.forwarder)
@@ -258,7 +260,7 @@ impl Rig {
 }
 
 impl Fake {
-    /// A face that ends by itself: its next hops go, and nobody tells management.
+    /// A face that ends by itself: its next hops are removed, without notifying management.
     pub fn destroy_quietly(&mut self, face_id: u64) {
         ManagedForwarder::destroy_face(self, face_id);
     }

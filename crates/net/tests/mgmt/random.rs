@@ -1,7 +1,7 @@
 //! Whatever arrives, management answers or drops it: no panic, no state that grows without bound, no command done
 //! without authority.
 
-use crate::fake::{NEIGHBOUR, OWNER, Rig, STRANGER};
+use crate::fake::{NEIGHBOUR, OWNER, Rig, UNKNOWN_PEER};
 use crate::name;
 use ndnweir_net::mgmt::dataset::{
     ChannelStatus, CsInfo, FaceEvent, FaceQuery, FaceStatus, FibEntry, ForwarderStatus, Item, RibEntry, StrategyChoice,
@@ -131,7 +131,7 @@ proptest! {
             builder = builder.application_parameters(parameters);
         }
         let wire = builder.encode().unwrap();
-        for from in [OWNER, STRANGER, NEIGHBOUR] {
+        for from in [OWNER, UNKNOWN_PEER, NEIGHBOUR] {
             if let Some(data) = rig.packet(from, &wire) {
                 let interest = InterestView::decode(&wire).unwrap();
                 prop_assert!(interest.matches(&DataView::decode(&data).unwrap()));
@@ -150,7 +150,7 @@ proptest! {
             let (module, verb) = VERBS[verb];
             let command = command_name(name("/localhost/nfd").as_view(), module, verb, &parameters);
             let wire = rig.signed(&command, &DigestSha256);
-            let from = [OWNER, STRANGER, NEIGHBOUR][from];
+            let from = [OWNER, UNKNOWN_PEER, NEIGHBOUR][from];
             let before = rig.management.counters().done;
             rig.packet(from, &wire);
             prop_assert!(from == OWNER || rig.management.counters().done == before);

@@ -94,46 +94,46 @@ fn a_crowd_of_faces_does_not_keep_a_newcomer_out() {
     }
 }
 
-/// A rib/register that the key of a trust anchor signed at a time, as a stranger recorded it.
+/// A rib/register that the key of a trust anchor signed at a time, as an unknown peer recorded it.
 fn of_anchor(signer: &Ed25519Signer, time: Duration, nonce: u64) -> Vec<u8> {
     let freshness = Freshness { time, nonce: nonce.to_be_bytes() };
     let lifetime = Duration::from_secs(1);
     sign_command(register_a().as_view(), CommandFormat::SignedInterest, signer, freshness, lifetime).unwrap()
 }
 
-const STRANGER: Requester = Requester { face_id: 301, local: true, owner: false, registers: false };
+const UNKNOWN_PEER: Requester = Requester { face_id: 301, local: true, owner: false, registers: false };
 
-// The clock is an hour ahead for a while, by a fault or since somebody lied to it about the time.
+// The clock is an hour ahead for a while, by a fault or a forged time source.
 #[test]
-fn a_clock_that_is_set_ahead_and_back_opens_no_door_to_replays_and_shuts_nobody_out() {
+fn a_clock_that_is_set_ahead_and_back_allows_no_replays_and_no_lockout() {
     let signer = Ed25519Signer::from_seed(&[9; 32], Some(name("/op/KEY/1")));
     let spki = base64(&signer.verifier().to_spki_der().unwrap());
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{spki}\n-----END PUBLIC KEY-----\n");
     let anchor = TrustAnchor::from_pem(&pem, None).unwrap();
     let mut rig = Rig::new(ManagementConfig { trust_anchors: vec![anchor], ..ManagementConfig::default() });
-    rig.forwarder.faces.insert(STRANGER.face_id, crate::fake::face(STRANGER.face_id, "fd://1"));
+    rig.forwarder.faces.insert(UNKNOWN_PEER.face_id, crate::fake::face(UNKNOWN_PEER.face_id, "fd://1"));
     let code = |rig: &mut Rig, from, wire: &[u8]| rig.answer(from, wire).unwrap().code;
     let recorded = of_anchor(&signer, NOW.unix + Duration::from_secs(1), 1);
     rig.advance(Duration::from_secs(1));
-    assert_eq!(code(&mut rig, STRANGER, &recorded), 200);
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &recorded), 200);
     let hour = Duration::from_secs(3600);
     rig.at.unix += hour;
-    // Now what is an hour old is forgotten.
+    // Now what is an hour old is removed.
     let ahead = of_anchor(&signer, rig.at.unix, 2);
-    assert_eq!(code(&mut rig, STRANGER, &ahead), 200);
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &ahead), 200);
     let own = at(rig.at.unix, 2, CommandFormat::SignedInterest);
     assert_eq!(code(&mut rig, OWNER, &own), 200);
     rig.at.unix -= hour;
     rig.advance(Duration::from_secs(1));
-    assert_eq!(code(&mut rig, STRANGER, &recorded), 403, "recorded before the clock was wrong");
-    assert_eq!(code(&mut rig, STRANGER, &ahead), 403, "and while it was");
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &recorded), 403, "recorded before the clock was wrong");
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &ahead), 403, "and while it was");
     let (new, own) = (of_anchor(&signer, rig.at.unix, 3), at(rig.at.unix, 3, CommandFormat::SignedInterest));
-    assert_eq!(code(&mut rig, STRANGER, &new), 200);
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &new), 200);
     assert_eq!(code(&mut rig, OWNER, &own), 200);
     // An hour behind, only the owner may.
     rig.at.unix -= hour;
     let (late, own) = (of_anchor(&signer, rig.at.unix, 4), at(rig.at.unix, 4, CommandFormat::SignedInterest));
-    assert_eq!(code(&mut rig, STRANGER, &recorded), 403);
-    assert_eq!(code(&mut rig, STRANGER, &late), 403, "from before the forwarder started");
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &recorded), 403);
+    assert_eq!(code(&mut rig, UNKNOWN_PEER, &late), 403, "from before the forwarder started");
     assert_eq!(code(&mut rig, OWNER, &own), 200);
 }

@@ -70,7 +70,7 @@ fn a_longer_prefix_inherits_what_a_shorter_one_passes_on_but_only_if_it_has_rout
 }
 
 #[test]
-fn the_fib_is_told_of_own_routes_before_inherited_ones_of_the_same_cost() {
+fn the_fib_gets_own_routes_before_inherited_ones_of_the_same_cost() {
     let mut rib = Rib::new(100);
     rib.register(name("/a").as_view(), route(1, 0, INHERIT)).unwrap();
     let changes = rib.register(name("/a/b").as_view(), route(7, 0, INHERIT)).unwrap();
@@ -143,7 +143,7 @@ fn a_full_rib_takes_no_new_route_but_changes_those_it_has() {
 }
 
 #[test]
-fn when_a_face_goes_each_prefix_is_settled_once_however_deep_it_lies() {
+fn when_a_face_is_removed_each_prefix_is_updated_once_at_any_depth() {
     let mut rib = Rib::new(1000);
     let mut deep = Name::new();
     for _ in 0..30 {
@@ -179,7 +179,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => add, 3 => remove, 1 => (1u64..4).prop_map(Step::FaceGone), 1 => (0u64..50).prop_map(Step::Expire)]
 }
 
-/// The rules of the protocol read literally: all routes in a flat list, every next hop worked out anew.
+/// The rules of the protocol read literally: all routes in a flat list, every next hop recomputed.
 #[derive(Default)]
 struct Model {
     routes: Vec<(String, RibRoute)>,

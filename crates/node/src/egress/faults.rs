@@ -9,7 +9,7 @@ use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
-    /// Sends at another rate from `now` on; the packet on the wire goes on with what is left of it. Pushes the new
+    /// Sends at another rate from `now` on; the packet on the wire continues with what is left of it. Pushes the new
     /// times of all packets handed out that have not left completely, oldest first.
     pub(crate) fn set_rate(
         &mut self,
@@ -86,7 +86,7 @@ impl Egress {
         lost
     }
 
-    /// Other components in place of these; what waits or is on the wire is lost, as by [`Egress::flush`].
+    /// Replaces the components; what waits or is on the wire is lost, as by [`Egress::flush`].
     pub(crate) fn replace(
         &mut self,
         now: Time,

@@ -8,7 +8,7 @@
 //! * **Probe** (§7): where nothing sent later can be answered, one Interest is sent again after two round trips of
 //!   silence. Its answer shows that the first was lost, and overtakes all others.
 //!
-//! Ours, for want of what TCP has: a Data does not tell which Interest it answers, so one that comes sooner after an
+//! Ours, as NDN lacks what TCP has: a Data does not say which Interest it answers, so one that comes sooner after an
 //! Interest sent again than 7/8 of the least round trip, or half the smoothed one, is taken for an answer to the
 //! earlier; an eighth is left since a cache before the place of the loss answers sooner than the producer. The round
 //! trip is the larger of the smoothed and the latest (RFC 9002 §6.1.2), and the window a part of the smoothed one,
@@ -21,7 +21,7 @@ use ndnweir_core::units::{Duration, Time};
 
 /// When a segment is given up before its timeout.
 ///
-/// Only for paths that keep the order by and large: over several paths a late answer is no loss.
+/// Only for paths that mostly keep the order: over several paths a late answer does not mean a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossDetection {
     /// A step of the reordering window, in smoothed round-trip times (RFC 8985 §6.2: 1/4).
@@ -42,12 +42,12 @@ impl Default for LossDetection {
 const PERSISTENCE: u32 = 16;
 /// The least part of a round trip after which an Interest sent again is answered. Ours.
 const REPEAT: f64 = 0.875;
-/// The least reordering window where a link retransmits its losses, in smoothed round-trip times. Ours: a repair begins
-/// when three later frames were acknowledged, which takes little more than the link's round trip, and then takes half
-/// of one.
+/// The least reordering window where a link retransmits its losses, in smoothed round-trip times. Ours: a
+/// retransmission begins when three later frames were acknowledged, which takes little more than the link's round trip,
+/// and then takes half of one.
 const REPAIR: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
-const MOST_STEPS: u32 = 16;
+const MAX_STEPS: u32 = 16;
 
 /// The latest Interest, in the order of sending, that is known to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ pub(crate) struct Recovery {
     loss_round: u64,
     /// When something was last sent or answered.
     stirred: Time,
-    /// A probe is out and nothing else happened since.
+    /// A probe is outstanding and nothing else has happened since.
     probed: bool,
 }
 
@@ -135,14 +135,14 @@ impl Recovery {
         self.persistence = PERSISTENCE;
         if self.over(self.reordering_round) {
             self.reordering_round = next;
-            self.steps = self.steps.saturating_add(1).min(MOST_STEPS);
+            self.steps = self.steps.saturating_add(1).min(MAX_STEPS);
         }
     }
 
-    /// A Data arrived that a link on the way has link-retransmitted, so others may come as late.
+    /// A Data arrived that was link-retransmitted, so others may come as late.
     pub(crate) fn on_link_retransmission(&mut self) {
         self.persistence = PERSISTENCE;
-        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MOST_STEPS);
+        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MAX_STEPS);
     }
 
     fn over(&self, round: u64) -> bool {
@@ -152,7 +152,7 @@ impl Recovery {
     /// By how much one segment may be later than another.
     pub(crate) fn window(&self, srtt: Duration) -> Duration {
         let step = srtt.scale(self.config.step).max(self.config.granularity);
-        let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MOST_STEPS));
+        let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MAX_STEPS));
         (step * u64::from(self.steps)).min(most)
     }
 
@@ -162,7 +162,7 @@ impl Recovery {
         (srtt > Duration::ZERO).then(|| sent + latest.rtt.max(srtt) + self.window(srtt))
     }
 
-    /// When a probe is due while nothing that is out was overtaken.
+    /// When a probe is due while no outstanding Interest was overtaken.
     pub(crate) fn probe_at(&self, srtt: Duration) -> Time {
         if self.probed || srtt == Duration::ZERO {
             return Time::NEVER;

@@ -5,13 +5,13 @@
 //!
 //! Two ways to count what is in flight, after the consumer's [`Estimator`]:
 //! * `ndnsim`: one more per Interest, one less per timeout and one less per Data, even if that segment had timed out
-//!   before. So late Data let more Interests out than the window allows, as in ndnSIM's ConsumerWindow.
+//!   before. So late Data allow more Interests than the window, as in ndnSIM's ConsumerWindow.
 //! * `ndn-cxx`: exactly the Interests outstanding, as ndn-tools counts.
 //!
-//! Congestion NACKs: see [`Consumer::retransmits_on_nack`]. A rejected segment stays in flight and is asked for again
+//! Congestion NACKs: see [`Consumer::retransmits_on_nack`]. A rejected segment stays in flight and is requested again
 //! only after half a round trip, doubled for each rejection in a row (NoRoute: after an RTO, doubled likewise). That is
-//! ours; it keeps the fetch from spinning on a face that rejects at once, since no more than a window of Interests can
-//! be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still on its way.
+//! ours; it keeps the fetch from looping on a face that rejects immediately, since no more than a window of Interests
+//! can be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still in flight.
 
 mod loss;
 mod segments;
@@ -41,7 +41,7 @@ pub struct FetcherConfig {
     pub number: u32,
     /// The run's seed.
     pub seed: u64,
-    /// Segments to fetch; none fetches on until Data says it is the last, or segment numbers end at 2³² − 1.
+    /// Segments to fetch; none continues until a Data has the final block, or segment numbers end at 2³² − 1.
     pub total: Option<u64>,
     /// Bytes of an Interest on the wire, link framing excluded.
     pub interest_size: u32,
@@ -63,9 +63,9 @@ pub struct FetcherConfig {
 /// A fetch that wakes late makes up for at most this: timers of real machines are no finer. Ours.
 const PACING_SLACK: Duration = Duration::from_millis(1);
 
-/// So many Data in a row may be said to be link-retransmitted; of links that lose a third of all frames one run in 40
-/// million is longer. Ours.
-const MOST_LINK_RETRANSMITTED: u32 = 16;
+/// At most this many Data in a row may be marked as link-retransmitted; on links that lose a third of all frames, one
+/// run in 40 million is longer. Ours.
+const MAX_LINK_RETRANSMITTED: u32 = 16;
 
 impl Default for FetcherConfig {
     /// ndnSIM 2.8's Consumer: 30 B Interests with a lifetime of 2 s.
@@ -120,7 +120,7 @@ pub struct FetcherCounters {
     pub payload_bits: u64,
     /// Data that arrived again.
     pub duplicates: u64,
-    /// Packets that answer nothing this fetch asked for, or came while it was stopped.
+    /// Packets that answer nothing this fetch requested, or came while it was stopped.
     pub unexpected: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -160,7 +160,7 @@ pub struct Fetcher {
     window: f64,
     /// As the source of the consumer's timer counts, see the head of this file.
     in_flight: u32,
-    /// When the timer last looked, or was known to find nothing.
+    /// When the timer last scanned, or would have found nothing.
     scanned: Option<Time>,
     /// No outstanding segment's own deadline is earlier.
     next_deadline: Time,
@@ -179,7 +179,7 @@ pub struct Fetcher {
     active: bool,
     clock: Time,
     woken: Option<Time>,
-    /// Data in a row that are said to be link-retransmitted.
+    /// Data in a row that are marked as link-retransmitted.
     link_retransmitted: u32,
 }
 
@@ -219,7 +219,7 @@ impl Fetcher {
         }
     }
 
-    /// Begins, or goes on after [`Fetcher::stop`]. Poll for transmissions afterwards.
+    /// Begins, or continues after [`Fetcher::stop`]. Poll for transmissions afterwards.
     pub fn start(&mut self, now: Time) {
         self.active = true;
         self.clock = now;
@@ -252,7 +252,7 @@ impl Fetcher {
             self.counters.unexpected += 1;
             return None;
         }
-        // A scan due at this very instant comes first: in the source its event is the older one.
+        // A scan due at this instant comes first: in the source its event is the older one.
         self.scan_if_due(now, true);
         let arrival = match packet.kind {
             Kind::Data => self.on_data(now, packet),
@@ -292,7 +292,7 @@ impl Fetcher {
         self.highest = self.highest.max(Some(segment));
 
         let elapsed = now.since(slot.sent);
-        // What a link had to repair answers the first Interest, and its round trip says nothing of the path.
+        // A link-retransmitted Data answers the first Interest, and its round trip says nothing about the path.
         let link_retransmitted = self.believes_link_retransmitted(packet.has(flags::LINK_RETRANSMITTED));
         let once = slot.retransmissions == 0 && !link_retransmitted;
         self.check_spurious_retransmission(now, segment, &slot, elapsed, link_retransmitted);
@@ -331,15 +331,15 @@ impl Fetcher {
         })
     }
 
-    /// Whether a Data is taken for a link-retransmitted one that is said to be. Where nothing else comes there would
-    /// never be a round trip again, and timeouts that have backed off would stay.
+    /// Whether a Data that is marked as link-retransmitted is treated so. Where nothing else comes there would be no
+    /// further round-trip sample, and timeouts that have backed off would stay.
     fn believes_link_retransmitted(&mut self, said: bool) -> bool {
         self.link_retransmitted = if said { self.link_retransmitted.saturating_add(1) } else { 0 };
-        said && self.link_retransmitted <= MOST_LINK_RETRANSMITTED
+        said && self.link_retransmitted <= MAX_LINK_RETRANSMITTED
     }
 
-    /// Karn's rule beyond the count of Interests: ndnSIM also distrusts a segment that timed out but was not yet asked
-    /// for again, ndn-tools does not; a rejected Interest measures no path.
+    /// Karn's rule beyond the count of Interests: ndnSIM also distrusts a segment that timed out but was not yet
+    /// requested again, ndn-tools does not; a rejected Interest measures no path.
     fn gives_sample(&self, state: State) -> bool {
         match state {
             State::Outstanding => true,
@@ -383,7 +383,7 @@ impl Fetcher {
         Some(packet)
     }
 
-    /// The next segment to ask for, if the window and the pace let it, and whether it was asked for before.
+    /// The next segment to request, if the window and the pace let it, and whether it was requested before.
     fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
         if !self.can_send() || !self.pacer.ready(now) {
             return None;
@@ -410,13 +410,13 @@ impl Fetcher {
         }
     }
 
-    /// Whether there is something to ask for and the window has room for it.
+    /// Whether there is something to request and the window has room for it.
     fn can_send(&self) -> bool {
         let wanted = self.segments.waiting() > 0 || self.segments.next() < self.end;
         self.active && wanted && self.consumer.may_send(&self.flight())
     }
 
-    /// When [`Fetcher::handle_timeout`] wants to be called; may be early, never late.
+    /// When [`Fetcher::handle_timeout`] must be called; may be early, never late.
     pub fn poll_timeout(&self) -> Time {
         if !self.active || self.is_complete() {
             return Time::NEVER;
@@ -428,7 +428,7 @@ impl Fetcher {
         at.min(self.wake_due())
     }
 
-    /// A wake-up that the consumer asks for again at the instant it was woken comes one nanosecond later.
+    /// A wake-up that the consumer requests for the instant of the present one comes one nanosecond later.
     fn wake_due(&self) -> Time {
         let wake = self.consumer.next_wake();
         match self.woken {
@@ -437,7 +437,7 @@ impl Fetcher {
         }
     }
 
-    /// Time has come for what [`Fetcher::poll_timeout`] named. Poll for transmissions afterwards.
+    /// The time of [`Fetcher::poll_timeout`] has come. Poll for transmissions afterwards.
     pub fn handle_timeout(&mut self, now: Time) {
         self.clock = now;
         if !self.active || self.is_complete() {
@@ -453,7 +453,7 @@ impl Fetcher {
         self.count_fall();
     }
 
-    /// Tells the consumer of a failed Interest.
+    /// Notifies the consumer of a failed Interest.
     fn report(&mut self, now: Time, event: ndnweir_core::consumer::CongestionEvent<'_>) {
         self.consumer.on_congestion(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
     }

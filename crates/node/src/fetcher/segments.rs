@@ -1,4 +1,4 @@
-//! The segments a fetch is concerned with: a ring from the lowest one missing to the highest one requested.
+//! The segments of a fetch: a ring from the lowest one missing to the highest one requested.
 
 use ndnweir_core::units::Time;
 
@@ -10,7 +10,7 @@ pub(crate) enum State {
     Free,
     /// An Interest for it is out.
     Outstanding,
-    /// It was rejected and may not be asked for again yet.
+    /// It was rejected and may not be requested again yet.
     Held,
     /// It failed; the next Interest is for the lowest of these.
     Waiting,
@@ -25,7 +25,7 @@ pub(crate) struct Slot {
     pub first_sent: Time,
     /// When the latest was sent.
     pub sent: Time,
-    /// Outstanding: when it times out, where that is fixed at sending. Held: when it may be asked for again.
+    /// Outstanding: when it times out, where that is fixed at sending. Held: when it may be requested again.
     pub deadline: Time,
     /// The latest Interest's place in the order of sending.
     pub order: u64,
@@ -106,12 +106,12 @@ impl Segments {
         self.next - self.base < self.limit
     }
 
-    /// How many segments wait to be asked for again.
+    /// How many segments wait to be requested again.
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting_count
     }
 
-    /// How many segments have an Interest out.
+    /// How many segments have an Interest outstanding.
     pub(crate) fn outstanding(&self) -> u32 {
         self.outstanding_count
     }
@@ -126,12 +126,12 @@ impl Segments {
         (self.base..self.next).contains(&segment).then(|| &mut self.slots[index])
     }
 
-    /// The Interest sent longest ago of those outstanding.
+    /// The oldest outstanding Interest.
     pub(crate) fn oldest_outstanding(&self) -> Option<u64> {
         link(self.outstanding.first)
     }
 
-    /// The segment rejected longest ago of those held.
+    /// The held segment that was rejected first.
     pub(crate) fn oldest_held(&self) -> Option<u64> {
         link(self.held.first)
     }
@@ -161,7 +161,7 @@ impl Segments {
         Some(segment)
     }
 
-    /// An outstanding segment is asked for again.
+    /// An outstanding segment is requested again.
     pub(crate) fn request_again(&mut self, segment: u64) {
         self.repeat(segment);
         let index = self.index(segment);
@@ -214,7 +214,7 @@ impl Segments {
         }
     }
 
-    /// Forgets all segments from `end` on; returns how many of them had an Interest out or were held.
+    /// Removes all segments from `end` on; returns how many of them had an Interest outstanding or were held.
     pub(crate) fn truncate(&mut self, end: u64) -> u32 {
         let mut dropped = 0;
         while self.next > end.max(self.base) {

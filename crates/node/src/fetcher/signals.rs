@@ -1,4 +1,4 @@
-//! What tells a fetch that an Interest failed: the retransmission timer, loss detection and NACKs.
+//! How a fetch detects that an Interest failed: the retransmission timer, loss detection and NACKs.
 
 use super::Fetcher;
 use super::segments::{Slot, State};
@@ -7,7 +7,7 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::packet::{NackReason, Packet};
 use ndnweir_core::units::{Duration, Time};
 
-/// The shortest pause before a rejected segment is asked for again.
+/// The shortest pause before a rejected segment is requested again.
 const SHORTEST_HOLD: Duration = Duration::from_millis(1);
 /// The longest.
 const LONGEST_HOLD: Duration = Duration::from_millis(60_000);
@@ -15,7 +15,7 @@ const LONGEST_HOLD: Duration = Duration::from_millis(60_000);
 const SHORTEST_TIMEOUT: Duration = Duration::from_micros(1);
 
 impl Fetcher {
-    /// The timeout that holds for all Interests alike, computed when the timer looks: ndnSIM's, or the consumer's own.
+    /// The timeout common to all Interests, computed when the timer fires: ndnSIM's, or the consumer's own.
     fn common_timeout(&self) -> Option<Duration> {
         let own = self.consumer.retransmission_timeout().map(|timeout| timeout.max(SHORTEST_TIMEOUT));
         own.or_else(|| (self.timer.estimator == Estimator::Ndnsim).then(|| self.rtt.rto()))
@@ -32,7 +32,7 @@ impl Fetcher {
         self.timer.scan > Duration::ZERO
     }
 
-    /// When the timer looks next and finds something. Looks that would find nothing are left out.
+    /// When the timer next finds something. Scans that would find nothing are skipped.
     pub(crate) fn scan_due(&self) -> Time {
         let Some(slot) = self.segments.oldest_outstanding().and_then(|oldest| self.segments.get(oldest)) else {
             return Time::NEVER;
@@ -48,7 +48,7 @@ impl Fetcher {
         }
     }
 
-    /// The timer looks at multiples of its period since the start of the run.
+    /// The timer fires at multiples of its period since the start of the run.
     fn next_check_from(&self, time: Time) -> Time {
         let period = self.timer.scan.nanos();
         if period == 0 {
@@ -57,8 +57,8 @@ impl Fetcher {
         time.nanos().div_ceil(period).checked_mul(period).map_or(Time::NEVER, Time::from_nanos)
     }
 
-    /// Looks for timeouts if that is due; else notes that every look up to now found nothing, so that an RTO that
-    /// shrinks later does not reach back to them. A packet at hand (`before_packet`) that is handled late goes first.
+    /// Scans for timeouts if that is due; else notes that every scan up to now found nothing, so that an RTO that
+    /// shrinks later does not affect them. A packet at hand (`before_packet`) that is handled late goes first.
     pub(crate) fn scan_if_due(&mut self, now: Time, before_packet: bool) {
         let due = self.scan_due();
         if due > now {
@@ -77,7 +77,7 @@ impl Fetcher {
         }
     }
 
-    /// ndnSIM: one RTO for the whole look, though each timeout doubles the multiplier.
+    /// ndnSIM: one RTO for the whole scan, though each timeout doubles the multiplier.
     fn scan_oldest_first(&mut self, now: Time, timeout: Duration) {
         while let Some(segment) = self.segments.oldest_outstanding() {
             let Some(slot) = self.segments.get(segment) else { return };
@@ -154,7 +154,7 @@ impl Fetcher {
         recovery.lost_at(slot.sent, slot.order, self.rtt.srtt())
     }
 
-    /// When a loss shows or a probe is due.
+    /// When a loss is detected or a probe is due.
     pub(crate) fn recovery_due(&self) -> Time {
         self.loss_due().unwrap_or_else(|| self.probe_at())
     }
@@ -176,7 +176,8 @@ impl Fetcher {
         }
     }
 
-    /// When to ask again for the segment waited for longest, if nothing that is out was overtaken.
+    /// When to retransmit the Interest that has been outstanding for the longest time, if no outstanding one was
+    /// overtaken.
     fn probe_at(&self) -> Time {
         match &self.recovery {
             Some(recovery) if self.segments.outstanding() > 0 => recovery.probe_at(self.rtt.srtt()),
@@ -184,8 +185,7 @@ impl Fetcher {
         }
     }
 
-    /// The segment to probe for now. It stays in flight, whatever the window: what was lost is only known by the
-    /// answer.
+    /// The segment to probe for now. It stays in flight, whatever the window: only the answer shows what was lost.
     pub(crate) fn next_probe(&mut self, now: Time) -> Option<u64> {
         if !self.active || self.probe_at() > now || self.loss_due().is_some() {
             return None;
@@ -197,7 +197,7 @@ impl Fetcher {
     }
 
     /// An answer came `elapsed` after the latest Interest for its segment: whether it is the answer to that one or to
-    /// an earlier, and what follows. One that a link had to repair was on its way before the segment was given up.
+    /// an earlier, and what follows. One that was link-retransmitted was in flight before the segment was given up.
     pub(crate) fn check_spurious_retransmission(
         &mut self,
         now: Time,
@@ -253,7 +253,7 @@ impl Fetcher {
         self.hold(segment, now + doubled.min(LONGEST_HOLD));
     }
 
-    /// An outstanding segment is not asked for again before `until`.
+    /// An outstanding segment is not requested again before `until`.
     fn hold(&mut self, segment: u64, until: Time) {
         let Some(slot) = self.segments.get_mut(segment) else { return };
         slot.deadline = until;
@@ -261,19 +261,20 @@ impl Fetcher {
         self.segments.set_state(segment, State::Held);
     }
 
-    /// Whether a segment was asked for and has not arrived.
-    pub fn awaits(&self, segment: u64) -> bool {
+    /// Whether a segment was requested and has not arrived.
+    pub fn is_outstanding(&self, segment: u64) -> bool {
         self.active && self.segments.get(segment).is_some_and(|slot| slot.state != State::Received)
     }
 
-    /// The nonce of the latest Interest for a segment that has not arrived: a NACK with another one is no answer to it.
-    pub fn asked_with(&self, segment: u64) -> Option<u32> {
+    /// The nonce of the latest Interest for a segment that has not arrived: a NACK with another one is not an answer to
+    /// it.
+    pub fn latest_nonce(&self, segment: u64) -> Option<u32> {
         let awaited = self.segments.get(segment).filter(|slot| slot.state != State::Received);
         awaited.map(|slot| slot.nonce)
     }
 
-    /// What came for a segment was not the right Data: it is asked for again after `pause`. That is no sign of
-    /// congestion and no sample of the path, for anybody may have made it. Whether an Interest for it was out.
+    /// The Data that came for a segment was not valid: it is requested again after `pause`. That is no sign of
+    /// congestion and no sample of the path, since anyone may have made it. Whether an Interest for it was outstanding.
     pub fn reject(&mut self, now: Time, segment: u64, pause: Duration) -> bool {
         let outstanding = self.segments.get(segment).is_some_and(|slot| slot.state == State::Outstanding);
         if self.active && outstanding {
@@ -282,7 +283,7 @@ impl Fetcher {
         self.active && outstanding
     }
 
-    /// Segments whose pause is over may be asked for again, and no longer count as in flight.
+    /// Segments whose pause is over may be requested again, and no longer count as in flight.
     pub(crate) fn release_held(&mut self, now: Time) {
         if now < self.next_release {
             return;

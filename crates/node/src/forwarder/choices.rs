@@ -2,6 +2,7 @@
 
 use super::Forwarder;
 use super::routes::elements;
+use crate::error::StrategyError;
 use crate::fib_tree::FibTree;
 use crate::keyed::HashKey;
 use crate::strategies::StrategyChoiceId;
@@ -25,32 +26,24 @@ pub struct Chosen {
     pub shaped: bool,
 }
 
-/// There is no room for one more choice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChoiceError(String);
-
-impl std::fmt::Display for ChoiceError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for ChoiceError {}
-
 #[derive(Debug)]
 pub(super) struct Choices {
     /// The empty prefix is always there.
     table: BTreeMap<Name, Chosen>,
-    /// Its numbers stand for choices.
+    /// Its values are the numbers of choices.
     tree: FibTree,
 }
 
 impl Choices {
     /// The choices of a scheme, as a node built from it numbers them.
-    pub(super) fn new(scheme: &Scheme, key: HashKey) -> Result<Choices, String> {
+    pub(super) fn new(scheme: &Scheme, key: HashKey) -> Result<Choices, StrategyError> {
         let mut choices = Choices { table: BTreeMap::new(), tree: FibTree::keyed(MAX_COMPONENTS, key) };
         choices.put(Name::new(), StrategyChoiceId::ROOT, &scheme.parts.strategy, scheme.is_shaped(0))?;
         for (number, choice) in (1..).zip(&scheme.choices) {
-            let name = choice.prefix.parse().map_err(|e| format!("`{}` is not a name: {e}", choice.prefix))?;
+            let name = choice
+                .prefix
+                .parse()
+                .map_err(|error| StrategyError::Prefix { prefix: choice.prefix.clone(), error })?;
             choices.put(name, StrategyChoiceId::of_scheme(number), &choice.strategy, scheme.is_shaped(number))?;
         }
         Ok(choices)
@@ -62,8 +55,8 @@ impl Choices {
         id: StrategyChoiceId,
         strategy: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<(), String> {
-        self.tree.insert(&elements(name.as_view()), PrefixId(id.0.into())).map_err(|e| e.to_string())?;
+    ) -> Result<(), StrategyError> {
+        self.tree.insert(&elements(name.as_view()), PrefixId(id.0.into()))?;
         self.table.insert(name, Chosen { id, strategy: strategy.clone(), shaped });
         Ok(())
     }
@@ -80,32 +73,30 @@ impl Choices {
 }
 
 impl Forwarder {
-    /// Gives the names under a prefix a strategy, and says whether their Interests are shaped; if it does not, they are
-    /// if they were so far. What is pending stays with the former strategy until it is answered, ends, or is asked for
-    /// again.
+    /// Gives the names under a prefix a strategy. `shaped` says whether their Interests are shaped; none keeps it as it
+    /// was. What is pending stays with the former strategy until it is answered, ends, or is requested again.
     ///
     /// # Errors
-    /// [`ChoiceError`]; nothing has changed then.
+    /// [`StrategyError`]; nothing has changed then.
     pub fn choose(
         &mut self,
         now: Time,
         prefix: NameView<'_>,
         strategy: &ComponentChoice<StrategyParams>,
         shaped: Option<bool>,
-    ) -> Result<(), ChoiceError> {
+    ) -> Result<(), StrategyError> {
         let shaped = shaped.unwrap_or_else(|| self.choices.chosen(prefix).is_some_and(|chosen| chosen.shaped));
         if let Some(chosen) = self.choices.table.get_mut(prefix.as_bytes()) {
-            self.node.replace_strategy(now, chosen.id, strategy, shaped).map_err(ChoiceError)?;
+            self.node.replace_strategy(now, chosen.id, strategy, shaped)?;
             (chosen.strategy, chosen.shaped) = (strategy.clone(), shaped);
         } else {
             if self.choices.table.len() > Scheme::MAX_CHOICES {
-                let most = Scheme::MAX_CHOICES;
-                return Err(ChoiceError(format!("there are {most} prefixes with a strategy of their own")));
+                return Err(StrategyError::TooManyPrefixes);
             }
-            let id = self.node.choose(now, strategy, shaped).map_err(ChoiceError)?;
+            let id = self.node.choose(now, strategy, shaped)?;
             if let Err(error) = self.choices.put(prefix.to_owned(), id, strategy, shaped) {
                 self.node.remove_strategy(id);
-                return Err(ChoiceError(error));
+                return Err(error);
             }
             self.bind_under(prefix);
         }
@@ -114,7 +105,8 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Lets a prefix have the strategy of the next shorter one. Whether it had one of its own; the empty one keeps it.
+    /// Removes the strategy choice of a prefix, which then has that of the next shorter one. Whether there was one;
+    /// that of the empty prefix stays.
     pub fn unset_strategy(&mut self, prefix: NameView<'_>) -> bool {
         if prefix.is_empty() {
             return false;

@@ -1,7 +1,7 @@
 //! From packets to frames.
 
 use super::Forwarder;
-use super::reliability::About;
+use super::reliability::FrameContent;
 use crate::config::Transmit;
 use crate::header;
 use crate::uses::NO_PAYLOAD;
@@ -22,7 +22,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Forgets them, keeping the memory.
+    /// Clears it, keeping the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -48,8 +48,8 @@ impl Frames {
 }
 
 impl Forwarder {
-    /// Appends the frames of the next packet that leaves to `frames` and says by which face; call until none after
-    /// every call that takes the time.
+    /// Appends the frames of the next packet that leaves to `frames` and returns the face; call until none after every
+    /// call that takes the time.
     pub fn poll_transmit(&mut self, now: Time, frames: &mut Frames) -> Option<FaceId> {
         if let Some(face) = self.poll_links(now, frames) {
             return Some(face);
@@ -68,8 +68,9 @@ impl Forwarder {
         }
     }
 
-    /// Gives an Interest that the node has made itself its bytes; false if it can have none. Should its name have gone
-    /// out of use while it waited, and its number to another name, then it asks for that one, and nobody for the Data.
+    /// Encodes an Interest that the node has made itself; false if that is impossible. If its name went out of use
+    /// while it waited, and its number was given to another name, it requests that one, and its Data is unsolicited
+    /// downstream.
     fn rebuild(&mut self, packet: &mut Packet) -> bool {
         let Some(interest) = self.names.interest(packet) else { return false };
         let Ok(view) = InterestView::decode(&interest) else { return false };
@@ -117,9 +118,9 @@ impl Forwarder {
         let sent = match (&mut face.fragmenter, &mut face.link) {
             (Some(fragmenter), Some(link)) => {
                 let about = match packet.kind {
-                    Kind::Interest => About::Interest(packet.name),
-                    Kind::Data => About::Data,
-                    Kind::Nack => About::Nack,
+                    Kind::Interest => FrameContent::Interest(packet.name),
+                    Kind::Data => FrameContent::Data,
+                    Kind::Nack => FrameContent::Nack,
                 };
                 let held = link.bytes();
                 let spare = self.unacknowledged.spare(face.trust, held);

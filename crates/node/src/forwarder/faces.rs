@@ -4,6 +4,7 @@ use super::Forwarder;
 use super::reliability::{Counts, Params, Reliability, ReliableLink};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
+use crate::error::FaceError;
 use crate::header::FieldTrust;
 use crate::shares::FaceClass;
 use ndnweir_core::component::{Env, FamilyParams};
@@ -18,10 +19,9 @@ use ndnweir_wire::lp::{Fragmenter, Reassembler};
 pub struct FaceOptions {
     /// Its place in the node.
     pub node: FaceConfig,
-    /// How it came to be, which says what room its Interests have.
+    /// How it was made, which determines its share of the PIT.
     pub class: FaceClass,
-    /// Of a face on demand, with whom it shares its room: faces of one number are as one. A number stands for a remote
-    /// address.
+    /// Of an on-demand face: faces of one group share their limits. A group stands for a remote address.
     pub group: u128,
     /// Whose congestion fields count.
     pub trust: FieldTrust,
@@ -31,16 +31,16 @@ pub struct FaceOptions {
     pub reliability: Reliability,
     /// Share of frames lost above which link-retransmitted Data are marked, see [`Params::mark_above`].
     pub mark_losses: f64,
-    /// Whether the queue below it, of which [`Forwarder::set_kernel_queue`] tells, is marked by NFD's rule. Only for a
+    /// Whether the queue below it, which [`Forwarder::set_kernel_queue`] reports, is marked by NFD's rule. Only for a
     /// face without a rate: one with a rate has its own queue and marker.
     pub mark_kernel_queue: bool,
-    /// Whether packets to it say by which face they came (NDNLPv2's IncomingFaceId); for local faces.
+    /// Whether packets to it carry the face they arrived on (NDNLPv2's IncomingFaceId); for local faces.
     pub tell_incoming: bool,
-    /// The number by which others know it, which IncomingFaceId carries.
+    /// Its public number, which IncomingFaceId carries.
     pub number: u64,
 }
 
-/// What passed a face's link layer.
+/// Counters of a face's link layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Interests that arrived.
@@ -122,7 +122,7 @@ fn kernel_marker() -> AnyMarker {
 }
 
 impl Face {
-    /// An Interest of this lifetime has come from it or gone to it.
+    /// An Interest of this lifetime has arrived on it or left by it.
     pub(super) fn asked(&mut self, now: Time, lifetime_ms: u32) {
         let spare = Duration::from_millis(1000);
         self.quiet_from = self.quiet_from.max(now + Duration::from_millis(u64::from(lifetime_ms)) + spare);
@@ -156,12 +156,12 @@ impl Face {
 }
 
 impl Forwarder {
-    /// Adds a face. A number that a removed face had is used again only when no Interest of its time can be pending: at
-    /// once if there was none, so that whoever opens faces without end does not use the numbers up.
+    /// Adds a face. The number of a removed face is used again only when none of its Interests can be pending:
+    /// immediately if it had none, so that a peer that opens faces repeatedly does not exhaust the numbers.
     ///
     /// # Errors
     /// If all numbers are taken.
-    pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, String> {
+    pub fn add_face(&mut self, now: Time, options: FaceOptions) -> Result<FaceId, FaceError> {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let face = Face::new(&options, random(), random());
         let (class, group) = (face.class, face.group);
@@ -180,7 +180,7 @@ impl Forwarder {
         Ok(id)
     }
 
-    /// Says how a face came to be from now on: a peer that was made on demand may be named later.
+    /// Changes the class of a face: an on-demand peer may be configured later.
     pub fn set_class(&mut self, id: FaceId, class: FaceClass) {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.class = class;
@@ -188,7 +188,7 @@ impl Forwarder {
         }
     }
 
-    /// Takes a face away, with its routes and its queue.
+    /// Removes a face, with its routes and its queue.
     pub fn remove_face(&mut self, now: Time, id: FaceId) {
         self.forget_link(now, id);
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
@@ -216,7 +216,7 @@ impl Forwarder {
     /// Changes the rate at which a face that has one sends, from `now` on.
     pub fn set_rate(&mut self, now: Time, id: FaceId, rate: Rate) {
         if self.faces.get(id.index()).is_some_and(|face| face.has_rate) {
-            // Packets are handed out when they start, so none has to be told that it leaves at another time.
+            // Packets are handed out when they start, so none of their times changes.
             self.node.set_rate(now, id, Some(rate), &mut Vec::new());
             self.account();
         }
@@ -254,7 +254,7 @@ impl Forwarder {
         }
     }
 
-    /// Says whether packets to a local face tell by which face they came.
+    /// Sets whether packets to a local face carry the face they arrived on.
     pub fn set_incoming_face_id(&mut self, id: FaceId, tell: bool) {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.tell_incoming = tell && face.local;
@@ -280,8 +280,8 @@ impl Forwarder {
         self.faces.get(id.index()).is_some_and(|face| face.marker.is_some())
     }
 
-    /// Gives up packets whose fragments have not all come in time. What comes later does so too on its face; call it
-    /// now and then for faces on which nothing comes any more.
+    /// Drops packets whose fragments have not all arrived in time. So does every later arrival on its face; call this
+    /// occasionally for faces on which nothing arrives any more.
     pub fn expire_fragments(&mut self, now: Time) {
         let now = std::time::Duration::from_nanos(now.nanos());
         for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
@@ -289,13 +289,13 @@ impl Forwarder {
         }
     }
 
-    /// What passed a face's link layer.
+    /// Counters of a face's link layer.
     pub fn link_counters(&self, id: FaceId) -> LinkCounters {
         let counters = self.faces.get(id.index()).map(|face| face.counters).unwrap_or_default();
         LinkCounters { link: self.link_counts(id), ..counters }
     }
 
-    /// What passed a face, at its link layer and at its egress queue.
+    /// Counters of a face: its link layer and its egress queue.
     pub fn face_counters(&mut self, now: Time, id: FaceId) -> (LinkCounters, FaceCounters) {
         let link = self.link_counters(id);
         let egress = self.node.face_counters(now, id);

@@ -1,8 +1,8 @@
-//! What incomplete packets of all faces take together.
+//! The memory of incomplete packets of all faces.
 //!
 //! A face may hold as many bytes as are free (dynamic thresholds with α = 1: A. K. Choudhury, E. L. Hahne, IEEE/ACM
-//! Transactions on Networking 6(2), 1998), so that faces that flood share the limit evenly, leave as much as one of
-//! them has, and take nothing from others: where a face is above its share, its own oldest packets give way.
+//! Transactions on Networking 6(2), 1998), so that faces that flood share the limit evenly, leave as much free as one
+//! of them has, and take nothing from others: where a face is above its share, its own oldest packets are dropped.
 
 use ndnweir_wire::lp::{Reassembler, ReassemblerConfig};
 
@@ -11,7 +11,7 @@ use ndnweir_wire::lp::{Reassembler, ReassemblerConfig};
 pub(super) struct Fragments {
     limit: usize,
     bytes: usize,
-    /// Packets that gave way to newer ones of their face.
+    /// Packets dropped for newer ones of their face.
     pub(super) evicted: u64,
     /// Packets whose rest did not come in time.
     pub(super) timed_out: u64,
@@ -41,7 +41,7 @@ impl Fragments {
         result
     }
 
-    /// A face goes, and its incomplete packets with it.
+    /// A face is removed, with its incomplete packets.
     pub(super) fn forget(&mut self, reassembler: Option<Box<Reassembler>>) {
         self.bytes -= reassembler.map_or(0, |reassembler| reassembler.bytes());
     }

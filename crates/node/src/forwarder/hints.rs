@@ -1,4 +1,4 @@
-//! ForwardingHint: Interests that go towards where their Data is, which is not where their name leads.
+//! ForwardingHint: Interests that are forwarded by a delegation instead of their name.
 //!
 //! Source: NDN packet specification v0.3, "ForwardingHint"; NFD developer's guide, "Interest processing path".
 //!
@@ -6,12 +6,12 @@
 //!   so that in the consumer's region the first delegation decides.
 //! - Once a delegation is a prefix of one of this node's regions, the producer's region is reached: the hint is taken
 //!   off and the name decides from there on.
-//! - Interests for one name with different hints are pending apart (NFD holds them together, and all go where the first
-//!   one's hint says, which lets anybody lead the Interests of others astray). A Data answers those that were sent to
-//!   where it comes from, and the content store knows no hints.
+//! - Interests for one name with different hints are pending apart (NFD holds them together, and all follow the first
+//!   one's hint, which lets anyone misdirect the Interests of others). A Data answers those that were sent to where it
+//!   comes from, and the content store knows no hints.
 //!
-//! Ours: of a hint, [`MAX_DELEGATIONS`] names are looked at. A name under `/localhost` never leaves this node, so a
-//! hint beside it is taken off; a delegation under `/localhost` is passed over.
+//! Ours: [`MAX_DELEGATIONS`] names of a hint are considered. A name under `/localhost` never leaves this node, so a
+//! hint beside it is taken off; a delegation under `/localhost` is skipped.
 
 use super::Forwarder;
 use super::routes::{elements, is_localhost};
@@ -23,13 +23,13 @@ use ndnweir_wire::{InterestView, Name};
 pub const MAX_DELEGATIONS: usize = 8;
 
 impl Forwarder {
-    /// Says in which regions this node is: an Interest one of whose delegations is a prefix of one of them has reached
-    /// its producer's region.
+    /// Sets the regions of this node: an Interest with a delegation that is a prefix of one of them has reached its
+    /// producer's region.
     pub fn set_regions(&mut self, regions: Vec<Name>) {
         self.regions = regions;
     }
 
-    /// Whether the name of this Interest decides where it goes, in spite of its hint.
+    /// Whether this Interest is forwarded by its name, in spite of its hint.
     pub(super) fn hint_ends_here(&self, interest: &InterestView<'_>) -> bool {
         let value = interest.forwarding_hint_value();
         if value.is_empty() {
@@ -40,7 +40,7 @@ impl Forwarder {
             || delegations.any(|name| self.regions.iter().any(|region| name.is_prefix_of(region.as_view())))
     }
 
-    /// The prefix by whose routes an Interest with this hint goes.
+    /// The prefix whose routes an Interest with this hint takes.
     pub(super) fn towards(&self, hint: &[u8]) -> Option<PrefixId> {
         let mut outside = delegations(hint).take(MAX_DELEGATIONS).filter(|name| !is_localhost(*name));
         outside.find_map(|name| self.tree.longest(&elements(name)))

@@ -10,19 +10,19 @@ use ndnweir_wire::lp::Fragmenter;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Packets that wait for acks may take this part of the forwarder's memory, in addition to it.
+/// Unacknowledged packets may take this part of the forwarder's memory, in addition to it.
 const UNACKNOWLEDGED_SHARE: usize = 8;
 /// Of that, on-demand peers may take this part, all together.
-const STRANGERS_SHARE: usize = 2;
+const ON_DEMAND_SHARE: usize = 2;
 /// An on-demand peer's face may hold this part of what on-demand peers have left: the dynamic threshold of Choudhury
-/// and Hahne (1998), so that n faces that never acknowledge take n/(n + 4) of the on-demand peers' share and another
-/// one finds room. The factor is ours.
-const STRANGER_THRESHOLD: usize = 4;
-/// How long an incomplete packet of a neighbour that retransmits is kept: a repair or two on a path around the world,
-/// and the least timeout once. Ours.
+/// and Hahne (1998), so that n faces that never acknowledge take n/(n + 4) of the on-demand peers' share and there is
+/// room for another one. The factor is ours.
+const ON_DEMAND_THRESHOLD: usize = 4;
+/// How long an incomplete packet of a neighbour that retransmits is kept: one or two link retransmissions on a path
+/// around the world, and the least timeout once. Ours.
 const LINK_RETRANSMITTED_WITHIN: Duration = Duration::from_millis(2000);
 
-/// Bytes of packets that wait for acks, by who has to send them.
+/// Bytes of unacknowledged packets, by class of the neighbour.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {
     limit: usize,
@@ -45,8 +45,8 @@ impl Unacknowledged {
         match trust {
             FieldTrust::Neighbour => free,
             FieldTrust::Untrusted => {
-                let left = (self.limit / STRANGERS_SHARE).saturating_sub(self.on_demand_peers);
-                (left / STRANGER_THRESHOLD).saturating_sub(held).min(free)
+                let left = (self.limit / ON_DEMAND_SHARE).saturating_sub(self.on_demand_peers);
+                (left / ON_DEMAND_THRESHOLD).saturating_sub(held).min(free)
             }
         }
     }
@@ -61,7 +61,7 @@ impl Unacknowledged {
     }
 }
 
-/// When links want to be polled.
+/// When links must be polled.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     order: BTreeSet<(Time, FaceId)>,
@@ -96,7 +96,7 @@ impl Timers {
 }
 
 impl Forwarder {
-    /// Says whether a face retransmits losses. One without an MTU, a stream, never does.
+    /// Sets whether a face retransmits losses. One without an MTU, a stream, never does.
     pub fn set_reliability(&mut self, now: Time, id: FaceId, setting: Reliability) {
         let first = u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up && face.fragmenter.is_some()) else {
@@ -112,14 +112,14 @@ impl Forwarder {
         }
     }
 
-    /// Whether losses on a face are link-retransmitted: what was asked for, and whether the neighbour takes part.
+    /// Whether losses on a face are link-retransmitted: the setting, and whether the neighbour takes part.
     pub fn reliability(&self, id: FaceId) -> (Reliability, bool) {
         let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
         link.map_or((Reliability::Off, false), |link| (link.setting(), link.is_in_use()))
     }
 
     /// Whether the neighbour has sent TxSequences, so that it can be expected to acknowledge.
-    pub fn has_asked_for_acks(&self, id: FaceId) -> bool {
+    pub fn neighbour_sends_sequences(&self, id: FaceId) -> bool {
         let link = self.faces.get(id.index()).and_then(|face| face.link.as_ref());
         link.is_some_and(|link| link.is_requested())
     }
@@ -134,8 +134,8 @@ impl Forwarder {
         self.link_timers.set(id, Time::NEVER);
     }
 
-    /// The link layer reads a frame that is not for a stream. None if it came before, else whether it came late because
-    /// it was sent again.
+    /// The link layer reads a frame that is not for a stream. None if it is a duplicate, else whether it is late
+    /// because it was link-retransmitted.
     pub(super) fn process_link_header(&mut self, now: Time, id: FaceId, view: &LpPacketView<'_>) -> Option<bool> {
         let Some(face) = self.faces.get_mut(id.index()) else { return Some(false) };
         let (Some(link), Some(mtu)) = (&mut face.link, face.fragmenter.as_ref().map(Fragmenter::mtu)) else {
@@ -153,7 +153,7 @@ impl Forwarder {
         (!arrived.duplicate).then_some(arrived.link_retransmitted)
     }
 
-    /// Whether a Data answers an Interest that its link had to send again, so that it is late.
+    /// Whether a Data answers an Interest that was link-retransmitted, so that it is late.
     pub(super) fn is_answer_to_link_retransmission(&mut self, id: FaceId, names: &[NameId]) -> bool {
         let link = self.faces.get_mut(id.index()).and_then(|face| face.link.as_mut());
         link.is_some_and(|link| names.iter().any(|name| link.take_late(*name)))
@@ -183,7 +183,7 @@ impl Forwarder {
         None
     }
 
-    /// What links did on a face since the start.
+    /// What link reliability did on a face since the start.
     pub(super) fn link_counts(&self, id: FaceId) -> Counts {
         let Some(face) = self.faces.get(id.index()) else { return Counts::default() };
         let now = face.link.as_ref().map(|link| link.counts()).unwrap_or_default();

@@ -1,23 +1,24 @@
 //! A forwarder without I/O: link-layer frames and the time go in, frames and the next wake-up come out.
 //!
-//! It puts bytes around a [`Node`], whose pipelines decide everything: frames are put together from fragments, taken
-//! apart ([`crate::header`]), their names become numbers and their bytes tags; what the node sends becomes frames
-//! again. It knows no sockets.
+//! It adds encoding to a [`Node`], whose pipelines decide everything: frames are reassembled from fragments and decoded
+//! ([`crate::header`]), their names are mapped to numbers and their bytes to tags; what the node sends is encoded as
+//! frames again. It has no sockets.
 //!
 //! - A Data answers every pending Interest that it matches: its own name, prefixes of it with CanBePrefix, and its name
 //!   with its digest. It is cached under its own name. An Interest with CanBePrefix or a digest is answered from the
 //!   content store if one of the first [`MAX_CANDIDATES`] stored names under it will do.
 //! - `/localhost` neither comes from nor goes to faces that are not local; `/localhop` from such a face reaches
-//!   applications on this node only. What belongs to the node's management comes from there ([`Forwarder::reserve`]).
+//!   applications on this node only. Data of the node's management are accepted from its face only
+//!   ([`Forwarder::reserve`]).
 //! - A Data counts only from a face that an Interest for it was sent to; others are dropped and counted. NFD takes a
-//!   pending Interest's Data from anybody, which lets anybody fill the content store with whatever he likes.
+//!   pending Interest's Data from anyone, which lets anyone fill the content store with any content.
 //! - A name has at most [`MAX_COMPONENTS`] components.
 //! - An Interest without a nonce gets one; its lifetime is at most [`ForwarderConfig::max_lifetime`].
-//! - A NACK carries the Interest as who rejected it sent it, with the downstream's nonce: of aggregated Interests,
-//!   MustBeFresh and lifetime may be another's.
+//! - A NACK carries the Interest as the upstream returned it, with the downstream's nonce: with aggregated Interests,
+//!   MustBeFresh and lifetime may be those of another.
 //! - Lost frames on faces with an MTU are sent again where both ends take part ([`reliability`]).
 //! - An Interest with a ForwardingHint goes where that says ([`Forwarder::set_regions`]).
-//! - Every table has a bound: names and payloads give way with the content store's oldest Data, then packets are
+//! - Every table has a bound: to free names and payloads the content store's oldest Data are evicted, then packets are
 //!   dropped and counted ([`ForwarderCounters`]).
 
 mod choices;
@@ -34,7 +35,7 @@ mod reserved;
 mod routes;
 mod tokens;
 
-pub use choices::{ChoiceError, Chosen};
+pub use choices::Chosen;
 pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
 pub use hints::MAX_DELEGATIONS;
@@ -42,6 +43,7 @@ pub use reliability::Reliability;
 pub use routes::{Route, RouteError};
 
 use crate::config::NodeConfig;
+use crate::error::StrategyError;
 use crate::fib_tree::FibTree;
 use crate::keyed::HashKey;
 use crate::node::Node;
@@ -62,7 +64,7 @@ use routes::Routes;
 use std::collections::BTreeSet;
 use tokens::Tokens;
 
-/// Stored names that are looked at for an Interest with CanBePrefix.
+/// Stored names that are examined for an Interest with CanBePrefix.
 pub const MAX_CANDIDATES: usize = 64;
 /// Components that a name may have; packets with longer ones are dropped. Eight times the depth of NFD's name tree, and
 /// far more than names in use have; a packet would hold 4,390.
@@ -77,7 +79,7 @@ pub struct ForwarderConfig<'a> {
     pub number: u32,
     /// The seed of all random numbers, nonces included.
     pub seed: u64,
-    /// What tables are hashed with, whose keys on-demand peers choose. A process draws it when it starts.
+    /// The hash key of tables whose keys are chosen by on-demand peers. A process draws it when it starts.
     pub hash_key: HashKey,
     /// The scheme in force.
     pub scheme: &'a Scheme,
@@ -87,8 +89,7 @@ pub struct ForwarderConfig<'a> {
     pub pit_limit: usize,
     /// The most packets in the content store; 0 is none.
     pub cache: usize,
-    /// The most bytes of packets and names held, cached ones included. Bookkeeping is counted, the PIT's records are
-    /// not.
+    /// The most bytes of packets and names held, cached ones included. Overhead is counted, the PIT's records are not.
     pub memory: Bytes,
     /// The most bytes that packets of which fragments are missing may take, those of all faces together. A face may
     /// take as many as are free, and at most 1 MiB.
@@ -103,7 +104,7 @@ pub struct ForwarderConfig<'a> {
 
 impl<'a> ForwarderConfig<'a> {
     /// A forwarder of usual size: 65,536 pending Interests, as many cached packets, 512 MiB, 32 MiB of fragments, 4096
-    /// prefixes, one minute, or for on-demand peers 4 s, NDN's default lifetime. Everybody knows its hash key.
+    /// prefixes, one minute, or for on-demand peers 4 s, NDN's default lifetime. Its hash key is public.
     pub fn new(scheme: &'a Scheme) -> ForwarderConfig<'a> {
         ForwarderConfig {
             number: 0,
@@ -124,25 +125,25 @@ impl<'a> ForwarderConfig<'a> {
 /// Packets that a forwarder dropped before they reached its node, and the sizes of its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwarderCounters {
-    /// Frames that are no packets.
+    /// Frames that are not packets.
     pub malformed: u64,
-    /// Fragments that could not be put together.
+    /// Fragments that could not be reassembled.
     pub fragments: u64,
     /// Packets whose fragments did not all come in time.
     pub fragments_late: u64,
-    /// Packets of which fragments were missing and that gave way to newer ones of their face.
+    /// Packets with missing fragments that were dropped for newer ones of their face.
     pub fragments_evicted: u64,
     /// Packets whose names have more than [`MAX_COMPONENTS`] components.
     pub long_names: u64,
     /// Packets under `/localhost` from faces that are not local, and Data under a prefix that belongs to another face.
     pub scope: u64,
-    /// Packets for whose bytes or name there was no room.
+    /// Packets dropped because there was no room for their bytes or names.
     pub full: u64,
-    /// Data that nobody waited for, or not from that face.
+    /// Unsolicited Data.
     pub unsolicited: u64,
-    /// Of those, the ones that somebody waited for: they came from a face that had not been asked.
+    /// Of those, the ones whose name was pending: they arrived on a face that no Interest for it had been sent to.
     pub not_asked: u64,
-    /// NACKs for names that nobody waits for.
+    /// NACKs for names that are not pending.
     pub unmatched_nacks: u64,
     /// Packets that could not be sent, as the link header leaves no room within the MTU.
     pub unsendable: u64,
@@ -154,7 +155,7 @@ pub struct ForwarderCounters {
     pub held_bytes: u64,
     /// Bytes that packets of which fragments are missing take now, of [`ForwarderConfig::fragments`].
     pub fragment_bytes: u64,
-    /// Bytes that packets take now which neighbours have not acknowledged.
+    /// Bytes of packets that neighbours have not acknowledged.
     pub unacknowledged_bytes: u64,
 }
 
@@ -171,9 +172,9 @@ pub struct Forwarder {
     tree: FibTree,
     routes: Routes,
     choices: Choices,
-    /// Where producers are that Interests with a ForwardingHint have reached here.
+    /// The regions of this node, see [`Forwarder::set_regions`].
     regions: Vec<Name>,
-    /// Prefixes that belong to one face.
+    /// Prefixes reserved for one face.
     reserved: Vec<(Name, FaceId)>,
     rng: Rng,
     max_lifetime: Duration,
@@ -194,7 +195,7 @@ impl Forwarder {
     ///
     /// # Errors
     /// If a component of the scheme cannot be built.
-    pub fn new(config: ForwarderConfig<'_>) -> Result<Forwarder, String> {
+    pub fn new(config: ForwarderConfig<'_>) -> Result<Forwarder, StrategyError> {
         let layout = config.scheme.layout();
         let mut node = Node::new(NodeConfig {
             number: config.number,
@@ -241,7 +242,7 @@ impl Forwarder {
         })
     }
 
-    /// When [`Forwarder::handle_timeout`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`Forwarder::handle_timeout`] must be called; [`Time::NEVER`] if not at all.
     pub fn poll_timeout(&self) -> Time {
         self.node.poll_timeout().min(self.link_timers.next())
     }
@@ -252,7 +253,7 @@ impl Forwarder {
         self.account();
     }
 
-    /// The node in the middle, to read.
+    /// The node inside, for reading.
     pub fn node(&self) -> &Node {
         &self.node
     }
@@ -277,7 +278,7 @@ impl Forwarder {
         self.account();
     }
 
-    /// Lets `packets` of the content store's oldest Data go; how many there were.
+    /// Evicts up to `packets` of the content store's oldest Data; returns how many.
     pub fn evict(&mut self, packets: usize) -> usize {
         let evicted = (0..packets).take_while(|_| self.node.evict()).count();
         self.account();

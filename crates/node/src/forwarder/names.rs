@@ -1,13 +1,13 @@
-//! Names to numbers, for as long as they are used.
+//! Maps names to numbers while they are in use.
 //!
 //! A flow's number stands for one of three kinds of name: the name of an object whose segments are numbered (then the
 //! segment number is the second half of the [`NameId`]), a whole name that ends in anything else, and the name in an
-//! Interest with CanBePrefix, which is apart because other Data answer it. A segment number counts as one only in its
-//! shortest form, so that two names never have one number. A number is in use while a payload or a PIT entry has it;
-//! then it goes to the next new name, with another generation.
+//! Interest with CanBePrefix, which is separate because other Data answer it. A segment number is recognised only in
+//! its shortest form, so that two names never share a number. A number is in use while a payload or a PIT entry refers
+//! to it; then it is given to the next new name, with another generation.
 //!
-//! A name in an Interest with a ForwardingHint is apart from the same name with another one or with none: it goes
-//! elsewhere. The same Data answers all of them.
+//! A name in an Interest with a ForwardingHint is separate from the same name with another one or with none, since it
+//! is forwarded differently. The same Data answers all of them.
 
 use super::MAX_COMPONENTS;
 use crate::keyed::{HashKey, NumberHash};
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::time::Duration;
 
-/// Names that a new one is compared with at most: more never lie so near each other by chance.
+/// Names that a new one is compared with at most: more collisions do not occur by chance.
 const MAX_PROBES: u32 = 128;
 
 /// What a flow's name stands for.
@@ -38,7 +38,7 @@ pub(super) enum Form {
     Prefix,
 }
 
-/// What a flow costs beside the bytes of its name, and what its place among the stored ones does.
+/// The overhead of a flow beside the bytes of its name, and that of its place among the stored ones.
 pub(super) const OVERHEAD: usize = size_of::<NameEntry>() + 32;
 
 #[derive(Debug)]
@@ -96,14 +96,14 @@ pub(super) struct Names {
     prefixes: [u32; MAX_COMPONENTS + 1],
     /// How many of them there are.
     with_prefix: u32,
-    /// Pending Interests for one Data by its digest, by the hash of the name without the digest. Two names of one hash
-    /// would cost a digest that nobody asked for, no more.
+    /// Pending Interests for one Data by its digest, by the hash of the name without the digest. A collision only costs
+    /// the computation of a digest that was not requested.
     digests: HashMap<u64, u32, NumberHash>,
     /// Names that the last new one was compared with.
     probes: Cell<u32>,
 }
 
-/// What the place among the digests is hashed with instead of a form.
+/// Takes the place of the form when names of digests are hashed.
 const BEFORE_DIGEST: u8 = 255;
 
 /// The hash of what a hasher has seen, of which the first `len` bytes are the name's.
@@ -188,7 +188,7 @@ impl Names {
         self.hashed(parts(name), hint)
     }
 
-    /// Bytes in use, bookkeeping included.
+    /// Bytes in use, overhead included.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -238,7 +238,7 @@ impl Names {
     }
 
     /// The number of a name, and whether its flow is new; none when the table is full, or there are too many names near
-    /// its place. A new flow must be used, or given back with [`Names::discard`].
+    /// its place. A new flow must be used, or returned with [`Names::discard`].
     pub(super) fn intern(&mut self, split: Split<'_>) -> Option<(NameId, bool)> {
         if let Some(name) = self.find(split) {
             return Some((name, false));
@@ -307,12 +307,12 @@ impl Names {
             .ok()
     }
 
-    /// Tells apart the names that have had one number.
+    /// Distinguishes the names that have had one number.
     pub(super) fn generation(&self, flow: FlowId) -> u32 {
         self.flows.get(flow.0 as usize).map_or(0, |flow| flow.generation)
     }
 
-    /// The flows in use that a route of `prefix` may concern: those whose name begins with it, and those with a hint.
+    /// The flows in use that a route of `prefix` may affect: those whose name begins with it, and those with a hint.
     pub(super) fn under<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = FlowId> + 'a {
         let under = move |(_, flow): &(usize, &NameEntry)| {
             flow.uses > 0 && (!flow.hint.is_empty() || flow.name.starts_with(prefix))
@@ -393,7 +393,7 @@ impl Names {
         flow.stored.insert(name.segment);
     }
 
-    /// The content store has it no longer.
+    /// The content store no longer has it.
     pub(super) fn evict(&mut self, name: NameId) {
         let flow = &mut self.flows[name.flow.0 as usize];
         if flow.stored.remove(&name.segment) && flow.stored.is_empty() {
@@ -412,9 +412,9 @@ impl Names {
     }
 
     /// Pushes the numbers under which Interests that this Data answers may be pending, beside its own name: its own
-    /// name with a hint, the prefixes of its name that were asked for with CanBePrefix, and its name with its digest.
+    /// name with a hint, the prefixes of its name that were requested with CanBePrefix, and its name with its digest.
     ///
-    /// The hash of a prefix goes on from that of the next shorter one, so that this takes as long as the name has
+    /// The hash of a prefix continues from that of the next shorter one, so that this takes as long as the name has
     /// bytes, and what is found.
     pub(super) fn other_names_satisfied_by(&self, data: &DataView<'_>, own: Split<'_>, out: &mut Vec<NameId>) {
         let bytes = data.name().as_bytes();

@@ -1,4 +1,4 @@
-//! The bytes of packets that a node knows by tag.
+//! The bytes of packets, which the node refers to by tag.
 
 use crate::uses::NO_PAYLOAD;
 use ndnweir_core::ids::{FaceId, FlowId};
@@ -27,11 +27,11 @@ pub(super) struct Payloads {
     bytes: usize,
 }
 
-/// What a payload costs beside its bytes.
+/// The overhead of a payload beside its bytes.
 pub(super) const OVERHEAD: usize = size_of::<Payload>() + 16;
 
 impl Payloads {
-    /// Bytes in use, bookkeeping included.
+    /// Bytes in use, overhead included.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -41,7 +41,7 @@ impl Payloads {
         self.slots.len() - self.free.len()
     }
 
-    /// Takes a packet in, with one use of it.
+    /// Adds a packet, with one use of it.
     pub(super) fn insert(&mut self, wire: &[u8], flow: FlowId, incoming: FaceId) -> u32 {
         self.bytes += wire.len() + OVERHEAD;
         let payload = Payload { wire: wire.to_vec(), flow, incoming, uses: 1, ..Payload::default() };
@@ -57,7 +57,7 @@ impl Payloads {
         }
     }
 
-    /// As [`Payloads::insert`], for an Interest, whose nonce and hop limit change on the way.
+    /// As [`Payloads::insert`], for an Interest, whose nonce and hop limit change here.
     pub(super) fn insert_interest(&mut self, interest: &InterestView<'_>, flow: FlowId, incoming: FaceId) -> u32 {
         let tag = self.insert(interest.wire(), flow, incoming);
         let offset = |at: Option<usize>| at.and_then(|at| u16::try_from(at).ok()).unwrap_or(0);

@@ -187,9 +187,9 @@ impl Forwarder {
 
     fn nack(&mut self, now: Time, id: FaceId, interest: &InterestView<'_>, link_fields: &LinkHeaderFields) {
         let (name, nonce) = (self.names.split_interest(interest), interest.nonce());
-        // Who has taken the hint off returns the Interest without it.
+        // A node that has taken the hint off returns the Interest without it.
         let asked_for =
-            |name: &NameId| nonce.is_some_and(|nonce| self.node.is_asked(*name, id, u32::from_be_bytes(nonce)));
+            |name: &NameId| nonce.is_some_and(|nonce| self.node.was_sent_with(*name, id, u32::from_be_bytes(nonce)));
         let sent = self.names.find_any_hint(name).take(MAX_CANDIDATES).find(asked_for);
         let name = sent.or_else(|| self.names.find(name).filter(|name| self.node.is_pending(*name)));
         let (Some(name), Some(nonce), Some(reason)) = (name, nonce, link_fields.nack) else {
@@ -209,7 +209,7 @@ impl Forwarder {
     }
 
     /// Whether an Interest that this Data answers is pending.
-    pub fn is_waited_for(&self, data: &DataView<'_>) -> bool {
+    pub fn answers_pending(&self, data: &DataView<'_>) -> bool {
         let own = self.names.split(data.name());
         let mut names: Vec<NameId> = self.names.find(own).into_iter().collect();
         self.names.other_names_satisfied_by(data, own, &mut names);
@@ -218,13 +218,13 @@ impl Forwarder {
 
     fn data(&mut self, now: Time, id: FaceId, data: &DataView<'_>, link_fields: &LinkHeaderFields) {
         let own = self.names.split(data.name());
-        let known = self.names.find(own).filter(|name| self.node.is_asked_of(*name, id));
+        let known = self.names.find(own).filter(|name| self.node.was_sent_to(*name, id));
         let mut others = std::mem::take(&mut self.answered);
         others.clear();
         self.names.other_names_satisfied_by(data, own, &mut others);
         others.retain(|name| self.node.is_pending(*name));
         let waited_for = !others.is_empty();
-        others.retain(|name| self.node.is_asked_of(*name, id));
+        others.retain(|name| self.node.was_sent_to(*name, id));
         let late = self.is_answer_to_link_retransmission(id, known.as_slice())
             || self.is_answer_to_link_retransmission(id, &others);
         let link_fields =
@@ -291,7 +291,7 @@ impl Forwarder {
         self.release(tag);
     }
 
-    /// Makes room for a packet, at the expense of the content store. Whether there is.
+    /// Makes room for a packet by evicting from the content store. Whether there is enough.
     fn make_room(&mut self, len: usize) -> bool {
         // The bytes, and the name in them once as a flow and once among what is stored.
         let needed = 3 * len + payloads::OVERHEAD + 2 * names::OVERHEAD;

@@ -12,29 +12,21 @@ use std::collections::BTreeMap;
 const MAX_HOPS: usize = 64;
 
 /// Why a route cannot be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// There are as many prefixes, or next hops of this one, as there may be.
+    #[error("the table of routes is full")]
     Full,
     /// There is no such face.
+    #[error("there is no such face")]
     NoFace,
     /// `/localhost` may not leave this node.
+    #[error("names under /localhost may not leave this node")]
     Scope,
     /// The prefix belongs to another face.
+    #[error("names under this prefix belong to the forwarder's management")]
     Reserved,
 }
-
-impl std::fmt::Display for RouteError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            RouteError::Full => "the table of routes is full",
-            RouteError::NoFace => "there is no such face",
-            RouteError::Scope => "names under /localhost may not leave this node",
-            RouteError::Reserved => "names under this prefix belong to the forwarder's management",
-        })
-    }
-}
-impl std::error::Error for RouteError {}
 
 /// A prefix with its next hops.
 #[derive(Clone, Debug)]
@@ -175,9 +167,9 @@ impl Forwarder {
         }
     }
 
-    /// Tells the node the prefix of a flow, and whose choice of a strategy it has. The prefix is the longest with a
-    /// route for its name, or for a delegation of its hint; the choice goes by its name alone. A default route does not
-    /// lead out of this node for `/localhost`.
+    /// Passes to the node the prefix of a flow and its strategy choice. The prefix is the longest with a route for its
+    /// name, or for a delegation of its hint; the choice depends on its name alone. A default route does not apply to
+    /// `/localhost`.
     pub(super) fn bind(&mut self, flow: FlowId) {
         let Ok(name) = NameView::from_value(self.names.name(flow)) else { return };
         let elements = elements(name);

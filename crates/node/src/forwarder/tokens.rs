@@ -1,7 +1,7 @@
-//! PIT tokens of pending Interests, to be given back with the answer.
+//! PIT tokens of pending Interests, to be returned with the answer.
 //!
-//! A token stays as long as its Interest is pending, and then until the answer has left. Answers that never leave, as
-//! a queue had no room for them, keep theirs until there are too many of those; then the oldest gives way.
+//! A token stays as long as its Interest is pending, and then until the answer has left. Answers that never leave, as a
+//! queue had no room for them, keep theirs until there are too many; then the oldest is removed.
 
 use crate::keyed::{HashKey, NumberHash};
 use hashbrown::HashMap;
@@ -9,14 +9,14 @@ use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_wire::lp::PitToken;
 use std::collections::BTreeMap;
 
-/// Whose tokens: name, and generation of its flow's number.
+/// The name of the tokens, and the generation of its flow's number.
 type Key = (u64, u32);
 
 /// The tokens of one name.
 #[derive(Debug, Default)]
 struct Of {
     tokens: Vec<(FaceId, PitToken)>,
-    /// Its place among those whose answers leave; none while the Interest is pending.
+    /// Its place among names whose answers are leaving; none while the Interest is pending.
     leaving: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ struct Of {
 #[derive(Debug)]
 pub(super) struct Tokens {
     names: HashMap<Key, Of, NumberHash>,
-    /// Names whose Interests are pending no more, in the order in which they ended.
+    /// Names whose Interests are no longer pending, in the order in which they ended.
     leaving: BTreeMap<u64, Key>,
     next: u64,
     /// The most names in `leaving`. Pending ones are bounded by the PIT.
@@ -37,7 +37,7 @@ impl Tokens {
         Tokens { names, leaving: BTreeMap::new(), next: 0, limit }
     }
 
-    /// Notes the token with which `face` asked last, or that it asked without.
+    /// Records the token of the latest Interest from `face`, or that it had none.
     pub(super) fn record(&mut self, name: NameId, generation: u32, face: FaceId, token: Option<PitToken>) {
         let Some(token) = token else {
             self.take(name, generation, face);
@@ -53,7 +53,7 @@ impl Tokens {
         }
     }
 
-    /// Takes the token that goes back to `face`.
+    /// Takes the token that is returned to `face`.
     pub(super) fn take(&mut self, name: NameId, generation: u32, face: FaceId) -> Option<PitToken> {
         if self.names.is_empty() {
             return None;
@@ -68,7 +68,7 @@ impl Tokens {
         Some(token)
     }
 
-    /// A name is pending no more; its answers may still have to leave.
+    /// A name is no longer pending; its answers may still have to leave.
     pub(super) fn settle(&mut self, name: NameId, generation: u32) {
         let key = (name.key(), generation);
         if self.names.is_empty() {
@@ -85,7 +85,7 @@ impl Tokens {
         }
     }
 
-    /// A name is pending no more, and nobody gets an answer.
+    /// A name is no longer pending, and there is no answer.
     pub(super) fn forget(&mut self, name: NameId, generation: u32) {
         if self.names.is_empty() {
             return;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_asked_for_again_while_its_answer_leaves_is_pending_again() {
+    fn a_name_that_is_requested_again_while_its_answer_leaves_is_pending_again() {
         let mut tokens = Tokens::new(1, HashKey::FIXED);
         tokens.record(name(0), 0, FaceId(0), token(1));
         tokens.settle(name(0), 0);

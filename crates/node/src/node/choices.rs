@@ -1,23 +1,21 @@
-//! Strategies for some of the names, put in, changed and taken out while traffic flows.
+//! Strategy choices: added, changed and removed while traffic flows.
 
 use super::Node;
+use crate::error::StrategyError;
 use crate::fib::Fib;
 use crate::strategies::{StrategyChoiceId, StrategyInstance};
 use crate::streams;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::fields::{Field, Fields};
+use ndnweir_core::fields::Field;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::Strategy;
 use ndnweir_core::units::Time;
 
-const TOO_MANY: &str = "a node has at most 127 strategies beside that of all names, those whose Interests are still \
-                        pending included";
-
 impl Node {
-    /// Puts in a strategy for names that are to have one of their own, and says whether their Interests go through the
-    /// faces' shapers; [`Node::govern`] then says which names. The choices of the scheme are there from the start.
+    /// Adds a strategy choice. `shaped` says whether its Interests go through the faces' shapers;
+    /// [`Node::assign_strategy`] then assigns names to it. The choices of the scheme exist from the start.
     ///
     /// # Errors
     /// If there are too many, or it needs more header fields than packets carry; nothing has changed then.
@@ -26,15 +24,15 @@ impl Node {
         now: Time,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<StrategyChoiceId, String> {
+    ) -> Result<StrategyChoiceId, StrategyError> {
         let instance = self.strategy_instance(part, shaped)?;
-        let choice = self.strategies.add(instance).ok_or(TOO_MANY)?;
+        let choice = self.strategies.add(instance).ok_or(StrategyError::TooMany)?;
         self.initialise_strategy(now, choice);
         Ok(choice)
     }
 
-    /// Changes the strategy of a choice; nothing happens if it is that already. What is pending stays with the former
-    /// one until it is answered, ends, or is asked for again.
+    /// Changes the strategy of a choice; nothing happens if it is the same. What is pending stays with the former one
+    /// until it is answered, ends, or is requested again.
     ///
     /// # Errors
     /// As [`Node::choose`], or if there is no such choice.
@@ -44,9 +42,9 @@ impl Node {
         choice: StrategyChoiceId,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), StrategyError> {
         match self.strategies.get(choice) {
-            None => return Err("there is no such choice".into()),
+            None => return Err(StrategyError::UnknownChoice),
             Some(present) if present.is(part, shaped) => return Ok(()),
             Some(_) => {}
         }
@@ -56,12 +54,13 @@ impl Node {
         Ok(())
     }
 
-    /// Takes a choice out; its names have that of the root until [`Node::govern`] says otherwise. The root stays.
+    /// Removes a choice; its names have that of the root until [`Node::assign_strategy`] assigns another. The root
+    /// stays.
     pub fn remove_strategy(&mut self, choice: StrategyChoiceId) {
         self.strategies.remove(choice, &self.pit.slots());
     }
 
-    /// Says which choice the names of a flow have, from their next Interest on.
+    /// Assigns the names of a flow to a choice, from their next Interest on.
     pub fn assign_strategy(&mut self, flow: FlowId, choice: StrategyChoiceId) {
         if self.strategies.several() && flow.0 < Fib::MAX_FLOWS && self.strategies.get(choice).is_some() {
             self.strategies.assign(flow, choice);
@@ -72,18 +71,13 @@ impl Node {
         &mut self,
         part: &ComponentChoice<StrategyParams>,
         shaped: bool,
-    ) -> Result<StrategyInstance, String> {
+    ) -> Result<StrategyInstance, StrategyError> {
         if !self.strategies.have_room() {
-            return Err(TOO_MANY.into());
+            return Err(StrategyError::TooMany);
         }
         let mut layout = self.plan.layout.clone();
         for field in part.needs() {
-            if layout.slot(field).is_none() {
-                let (name, most) = (part.name(), Fields::SLOTS);
-                return Err(format!(
-                    "{name} needs a header field more than the {most} that packets carry beside the scheme's"
-                ));
-            }
+            layout.slot(field).ok_or(StrategyError::TooManyFields(part.name()))?;
         }
         let strategy = part.build(&mut layout);
         if layout.iter().next().is_some() {
@@ -96,7 +90,7 @@ impl Node {
         Ok(StrategyInstance::new(strategy, rng, part.clone(), shaped))
     }
 
-    /// Tells a strategy that has just been put in about all faces and next hops.
+    /// Notifies a new strategy of all faces and next hops.
     fn initialise_strategy(&mut self, now: Time, choice: StrategyChoiceId) {
         let Some(StrategyInstance { strategy, rng, .. }) = self.strategies.get_mut(choice) else { return };
         for (number, face) in self.faces.iter().enumerate() {
@@ -108,8 +102,8 @@ impl Node {
         }
     }
 
-    /// A pending Interest that is asked for again goes over to the strategy that its name has by now. For the former
-    /// one nothing came back.
+    /// A pending Interest that is requested again is transferred to the present strategy of its name. For the former
+    /// one it timed out.
     #[cold]
     pub(super) fn transfer_pending(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let flow = self.pit.name(slot).flow;

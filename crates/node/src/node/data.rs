@@ -77,7 +77,7 @@ impl Node {
                 continue;
             }
             self.counters.answered += 1;
-            // The face that brought the Data has it.
+            // The upstream has it.
             if asking.face == face {
                 continue;
             }
@@ -120,7 +120,7 @@ impl Node {
         packet.fields = fields;
     }
 
-    /// Tells the strategy of a Data or NACK for which nothing is pending.
+    /// Notifies the strategy of an unsolicited Data or NACK.
     pub(super) fn notify_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
         if let Some(prefix) = self.fib.prefix(packet.name.flow) {
             let governor = self.strategies.of(packet.name.flow);
@@ -129,7 +129,7 @@ impl Node {
         }
     }
 
-    /// Sends a Data to one downstream, and leaves it as it was for the next.
+    /// Sends a Data to one downstream, and leaves it unchanged for the next.
     #[inline(always)]
     fn send_downstream(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
         let (mark, flags) = (packet.mark, packet.flags);
@@ -159,7 +159,7 @@ impl Node {
         (packet.mark, packet.flags) = (mark, flags);
     }
 
-    /// Answers an Interest with what the content store has. A flow without a prefix is answered without the hooks.
+    /// Answers an Interest from the content store. A flow without a prefix is answered without the hooks.
     #[inline(never)]
     pub(super) fn answer_from_store(&mut self, now: Time, face: FaceId, interest: &Packet, data: Packet) {
         let mark = if self.interest_marks == InterestMarks::Ignore { 0 } else { interest.mark };

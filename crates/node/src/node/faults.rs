@@ -1,6 +1,6 @@
 //! Faults: rates that change, faces that go down, the node that loses its memory; and components from outside.
 //!
-//! The driver of a settled egress holds packets that have not left yet, so each call says what becomes of those.
+//! The driver of a settled egress holds packets that have not left yet, so each call returns what happens to those.
 
 use super::Node;
 use ndnweir_core::ids::FaceId;
@@ -10,7 +10,7 @@ use ndnweir_core::shaper::Shaper;
 use ndnweir_core::units::{Rate, Time};
 
 impl Node {
-    /// Changes the rate of a face from `now` on; the packet on the wire goes on with what is left of it. At rate zero
+    /// Changes the rate of a face from `now` on; the packet on the wire continues with what is left of it. At rate zero
     /// nothing leaves; without a rate everything leaves at once. Pushes the new (start, end) of the latest Transmits of
     /// that face, oldest first: all that had not left completely.
     pub fn set_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>, departures: &mut Vec<(Time, Time)>) {
@@ -20,8 +20,8 @@ impl Node {
         self.note_due(face, due);
     }
 
-    /// Changes the rate at which the neighbour sends back, which shapers and meters may look at. The face's shaper lets
-    /// out what it holds by the new rate at the node's next hook.
+    /// Changes the rate at which the neighbour sends back, which shapers and meters may use. The face's shaper releases
+    /// what it holds at the new rate at the node's next hook.
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Some(found) = self.faces.get_mut(face.index()) {
             found.return_rate = rate;
@@ -65,7 +65,7 @@ impl Node {
         lost
     }
 
-    /// Fresh components. Their random streams go on, so that life after a crash does not repeat the one before.
+    /// Fresh components. Their random streams continue, so that the time after a crash does not repeat the one before.
     fn rebuild(&mut self, now: Time) {
         let plan = &self.plan;
         let mut layout = plan.layout.clone();
@@ -80,7 +80,7 @@ impl Node {
         (self.shaping, self.metering) = (self.plan.shaping, self.plan.metering);
     }
 
-    /// Puts in a component that the registry does not know, before traffic flows. A crash brings the scheme's own back.
+    /// Installs a component from outside the registry, before traffic flows. A crash restores the scheme's own.
     pub fn install(&mut self, now: Time, part: Custom) {
         match part {
             Custom::Strategy(strategy) => {

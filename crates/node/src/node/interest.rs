@@ -137,7 +137,7 @@ impl Node {
         self.run_strategy(now, slot, prefix, face, packet, arrival);
     }
 
-    /// Asks the strategy and does what it says.
+    /// Calls the strategy and carries out its decision.
     #[inline(always)]
     fn run_strategy(
         &mut self,
@@ -181,7 +181,7 @@ impl Node {
         self.choice = choice;
     }
 
-    /// Sends the copies of a choice; answers downstream if it says so, or if no shaper lets any pass.
+    /// Sends the copies of a decision; answers downstream if it says so, or if no shaper admits any.
     #[inline(never)]
     pub(super) fn apply_decision(
         &mut self,
@@ -201,7 +201,7 @@ impl Node {
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
-            // A probe goes beside an Interest; one that was rejected itself takes the place first.
+            // A probe is sent beside an Interest; an Interest that was rejected takes its place first.
             if copy.new_nonce && !sent && rejection.is_some() {
                 continue;
             }
@@ -232,7 +232,7 @@ impl Node {
         self.try_others(now, slot, prefix, in_face, packet, choice, reason);
     }
 
-    /// No shaper of the chosen faces let the Interest pass: those the strategy named for this, or else the other next
+    /// No shaper of the chosen faces admitted the Interest: those the strategy named for this, or else the other next
     /// hops, cheapest first; then a NACK.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the context of one Interest")]
@@ -260,7 +260,7 @@ impl Node {
                 Sent::Rejected(other) => reason = reason.min(other),
             }
         }
-        // An upstream that still owes an answer keeps the entry alive.
+        // An upstream that has not answered yet keeps the entry.
         if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) {
             let cause = self.with_next_hop_stamps(slot, prefix, packet);
             self.reject(now, slot, reason, &cause);

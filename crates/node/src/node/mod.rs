@@ -32,6 +32,7 @@ use crate::counters::{FaceCounters, NodeCounters};
 use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
 use crate::egress::{Egress, Parts};
+use crate::error::{FaceError, StrategyError};
 use crate::face::Face;
 use crate::fib::Fib;
 use crate::flows::FlowCounter;
@@ -98,20 +99,20 @@ pub struct Node {
     metering: bool,
     /// Whether the run carries routes found by discovery.
     discovering: bool,
-    /// See [`Node::carry_no_transit`].
+    /// See [`Node::set_host`].
     is_host: bool,
     held_limit: u64,
     /// Working memory of the pipelines.
     choice: ForwardingDecision,
     downstreams: Vec<FaceId>,
-    /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver told.
+    /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver has set it.
     base_rtts: Vec<Vec<(FaceId, Duration)>>,
     /// Faces whose shaper was called since [`Node::release_held`].
     touched: Vec<FaceId>,
-    /// When each face's egress wants to advance, by face, and a time not after the earliest.
+    /// When each face's egress must advance, by face, and a time not after the earliest.
     due: Vec<Time>,
     egress_wake: Time,
-    /// A time not after the earliest any shaper asks for.
+    /// A time not after the earliest any shaper requests.
     shaper_wake: Time,
     /// When the components were last woken: they are not woken twice for one instant.
     woken: Time,
@@ -126,7 +127,7 @@ impl Node {
     ///
     /// # Errors
     /// If the scheme chooses strategies for too many prefixes.
-    pub fn new(config: NodeConfig<'_>) -> Result<Node, String> {
+    pub fn new(config: NodeConfig<'_>) -> Result<Node, StrategyError> {
         let mut layout = config.layout.clone();
         let (part, shaped) = (&config.scheme.parts.strategy, config.scheme.is_shaped(0));
         let strategy = part.build(&mut layout);
@@ -180,8 +181,8 @@ impl Node {
     }
 
     /// From now on the node is a host: of the Interests of neighbours it takes only those for applications on it.
-    /// Others are dropped without a NACK, as a host does with what its network card hears but is not for it.
-    pub fn carry_no_transit(&mut self) {
+    /// Others are dropped without a NACK, as a host does with packets on its network card that are not addressed to it.
+    pub fn set_host(&mut self) {
         self.is_host = true;
     }
 
@@ -189,10 +190,10 @@ impl Node {
     ///
     /// # Errors
     /// If there are 65,535 already.
-    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, String> {
+    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, FaceError> {
         let face = match u16::try_from(self.faces.len()) {
             Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
-            _ => return Err("a node has at most 65535 faces".into()),
+            _ => return Err(FaceError::TooMany),
         };
         let built = self.build_face(face, config);
         self.faces.push(built);
@@ -201,14 +202,14 @@ impl Node {
         Ok(face)
     }
 
-    /// Puts a new face in the place of one that is down (see [`Node::set_up`]). What is still pending from or to the
-    /// former face then concerns the new one, so a driver waits for longer than Interests live.
+    /// Puts a new face in place of one that is down (see [`Node::set_up`]). What is still pending from or to the former
+    /// face then concerns the new one, so a driver waits for longer than Interests live.
     ///
     /// # Errors
     /// If there is no such face, or it is up.
-    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), String> {
+    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), FaceError> {
         if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
-            return Err(format!("face {} cannot be replaced: it does not exist or is up", face.0));
+            return Err(FaceError::NotReplaceable(face));
         }
         self.faces[face.index()] = self.build_face(face, config);
         self.due[face.index()] = Time::NEVER;
@@ -237,7 +238,7 @@ impl Node {
         }
     }
 
-    /// Tells the strategies about a face.
+    /// Notifies the strategies of a face.
     fn notify_face(&mut self, face: FaceId) {
         let egress = &self.faces[face.index()].egress;
         for instance in self.strategies.each() {
@@ -245,7 +246,7 @@ impl Node {
         }
     }
 
-    /// Tells the strategies about all faces and next hops: they have just been put in.
+    /// Notifies new strategies of all faces and next hops.
     fn initialise_strategies(&mut self, now: Time) {
         for face in 0..self.faces.len() {
             self.notify_face(FaceId(face as u16));
@@ -255,7 +256,7 @@ impl Node {
         }
     }
 
-    /// Tells shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
+    /// Gives shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
     /// unknown. Prefixes count up to the number that have had routes.
     pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Duration)]) {
         let prefixes = self.fib.prefixes();
@@ -290,7 +291,7 @@ impl Node {
         }
     }
 
-    /// Says which prefix a flow's names match longest; an Interest of a flow without one is answered with a NoRoute
+    /// Sets the longest prefix that a flow's names match; an Interest of a flow without one is answered with a NoRoute
     /// NACK. Whether the flow's number is below 2²⁴, as it must be.
     pub fn bind_flow(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
         self.fib.bind(flow, prefix)
@@ -324,7 +325,7 @@ impl Node {
         self.out.next()
     }
 
-    /// When [`Node::handle_timeout`] is wanted: perhaps early, never late, and due at once if it has passed;
+    /// When [`Node::handle_timeout`] must be called: perhaps early, never late, and due at once if it has passed;
     /// [`Time::NEVER`] if not at all.
     #[inline(always)]
     pub fn poll_timeout(&self) -> Time {
@@ -335,7 +336,7 @@ impl Node {
         if self.metering {
             components = components.min(self.meter.next_wake());
         }
-        // A component that asks for an instant over and over does not stop the world.
+        // A component that requests the same instant repeatedly must not stop time.
         let components = components.max(self.woken + Duration::from_nanos(1));
         components.min(self.pit.next_expiry()).min(self.egress_wake)
     }
@@ -450,14 +451,13 @@ impl Node {
         self.trace.drain()
     }
 
-    /// Takes what the meter wants the planner to hear.
+    /// Takes the meter's reports to the planner.
     pub fn drain_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
         self.reports.drain(..)
     }
 
-    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order that is not
-    /// for exactly those there are changes nothing. Whose orders count (the election) is for the driver to say. Whether
-    /// it was carried out.
+    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order for other
+    /// next hops changes nothing. The driver decides whose orders count (the election). Whether it was carried out.
     pub fn apply_order(&mut self, now: Time, order: &Order) -> bool {
         let applied = self.fib.set_costs(order.prefix, &order.hops);
         if applied {
@@ -472,7 +472,7 @@ impl Node {
         self.fib.hops(prefix)
     }
 
-    /// The header fields that packets carry: those of the scheme and of strategies put in since.
+    /// The header fields that packets carry: those of the scheme and of strategies added since.
     pub fn layout(&self) -> &FieldLayout {
         &self.layout
     }

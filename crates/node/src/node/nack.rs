@@ -20,7 +20,7 @@ impl Node {
         let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
         let matching = found.and_then(|(slot, prefix)| {
             let record = self.pit.sent_to_mut(slot, face)?;
-            // A NACK for an Interest that has been sent anew since says nothing about the new one.
+            // A NACK for an Interest that has been sent again since says nothing about the new one.
             if record.nonce != packet.nonce || record.nacked.is_some() {
                 return None;
             }
@@ -73,8 +73,8 @@ impl Node {
         self.choice = choice;
     }
 
-    /// The Interest in a NACK, as it was sent but for what it gathered on the way; its lifetime is that of the first
-    /// who waits, as NACKs carry none.
+    /// The Interest in a NACK, as it was sent, without what was added on its path; its lifetime is that of the first
+    /// downstream, as NACKs carry none.
     fn restored(&self, nack: &Packet, slot: u32) -> Packet {
         let lifetime_ms = self.pit.lifetime_ms(slot, 0);
         Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), lifetime_ms, ..*nack }

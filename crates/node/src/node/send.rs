@@ -12,7 +12,7 @@ use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent,
 use ndnweir_core::strategy::{OutRecord, Strategy, TimeoutEvent};
 use ndnweir_core::units::{Bytes, Duration, Time};
 
-/// Interests released in one call at most: more than a sane component holds.
+/// The most Interests released in one call: more than a correct component holds.
 const MAX_RELEASES: usize = 1 << 20;
 
 /// What became of one copy of an Interest.
@@ -129,8 +129,8 @@ impl Node {
         }
     }
 
-    /// Sends what is pending for a prefix to a next hop that is new, as far as its strategy does so and someone else
-    /// waits for it. What the PIT does not keep of an Interest is as in a fresh one.
+    /// Sends what is pending for a prefix to a next hop that is new, if its strategy does so and a downstream other
+    /// than that waits for it. What the PIT does not keep of an Interest is as in a fresh one.
     pub(super) fn send_pending(&mut self, now: Time, prefix: PrefixId, face: FaceId) {
         for slot in self.pit.slots() {
             let name = self.pit.name(slot);
@@ -229,7 +229,7 @@ impl Node {
         self.remove_entry(now, slot, Outcome::Timeout);
     }
 
-    /// Tells a pending Interest's strategy that nothing came back.
+    /// Notifies a pending Interest's strategy of its timeout.
     pub(super) fn notify_timeout(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
         let event = TimeoutEvent { name, prefix, hops, sent };
@@ -246,14 +246,14 @@ impl Node {
         }
     }
 
-    /// Forgets an entry; tells the shapers of all faces that still owe an answer what happened.
+    /// Removes an entry; notifies the shapers of all faces with an unanswered out-record.
     fn remove_entry(&mut self, now: Time, slot: u32, outcome: Outcome) {
         self.close(now, slot, FaceId::NONE, outcome);
         self.pit.remove(slot);
     }
 
-    /// An entry ends and will be removed; tells the shapers of all faces that still owe an answer, but for `answered`,
-    /// what happened.
+    /// An entry ends and will be removed; notifies the shapers of all faces with an unanswered out-record, except
+    /// `answered`.
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
         self.out.settled(self.pit.name(slot), outcome == Outcome::Timeout);
@@ -279,7 +279,7 @@ impl Node {
         }
     }
 
-    /// Tells a face's shaper what became of an Interest that left by it.
+    /// Notifies a face's shaper of the outcome of an Interest that left by it.
     pub(super) fn notify_shaper(&mut self, now: Time, record: &OutRecord, outcome: Outcome, packet: &Packet) {
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
         let rtt = (!record.resent()).then(|| now.since(record.sent));
@@ -302,7 +302,7 @@ impl Node {
         cause
     }
 
-    /// Sends what shapers and the strategy let go after a hook.
+    /// Sends what shapers and the strategy release after a hook.
     #[inline]
     pub(super) fn release_held(&mut self, now: Time) {
         if self.shaping || self.strategies.holds() {
@@ -313,7 +313,7 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
-                let asked = self.faces[face.index()].shaper.asks();
+                let asked = self.faces[face.index()].shaper.next_held();
                 let asked = asked.filter(|(downstream, _)| downstream.index() < self.faces.len());
                 let downstream = asked.map(|(downstream, flow)| self.downstream(now, downstream, flow));
                 let event = ReleaseEvent { out: self.view(now, face), reverse: self.reverse(face), downstream };
@@ -348,8 +348,8 @@ impl Node {
         self.touched.clear();
     }
 
-    /// A held Interest may leave, unless nobody waits for it any more, or its name has gone over to another strategy
-    /// than the one that lets it go. Without one, a shaper does.
+    /// A held Interest may leave, unless it is no longer pending, or its name was transferred to another strategy than
+    /// the one that releases it. None stands for a shaper.
     fn send_released(&mut self, now: Time, face: FaceId, packet: Packet, strategy: Option<StrategyChoiceId>) {
         let found = self.pit.find(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
         let Some((slot, prefix)) = found

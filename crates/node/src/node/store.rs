@@ -1,4 +1,4 @@
-//! What a driver with real names and payloads asks of the tables, and the log of their uses.
+//! What a driver with real names and payloads reads from the tables, and the log of their uses.
 
 use super::Node;
 use crate::keyed::HashKey;
@@ -14,17 +14,17 @@ impl Node {
         self.out.log_uses();
     }
 
-    /// From now on no face may fill the PIT alone, and its limit counts downstreams instead of names.
+    /// Bounds every face's share of the PIT, whose limit then counts downstreams instead of names.
     pub(crate) fn share_pit(&mut self, limits: ShareLimits) {
         self.pit.share(limits);
     }
 
-    /// Says whose share of the PIT a face has.
+    /// Sets the class and group of a face, which determine its share of the PIT.
     pub(crate) fn share_face(&mut self, face: FaceId, class: FaceClass, group: u128) {
         self.pit.share_face(face, class, group);
     }
 
-    /// Hashes with this key from now on, before there are faces.
+    /// Sets the hash key, before there are faces.
     pub(crate) fn set_hash_key(&mut self, key: HashKey) {
         self.pit.set_hash(key.numbers(1));
         self.cs.set_hash(key.numbers(2));
@@ -32,7 +32,7 @@ impl Node {
         self.flow_hash = key.numbers(4);
     }
 
-    /// What became of names and payloads since the last call, in order.
+    /// The uses of names and payloads since the last call, in order.
     pub fn drain_uses(&mut self) -> impl Iterator<Item = Use> + '_ {
         self.out.drain_uses()
     }
@@ -43,13 +43,13 @@ impl Node {
     }
 
     /// Whether an Interest for this name was sent by `face` with this nonce, and is pending.
-    pub fn is_asked(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
+    pub fn was_sent_with(&self, name: NameId, face: FaceId, nonce: u32) -> bool {
         let sent = |slot| self.pit.sent(slot).iter().any(|record| record.face == face && record.nonce == nonce);
         self.pit.find(name).is_ok_and(sent)
     }
 
     /// Whether an Interest for this name was sent by `face`, and is pending.
-    pub fn is_asked_of(&self, name: NameId, face: FaceId) -> bool {
+    pub fn was_sent_to(&self, name: NameId, face: FaceId) -> bool {
         self.pit.find(name).is_ok_and(|slot| self.pit.sent(slot).iter().any(|record| record.face == face))
     }
 
@@ -58,27 +58,27 @@ impl Node {
         self.cs.serves().then(|| self.cs.peek(name, must_be_fresh, now)).flatten()
     }
 
-    /// Puts a Data into the content store, if there is one, without answering anybody.
+    /// Puts a Data into the content store, if there is one, without answering anyone.
     pub fn store(&mut self, now: Time, data: &Packet) {
         if self.cs.admits() {
             self.keep(now, data);
         }
     }
 
-    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers. What is
-    /// too much goes, the least recently used first.
+    /// Changes how many packets the content store may hold, whether it takes Data in, and whether it answers. What
+    /// exceeds the limit is evicted, the least recently used first.
     pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
         self.cs.configure(packets, admits, serves);
         while self.cs.is_too_full() && self.evict() {}
     }
 
-    /// Lets the Data not used for the longest time go from the content store. Whether there was one.
+    /// Evicts the least recently used Data from the content store. Whether there was one.
     pub fn evict(&mut self) -> bool {
         let evicted = self.cs.evict();
         self.log_evicted(evicted)
     }
 
-    /// Lets the Data of a name go from the content store. Whether it was there.
+    /// Removes the Data of a name from the content store. Whether it was there.
     pub fn erase(&mut self, name: NameId) -> bool {
         let erased = self.cs.remove(name);
         self.log_evicted(erased)

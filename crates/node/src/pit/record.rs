@@ -27,7 +27,7 @@ impl InRecord {
         u32::from(self.size_and_flags & !(RENEWED | MARKED))
     }
 
-    /// Whether it asked more than once.
+    /// Whether it sent more than one Interest.
     pub(crate) fn was_retransmitted(&self) -> bool {
         self.size_and_flags & RENEWED != 0
     }

@@ -30,7 +30,7 @@ impl<'a> View<'a> {
         if self.entry.ins_spilled { self.pit.spills[self.entry.spill as usize].ins.len() } else { 1 }
     }
 
-    /// The `i`-th downstream, with the end of its patience.
+    /// The `i`-th downstream, with its expiry.
     #[inline(always)]
     pub(crate) fn downstream(self, i: usize) -> (InRecord, Time) {
         self.single_downstream().unwrap_or_else(|| self.pit.spills[self.entry.spill as usize].ins[i])

@@ -46,7 +46,7 @@ fn a_segment_number_that_is_not_in_its_shortest_form_is_another_name() {
 }
 
 #[test]
-fn one_data_answers_its_name_its_digest_and_every_prefix_that_was_asked_for() {
+fn one_data_answers_its_name_its_digest_and_every_pending_prefix() {
     let mut bench = Bench::new(vec![local(), local(), local(), local(), local()]);
     bench.route("/a", 4);
     let answer = data("/a/b/seg=3", b"x", 0);
@@ -91,7 +91,7 @@ fn what_is_stored_answers_prefixes_and_digests_and_freshness_counts() {
     bench.receive(0, &interest(&full_name("/a/v=1/seg=0", &old), 5));
     assert_eq!(bench.take(), [(0, old.clone())]);
     bench.receive(0, &interest(&full_name("/a/v=1/seg=0", &new), 6));
-    assert_eq!(bench.take().len(), 1, "another digest goes on to the producer");
+    assert_eq!(bench.take().len(), 1, "another digest is forwarded to the producer");
     bench.now = ms(2000);
     bench.receive(0, &prefix_interest("/a", 7, true));
     assert_eq!(bench.take(), [(1, prefix_interest("/a", 7, true))], "nothing is fresh any more");
@@ -132,17 +132,17 @@ fn what_belongs_to_the_management_comes_from_there_only_and_is_never_cached() {
         let asked = prefix_interest("/localhost/nfd/faces/list", nonce, true);
         bench.receive(1, &asked);
         assert_eq!(bench.take(), [(0, asked)], "to the management, not from the content store");
-        // Another application is quicker, but nobody.
+        // Another application answers faster, but is not reserved.
         bench.receive(2, &data("/localhost/nfd/faces/list/v=9/seg=0", b"forged", 60_000));
         assert_eq!((bench.take(), bench.forwarder.counters().scope), (vec![], u64::from(nonce)));
         let answer = data("/localhost/nfd/faces/list/v=1/seg=0", b"true", 60_000);
         bench.receive(0, &answer);
-        // Behind a link header that asks not to cache it.
+        // Behind a link header that requests not to cache it.
         let sent = bench.take();
         assert!(matches!(&sent[..], [(1, frame)] if frame.ends_with(&answer)), "{sent:?}");
     }
     assert_eq!(bench.forwarder.node().counters().cache, 0);
-    // What only begins alike is anybody's.
+    // A prefix with only a common beginning is not reserved.
     bench.receive(1, &interest("/localhost/nfdx", 9));
     bench.receive(2, &data("/localhost/nfdx", b"", 0));
     assert_eq!(bench.take().len(), 2);
@@ -220,7 +220,7 @@ fn each_downstream_gets_its_own_token_back_and_nacks_bring_its_own_nonce() {
 }
 
 #[test]
-fn a_route_that_comes_or_goes_counts_for_names_that_are_known_already() {
+fn an_added_or_removed_route_applies_to_names_in_use() {
     let mut bench = Bench::new(vec![local(), local(), local()]);
     bench.route("/a", 1);
     bench.receive(0, &interest("/a/b/seg=0", 1));

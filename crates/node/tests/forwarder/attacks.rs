@@ -1,4 +1,4 @@
-//! What strangers do to a forwarder, and what is left for others.
+//! Attacks of on-demand peers on a forwarder, and what is left for others.
 
 use super::bench::*;
 use ndnweir_node::forwarder::MAX_COMPONENTS;
@@ -7,7 +7,7 @@ use ndnweir_wire::lp::PitToken;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, NackReason, Name};
 use std::time::{Duration, Instant};
 
-/// Applications at 0 and 1, the second with a producer for `/a`; strangers from 2 on.
+/// Applications at 0 and 1, the second with a producer for `/a`; on-demand peers from 2 on.
 fn hub(on_demand_peers: Vec<u128>, change: impl Fn(&mut ForwarderConfig<'_>)) -> Bench {
     let faces = [local(), local()].into_iter().chain(on_demand_peers.into_iter().map(on_demand_peer)).collect();
     let mut bench = Bench::with(&serde_json::json!({}), change, faces);
@@ -15,7 +15,7 @@ fn hub(on_demand_peers: Vec<u128>, change: impl Fn(&mut ForwarderConfig<'_>)) ->
     bench
 }
 
-/// Segments that an application asks for with `window` pending and gets, of `count`.
+/// Segments that an application requests with `window` pending and gets, of `count`.
 fn fetch(bench: &mut Bench, count: u32, window: u32) -> usize {
     bench.take();
     let mut got = 0;
@@ -51,7 +51,7 @@ fn long_interests_from_hundreds_of_ports_leave_a_fetch_its_room() {
         assert!((40_000..=49_152).contains(&pending), "{pending} of three quarters of the table");
         assert_eq!(fetch(&mut bench, 4000, 1000), 4000, "{addresses} addresses");
         bench.wait(4000);
-        assert_eq!(bench.forwarder.node().counters().pit, 0, "strangers are waited for for four seconds at most");
+        assert_eq!(bench.forwarder.node().counters().pit, 0, "on-demand peers are waited for for four seconds at most");
         bench.check_empty();
     }
 }
@@ -98,7 +98,7 @@ fn who_joins_the_interests_of_others_takes_room_too() {
 }
 
 #[test]
-fn data_from_a_face_that_was_not_asked_are_dropped_and_never_cached() {
+fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     let mut bench = hub(vec![7], |_| ());
     let (forged, right) = (data("/a/b/seg=3", b"forged", 10_000), data("/a/b/seg=3", b"right", 10_000));
     for asked in [
@@ -124,7 +124,7 @@ fn data_from_a_face_that_was_not_asked_are_dropped_and_never_cached() {
     bench.receive(1, &right);
     assert_eq!(bench.take(), [(0, right.clone())], "who was asked is still waited for");
     bench.receive(2, &forged);
-    assert_eq!(bench.forwarder.counters().not_asked, 9, "nobody waits any more");
+    assert_eq!(bench.forwarder.counters().not_asked, 9, "no longer pending");
     bench.receive(0, &interest("/a/b/seg=3", 6));
     assert_eq!(bench.take(), [(0, right)], "from the content store");
     bench.check_empty();
@@ -183,7 +183,7 @@ fn looking_for_pending_prefixes_takes_time_as_the_name_is_long_and_no_more() {
 }
 
 #[test]
-fn names_chosen_against_a_known_hash_cost_as_much_as_any_others() {
+fn names_chosen_against_a_known_hash_cost_the_same_as_others() {
     const NAMES: u32 = 6000;
     // As in the tests of the table: six free bytes, and eight that made the former hash 0.
     let chosen = |i: u32| {
@@ -236,9 +236,9 @@ fn rejected(of: &[u8], reason: NackReason) -> Vec<u8> {
     LpHeader { nack: Some(reason), ..LpHeader::default() }.encode(Some(of))
 }
 
-// Strangers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
+// On-demand peers at 2 and 3, the producer at 1. All NACKs but the last are forged in one respect.
 #[test]
-fn a_nack_counts_from_the_face_that_was_asked_and_with_the_nonce_that_was_sent_only() {
+fn a_nack_counts_only_from_a_face_with_an_out_record_and_with_its_nonce() {
     let mut bench = hub(vec![7, 8], |_| ());
     bench.receive(0, &interest("/a/x", 1));
     assert_eq!(bench.take().len(), 1);
@@ -252,7 +252,7 @@ fn a_nack_counts_from_the_face_that_was_asked_and_with_the_nonce_that_was_sent_o
         bench.receive(1, &rejected(&interest("/a/y", 1), *reason));
         bench.receive(2, &rejected(&interest(&format!("/b/{number}"), number), *reason));
     }
-    assert_eq!(bench.take(), [], "nobody is told of a NACK that nobody was entitled to");
+    assert_eq!(bench.take(), [], "a NACK without an out-record goes nowhere");
     let counters = bench.forwarder.node().counters();
     assert_eq!(bench.forwarder.counters().unmatched_nacks + counters.unmatched_nacks, 18_000);
     assert_eq!(counters.pit, 1);

@@ -64,7 +64,7 @@ fn a_flood_of_short_names_is_rejected_when_the_table_of_pending_interests_is_ful
 }
 
 #[test]
-fn the_content_store_gives_way_when_memory_is_short() {
+fn the_content_store_is_evicted_when_memory_is_short() {
     let mut bench = small();
     for i in 0..1000 {
         bench.receive(0, &interest(&format!("/a/seg={i}"), i));
@@ -79,7 +79,7 @@ fn the_content_store_gives_way_when_memory_is_short() {
 }
 
 #[test]
-fn data_that_nobody_asked_for_and_fragments_without_their_rest_take_no_room() {
+fn unsolicited_data_and_incomplete_packets_take_no_room() {
     let mut bench = small();
     for i in 0..2000_u32 {
         bench.receive(2, &data(&format!("/a/{i}"), &[1; 1000], 0));
@@ -145,7 +145,7 @@ fn faces_that_flood_with_fragments_share_a_limit_and_take_nothing_from_others() 
     bench.forwarder.expire_fragments(bench.now);
     let after = bench.forwarder.counters();
     assert_eq!(after.fragment_bytes, 0);
-    // Each packet that began was put together, gave way, or was given up for its time.
+    // Each packet that began was reassembled, was dropped for a newer one, or timed out.
     let begun = 2000 + 200 * u64::from(PEERS);
     assert_eq!(after.fragments_evicted + after.fragments_late, begun, "{after:?}");
 }
@@ -182,7 +182,7 @@ fn faces_that_come_and_go_without_asking_do_not_use_the_numbers_up() {
         let id = bench.forwarder.add_face(bench.now, local()).unwrap();
         bench.forwarder.remove_face(bench.now, id);
     }
-    // Those that ask keep theirs for as long as they asked for and a second: here 4 s.
+    // Those that ask keep theirs for as long as they requested and a second: here 4 s.
     for _ in 0..5 {
         for i in 0..60_000 {
             let id = bench.forwarder.add_face(bench.now, local()).unwrap();
@@ -196,7 +196,7 @@ fn faces_that_come_and_go_without_asking_do_not_use_the_numbers_up() {
     assert!(bench.forwarder.add_face(bench.now, local()).is_ok());
 }
 
-/// A stranger that has link reliability and acknowledges once.
+/// An on-demand peer that has link reliability and acknowledges once.
 fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
     let header = LpHeader { tx_sequence: Some(1), ..LpHeader::default() };
     bench.receive(face, &header.encode(Some(&interest(&format!("{prefix}/first"), 1))));
@@ -210,22 +210,22 @@ fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
 
 #[test]
 fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others() {
-    const STRANGERS: u16 = 12;
+    const PEERS: u16 = 12;
     let on_demand_peer =
         || FaceOptions { trust: FieldTrust::Untrusted, reliability: Reliability::OnRequest, ..remote() };
     let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| (config.memory, config.cache) = (bytes(64 << 20), 0);
     let mut faces = vec![local(), local()];
-    faces.extend((0..=STRANGERS).map(|_| on_demand_peer()));
+    faces.extend((0..=PEERS).map(|_| on_demand_peer()));
     faces.push(FaceOptions { reliability: Reliability::OnRequest, ..remote() });
     let mut bench = Bench::with(&serde_json::json!({}), change, faces);
     bench.route("/a", 1);
     let limit = (64 << 20) / 8;
     // Every one would take 2 MB if it could: three times the limit together.
-    for face in 2..2 + STRANGERS {
+    for face in 2..2 + PEERS {
         begin_link(&mut bench, face, &format!("/a/{face}"));
     }
     for i in 0..250 {
-        for face in 2..2 + STRANGERS {
+        for face in 2..2 + PEERS {
             bench.receive(face, &interest(&format!("/a/{face}/{i}"), i));
             bench.receive(1, &data(&format!("/a/{face}/{i}"), &[7; 8000], 0));
         }
@@ -233,8 +233,8 @@ fn on_demand_peers_that_acknowledge_nothing_leave_room_for_the_packets_of_others
     }
     let taken = bench.forwarder.counters().unacknowledged_bytes;
     assert!((limit / 4..=limit / 2).contains(&taken), "{taken} of {limit}");
-    // Another stranger's packets are protected, and those of a neighbour that is trusted.
-    for (face, least) in [(2 + STRANGERS, 10), (3 + STRANGERS, 250)] {
+    // Another on-demand peer's packets are protected, and those of a neighbour that is trusted.
+    for (face, least) in [(2 + PEERS, 10), (3 + PEERS, 250)] {
         begin_link(&mut bench, face, &format!("/a/{face}"));
         let before = bench.forwarder.counters().unacknowledged_bytes;
         for i in 0..least {

@@ -194,7 +194,7 @@ fn a_nack_finds_its_interest_with_the_hint_or_without_it() {
 }
 
 #[test]
-fn a_route_to_a_delegation_that_comes_or_goes_counts_for_names_that_are_known_already() {
+fn an_added_or_removed_route_to_a_delegation_applies_to_names_in_use() {
     let mut bench = crossing();
     let asked = |segment: u32| hinted(&format!("/a/b/seg={segment}"), &["/new", "/near"], segment);
     bench.receive(0, &asked(0));

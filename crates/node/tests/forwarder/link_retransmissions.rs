@@ -1,4 +1,4 @@
-//! Two forwarders over a way that loses frames, which the link between them retransmits.
+//! Two forwarders over a path that loses frames, which the link between them retransmits.
 
 use super::bench::*;
 use ndnweir_core::ctx::Rng;
@@ -17,8 +17,8 @@ const LINK_RETRANSMITTED: u32 = 944;
 const DELAY: u64 = 10;
 
 struct Pair {
-    /// An application asks at the near one's face 0, a producer answers at the far one's; face 1 is the way between
-    /// them.
+    /// An application sends Interests on the near one's face 0, a producer answers on the far one's; face 1 is the link
+    /// between them.
     near: Bench,
     far: Bench,
     random: Rng,
@@ -29,7 +29,7 @@ struct Pair {
     /// What the application got: how often each name, and the frames.
     got: BTreeMap<String, u32>,
     frames: Vec<Vec<u8>>,
-    /// When the far one sent over the way for the first and the last time.
+    /// When the far one sent over the link for the first and the last time.
     busy: Option<(Time, Time)>,
 }
 
@@ -46,7 +46,7 @@ impl Pair {
         let random = Rng::derive(11, &[]);
         let (on_the_way, got) = (BTreeMap::new(), BTreeMap::new());
         let mut pair = Pair { near, far, random, loss: 0.0, on_the_way, sent: 0, got, frames: Vec::new(), busy: None };
-        // They find each other on a way without losses.
+        // They detect each other on a path without losses.
         pair.ask(0, "/a/first");
         pair.run(100);
         assert_eq!(pair.got.len(), 1);
@@ -161,7 +161,7 @@ fn link_retransmissions_take_their_time_from_the_rate_of_a_face() {
 }
 
 #[test]
-fn a_neighbour_without_reliability_gets_the_same_frames_as_ever_but_for_one_that_asks() {
+fn a_neighbour_without_reliability_gets_unchanged_frames_except_for_probes() {
     let mut pair = Pair::new(&json!({}), 0.0, link(Reliability::Off));
     for i in 0..100 {
         pair.ask(i, &format!("/a/seg={i}"));

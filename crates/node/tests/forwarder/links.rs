@@ -127,7 +127,7 @@ fn a_face_s_number_is_not_used_again_while_its_interests_may_be_pending() {
 }
 
 #[test]
-fn a_local_face_that_asks_for_it_is_told_where_an_interest_came_from() {
+fn a_local_face_with_the_option_gets_incoming_face_ids() {
     let told = FaceOptions { tell_incoming: true, number: 9, ..local() };
     let mut bench = Bench::new(vec![FaceOptions { number: 300, ..local() }, told]);
     bench.route("/a", 1);

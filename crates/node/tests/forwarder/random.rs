@@ -1,5 +1,5 @@
 //! Random sequences of operations with real bytes: nothing panics, memory stays in bounds, what leaves are bytes that
-//! came in, Data go to who asked, and in the end nothing is left over.
+//! came in, Data go to the requesting faces, and in the end nothing is left over.
 
 use super::bench::*;
 use ndnweir_core::ids::FaceId;
@@ -90,7 +90,7 @@ fn answer(name: usize, content: u8, fresh: u16) -> Vec<u8> {
     data(NAMES[name], &vec![content; 20 + 2000 * usize::from(content)], u64::from(fresh))
 }
 
-/// What an Interest is, whatever becomes of it on the way, in its producer's region or not.
+/// The identity of an Interest, whatever changes on its path, in its producer's region or not.
 fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     let view = InterestView::decode_unchecked_digest(packet).unwrap();
     let mut builder = InterestBuilder::from_view(&view).nonce([0; 4]);
@@ -103,7 +103,7 @@ fn essence(packet: &[u8], arrived: bool) -> Vec<u8> {
     builder.encode().unwrap()
 }
 
-/// What an Interest asks for, which is all that a node remembers of one for a next hop that is added later.
+/// What an Interest requests, which is all that a node remembers of one for a next hop that is added later.
 fn question(view: &InterestView<'_>) -> (Vec<u8>, bool) {
     (view.name().as_bytes().to_vec(), view.can_be_prefix())
 }
@@ -116,7 +116,7 @@ struct Run {
     interests: BTreeSet<Vec<u8>>,
     rebuilt: BTreeSet<(Vec<u8>, bool)>,
     data: BTreeSet<Vec<u8>>,
-    /// What each face has asked for.
+    /// What each face has requested.
     wanted: Vec<(u16, Vec<u8>)>,
     /// Of the next fragment.
     sequence: u64,
@@ -179,7 +179,7 @@ impl Run {
                 self.give(face, &interest(&full, nonce.into()));
             }
             Op::Data { face, name, content, fresh, mark } => {
-                // Freshness 0 is the Data that others ask for by digest.
+                // Freshness 0 is the Data that others request by digest.
                 let fresh = if fresh < 1000 { 0 } else { fresh };
                 let header = LpHeader { congestion_mark: mark.then_some(1), ..LpHeader::default() };
                 self.give(face, &header.wrap(&answer(name, content, fresh)));
@@ -264,7 +264,7 @@ impl Run {
                 PacketView::Interest(view) => {
                     let sent =
                         self.interests.contains(&essence(&packet, false)) || self.rebuilt.contains(&question(&view));
-                    assert!(sent, "an Interest that nobody sent");
+                    assert!(sent, "an Interest that was not sent");
                     let localhost = view.name().to_string().starts_with("/localhost");
                     assert!(local || !localhost, "/localhost leaves");
                     let has_asked = |(known, asked): &(u16, Vec<u8>)| {
@@ -275,7 +275,7 @@ impl Run {
                     assert!(header.nack.is_none() || self.wanted.iter().any(has_asked), "a NACK to who did not ask");
                 }
                 PacketView::Data(view) => {
-                    assert!(self.data.contains(&packet), "a Data that nobody sent");
+                    assert!(self.data.contains(&packet), "a Data that was not sent");
                     assert!(self.wants(face, &view), "a Data to who did not ask");
                 }
             }

@@ -30,7 +30,7 @@ pub struct About<'a> {
     pub command: &'a str,
     /// Version of ndnweir.
     pub version: &'a str,
-    /// Schemes from here on were asked for as a comparison.
+    /// Schemes from here on were requested as a comparison.
     pub compared_from: usize,
     /// Where the results go, as the user names it.
     pub folder: &'a Path,
@@ -93,7 +93,7 @@ pub fn page(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) ->
     document("judge · ndnweir", &body, about.version)
 }
 
-/// Criteria by schemes: verdict, and the value that decides beside what was asked and the limit.
+/// Criteria by schemes: verdict, and the deciding value next to the threshold and the limit.
 fn matrix(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) -> String {
     let mut out = "<div class=\"scroll\"><table class=\"m\"><thead><tr><th class=\"t\">section</th>\
                    <th class=\"t\">criterion</th><th class=\"t\">strength</th>"

@@ -17,7 +17,7 @@ const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: over
     MPTCP's linked increases (RFC 6356) come to rest in the fluid model, one subflow for each producer by the way with the fewest \
     hops. Neither knows queues, losses or start-up.</p>";
 
-/// A table for each experiment that asks for one.
+/// A table for each experiment that requests one.
 pub fn tables(paper: &Paper, results: &Results) -> String {
     let mut out = String::new();
     for id in &paper.references {
@@ -34,7 +34,7 @@ fn table(paper: &Paper, results: &Results, at: usize) -> String {
     let experiment = &paper.experiments[at];
     let Some(case) = experiment.cases.first() else { return String::new() };
     let described = describe(&case.scenario);
-    // What the links alone allow: these papers set pooling against that, not against the routes of a run.
+    // What the links alone allow: these papers compare pooling with that, not with the routes of a run.
     let optimum = results.optima[at].physical.as_ref();
     let linked = allocation(&case.scenario);
     let mut headings = vec!["goodput, Mbit/s", "max-min fair", "coupled (LIA)"];
@@ -85,7 +85,7 @@ pub fn allocation(scenario: &Scenario) -> Vec<f64> {
     coupled(&capacities, &flows).into_iter().map(|f| f.into_iter().sum()).collect()
 }
 
-/// The way with the fewest hops: directions of links by position (forward 2l, backward 2l + 1), and its round-trip
+/// The path with the fewest hops: directions of links by position (forward 2l, backward 2l + 1), and its round-trip
 /// time.
 fn way(scenario: &Scenario, from: usize, to: usize) -> Option<Subflow> {
     let near = scenario.adjacency();

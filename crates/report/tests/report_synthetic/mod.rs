@@ -41,7 +41,7 @@ fn link(scenario: &mut ScenarioInfo, a: &str, b: &str, rate: f64, delay: f64) {
     }
 }
 
-/// Consumers on R1, producers behind R2; with `detour` also a way over R3.
+/// Consumers on R1, producers behind R2; with `detour` also a path over R3.
 pub fn dumbbell(consumers: usize, detour: bool) -> ScenarioInfo {
     let mut scenario = ScenarioInfo {
         name: if detour { "two-paths".into() } else { "dumbbell".into() },

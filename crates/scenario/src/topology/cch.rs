@@ -82,7 +82,7 @@ fn router(line: &str) -> Result<(u64, Vec<u64>), String> {
     let first = head.next().ok_or("there is no uid before \"->\"")?;
     let uid = first.parse().map_err(|_| format!("\"{first}\" is not a uid (a whole number)"))?;
     if !head.next().is_some_and(|location| location.starts_with('@')) {
-        return Err("the second field is no @location".into());
+        return Err("the second field is not @location".into());
     }
     let mut neighbours = Vec::new();
     for field in tail.split_whitespace() {

@@ -1,7 +1,6 @@
 //! Readers for topology files: GraphML (Topology Zoo), Rocketfuel `.cch` maps, ndnSIM's annotated topology files.
 //!
-//! A reader only says what the file says; defaults for what it leaves open (rates, delays, queues) come from the
-//! scenario.
+//! A reader only returns what the file contains; defaults for the rest (rates, delays, queues) come from the scenario.
 
 mod cch;
 mod graphml;
@@ -87,7 +86,7 @@ impl Format {
     }
 }
 
-/// Reads a topology file's text; `source` is what errors call the file.
+/// Reads a topology file's text; errors call the file `source`.
 ///
 /// # Errors
 /// Everything wrong with the file, with lines: bad syntax, unknown ends, self-links, unreadable quantities, absurd

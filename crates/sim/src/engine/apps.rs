@@ -76,7 +76,7 @@ impl App {
         }
     }
 
-    /// What a packet was for the application, if it is Data that it waited for.
+    /// The delivery that a packet is for the application, if it is Data for an outstanding Interest.
     #[inline]
     pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         match &mut self.application {

@@ -131,7 +131,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
     fn add_local(&mut self, node: usize, local: Local) -> Result<u16, NetworkError> {
         let place = &mut self.places[node];
         let Some(node) = &mut place.node else { return Err(error("an application on a switch")) };
-        let face = node.add_face(FaceConfig::local()).map_err(error)?;
+        let face = node.add_face(FaceConfig::local()).map_err(|e| error(e.to_string()))?;
         place.locals.push(local);
         Ok(face.0)
     }
@@ -263,9 +263,9 @@ fn places(
                 trace: options.trace,
                 force_events: options.force_events,
             };
-            let mut node = Box::new(Node::new(config).map_err(error)?);
+            let mut node = Box::new(Node::new(config).map_err(|e| error(e.to_string()))?);
             for &channel in &topology.faces[number] {
-                node.add_face(face(network, topology, channel)).map_err(error)?;
+                node.add_face(face(network, topology, channel)).map_err(|e| error(e.to_string()))?;
                 let directed_link = topology.channels[channel as usize].directed_link;
                 place.egress_links.push(EgressLink {
                     channel,
@@ -274,7 +274,7 @@ fn places(
                 });
             }
             if topology.is_host(number as u32) {
-                node.carry_no_transit();
+                node.set_host();
             }
             place.node = Some(node);
         }

@@ -169,8 +169,8 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.net.schedule.set(self.net.directed_link_source[directed_link as usize], next);
     }
 
-    /// The node at the other end of a wire learns how fast Data come to it now, on the faces that send the other way;
-    /// who is behind a switch knows no such rate.
+    /// The node at the other end of a wire is given the rate at which Data now come to it, for the faces that send in
+    /// the other direction; a node behind a switch has no such rate.
     fn announce_return_rate(&mut self, directed_link: u32, rate: Rate) {
         let back = directed_link ^ 1;
         let topology = &self.net.topology;
@@ -299,7 +299,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.faults.working.get_or_insert_with(|| Working::all(topology))
     }
 
-    /// Computes all routes anew and tells nodes what changed.
+    /// Recomputes all routes and passes the changes to the nodes.
     fn reroute(&mut self) {
         let routes = self.network.routing.routes;
         let working = self.faults.refresh(&mut self.net.topology).clone();

@@ -39,7 +39,7 @@ pub trait PacketTap {
 pub struct RunOptions<'a> {
     /// Whether to compute [`Outcome::hash`].
     pub hash: bool,
-    /// Whether to tell the observer the way each Data came.
+    /// Whether to report the path of each Data to the observer.
     pub paths: bool,
     /// Whether components record events for [`Observer::scheme_event`].
     pub trace: bool,
@@ -47,7 +47,7 @@ pub struct RunOptions<'a> {
     pub force_events: bool,
     /// Ends the run at the next opportunity when set.
     pub stop: Option<&'a AtomicBool>,
-    /// Told the fraction of simulated time that has passed, at most a thousand times.
+    /// Called with the fraction of simulated time that has passed, at most a thousand times.
     pub progress: Option<&'a mut dyn FnMut(f64)>,
     /// Sees every packet.
     pub tap: Option<&'a mut dyn PacketTap>,
@@ -95,7 +95,7 @@ enum Source {
     Sample,
 }
 
-/// What answers on a local face.
+/// The application of a local face.
 #[derive(Clone, Copy, Debug)]
 enum Local {
     /// A consumer.
@@ -104,7 +104,7 @@ enum Local {
     Server(u32),
 }
 
-/// Where the packets of one face to a neighbour go.
+/// The path of packets from one face to a neighbour.
 #[derive(Clone, Copy, Debug)]
 struct EgressLink {
     channel: u32,
@@ -129,7 +129,7 @@ struct EngineNode {
     up: bool,
 }
 
-/// Everything beside nodes and applications, so that these can be borrowed while it changes.
+/// Everything except nodes and applications, so that these can be borrowed while it changes.
 struct Net<'a> {
     topology: Topology,
     propagations: Vec<Propagation>,
@@ -255,7 +255,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// The first packet on a link arrives. The node reads it where it lies, so that it is not moved.
+    /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
     fn arrival(&mut self, directed_link: u32, source: u32) {
         let Self { net, places, now, hash, .. } = self;
         let to = net.topology.directed_links[directed_link as usize].to;
@@ -310,7 +310,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.pump_inlined(number);
     }
 
-    /// [`Engine::pump`], built into the usual caller.
+    /// [`Engine::pump`], inlined into the usual caller.
     #[inline(always)]
     fn pump_inlined(&mut self, number: u32) {
         let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
@@ -368,7 +368,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         self.pump(node);
     }
 
-    /// Hands what components recorded to the observer, and what meters report to the planner.
+    /// Passes the components' records to the observer, and the meters' reports to the planner.
     #[inline(never)]
     fn drain(&mut self, number: u32) {
         let Some(node) = &mut self.places[number as usize].node else { return };
@@ -395,7 +395,7 @@ fn next_due(propagation: &Propagation) -> Due {
     Due::new(propagation.next_arrival(), Turn::arrival(propagation.next_age()))
 }
 
-/// Tells the observer what reached an application.
+/// Reports to the observer what reached an application.
 fn report<O: Observer>(delivery: &Delivery, net: &mut Net<'_>, observer: &mut O, links: &mut Vec<DirectedLinkId>) {
     if net.with_paths && net.paths.links_if_new(delivery.path.0, links) {
         observer.path(delivery.path, links);

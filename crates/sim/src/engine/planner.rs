@@ -32,18 +32,19 @@ struct Seat {
     rng: Rng,
 }
 
-/// What becomes of the planners.
+/// Events of the planners.
 #[derive(Clone, Copy, Debug)]
 enum Handover {
     /// The first one loses its state.
     Fails,
-    /// A new one takes this seat; the nodes hear of it after the channel's delay.
+    /// A new one takes this seat; the nodes are informed after the channel's delay.
     Takes(usize),
-    /// The nodes hear that this seat is taken, and tell it all.
+    /// The nodes learn that this seat is taken, and report everything to it.
     Announce(usize),
 }
 
-/// The planners and what is on the way to and from them. As every message takes equally long, they arrive as sent.
+/// The planners and the messages in transit to and from them. As every message has the same delay, they arrive in
+/// order.
 pub(super) struct PlannerHost {
     pub(super) source: u32,
     on: bool,
@@ -52,7 +53,7 @@ pub(super) struct PlannerHost {
     layout: FieldLayout,
     seats: [Seat; 2],
     turns: Vec<(Time, Handover)>,
-    /// With the seat they are for; none is for whoever is there.
+    /// With their seat; none is for the planner in charge.
     messages: VecDeque<(Time, Option<usize>, Message)>,
     orders: VecDeque<(Time, Order)>,
     given: Vec<Order>,
@@ -149,7 +150,7 @@ impl PlannerHost {
         schedule.set(self.source, Due::new(self.due(now), Turn::CONTROL));
     }
 
-    /// Lets the planners hear what has arrived and act; their orders go on their way.
+    /// Passes what has arrived to the planners and sends their orders.
     fn run_planners(&mut self, now: Time) {
         let PlannerHost { seats, trace, given, messages, .. } = self;
         while messages.front().is_some_and(|&(at, _, _)| at <= now) {
@@ -185,7 +186,7 @@ impl PlannerHost {
 }
 
 impl<O: Observer> Engine<'_, '_, O> {
-    /// Tells the planner the network at the start.
+    /// Reports the network to the planner at the start.
     pub(super) fn control_start(&mut self) {
         if self.control.is_on() {
             self.announce_all(0);
@@ -198,7 +199,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// A node tells its links and next hops, those routing gave and those in force.
+    /// A node reports its links and next hops, those of routing and those in force.
     pub(super) fn control_announce(&mut self, number: u32, seat: Option<usize>) {
         if !self.control.is_on() || !self.places[number as usize].up {
             return;
@@ -249,7 +250,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// A link has failed, returned or changed its rate: both ends say so.
+    /// A link has failed, returned or changed its rate: both ends report it.
     pub(super) fn control_link(&mut self, link: usize) {
         if !self.control.is_on() {
             return;
@@ -320,7 +321,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         }
     }
 
-    /// An order reaches its node, which says what is in force afterwards.
+    /// An order reaches its node, which answers with the costs then in force.
     fn apply_order(&mut self, order: &Order) {
         let number = order.router.0;
         let Some(place) = self.places.get_mut(number as usize).filter(|place| place.up) else { return };

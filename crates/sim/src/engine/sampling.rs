@@ -1,4 +1,4 @@
-//! Snapshots while the run goes on, and the outcome at its end.
+//! Snapshots while the run continues, and the outcome at its end.
 
 use super::{Engine, EngineNode};
 use crate::network::Network;
@@ -23,7 +23,7 @@ pub(super) struct Sampler {
     nodes: Vec<NodeCounters>,
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
-    /// By prefix, whose strategy says the shares of its name.
+    /// By prefix, the node's strategy that splits it.
     choices: Vec<StrategyChoiceId>,
 }
 

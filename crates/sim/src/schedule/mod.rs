@@ -1,4 +1,4 @@
-//! When what happens next: one pending instant per source of events.
+//! The schedule: one pending instant per source of events.
 //!
 //! A source is a directed link (its next arrival), a node (its next timeout) or an application. Each has at most one
 //! pending event, so a schedule is as large as the network and not as the traffic in it. Events of one instant are due
@@ -44,7 +44,7 @@ impl Due {
     /// No event.
     pub const NEVER: Due = Due(u64::MAX);
 
-    /// At an instant; never if that lies beyond what a schedule can hold.
+    /// At an instant; never if that is beyond what a schedule can hold.
     #[inline]
     pub const fn new(at: Time, turn: Turn) -> Due {
         if at.nanos() >> 48 == 0 { Due(at.nanos() << 16 | turn.0 as u64) } else { Due::NEVER }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_every_run_is_never_due() {
+    fn events_beyond_every_run_are_never_due() {
         assert_eq!(Due::new(Time::from_nanos(1 << 48), Turn::CHANGE), Due::NEVER);
         assert_eq!(Due::new(Time::NEVER, Turn::SAMPLE).at(), Time::NEVER);
     }

@@ -40,7 +40,7 @@ pub struct Tournament {
 }
 
 impl Tournament {
-    /// Sets the next event of the source that [`Schedule::next`] names: every match it plays changes.
+    /// Sets the next event of the source that [`Schedule::next`] names: every match of it changes.
     #[inline]
     pub fn postpone(&mut self, due: Due) {
         let mut player = (due, self.champion.1);

@@ -1,4 +1,4 @@
-//! What holds for every network: nothing is lost unnoticed, and the same seed gives the same run.
+//! Properties of every network: packet accounting holds, and the same seed gives the same run.
 
 #[path = "../common/mod.rs"]
 mod common;

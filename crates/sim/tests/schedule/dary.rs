@@ -1,4 +1,4 @@
-//! An indexed 4-ary heap: like a heap, but it knows where each source stands and moves it.
+//! An indexed 4-ary heap: a heap with the position of each source, which can be moved.
 
 use ndnweir_sim::schedule::{Due, Schedule};
 

@@ -11,9 +11,9 @@ use super::{ExtraField, LpHeader, LpPacketView, MAX_FRAGMENTS};
 /// Bounds of a [`Reassembler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReassemblerConfig {
-    /// Most packets that may be incomplete at one time; the oldest gives way.
+    /// Most packets that may be incomplete at one time; the oldest is dropped.
     pub max_partials: usize,
-    /// Most bytes that incomplete packets may occupy together, bookkeeping included; the oldest give way.
+    /// Most bytes that incomplete packets may occupy together, overhead included; the oldest are dropped.
     pub max_bytes: usize,
     /// Most fragments of one packet.
     pub max_fragments: usize,
@@ -139,7 +139,7 @@ const fn cost_of_parts(count: usize) -> usize {
     size_of::<Partial>() + maps + count * (size_of::<Option<Box<[u8]>>>() + ALLOCATION)
 }
 
-/// Bytes that an allocator typically needs beside what was asked for.
+/// Bytes that an allocator typically needs beside what was requested.
 const ALLOCATION: usize = 16;
 
 /// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
@@ -182,7 +182,7 @@ impl Reassembler {
         self.config.timeout = self.config.timeout.max(timeout);
     }
 
-    /// Changes how many bytes incomplete packets may occupy. When they occupy more, the oldest give way to the next
+    /// Changes how many bytes incomplete packets may occupy. When they occupy more, the oldest are dropped for the next
     /// fragment.
     pub const fn set_max_bytes(&mut self, max_bytes: usize) {
         self.config.max_bytes = max_bytes;
@@ -330,7 +330,7 @@ impl Reassembler {
         })
     }
 
-    /// Lets the oldest packets other than `key` give way until `more` bytes, and `key` itself, fit.
+    /// Drops the oldest packets other than `key` until `more` bytes, and `key` itself, fit.
     fn make_room(&mut self, key: Key, more: usize) {
         let new = usize::from(!self.partials.contains_key(&key));
         while self.bytes + more > self.config.max_bytes || self.partials.len() + new > self.config.max_partials.max(1) {

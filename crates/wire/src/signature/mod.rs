@@ -111,7 +111,7 @@ pub enum VerifyError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The bytes are no key of this kind.
+    /// The bytes are not a key of this kind.
     #[error("not a valid {kind}: {reason}")]
     Malformed {
         /// What was expected.

@@ -42,7 +42,7 @@ pub fn run(args: &CsArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a command asks for, with the bits that are meant.
+/// What a command requests, with the bits that are meant.
 fn configuration(
     capacity: Option<u64>,
     admit: Option<Switch>,

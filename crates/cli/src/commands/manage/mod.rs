@@ -32,7 +32,7 @@ impl From<RemoteError> for Failure {
     }
 }
 
-/// How old a list may be that is asked for: NFD's lists are fresh, and repeated by caches, for a second.
+/// How old a requested list may be: NFD's lists are fresh, and repeated by caches, for a second.
 const LIST_AGE: Duration = Duration::from_millis(1100);
 
 /// Connects as the arguments say.
@@ -40,7 +40,7 @@ fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
     let uri = transport(args.transport.as_deref()).map_err(Failure::input)?;
     let key = forwarder_key(&args.key)?;
     let unverified = key.is_none();
-    let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.trusting(key);
+    let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.with_trust(key);
     if unverified {
         eprintln!("unverified: nothing shows that the forwarder made these answers; --forwarder-key FILE checks it");
     }
@@ -84,17 +84,17 @@ impl FaceWord {
         if let Some(face) = self.find(forwarder)? {
             return Ok(face);
         }
-        // It may have been made a moment ago: what came may be a list of before.
+        // It may have just been made: the list may be older.
         std::thread::sleep(LIST_AGE);
         self.find(forwarder)?.ok_or_else(|| Failure::work(none()))
     }
 }
 
-/// Makes a face. That there is one already is what was asked for, too; whether it is new comes with it.
+/// Makes a face. An existing face is a success, too; whether it is new is returned with it.
 fn create_face(forwarder: &mut Remote, parameters: &ControlParameters) -> Result<(bool, ControlParameters), Failure> {
     match forwarder.command("faces", "create", parameters) {
         Ok(face) => Ok((true, face)),
-        // That there is one already is what was asked for, too; a rejection without a face is one.
+        // An existing face is a success, too; a rejection without a face is a failure.
         Err(RemoteError::Rejected(ControlResponse { code: 409, body: Some(face), .. })) if face.face_id.is_some() => {
             Ok((false, *face))
         }

@@ -50,7 +50,7 @@ fn remove(forwarder: &mut Remote, prefix: &Name, word: &FaceWord, origin: u64, a
         FaceWord::Id(id) => *id,
         FaceWord::Uri(_) => word.get(forwarder)?.face_id,
     };
-    // Forwarders say OK to the removal of what is not there; a person who mistyped wants to know.
+    // Forwarders answer OK to the removal of a missing route; a mistyped one is reported.
     let entries: Vec<RibEntry> = forwarder.list("rib", "list")?;
     let is_it = |route: &RouteRecord| route.face_id == face_id && route.origin == origin;
     if !entries.iter().any(|entry| entry.name == *prefix && entry.routes.iter().any(is_it)) {

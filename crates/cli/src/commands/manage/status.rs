@@ -43,10 +43,11 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
         ));
     }
     if s.memory_drops > 0 {
-        lines.push(("dropped", format!("{} packets for want of memory", s.memory_drops)));
+        lines.push(("dropped", format!("{} packets for lack of memory", s.memory_drops)));
     }
     if s.unsolicited_data > 0 {
-        lines.push(("unsolicited", format!("{} Data that nobody had asked that face for", s.unsolicited_data)));
+        lines
+            .push(("unsolicited", format!("{} Data without a pending Interest sent to that face", s.unsolicited_data)));
     }
     print(&pairs(&lines))
 }

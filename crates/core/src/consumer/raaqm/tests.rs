@@ -43,7 +43,7 @@ fn the_probability_of_a_cut_follows_each_presets_constants() {
 
 // RTTmin 20 (now gone from the samples), RTTmax 49, low 25: 1e-5 + 0.49999·(35 − 25)/(49 − 25) = 0.208339….
 #[test]
-fn the_shortest_round_trip_of_the_route_may_be_remembered_for_ever() {
+fn the_shortest_round_trip_of_the_route_may_be_remembered_forever() {
     let params: Params = serde_json::from_value(json!({ "preset": "ye", "least": "ever" })).unwrap();
     let mut rtts = RttWindow::new(30);
     (20..50).for_each(|rtt| rtts.push(ms(rtt)));

@@ -1,4 +1,4 @@
-//! Expected windows: equation 3 worked out with Python's fractions from the times written here, apart from the code.
+//! Expected windows: equation 3 computed with Python's fractions from the times written here, apart from the code.
 
 use super::*;
 use crate::component::{Component, parse_params};
@@ -97,7 +97,7 @@ fn the_first_pair_sets_the_window_of_equation_3_and_ends_slow_start() {
 }
 
 #[test]
-fn what_the_pair_told_is_recorded() {
+fn the_estimate_of_the_pair_is_recorded() {
     let mut bench = bench(json!({ "cap": 50.0 }), false);
     bench.data(FIRST);
     bench.data(back(1, 41_000, 81_616));
@@ -153,7 +153,7 @@ fn a_pair_that_tells_nothing_is_passed_over_and_the_next_one_counts() {
 }
 
 #[test]
-fn interests_that_left_apart_or_with_another_segment_between_are_no_pair() {
+fn interests_that_left_apart_or_with_another_segment_between_are_not_a_pair() {
     for second in [back(2, 41_001, 81_832), back(3, 41_000, 81_832)] {
         let mut bench = bench(json!({}), false);
         bench.data(FIRST);
@@ -174,7 +174,7 @@ fn a_cut_ends_the_search() {
 // Two paths of 20 and 35 ms, 10 and 20 Mbit/s (864 and 432 µs). The split pair says (66 − 46)/(81 − 66) = 1.33; the
 // other way round its Data would be out of order.
 #[test]
-fn a_pair_over_two_paths_is_told_by_its_labels() {
+fn a_pair_over_two_paths_is_recognised_by_its_labels() {
     let mut bench = bench(json!({}), true);
     bench.data(back(0, 0, 46_000));
     bench.data(Back { label: 1, ..back(1, 46_000, 66_000) });

@@ -347,7 +347,7 @@ fn jitter_alone_is_hardly_marked_and_a_queue_on_top_of_it_is_within_a_few_round_
 
 // A hop of 20 ms; at second 1 the neighbour claims to have waited for all but 1 ms of it, once.
 #[test]
-fn one_lie_about_a_wait_marks_for_ten_minutes_at_most_and_for_a_base_window_where_one_is_set() {
+fn one_false_wait_marks_for_ten_minutes_at_most_and_for_a_base_window_where_one_is_set() {
     for (params, until) in [(json!({}), 600.0), (json!({ "base-window": "10s" }), 10.0)] {
         let mut node = Node::new(params);
         let mut marked = Vec::new();

@@ -57,7 +57,7 @@ fn what_delayed_before_more_came_through_was_noise() {
 }
 
 #[test]
-fn a_queue_at_an_even_rate_is_no_noise_however_long_it_stands_and_however_fast_it_grew() {
+fn a_queue_at_an_even_rate_is_not_noise_however_long_it_stands_and_however_fast_it_grew() {
     let mut hop = Hop::new();
     hop.feed(100, 1, |_| 0);
     // From 0 to 20 ms within 20 ms; the least of the last four lies three behind.

@@ -70,7 +70,7 @@ impl Bench {
 }
 
 #[test]
-fn a_data_carries_the_window_of_who_asked_this_router_and_the_flows_of_the_face_it_leaves_by() {
+fn a_data_carries_the_window_of_the_consumer_behind_this_router_and_the_flows_of_the_face_it_leaves_by() {
     let mut bench = bench(&ALL);
     let packet = bench.arrives(bench.data(0, [99, 9, 5]), false);
     assert_eq!(bench.values(&packet), [99, 0, 0], "a count without a mark means nothing");
@@ -90,11 +90,11 @@ fn a_marked_data_keeps_the_count_of_the_queue_that_marked_it_and_counts_hops_fro
         assert_eq!(bench.values(&packet)[1..], [2, hop]);
     }
     let packet = bench.arrives(packet, true);
-    assert_eq!(bench.values(&packet)[2], 3, "the way from an application is no hop");
+    assert_eq!(bench.values(&packet)[2], 3, "the path from an application is not a hop");
 }
 
 #[test]
-fn a_data_whose_mark_was_held_back_begins_anew() {
+fn a_data_whose_mark_was_held_back_starts_over() {
     let mut bench = bench(&ALL);
     let mut packet = bench.arrives(bench.data(1, [0, 2, 1]), false);
     packet.mark = 0;

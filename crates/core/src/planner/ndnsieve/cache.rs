@@ -37,7 +37,7 @@ impl Cache {
         Cache { patience, ..Cache::default() }
     }
 
-    /// A report has arrived. Nonsense and what is older than what is known is ignored.
+    /// A report has arrived. Invalid and outdated reports are ignored.
     pub(super) fn report(&mut self, link: DataLink, measured: Time, utilization: f64, occupancy: f64, now: Time) {
         let known = self.states.get(&link);
         let sane = utilization.is_finite() && utilization >= 0.0 && (0.0..=1.0).contains(&occupancy);
@@ -67,7 +67,7 @@ impl Cache {
         self.heard.get(&router).is_some_and(|&heard| now.since(heard) <= self.patience)
     }
 
-    /// How much Data of a prefix comes to a router by a face; none if the router never said anything about it.
+    /// How much Data of a prefix comes to a router by a face; none if the router never reported it.
     pub(super) fn rate_of(&self, router: RouterId, prefix: PrefixId, face: FaceId) -> Option<Rate> {
         self.rates.get(&(router, prefix, face)).copied()
     }

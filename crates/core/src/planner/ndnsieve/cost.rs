@@ -1,4 +1,4 @@
-//! Cost formulation: the metric of a path and what routers are given.
+//! Cost formulation: the metric of a path and the costs for routers.
 
 use super::cache::Cache;
 use super::topology::DataLink;
@@ -6,7 +6,7 @@ use crate::ids::FaceId;
 use crate::strategy::NextHop;
 use crate::units::Time;
 
-/// The cost of a next hop that leads nowhere, comes back, or passes a router that is silent. Any path is cheaper.
+/// The cost of a next hop that leads nowhere, loops, or passes a silent router. Any path is cheaper.
 pub(super) const UNUSABLE: u32 = 1 << 30;
 
 /// Equation 3 over the links of a path: the largest β · 10 · e^ε; none if the state of a link is not known.
@@ -23,8 +23,8 @@ pub(super) fn cost(metric: Option<f64>) -> u32 {
     metric.map_or(UNUSABLE, |metric| libm::round(1000.0 * metric).min(f64::from(UNUSABLE - 1)) as u32)
 }
 
-/// The same next hops, `best` first and the others in order of cost, each dearer than the one before, so that no router
-/// has to break a tie.
+/// The same next hops, `best` first and the others in order of cost, each more expensive than the one before, so that
+/// no router has to break a tie.
 pub(super) fn ranked(mut hops: Vec<NextHop>, best: FaceId) -> Vec<NextHop> {
     hops.sort_by_key(|hop| (hop.face != best, hop.cost));
     let mut least = 0;

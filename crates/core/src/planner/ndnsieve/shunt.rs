@@ -1,4 +1,4 @@
-//! FindShuntNode: who can lead a prefix around a congested link.
+//! FindShuntNode: which router can redirect a prefix around a congested link.
 
 use super::cache::Cache;
 use super::select::downstream;
@@ -30,8 +30,7 @@ fn has_alternative(
 
 /// The shunt router for a prefix around a congested link: of the routers whose Interests of the prefix cross it, that
 /// have an alternative (see [`has_alternative`]) and carry Data of the prefix, the one the fewest hops from it, and of
-/// several such the one with the lowest number. Silent routers are as good as absent. `looked` counts routers and
-/// links.
+/// several such the one with the lowest number. Silent routers count as absent. `looked` counts routers and links.
 pub(super) fn find_shunt(
     topology: &RouterTable,
     cache: &Cache,

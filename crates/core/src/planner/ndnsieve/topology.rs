@@ -6,7 +6,7 @@ use crate::strategy::NextHop;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
-/// Router numbers are below this; others are not listened to.
+/// Router numbers are below this; others are ignored.
 pub(super) const MAX_ROUTERS: usize = 1 << 16;
 /// Pairs of router and prefix kept at most; later ones are not planned for.
 pub(super) const MAX_ROUTES: usize = 1 << 20;
@@ -35,13 +35,13 @@ pub(super) struct Interface {
 pub(super) struct PrefixNextHops {
     /// As routing gave them.
     pub(super) routing: Vec<NextHop>,
-    /// As the router last said they are.
+    /// As the router last reported.
     pub(super) in_force: Vec<NextHop>,
-    /// As last ordered, until the router says it has obeyed.
+    /// As last ordered, until the router has confirmed.
     pub(super) ordered: Option<Vec<NextHop>>,
     /// When that was ordered.
     pub(super) given: Time,
-    /// Best next hops that may be in force, as orders may be on their way, rejected or lost.
+    /// Best next hops that may be in force, as orders may be in transit, rejected or lost.
     pub(super) possible: Vec<FaceId>,
 }
 
@@ -121,7 +121,7 @@ impl RouterTable {
         self.routers.get_mut(router.0 as usize)?.routes.get_mut(&prefix)
     }
 
-    /// Takes in an interface; whether one that was known has changed.
+    /// Adds an interface; whether a known one has changed.
     pub(super) fn link(&mut self, id: RouterId, face: FaceId, neighbour: Option<RouterId>, up: bool) -> bool {
         if neighbour.is_some_and(|n| n.0 as usize >= MAX_ROUTERS || n == id) {
             return false;
@@ -147,7 +147,7 @@ impl RouterTable {
         }
     }
 
-    /// Takes in what routing decided; whether it replaces something else.
+    /// Adds the costs of routing; whether it replaces others.
     pub(super) fn set_route(&mut self, id: RouterId, prefix: PrefixId, hops: &[NextHop]) -> bool {
         let full = self.routes >= MAX_ROUTES;
         let Some(router) = self.router_mut(id) else { return false };
@@ -157,7 +157,7 @@ impl RouterTable {
         let new = !router.routes.contains_key(&prefix);
         let route = router.routes.entry(prefix).or_default();
         let changed = !new && route.routing != hops;
-        // Orders on their way may still be carried out: their best next hops stay possible.
+        // Orders in transit may still be carried out: their best next hops stay possible.
         let possible = if route.ordered.take().is_some() { std::mem::take(&mut route.possible) } else { Vec::new() };
         (route.routing, route.in_force, route.possible) = (hops.to_vec(), hops.to_vec(), possible);
         route.may_use(cheapest(hops));
@@ -177,7 +177,7 @@ impl RouterTable {
     }
 
     /// The links by which Data comes to `router` if it sends Interests by `face` and every later router by its best
-    /// next hop; none if they reach no producer or come back. `looked` counts the links.
+    /// next hop; none if they reach no producer or loop. `looked` counts the links.
     pub(super) fn path(
         &self,
         router: RouterId,
@@ -199,8 +199,8 @@ impl RouterTable {
         None
     }
 
-    /// Whether `router` may send Interests of a prefix by `face` without any chance that they come back, whichever of
-    /// the orders in flight are carried out.
+    /// Whether `router` may send Interests of a prefix by `face` without any chance of a loop, whichever of the orders
+    /// in flight are carried out.
     pub(super) fn is_safe(&self, router: RouterId, face: FaceId, prefix: PrefixId) -> bool {
         let behind = |id: RouterId, face: FaceId| self.interface(id, face).and_then(|interface| interface.neighbour);
         let mut seen = vec![false; self.routers.len()];

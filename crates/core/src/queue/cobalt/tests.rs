@@ -30,7 +30,7 @@ fn the_second_gap_is_already_the_shorter_one() {
 // with next never more than a gap away from the last packet: at 699 it is 5 and due at 704.13. The next incident begins
 // at 700 with next = 700 + 100/√5 = 744.72; 745: count 6.
 #[test]
-fn the_count_falls_by_the_schedule_and_the_next_incident_goes_on_from_it() {
+fn the_count_falls_by_the_schedule_and_the_next_incident_continues_from_it() {
     let mut bench = Bench::new(&json!({}));
     picked(&mut bench, 0, 10, 1);
     picked(&mut bench, 10, 500, 6);
@@ -43,7 +43,7 @@ fn the_count_falls_by_the_schedule_and_the_next_incident_goes_on_from_it() {
 // As above up to 390 (count 7, next = 411.79). Departures at 600, 601 and 602 are over the target: at 600 the count is
 // 8 and next = 447.14, in the past, so next = 600; at 601 the count is 9 and next = 633.33.
 #[test]
-fn after_a_pause_one_departure_catches_up_and_the_rest_of_the_schedule_is_let_go() {
+fn after_a_pause_one_departure_catches_up_and_the_rest_of_the_schedule_is_skipped() {
     let mut bench = Bench::new(&json!({}));
     picked(&mut bench, 0, 10, 1);
     picked(&mut bench, 10, 390, 6);
@@ -53,7 +53,7 @@ fn after_a_pause_one_departure_catches_up_and_the_rest_of_the_schedule_is_let_go
 }
 
 #[test]
-fn a_wait_at_the_target_exactly_is_no_incident() {
+fn a_wait_at_the_target_exactly_is_not_an_incident() {
     let mut bench = Bench::new(&json!({}));
     assert_eq!(picked(&mut bench, 0, 300, 5), [0; 0]);
 }

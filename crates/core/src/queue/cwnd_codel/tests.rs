@@ -28,7 +28,7 @@ fn marks(params: Value, windows: &[f64], to_ms: u64) -> Vec<u64> {
     times
 }
 
-// When marks fall due under these arrivals is worked out beside the tests of `codel-pcon`.
+// When marks fall due under these arrivals is computed beside the tests of `codel-pcon`.
 const DUE: [u64; 6] = [1101, 1211, 1289, 1353, 1408, 1458];
 
 #[test]

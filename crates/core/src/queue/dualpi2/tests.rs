@@ -1,4 +1,4 @@
-//! Expected traces: the pseudocode of RFC 9332, appendix A, worked out by hand.
+//! Expected traces: the pseudocode of RFC 9332, appendix A, computed by hand.
 
 use super::super::harness::ms;
 use super::*;

@@ -97,7 +97,7 @@ fn short_queues_are_left_alone() {
 }
 
 #[test]
-fn packets_are_marked_up_to_ten_per_cent_and_dropped_above_or_when_told() {
+fn packets_are_marked_up_to_ten_per_cent_and_dropped_above_or_when_configured() {
     for (probability, action, verdict) in
         [(0.1, "mark", Verdict::Mark(1)), (0.100_001, "mark", Verdict::Drop), (0.1, "drop", Verdict::Drop)]
     {

@@ -21,7 +21,7 @@ pub enum Mode {
 
 /// How often PIE computes its probability.
 const UPDATE: Duration = Duration::from_millis(30);
-/// PIE lets bursts of this length pass.
+/// PIE admits bursts of this length.
 const BURST: f64 = 0.1;
 /// Departures PIE measures the rate over.
 const CYCLE: usize = 10;
@@ -164,8 +164,8 @@ mod tests {
         }
         assert_eq!(rejected[0], 0);
         assert!(rejected[19] > 20, "{rejected:?}");
-        // The integral takes 2.25e-3 off p per 30 ms, so p falls below 0.2 within 8 s, where a short queue is let
-        // alone.
+        // The integral takes 2.25e-3 off p per 30 ms, so p falls below 0.2 within 8 s, where a short queue is not
+        // affected.
         assert_eq!(rejected[99], 0, "{rejected:?}");
     }
 }

@@ -4,7 +4,7 @@ use crate::shaper::harness::{Bench, ms};
 use crate::units::Rate;
 use serde_json::json;
 
-/// Two flows share the way back, 1 Mbit/s; flow 1 knows its round trip, 80 ms, and Data of 1250 B.
+/// Two flows share the return path, 1 Mbit/s; flow 1 knows its round trip, 80 ms, and Data of 1250 B.
 fn warm() -> Bench<Hobhis2014> {
     let mut bench = Bench::new(&json!({ "design": 0.7, "target": 60.0, "patience": 1.0 })).link(10.0);
     bench.downstream_rate = Some(Rate::from_mbps(1.0));
@@ -18,7 +18,7 @@ fn slot() -> Slot {
     FieldLayout::new().slot(Field::ToleranceRate).unwrap()
 }
 
-/// What is on a packet of `flow` that came with `upstream` when it goes on downstream.
+/// What is on a packet of `flow` that came with `upstream` when it continues downstream.
 fn stamped(bench: &Bench<Hobhis2014>, flow: u32, upstream: u32) -> u32 {
     let mut fields = Fields::default();
     fields.set(slot(), upstream);
@@ -75,12 +75,12 @@ fn the_tolerance_rate_is_what_would_fill_the_fifo_in_a_round_trip_and_the_smalle
     assert_eq!(stamped(&bench, 1, 40), 40);
     let rejected = (0..120).filter(|_| bench.admit(ms(100), 1) != Admission::Hold).count();
     assert_eq!((rejected, stamped(&bench, 1, 0)), (21, 50));
-    // A flow that never came by here is told nothing.
+    // A flow without Interests here gets no field.
     assert_eq!((stamped(&bench, 9, 0), stamped(&bench, 9, 7)), (0, 7));
 }
 
 #[test]
-fn a_flow_that_may_send_nothing_is_told_one_packet_per_second_since_nothing_would_mean_no_limit() {
+fn a_flow_that_may_send_nothing_gets_one_packet_per_second_since_zero_would_mean_no_limit() {
     let mut bench = warm();
     bench.backlog = 40;
     assert_eq!((0..101).filter(|_| bench.admit(ms(100), 1) == Admission::Hold).count(), 1);
@@ -131,7 +131,7 @@ fn each_flow_has_a_queue_of_its_own_and_leaves_in_order_at_its_own_rate() {
 }
 
 #[test]
-fn applications_on_this_node_are_not_shaped_and_told_nothing() {
+fn applications_on_this_node_are_not_shaped_and_get_no_fields() {
     let mut bench = Bench::<Hobhis2014>::new(&json!({}));
     bench.downstream_local = true;
     assert!((0..200).all(|_| bench.admit(ms(0), 1) == Admission::Pass));
@@ -144,5 +144,5 @@ fn a_flood_of_flows_keeps_memory_bounded() {
     for flow in 0..40_000 {
         bench.admit(ms(0), flow / 2);
     }
-    assert_eq!((bench.shaper.flows.len(), bench.shaper.held()), (MOST_FLOWS, MOST_HELD));
+    assert_eq!((bench.shaper.flows.len(), bench.shaper.held()), (MAX_FLOWS, MAX_HELD));
 }

@@ -1,4 +1,4 @@
-//! What ASF knows of a prefix and its faces, and of the copies that were not the first to be answered.
+//! ASF's state of a prefix and its faces, and of the copies that were not the first to be answered.
 
 use super::super::NextHop;
 use crate::consumer::Timer;
@@ -33,7 +33,7 @@ pub(super) struct FaceInfo {
 impl FaceInfo {
     /// Data for `name`.
     pub(super) fn data(&mut self, name: NameId, rtt: Duration, expires: Time) {
-        // One sample per round trip: NFD does not tell the estimator how many are expected.
+        // One sample per round trip: NFD does not pass the number of expected samples to the estimator.
         self.rtt.sample(rtt, 1);
         self.status = Rank::Working;
         self.timeouts = 0;
@@ -141,7 +141,7 @@ pub(super) struct LateRecord {
 }
 
 /// Names whose slower answers are remembered.
-const MOST_LATE: usize = 4096;
+const MAX_LATE: usize = 4096;
 
 /// Slower answers that still count.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +160,7 @@ impl Late {
         }
         while let Some(oldest) = self.order.front() {
             let over = self.names.get(oldest).is_none_or(|(until, _)| *until < now);
-            if !over && self.order.len() < MOST_LATE {
+            if !over && self.order.len() < MAX_LATE {
                 break;
             }
             self.names.remove(oldest);
@@ -182,7 +182,7 @@ impl Late {
         Some(records.remove(at))
     }
 
-    /// Late Data gives the copies still out as much time again.
+    /// Late Data extends the time of the outstanding copies.
     pub(super) fn renew(&mut self, name: NameId, now: Time, late: Duration) {
         if let Some((until, _)) = self.names.get_mut(&name) {
             *until = now + late;

@@ -68,7 +68,7 @@ fn the_third_timeout_in_a_row_makes_a_face_timed_out() {
 }
 
 #[test]
-fn data_between_them_starts_the_count_of_timeouts_anew() {
+fn data_between_them_restarts_the_count_of_timeouts() {
     let mut bench = quiet();
     new(&mut bench, 0);
     new(&mut bench, 1000);

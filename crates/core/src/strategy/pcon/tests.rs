@@ -196,7 +196,7 @@ fn only_the_branching_router_nearest_the_consumer_holds_marks_back() {
     };
     assert_eq!(both(&[(1, 1), (2, 2)], &Fields::default()), [1, 0]);
     assert_eq!(both(&[(1, 1), (2, 2)], &filtered), [1, 1], "a router nearer the consumer does it");
-    assert_eq!(both(&[(1, 1), (0, 2)], &Fields::default()), [1, 1], "the way back is no branch");
+    assert_eq!(both(&[(1, 1), (0, 2)], &Fields::default()), [1, 1], "the return path is not a branch");
 }
 
 #[test]

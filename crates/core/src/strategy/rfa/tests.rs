@@ -134,7 +134,7 @@ fn pending_interests_end_once_with_data_nack_or_timeout() {
 }
 
 #[test]
-fn a_retransmission_is_held_while_one_is_pending_unless_told_to_forward() {
+fn a_retransmission_is_held_while_one_is_pending_unless_configured_to_forward() {
     let mut node = greedy();
     node.send();
     let record = node.record(1, None);
@@ -148,7 +148,7 @@ fn a_retransmission_is_held_while_one_is_pending_unless_told_to_forward() {
     eager.send();
     let record = eager.record(1, None);
     assert_eq!(eager.interest(Arrival::Retransmission, &[record]).copies()[0].face, FaceId(1));
-    assert_eq!(eager.pending(), [1, 0], "the same face is still asked once");
+    assert_eq!(eager.pending(), [1, 0], "the Interest is still sent once to the same face");
     assert!(eager.interest(Arrival::Joining, &[record]).copies().is_empty());
 }
 
@@ -157,7 +157,7 @@ fn node_forwarding() -> Node {
 }
 
 #[test]
-fn the_face_an_interest_came_from_is_no_next_hop_and_no_next_hop_is_a_nack() {
+fn the_face_an_interest_came_from_is_not_a_next_hop_and_no_next_hop_is_a_nack() {
     let mut node = node(json!({}));
     (0..50).for_each(|_| assert_eq!(node.interest_from(1, Arrival::New, &[]).copies()[0].face, FaceId(2)));
     let packet = Packet::default();
@@ -170,7 +170,7 @@ fn the_face_an_interest_came_from_is_no_next_hop_and_no_next_hop_is_a_nack() {
 }
 
 #[test]
-fn a_change_of_the_fib_keeps_what_is_known_of_the_hops_that_stay() {
+fn a_change_of_the_fib_keeps_the_state_of_the_hops_that_stay() {
     let mut node = greedy();
     (0..4).for_each(|_| _ = node.send());
     let mut ctx = Ctx { now: node.now, rng: &mut node.rng, trace: &mut node.trace };

@@ -83,7 +83,7 @@ fn when_every_face_rejected_the_least_severe_reason_goes_downstream() {
 }
 
 #[test]
-fn a_nack_is_not_retried_over_the_face_that_asks() {
+fn a_nack_is_not_retried_over_the_downstream_face() {
     let mut bench = bench();
     bench.downstreams = vec![FaceId(2)];
     assert_eq!(faces(&bench.nack_for(5, 1, Congestion, &[nacked(1, Congestion)])), (vec![3], vec![]));

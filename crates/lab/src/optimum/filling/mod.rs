@@ -1,11 +1,11 @@
 //! Max-min fair rates of many flows over many paths: the level of all rates rises as far as it goes, flows that cannot
-//! follow keep theirs, the others go on.
+//! follow keep theirs, the others continue.
 //!
 //! One simplex runs through all levels. Its rows are the full links alone: the rate of a flow is met by its *key* path,
 //! which gives to its other paths (generalised upper bounds, Dantzig and Van Slyke 1967), and links that are not full
 //! need no row. When nothing raises the level any more, the prices of full links prove it; flows that pay them are at
 //! their rate, the level leaves the basis with one of the links, and enters again for the flows that are left, so that
-//! nothing starts anew. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
+//! nothing starts again. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
 //!
 //! Capacities are lowered by different fractions of up to [`LESS`]: links that would fill at the same moment would
 //! stall the simplex. So would a link that leaves the basis with the level and stays full: it gets [`MORE`]. The prices
@@ -16,6 +16,7 @@ mod inverse;
 mod pivot;
 
 use super::certificate::{Allocation, Level};
+use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
 use inverse::Inverse;
@@ -28,11 +29,11 @@ const MORE: f64 = 2e-10;
 const CHEAPER: f64 = 1e-8;
 /// Flows that pay less than this part of the highest price wait for a level at which they pay more.
 const PAYS: f64 = 1e-2;
-/// New paths that are enough to go on with.
+/// New paths that are enough to continue with.
 const BATCH: usize = 48;
-/// Steps after which values are worked out anew.
+/// Steps after which values are recomputed.
 const REFRESH: usize = 100;
-/// Steps without a gain after which cheaper paths are chosen at random, which ends any circle.
+/// Steps without a gain after which cheaper paths are chosen at random, which ends any cycle.
 const STALLED: usize = 1000;
 /// Far more steps for each flow and link than any network needs.
 const MAX_STEPS: usize = 50;
@@ -80,7 +81,7 @@ enum Entering {
     Room(usize),
 }
 
-/// An error of prices at which the inverse is worked out anew, when so many steps have passed.
+/// An error of prices at which the inverse is recomputed, when so many steps have passed.
 const WRONG: f64 = 1e-11;
 const INVERT: usize = 20;
 
@@ -117,7 +118,7 @@ struct Filling<'a> {
     center: Vec<f64>,
     random: u64,
     steps: usize,
-    /// The step after which the inverse was worked out.
+    /// The step after which the inverse was computed.
     inverted: usize,
     stalled: usize,
     searches: usize,
@@ -125,7 +126,7 @@ struct Filling<'a> {
 }
 
 /// The max-min fair allocation.
-pub(super) fn fill(problem: &Problem) -> Result<Allocation, String> {
+pub(super) fn fill(problem: &Problem) -> Result<Allocation, SolverError> {
     let mut filling = Filling::new(problem);
     let levels = filling.run()?;
     Ok(filling.allocation(levels))
@@ -191,7 +192,7 @@ impl<'a> Filling<'a> {
         filling
     }
 
-    /// Makes a path known. Whether it was new.
+    /// Adds a path. Whether it was new.
     fn add(&mut self, flow: usize, path: Path) -> bool {
         if self.of_flow[flow].iter().any(|c| self.columns[*c].path == path) {
             return false;
@@ -208,7 +209,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    fn run(&mut self) -> Result<Vec<Level>, String> {
+    fn run(&mut self) -> Result<Vec<Level>, SolverError> {
         let mut levels = Vec::new();
         while self.open.contains(&true) {
             self.enter(Entering::Level)?;
@@ -219,9 +220,9 @@ impl<'a> Filling<'a> {
     }
 
     /// Raises the level as far as it goes; the prices of links and flows that prove it.
-    fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), String> {
+    fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), SolverError> {
         loop {
-            let at = self.level_at.ok_or("the level has no limit")?;
+            let at = self.level_at.ok_or(SolverError::Unlimited)?;
             let gains = self.inverse.row(at);
             let mut links = vec![0.0; self.capacity.len()];
             for (row, gain) in gains.iter().enumerate() {
@@ -258,14 +259,18 @@ impl<'a> Filling<'a> {
     }
 
     /// Of the steepest rises the one that leads highest.
-    fn best_of(&self, mut rooms: Vec<(f64, Entering)>, mut paths: Vec<(f64, Entering)>) -> Result<Entering, String> {
+    fn best_of(
+        &self,
+        mut rooms: Vec<(f64, Entering)>,
+        mut paths: Vec<(f64, Entering)>,
+    ) -> Result<Entering, SolverError> {
         for list in [&mut rooms, &mut paths] {
             list.sort_by(|a, b| b.0.total_cmp(&a.0));
             list.truncate(TRIED);
         }
         let gain = |(rise, entering): &(f64, Entering)| Some((rise * self.reach(*entering)?, *entering));
         let best = rooms.iter().chain(&paths).filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0));
-        best.map(|b| b.1).ok_or_else(|| "the level has no limit".to_owned())
+        best.map(|b| b.1).ok_or(SolverError::Unlimited)
     }
 
     fn price(&self, column: usize, links: &[f64]) -> f64 {
@@ -348,13 +353,13 @@ impl<'a> Filling<'a> {
     }
 
     /// Ends a level: flows that pay are at their rate.
-    fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, String> {
-        let at = self.level_at.take().ok_or("the level has no limit")?;
+    fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, SolverError> {
+        let at = self.level_at.take().ok_or(SolverError::Unlimited)?;
         // Never below those before, not even by a rounding error.
         let before = self.rate.iter().copied().fold(0.0, f64::max);
         self.level = self.value[at].max(before);
         let gains = self.inverse.row(at);
-        let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or("no link is full")?;
+        let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or(SolverError::NoLinkFull)?;
         self.center.clear();
         let link = self.rows[row];
         let room = self.capacity[link] * MORE * (0.5 + 0.001 * self.draw(1000) as f64);
@@ -369,7 +374,7 @@ impl<'a> Filling<'a> {
         let highest = open.iter().map(|f| prices[*f]).fold(0.0, f64::max);
         let stuck: Vec<usize> = open.into_iter().filter(|f| prices[*f] > PAYS * highest).collect();
         if stuck.is_empty() {
-            return Err("no flow is limited".to_owned());
+            return Err(SolverError::NoFlowLimited);
         }
         for &flow in &stuck {
             self.open[flow] = false;

@@ -1,5 +1,6 @@
-//! One step of the simplex: something enters, everything basic follows until something is at its end and leaves.
+//! One step of the simplex: a variable enters, all basic ones follow until one reaches its bound and leaves.
 
+use super::super::error::SolverError;
 use super::{Entering, Filling, Inverse, Location, MAX_STEPS, Member, NONE, REFRESH};
 
 /// Rates of change below this, against the largest, are rounding errors.
@@ -7,7 +8,7 @@ const STILL: f64 = 1e-8;
 /// How far below zero a value may come, against its scale, for a better pivot.
 const BELOW: f64 = 4e-12;
 
-/// What comes to its end.
+/// A variable that reaches its bound.
 #[derive(Clone, Copy)]
 enum Leaving {
     Member(usize),
@@ -85,7 +86,8 @@ impl Filling<'_> {
         Direction { alpha, keys, loads }
     }
 
-    /// What comes to its end first, and after which step. Of those that do together, the one that changes fastest.
+    /// Which variable reaches its bound first, and after which step. Of those that do together, the one that changes
+    /// fastest.
     fn first_end(&self, direction: &Direction) -> Option<(Leaving, f64)> {
         let scale = self.level.max(1e-12);
         let fastest = direction.alpha.iter().chain(&direction.keys).fold(1.0f64, |m, a| m.max(a.abs()));
@@ -117,22 +119,18 @@ impl Filling<'_> {
     }
 
     /// One step.
-    pub(super) fn enter(&mut self, entering: Entering) -> Result<(), String> {
+    pub(super) fn enter(&mut self, entering: Entering) -> Result<(), SolverError> {
         self.steps += 1;
         if self.steps > MAX_STEPS * (100 + self.key.len() + self.capacity.len()) {
-            return Err(format!(
-                "it did not converge: {} of {} flows open at {}",
-                self.open.iter().filter(|o| **o).count(),
-                self.open.len(),
-                self.level
-            ));
+            let open = self.open.iter().filter(|o| **o).count();
+            return Err(SolverError::Steps { open, flows: self.open.len(), level: self.level });
         }
         if self.steps.is_multiple_of(REFRESH) {
             self.refresh();
         }
         let mut direction = self.direction(entering);
         let Some((mut leaving, step)) = self.first_end(&direction) else {
-            return Err("the level has no limit".to_owned());
+            return Err(SolverError::Unlimited);
         };
         let before = self.level;
         self.go(entering, &direction, step);
@@ -151,7 +149,7 @@ impl Filling<'_> {
                 self.change_key(flow, column, &direction.alpha, &mut entered);
                 return Ok(());
             } else {
-                return Err("a path is lost".to_owned());
+                return Err(SolverError::PathLost);
             }
         }
         match (leaving, entering) {
@@ -251,7 +249,7 @@ impl Filling<'_> {
         std::mem::swap(&mut self.key_value[flow], &mut self.value[at]);
     }
 
-    /// The only basic path of a flow gives way to another.
+    /// The only basic path of a flow is replaced by another.
     fn change_key(&mut self, flow: usize, column: usize, alpha: &[f64], entered: &mut f64) {
         let old = self.key[flow];
         if self.open[flow] {
@@ -312,7 +310,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Works out all values from the capacities, and the inverse when it has become too wrong for that.
+    /// Computes all values from the capacities, and the inverse when it has become too inaccurate.
     pub(super) fn refresh(&mut self) {
         for attempt in 0..6 {
             for flow in (0..self.key.len()).filter(|f| self.key[*f] != NONE) {
@@ -349,7 +347,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Works out the inverse anew.
+    /// Works out the inverse again.
     pub(super) fn invert(&mut self) {
         self.inverted = self.steps;
         let column = |m: &Member| {

@@ -1,4 +1,4 @@
-//! Where the forwarder listens, and bounds on what those may take who come there.
+//! Where the forwarder listens, and limits on its on-demand peers.
 
 use super::{Config, ConfigError, ConfigReader, MIN_MTU, address};
 use ndnweir_core::units::{Bytes, Duration, Rate};
@@ -9,18 +9,18 @@ use toml::Spanned;
 /// The bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Faces that are on demand from one address (IPv6: a /64, or a whole link-local address) at most; an eighth of all
-    /// if not said.
+    /// The most on-demand faces from one address (IPv6: a /64, or a whole link-local address); by default an eighth of
+    /// all.
     pub per_address: Option<usize>,
-    /// Those of one user of this machine who is not the forwarder's owner; a quarter of all if not said.
+    /// Those of one user of this machine who is not the forwarder's owner; by default a quarter of all.
     pub per_user: Option<usize>,
-    /// Bytes of packets that wait for the readers of all streams at most.
+    /// The most bytes of packets that wait for the readers of all streams.
     pub backlog: Bytes,
-    /// After how long a stream is closed whose peer reads nothing though something waits for it.
+    /// After how long a stream is closed if its peer reads nothing though something waits for it.
     pub stuck: Duration,
-    /// Data to one address of which it is not known whether it is forged.
+    /// Data to one address that may be forged.
     pub unproven_rate: Rate,
-    /// As much may go there at once.
+    /// The burst that may be sent there.
     pub unproven_burst: Bytes,
     /// Data to all such addresses together.
     pub unproven_total: Rate,
@@ -82,7 +82,7 @@ impl Listen {
         let count = |value: Option<Spanned<usize>>, what: &str| {
             value.map(|value| reader.within(Some(value), what, (1, 60_000), 1)).transpose()
         };
-        // A second's worth of one address is the least that a packet of full size fits in.
+        // One second's share of an address must hold a packet of full size.
         let rates = (Rate::from_bps(80_000), Rate::from_bps(1_000_000_000_000));
         let bytes = (Bytes::new(10_000), Bytes::new(1 << 40));
         let stuck = (Duration::from_millis(1000), Duration::from_millis(86_400_000));

@@ -1,4 +1,4 @@
-//! What a configuration says, and what is said about a wrong one.
+//! Valid configurations, and the errors of invalid ones.
 
 use super::*;
 use ndnweir_core::registry::Family;
@@ -143,7 +143,7 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
 }
 
 #[test]
-fn wrong_kinds_are_told_in_plain_words() {
+fn wrong_kinds_are_reported_in_plain_words() {
     let error = Config::read("fwd.toml", "cache = \"much\"\n").unwrap_err().to_string();
     assert!(error.starts_with("fwd.toml:1: ") && error.contains("expected a whole number"), "{error}");
     let error = Config::read("fwd.toml", "listen = 5\n").unwrap_err().to_string();

@@ -21,7 +21,7 @@ impl ValueError {
     }
 }
 
-/// Reads where a face leads.
+/// Reads the URI of a face.
 ///
 /// # Errors
 /// A sentence with the remedy.
@@ -64,7 +64,7 @@ pub fn queue(text: &str) -> Result<Limit, ValueError> {
     }
 }
 
-/// The scheme that a name or composition says.
+/// The scheme of a name or composition.
 ///
 /// # Errors
 /// What is wrong with it, and what would do.
@@ -75,7 +75,7 @@ pub fn scheme(value: &Value) -> Result<Scheme, SchemeError> {
     }
 }
 
-/// Gives the names under a prefix a strategy of their own, or says by `shaper` whether they are shaped (see
+/// Gives the names under a prefix a strategy of their own, or sets with `shaper` whether they are shaped (see
 /// [`Scheme::choose`]).
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Strategies and content store as commands and configurations have them.
+//! Strategies and content store, set by commands and configurations.
 
 use super::*;
 use crate::daemon::{Config, RouteSpec};
@@ -23,7 +23,7 @@ fn config(scheme: Value) -> (Config, tempfile::TempDir) {
     (config, dir)
 }
 
-/// Two faces over which /a is routed, and one more that asks.
+/// Two faces over which /a is routed, and one that sends Interests.
 struct Rig {
     daemon: Daemon,
     asks: FaceId,
@@ -35,7 +35,7 @@ impl Rig {
     fn new(scheme: Value) -> Rig {
         let (config, dir) = config(scheme);
         let mut daemon = Daemon::new(config).unwrap();
-        // Without management nobody makes the configured routes.
+        // Without management the configured routes are not made.
         let faces: Vec<FaceId> = daemon.faces.iter().map(|(id, _)| id).collect();
         let now = daemon.clock.now();
         for (cost, face) in (1..).zip(&faces) {
@@ -102,7 +102,7 @@ fn commands_set_list_and_unset_the_strategy_of_a_prefix() {
 }
 
 #[test]
-fn what_is_no_strategy_or_cannot_be_so_is_rejected_and_changes_nothing() {
+fn an_unknown_strategy_or_invalid_parameter_is_rejected_and_changes_nothing() {
     let mut rig = Rig::new(json!({}));
     assert_eq!(rig.set("/a", "nonsense"), Err(404));
     assert_eq!(rig.set("/a", "asf/max-timeouts~none"), Err(409));

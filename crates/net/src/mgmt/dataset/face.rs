@@ -22,7 +22,7 @@ macro_rules! numbered {
                 match self { $($name::$variant => $number),+ }
             }
 
-            /// What has this number on the wire.
+            /// The value with this number on the wire.
             #[must_use]
             pub const fn from_number(number: u64) -> Option<$name> {
                 match number { $($number => Some($name::$variant),)+ _ => None }
@@ -67,13 +67,13 @@ numbered! {
 }
 
 numbered! {
-    /// How many are at the other end.
+    /// How many peers are at the other end.
     LinkType, types::LINK_TYPE,
     /// One.
     PointToPoint = 0 "point-to-point",
-    /// Any number that hear each other.
+    /// Any number, which receive each other's packets.
     MultiAccess = 1 "multi-access",
-    /// Any number that may not hear each other.
+    /// Any number, which may not receive each other's packets.
     AdHoc = 2 "ad-hoc",
 }
 
@@ -90,7 +90,7 @@ numbered! {
     Down = 4 "down",
 }
 
-/// Packets and bytes that passed a face.
+/// Packets and bytes of a face.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the protocol")]
 pub struct FaceCounters {
@@ -106,7 +106,7 @@ pub struct FaceCounters {
     pub acknowledged_frames: u64,
     /// Ours: frames sent again.
     pub retransmitted_frames: u64,
-    /// Ours: packets that were lost though sent again.
+    /// Ours: packets that were lost in spite of retransmissions.
     pub given_up_packets: u64,
 }
 
@@ -228,7 +228,7 @@ impl Item for FaceStatus {
     }
 }
 
-/// A socket on which others may begin faces, as `faces/channels` shows it.
+/// A socket on which peers may open faces, as `faces/channels` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelStatus {
     /// LocalUri.
@@ -251,7 +251,7 @@ impl Item for ChannelStatus {
     }
 }
 
-/// Which faces `faces/query` asks for; an absent field asks for any.
+/// Which faces `faces/query` requests; an absent field requests any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaceQuery {
     /// FaceId.
@@ -312,7 +312,7 @@ impl FaceQuery {
         Ok(q)
     }
 
-    /// Whether this face is asked for.
+    /// Whether this face is requested.
     #[must_use]
     pub fn matches(&self, face: &FaceStatus) -> bool {
         fn any_or<T: PartialEq>(asked: &Option<T>, has: &T) -> bool {

@@ -1,4 +1,4 @@
-//! What a forwarder says of itself: the items of the status datasets.
+//! The items of the status datasets.
 //!
 //! Source: NFD wiki, `ForwarderStatus`, `FaceMgmt`, `FibMgmt`, `RibMgmt`, `StrategyChoice`, `CsMgmt`. Unknown elements
 //! are ignored, and counters that are absent count as zero: other forwarders leave some out.
@@ -35,7 +35,7 @@ pub fn encode_all<T: Item>(items: &[T]) -> Vec<u8> {
     out
 }
 
-/// The items of a dataset whose segments have been put together.
+/// The items of a reassembled dataset.
 ///
 /// # Errors
 /// [`super::CodecError`] at the first item that is malformed.

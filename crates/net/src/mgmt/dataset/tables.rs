@@ -51,7 +51,7 @@ pub struct ForwarderStatus {
     pub rejected_for_memory: u64,
     /// Packets dropped because there was no room for their bytes or names.
     pub memory_drops: u64,
-    /// Data that nobody waited for, or not from the face that they came by.
+    /// Unsolicited Data.
     pub unsolicited_data: u64,
 }
 
@@ -205,7 +205,7 @@ pub struct RouteRecord {
     pub cost: u64,
     /// Bits of [`crate::mgmt::route_flags`].
     pub flags: u64,
-    /// What is left of its life; none when it has no end.
+    /// The rest of its lifetime; none when it has no end.
     pub expiration_period: Option<Duration>,
 }
 
@@ -271,7 +271,7 @@ fn read_route(element: &Element<'_>) -> CodecResult<RouteRecord> {
     })
 }
 
-/// Which strategy a prefix has, as `strategy-choice/list` shows it.
+/// A strategy choice, as `strategy-choice/list` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyChoice {
     /// The prefix.

@@ -14,7 +14,7 @@ fn random(number: u32) -> Vec<u8> {
     [&[8, 14][..], &number.to_le_bytes(), &[0; 2], &drawn].concat()
 }
 
-/// Names that all these are compared with while they come in and are looked up once more.
+/// Names that all these are compared with while they come in and are looked up again.
 fn probes(names: impl Fn(u32) -> Vec<u8>, count: u32, key: HashKey) -> u64 {
     let mut table = Names::new(count as usize, key);
     let mut sum = 0;
@@ -44,7 +44,7 @@ fn names_that_collided_under_the_former_seed_cost_as_much_as_any_others() {
 }
 
 #[test]
-fn a_new_name_is_rejected_where_more_lie_than_ever_do_by_chance() {
+fn a_new_name_is_rejected_after_more_collisions_than_occur_by_chance() {
     let mut table = Names::new(1000, HashKey::FIXED);
     let mut taken = 0;
     for number in 0..500 {

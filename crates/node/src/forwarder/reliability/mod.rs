@@ -6,16 +6,17 @@
 //! timeout has passed, is sent again three times at most, and then all of its packet is given up. Acks ride on frames
 //! that have room, and leave by themselves (an idle packet) after 5 ms.
 //!
-//! Ours, beside:
-//! - **Who takes part is found out.** A face that may ask puts a TxSequence on one frame a second; a neighbour that
-//!   acknowledges it has the protocol, and from then on every packet is protected. One that does not gets no frame
-//!   twice. Whoever sends TxSequences is acknowledged, and then asked likewise. One that falls silent (no ack for any
-//!   of four timeouts in a row, each twice as long) is treated as one that never had it.
-//! - A timeout sends eight frames again at most, until an ack comes: a silent link is tried, not filled.
+//! Our additions:
+//! - **Support is detected.** A face that may probe puts a TxSequence on one frame a second; a neighbour that
+//!   acknowledges it has the protocol, and from then on every packet is protected. To one that does not, no frame is
+//!   retransmitted. A neighbour that sends TxSequences is acknowledged, and then probed likewise. One that falls silent
+//!   (no ack for any of four timeouts in a row, each twice as long) is treated as one that never had it.
+//! - A timeout sends eight frames again at most, until an ack comes: a silent link is probed, not filled.
 //! - Every transmission has its own TxSequence, so that each ack gives a sample of the round trip (NFD: only those of
 //!   frames sent once).
-//! - Acks that would fill a frame leave at once. For 4096 frames after one that came in vain every ack is sent twice,
-//!   in different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack was.
+//! - Acks that would fill a frame leave at once. For 4096 frames after a needless retransmission every ack is sent
+//!   twice, in different frames: with 1 % of frames lost, one in a hundred would be sent again just because its ack
+//!   was.
 //! - On a face with a rate, link retransmissions and idle packets leave before what waits and take its time.
 //! - Where more frames are lost than noise explains ([`Params::mark_above`]), a link-retransmitted Data is marked: a
 //!   queue that overflows is not hidden from consumers.
@@ -30,16 +31,16 @@ use ndnweir_core::ids::NameId;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
-pub use received::Arrived;
 use received::Received;
+pub use received::ReceivedFrame;
 use sent::{Expired, Sent};
 use std::collections::VecDeque;
 
 /// Bytes of a TxSequence or Ack field: TLV-TYPE 3, TLV-LENGTH 1, number 8.
 const FIELD: usize = 12;
-/// Bytes that heads of TLVs may grow by when fields are added.
+/// Bytes that TLV headers may grow by when fields are added.
 const GROWTH: usize = 4;
-/// Bytes of an idle packet's head at its longest.
+/// The most bytes of an idle packet's header.
 const IDLE_HEAD: usize = 4;
 
 /// Interests sent again that are remembered until their Data comes.
@@ -53,7 +54,7 @@ pub enum Reliability {
     Off,
     /// As soon as the neighbour has sent a TxSequence.
     OnRequest,
-    /// As soon as the neighbour acknowledges, for which it is asked.
+    /// As soon as the neighbour acknowledges, which is probed.
     On,
 }
 
@@ -62,13 +63,13 @@ pub enum Reliability {
 pub struct Params {
     /// How often a frame is sent again at most; NFD: 3.
     pub retransmissions: u8,
-    /// A frame counts as lost when so many of greater TxSequence were acknowledged; NFD: 3.
+    /// A frame counts as lost when this many of greater TxSequence were acknowledged; NFD: 3.
     pub overtaken: u8,
     /// How long an ack waits for a frame to ride on; NFD: 5 ms.
     pub idle_ack: Duration,
     /// The least timeout; ndn-cxx's `RttEstimator`, which NFD uses: 200 ms.
     pub least_timeout: Duration,
-    /// How often a neighbour of which nothing is known is asked; ours.
+    /// How often an unknown neighbour is probed; ours.
     pub ask_every: Duration,
     /// Share of frames lost, averaged over 512, above which a link-retransmitted Data is marked; 1 marks none. Ours.
     pub mark_above: f64,
@@ -100,13 +101,13 @@ pub struct Counts {
     pub duplicates: u64,
     /// Data marked because too many frames are lost.
     pub marks: u64,
-    /// Acks for nothing that is in flight: they came late, or are made up.
+    /// Acks for nothing that is in flight: they came late, or are forged.
     pub strays: u64,
 }
 
-/// What a frame is about, for who needs to know that it was sent again.
+/// The packet in a frame, to report that it was link-retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum FrameContent {
     /// This Interest.
     Interest(NameId),
     /// A Data, which may be marked.
@@ -117,7 +118,7 @@ pub enum About {
 
 /// A frame of the link's own, see [`ReliableLink::poll`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum LinkFrame {
     /// A frame was sent again.
     LinkRetransmission,
     /// Acks alone.
@@ -133,21 +134,21 @@ pub struct ReliableLink {
     acknowledged: bool,
     /// Whether the neighbour has sent TxSequences.
     requested: bool,
-    /// From when on the neighbour may be asked.
+    /// When the neighbour may be probed.
     ask_from: Time,
-    /// From when on a repair may leave.
+    /// When a retransmission may leave.
     free_from: Time,
     sent: Sent,
     received: Received,
-    /// Interests that were sent again, whose Data will be late; the oldest give way.
+    /// Interests that were sent again, whose Data will be late; the oldest are replaced.
     late: VecDeque<NameId>,
-    /// What the state before was, when the neighbour fell silent.
+    /// The state before the neighbour fell silent.
     counts: Counts,
 }
 
 impl ReliableLink {
-    /// A link to a neighbour of which nothing is known. TxSequences begin with `first`, best a random number: acks that
-    /// were never deserved are then hard to forge for whoever does not see the frames.
+    /// A link to a neighbour whose support is unknown. TxSequences begin with `first`, which should be random: acks are
+    /// then hard to forge without seeing the frames.
     pub fn new(params: Params, setting: Reliability, first: u64) -> ReliableLink {
         ReliableLink {
             params,
@@ -163,12 +164,12 @@ impl ReliableLink {
         }
     }
 
-    /// What was asked for.
+    /// What was requested.
     pub fn setting(&self) -> Reliability {
         self.setting
     }
 
-    /// Changes what was asked for.
+    /// Changes what was requested.
     pub fn set(&mut self, setting: Reliability) {
         self.setting = setting;
     }
@@ -194,8 +195,8 @@ impl ReliableLink {
         self.sent.bytes()
     }
 
-    /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is of no further use.
-    pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> Arrived {
+    /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is discarded.
+    pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> ReceivedFrame {
         for ack in view.acks() {
             let expected = self.sent.acknowledge(now, ack);
             self.acknowledged |= expected;
@@ -206,7 +207,7 @@ impl ReliableLink {
                 self.requested = true;
                 self.received.arrive(now, view.sequence, number, self.params.idle_ack)
             }
-            None => Arrived::default(),
+            None => ReceivedFrame::default(),
         }
     }
 
@@ -220,7 +221,7 @@ impl ReliableLink {
         now: Time,
         header: &LpHeader,
         packet: &[u8],
-        about: About,
+        about: FrameContent,
         spare: usize,
         fragmenter: &mut Fragmenter,
         frames: &mut Frames,
@@ -256,7 +257,7 @@ impl ReliableLink {
     }
 
     /// Appends the next frame that the link itself has to send; call until none.
-    pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<Own> {
+    pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<LinkFrame> {
         if self.sent.expire(now) == Expired::Silent {
             self.abandon_all(now);
         }
@@ -264,33 +265,33 @@ impl ReliableLink {
         if self.free_from <= now
             && let Some((mut header, part, about)) = self.sent.next_retransmission(now)
         {
-            if about == About::Data && lossy {
+            if about == FrameContent::Data && lossy {
                 header.congestion_mark = header.congestion_mark.max(Some(1));
                 self.counts.marks += 1;
             }
             self.received.encode(header, Some(part), mtu, frames);
-            if let About::Interest(name) = about {
+            if let FrameContent::Interest(name) = about {
                 if self.late.len() == MAX_LATE {
                     self.late.pop_front();
                 }
                 self.late.push_back(name);
             }
-            return Some(Own::LinkRetransmission);
+            return Some(LinkFrame::LinkRetransmission);
         }
         if self.received.due(mtu) <= now {
             self.received.encode(LpHeader::default(), None, mtu, frames);
-            return Some(Own::Idle);
+            return Some(LinkFrame::Idle);
         }
         None
     }
 
-    /// Whether an Interest for this name was sent again; each is told once.
+    /// Whether an Interest for this name was sent again; each is reported once.
     pub fn take_late(&mut self, name: NameId) -> bool {
         let found = self.late.iter().position(|late| *late == name);
         found.is_some_and(|at| self.late.remove(at).is_some())
     }
 
-    /// When [`ReliableLink::poll`] is wanted; [`Time::NEVER`] if not at all.
+    /// When [`ReliableLink::poll`] must be called; [`Time::NEVER`] if not at all.
     pub fn poll_timeout(&self, mtu: usize) -> Time {
         let link_retransmission = if self.sent.has_link_retransmissions() { self.free_from } else { Time::NEVER };
         link_retransmission.min(self.sent.due()).min(self.received.due(mtu))
@@ -301,7 +302,7 @@ impl ReliableLink {
         self.free_from = until;
     }
 
-    /// Gives everything up: the neighbour does not acknowledge (any more), or frames must become smaller.
+    /// Drops everything kept: the neighbour does not acknowledge (any more), or frames must become smaller.
     pub fn abandon_all(&mut self, now: Time) {
         let fresh = Sent::new(self.params, self.sent.next());
         let mut former = std::mem::replace(&mut self.sent, fresh);

@@ -7,16 +7,16 @@ use ndnweir_wire::lp::types::FRAGMENT;
 use ndnweir_wire::tlv;
 use std::collections::VecDeque;
 
-/// Sequences of which it is known whether they came.
+/// Sequences whose arrival is recorded.
 const WINDOW: u64 = 8192;
 /// Frames after one that had come before in which every ack is sent twice.
 const REPEATS_FOR: u32 = 4096;
-/// Acks that wait at most; the oldest give way. The neighbour sends again what was not acknowledged.
+/// The most acks that wait; the oldest are replaced. The neighbour sends again what was not acknowledged.
 const MAX_ACKS: usize = 8192;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct ReceivedFrame {
     /// It came before.
     pub duplicate: bool,
     /// It was sent again, so that it comes later than it might.
@@ -37,7 +37,8 @@ pub(super) struct Received {
     acks: VecDeque<u64>,
     /// Acks that have left once and may leave again with a frame that has room.
     repeats: VecDeque<u64>,
-    /// So many frames on, acks are sent twice: some were lost, for which the neighbour has sent frames in vain.
+    /// For this many frames acks are sent twice: some were lost, so that the neighbour has retransmitted frames
+    /// needlessly.
     repeating: u32,
     /// When the oldest of `acks` must leave.
     due: Option<Time>,
@@ -62,14 +63,20 @@ impl Received {
     }
 
     /// A frame with a TxSequence has arrived.
-    pub(super) fn arrive(&mut self, now: Time, sequence: Option<u64>, number: u64, idle_ack: Duration) -> Arrived {
+    pub(super) fn arrive(
+        &mut self,
+        now: Time,
+        sequence: Option<u64>,
+        number: u64,
+        idle_ack: Duration,
+    ) -> ReceivedFrame {
         if self.acks.len() == MAX_ACKS {
             self.acks.pop_front();
         }
         self.acks.push_back(number);
         self.due.get_or_insert(now + idle_ack);
-        // Without a Sequence there is nothing to tell a repetition by; such frames are not sent again.
-        let Some(sequence) = sequence else { return Arrived::default() };
+        // Without a Sequence a repetition cannot be detected; such frames are not sent again.
+        let Some(sequence) = sequence else { return ReceivedFrame::default() };
         let duplicate = self.record(sequence);
         self.duplicates += u64::from(duplicate);
         self.repeating = if duplicate { REPEATS_FOR } else { self.repeating.saturating_sub(1) };
@@ -78,7 +85,7 @@ impl Received {
             let (frames, transmissions) = (ahead(sequence, greatest.sequence), ahead(number, greatest.number));
             newest = frames > 0;
             if frames.unsigned_abs() >= WINDOW {
-                // The neighbour has begun anew.
+                // The neighbour has begun again.
                 newest = true;
             } else if transmissions > frames + greatest.again {
                 // A frame that is sent for the first time is as far ahead in both numbers, but for those sent again in
@@ -90,10 +97,10 @@ impl Received {
         if newest {
             self.greatest = Some(Greatest { sequence, number, again: 0 });
         }
-        Arrived { duplicate, link_retransmitted }
+        ReceivedFrame { duplicate, link_retransmitted }
     }
 
-    /// Notes that a Sequence has come; whether it had before. To be called before `greatest` changes.
+    /// Records the arrival of a Sequence; whether it had arrived before. To be called before `greatest` changes.
     fn record(&mut self, sequence: u64) -> bool {
         if self.seen.is_empty() {
             self.seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
@@ -120,7 +127,7 @@ impl Received {
         ((at / 64) as usize, 1 << (at % 64))
     }
 
-    /// When acks must leave by themselves: at once if they fill a frame.
+    /// When acks must leave without a packet: immediately if they fill a frame.
     pub(super) fn due(&self, mtu: usize) -> Time {
         let fit = mtu.saturating_sub(IDLE_HEAD) / FIELD;
         match self.due {
@@ -139,7 +146,7 @@ impl Received {
             };
             let room = mtu.saturating_sub(length) / FIELD;
             let fit = room.min(self.acks.len());
-            // Those that are late come first, lest those behind let the neighbour think their frames lost.
+            // Late ones come first, since acks of later frames would make the neighbour treat theirs as lost.
             let again = (room - fit).min(self.repeats.len());
             header.acks.extend(self.repeats.drain(..again));
             header.acks.extend(self.acks.drain(..fit));

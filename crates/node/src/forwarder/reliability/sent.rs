@@ -1,6 +1,6 @@
 //! What was sent and is not acknowledged yet.
 
-use super::{About, Counts, Params};
+use super::{Counts, FrameContent, Params};
 use ndnweir_core::consumer::{Estimator, Timer};
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Duration, Time};
@@ -8,18 +8,18 @@ use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::Cut;
 use std::collections::VecDeque;
 
-/// Most frames from the oldest unacknowledged one to the newest. Packets beyond go without protection.
+/// Most frames from the oldest unacknowledged one to the newest. Packets beyond are not protected.
 const MAX_FRAMES: usize = 8192;
 /// Most bytes of packets kept.
 const MAX_BYTES: usize = 8 << 20;
-/// What is counted for a packet beside its bytes.
+/// The overhead counted for a packet beside its bytes.
 const OVERHEAD: usize = 512;
-/// Frames that one timeout sends again at most.
+/// The most frames that one timeout sends again.
 const BURST: usize = 8;
 /// Weight of the newest frame in the mean share of losses. Where 1 % are lost, the mean deviates from that by
 /// √(p(1 − p)/1023) = 0.3 percent points. Ours.
 const WEIGHT: f64 = 1.0 / 512.0;
-/// The packet of a frame that only asks whether it is acknowledged.
+/// The packet of a frame that is only a probe for acks.
 const NONE: u32 = u32::MAX;
 
 /// Whether frames have timed out.
@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 pub(super) enum Expired {
     /// None, or some that will be sent again.
     Working,
-    /// No ack has come for so long that the neighbour seems to send none.
+    /// No ack has come for so long that the neighbour is assumed to send none.
     Silent,
 }
 
@@ -61,7 +61,7 @@ struct UnacknowledgedPacket {
     header: LpHeader,
     packet: Box<[u8]>,
     cut: Cut,
-    about: About,
+    about: FrameContent,
     /// Of each part.
     places: Box<[FragmentState]>,
     missing: usize,
@@ -133,13 +133,13 @@ impl Sent {
         !self.link_retransmissions.is_empty() && self.ring.len() < 2 * MAX_FRAMES
     }
 
-    /// Whether a packet of `len` bytes may be kept; `spare` bytes are left to all links together.
+    /// Whether a packet of `len` bytes may be kept; `spare` bytes are left for all links together.
     pub(super) fn has_room(&self, len: usize, spare: usize) -> bool {
         self.ring.len() < MAX_FRAMES && self.bytes + len + OVERHEAD <= MAX_BYTES && len + OVERHEAD <= spare
     }
 
     /// Keeps a packet of which all parts are about to be sent.
-    pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: About) -> u32 {
+    pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: FrameContent) -> u32 {
         let places = vec![FragmentState::ToRetransmit; cut.count()].into_boxed_slice();
         let missing = cut.count();
         self.bytes += packet.len() + OVERHEAD;
@@ -256,7 +256,7 @@ impl Sent {
     }
 
     /// The next part to be sent again leaves: its header and bytes.
-    pub(super) fn next_retransmission(&mut self, now: Time) -> Option<(LpHeader, &[u8], About)> {
+    pub(super) fn next_retransmission(&mut self, now: Time) -> Option<(LpHeader, &[u8], FrameContent)> {
         if !self.has_link_retransmissions() {
             return None;
         }
@@ -267,12 +267,12 @@ impl Sent {
         Some((header, bytes, about))
     }
 
-    /// When [`Sent::expire`] is wanted.
+    /// When [`Sent::expire`] must be called.
     pub(super) fn due(&self) -> Time {
         self.ring.front().copied().flatten().map_or(Time::NEVER, |first| first.at + self.rtt.rto())
     }
 
-    /// Frames that wait for an ack for too long are lost: the oldest, some at a time.
+    /// Frames that have waited too long for an ack are lost: the oldest, some at a time.
     pub(super) fn expire(&mut self, now: Time) -> Expired {
         if self.due() > now {
             return Expired::Working;

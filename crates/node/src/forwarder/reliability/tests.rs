@@ -46,16 +46,16 @@ impl End {
         End { link, fragmenter: Fragmenter::new(1400, first.wrapping_add(100)) }
     }
 
-    /// One whose neighbour acknowledges; the ask took TxSequence 0 and 20 ms.
+    /// One whose neighbour acknowledges; the probe took TxSequence 0 and 20 ms.
     fn in_use() -> End {
         let mut end = End::new(Reliability::On, 0);
         assert_eq!(numbers(&end.send(ms(0), 50)), [Some(0)]);
-        end.hear(ms(20), &acks(&[0]));
+        end.receive(ms(20), &acks(&[0]));
         assert!(end.link.is_in_use());
         end
     }
 
-    fn send_about(&mut self, now: Time, packet: &[u8], about: About) -> Vec<Vec<u8>> {
+    fn send_about(&mut self, now: Time, packet: &[u8], about: FrameContent) -> Vec<Vec<u8>> {
         let (mut frames, header) = (Frames::default(), LpHeader::default());
         self.link.send(now, &header, packet, about, PLENTY, &mut self.fragmenter, &mut frames).unwrap();
         assert!(frames.iter().all(|frame| frame.len() <= self.fragmenter.mtu()));
@@ -69,14 +69,14 @@ impl End {
             _ => [&[6, 253], &((len - 4) as u16).to_be_bytes()[..]].concat(),
         };
         packet.resize(len, 0);
-        self.send_about(now, &packet, About::Data)
+        self.send_about(now, &packet, FrameContent::Data)
     }
 
-    fn hear(&mut self, now: Time, frame: &[u8]) -> Arrived {
+    fn receive(&mut self, now: Time, frame: &[u8]) -> ReceivedFrame {
         self.link.receive(now, &LpPacketView::decode(frame).unwrap())
     }
 
-    /// What the link sends by itself.
+    /// What the link sends without a packet.
     fn poll(&mut self, now: Time) -> Vec<Vec<u8>> {
         let (mtu, mut frames) = (self.fragmenter.mtu(), Frames::default());
         while self.link.poll(now, mtu, &mut frames).is_some() {}
@@ -91,23 +91,23 @@ impl End {
 }
 
 #[test]
-fn the_first_packet_asks_and_once_that_is_acknowledged_every_frame_has_both_numbers() {
+fn the_first_packet_is_a_probe_and_once_it_is_acknowledged_every_frame_has_both_numbers() {
     let mut end = End::new(Reliability::On, 7);
     let asks = end.send(ms(0), 50);
     // TxSequence is 840 = 0x348, eight bytes.
     assert_eq!(&asks[0][12..24], [0xFD, 3, 0x48, 8, 0, 0, 0, 0, 0, 0, 0, 7]);
-    assert_eq!(numbers(&end.send(ms(999), 50)), [None], "it is asked once a second");
-    end.hear(ms(999), &acks(&[7]));
+    assert_eq!(numbers(&end.send(ms(999), 50)), [None], "it is probed once a second");
+    end.receive(ms(999), &acks(&[7]));
     let frames = end.send(ms(1000), 3000);
     let both: Vec<_> = frames.iter().map(|frame| (seen(frame).sequence, seen(frame).number)).collect();
     assert_eq!(both, [(Some(108), Some(8)), (Some(109), Some(9)), (Some(110), Some(10))]);
     assert_eq!(seen(&end.send(ms(1000), 50)[0]).sequence, Some(111), "single frames too");
-    // The last fragment asks for all.
+    // The last fragment requests all.
     assert_eq!(numbers(&End::new(Reliability::On, 7).send(ms(0), 3000)), [None, None, Some(7)]);
 }
 
 #[test]
-fn a_neighbour_that_does_not_acknowledge_is_asked_once_a_second_and_gets_no_frame_twice() {
+fn a_neighbour_that_does_not_acknowledge_is_probed_once_a_second_and_gets_no_frame_twice() {
     let mut end = End::new(Reliability::On, 0);
     let mut asked = Vec::new();
     for t in 0..100 {
@@ -120,11 +120,11 @@ fn a_neighbour_that_does_not_acknowledge_is_asked_once_a_second_and_gets_no_fram
 }
 
 #[test]
-fn one_that_may_not_ask_waits_until_it_is_asked() {
+fn one_that_may_not_probe_waits_for_the_neighbour() {
     let mut end = End::new(Reliability::OnRequest, 0);
     assert_eq!(numbers(&end.send(ms(0), 50)), [None]);
     let mut other = End::new(Reliability::On, 500);
-    end.hear(ms(1), &other.send(ms(0), 50)[0]);
+    end.receive(ms(1), &other.send(ms(0), 50)[0]);
     let answer = seen(&end.send(ms(2), 50)[0]);
     assert_eq!((answer.number, answer.acks), (Some(0), vec![500]));
 }
@@ -135,15 +135,15 @@ fn the_third_ack_of_a_later_frame_sends_a_frame_again_with_the_next_number() {
     let frames = end.send(ms(20), 8000);
     // The header takes 16 + 16 bytes more than without reliability: still six frames.
     assert_eq!(numbers(&frames), [1, 2, 3, 4, 5, 6].map(Some));
-    end.hear(ms(40), &acks(&[1, 3, 4]));
+    end.receive(ms(40), &acks(&[1, 3, 4]));
     assert!(end.poll(ms(40)).is_empty());
-    end.hear(ms(41), &acks(&[5]));
+    end.receive(ms(41), &acks(&[5]));
     let again = end.poll(ms(41));
     assert_eq!((seen(&again[0]).sequence, seen(&again[0]).number), (Some(102), Some(7)));
     assert_eq!(again.len(), 1);
     let part = |frame: &[u8]| LpPacketView::decode(frame).unwrap().fragment.unwrap().to_vec();
     assert_eq!(part(&again[0]), part(&frames[1]));
-    end.hear(ms(61), &acks(&[6, 7]));
+    end.receive(ms(61), &acks(&[6, 7]));
     let expected = Counts { acked: 7, retransmitted: 1, ..Counts::default() };
     assert_eq!((end.link.counts(), end.link.bytes(), end.due()), (expected, 0, Time::NEVER));
 }
@@ -153,15 +153,15 @@ fn late_repeated_and_forged_acks_change_nothing() {
     let mut end = End::in_use();
     end.send(ms(20), 8000);
     for _ in 0..10 {
-        end.hear(ms(30), &acks(&[0, 7, 99, u64::MAX, 1 << 63]));
+        end.receive(ms(30), &acks(&[0, 7, 99, u64::MAX, 1 << 63]));
     }
-    end.hear(ms(40), &acks(&[4, 4, 4, 4]));
+    end.receive(ms(40), &acks(&[4, 4, 4, 4]));
     assert!(end.poll(ms(40)).is_empty());
-    end.hear(ms(41), &acks(&[5, 6]));
+    end.receive(ms(41), &acks(&[5, 6]));
     assert_eq!(numbers(&end.poll(ms(41))), [7, 8, 9].map(Some));
     // They had arrived: acks for the first transmissions come now, and the others' later.
-    end.hear(ms(42), &acks(&[1, 2, 3]));
-    end.hear(ms(61), &acks(&[7, 8, 9]));
+    end.receive(ms(42), &acks(&[1, 2, 3]));
+    end.receive(ms(61), &acks(&[7, 8, 9]));
     let counts = end.link.counts();
     assert_eq!((counts.acked, counts.retransmitted, counts.given_up, counts.strays), (7, 3, 0, 56));
 }
@@ -179,11 +179,11 @@ fn a_last_frame_is_sent_again_at_its_timeout_and_a_silent_neighbour_is_given_up_
     assert!(end.poll(ms(4000)).is_empty());
     assert!(!end.link.is_in_use());
     assert_eq!(end.link.counts(), Counts { acked: 1, retransmitted: 3, given_up: 1, ..Counts::default() });
-    // An ack that comes after all is for nothing that is known.
-    end.hear(ms(4001), &acks(&[1, 2, 3, 4]));
+    // An ack that arrives late matches nothing in flight.
+    end.receive(ms(4001), &acks(&[1, 2, 3, 4]));
     assert!(!end.link.is_in_use());
     assert_eq!(numbers(&end.send(ms(4500), 50)), [None]);
-    assert_eq!(numbers(&end.send(ms(5000), 50)), [Some(5)], "and it is asked again");
+    assert_eq!(numbers(&end.send(ms(5000), 50)), [Some(5)], "and it is probed again");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn an_ack_ends_the_doubling_of_timeouts_and_a_timeout_tries_eight_frames() {
     // The oldest of the others was sent at 1008 ms and waits for 400 ms now.
     assert_eq!(end.due(), ms(1408));
     // Three of the eight are acknowledged: the twelve that were not tried are overtaken.
-    end.hear(ms(1320), &acks(&[21, 22, 23]));
+    end.receive(ms(1320), &acks(&[21, 22, 23]));
     assert_eq!(end.poll(ms(1320)).len(), 12);
     assert_eq!(end.due(), ms(1500), "sent at 1300 ms, 200 ms");
 }
@@ -206,12 +206,12 @@ fn a_packet_whose_frame_is_lost_four_times_is_given_up_with_its_other_frames() {
     let mut end = End::in_use();
     // Frames 1 and 2 are of one packet. The second is acknowledged, the first never.
     end.send(ms(20), 2000);
-    end.hear(ms(40), &acks(&[2]));
+    end.receive(ms(40), &acks(&[2]));
     let mut lost = vec![1];
     for round in 1..=4 {
         let now = ms(40 + 20 * round);
         let three: Vec<u64> = (0..3).flat_map(|_| numbers(&end.send(now, 50))).flatten().collect();
-        end.hear(now + Duration::from_millis(19), &acks(&three));
+        end.receive(now + Duration::from_millis(19), &acks(&three));
         lost.extend(numbers(&end.poll(now + Duration::from_millis(19))).into_iter().flatten());
     }
     assert_eq!(lost.len(), 4, "it was sent four times: {lost:?}");
@@ -222,26 +222,26 @@ fn a_packet_whose_frame_is_lost_four_times_is_given_up_with_its_other_frames() {
 
 #[test]
 fn numbers_wrap() {
-    // The ask takes u64::MAX - 2; Sequences wrap within the first packet, too.
+    // The probe takes u64::MAX - 2; Sequences wrap within the first packet, too.
     let mut end = End::new(Reliability::On, u64::MAX - 2);
     end.fragmenter = Fragmenter::new(1400, u64::MAX - 2);
     end.send(ms(0), 50);
-    end.hear(ms(20), &acks(&[u64::MAX - 2]));
+    end.receive(ms(20), &acks(&[u64::MAX - 2]));
     let frames = end.send(ms(20), 8000);
     assert_eq!(numbers(&frames), [u64::MAX - 1, u64::MAX, 0, 1, 2, 3].map(Some));
     assert_eq!(
         frames.iter().map(|f| seen(f).sequence.unwrap()).collect::<Vec<_>>(),
         [u64::MAX - 1, u64::MAX, 0, 1, 2, 3]
     );
-    end.hear(ms(40), &acks(&[u64::MAX - 1, 0, 1, 2]));
+    end.receive(ms(40), &acks(&[u64::MAX - 1, 0, 1, 2]));
     let again = end.poll(ms(40));
     assert_eq!((seen(&again[0]).sequence, seen(&again[0]).number), (Some(u64::MAX), Some(4)));
     let mut other = End::new(Reliability::On, 0);
-    let mut arrived: Vec<Arrived> =
-        [0, 2, 3, 4, 5].map(|i: usize| other.hear(ms(30), &frames[i])).into_iter().collect();
-    arrived.push(other.hear(ms(50), &again[0]));
-    assert!(arrived[..5].iter().all(|frame| *frame == Arrived::default()));
-    assert_eq!(arrived[5], Arrived { duplicate: false, link_retransmitted: true });
+    let mut arrived: Vec<ReceivedFrame> =
+        [0, 2, 3, 4, 5].map(|i: usize| other.receive(ms(30), &frames[i])).into_iter().collect();
+    arrived.push(other.receive(ms(50), &again[0]));
+    assert!(arrived[..5].iter().all(|frame| *frame == ReceivedFrame::default()));
+    assert_eq!(arrived[5], ReceivedFrame { duplicate: false, link_retransmitted: true });
 }
 
 #[test]
@@ -249,34 +249,34 @@ fn a_frame_that_comes_again_is_a_duplicate_and_frames_that_overtake_each_other_a
     let (mut end, mut other) = (End::in_use(), End::new(Reliability::On, 0));
     let frames = end.send(ms(20), 8000);
     for i in [0, 2, 1, 4, 3] {
-        assert_eq!(other.hear(ms(30), &frames[i]), Arrived::default());
+        assert_eq!(other.receive(ms(30), &frames[i]), ReceivedFrame::default());
     }
-    assert_eq!(other.hear(ms(31), &frames[3]), Arrived { duplicate: true, link_retransmitted: false });
+    assert_eq!(other.receive(ms(31), &frames[3]), ReceivedFrame { duplicate: true, link_retransmitted: false });
     // All but the last were acknowledged, but the acks were lost.
-    end.hear(ms(50), &acks(&[4, 5]));
+    end.receive(ms(50), &acks(&[4, 5]));
     end.send(ms(50), 50);
-    end.hear(ms(70), &acks(&[7]));
+    end.receive(ms(70), &acks(&[7]));
     let again = end.poll(ms(70));
     assert_eq!(again.len(), 3, "frames 1 to 3");
     for frame in &again {
-        assert!(other.hear(ms(80), frame).duplicate);
+        assert!(other.receive(ms(80), frame).duplicate);
     }
     assert_eq!(other.link.counts().duplicates, 4);
     // The sixth, at its timeout: nothing later has come, but TxSequence is ahead of Sequence.
     let last = end.poll(ms(220)).pop().unwrap();
     assert_eq!(seen(&last).sequence, Some(106));
-    assert_eq!(other.hear(ms(230), &last), Arrived { duplicate: false, link_retransmitted: true });
+    assert_eq!(other.receive(ms(230), &last), ReceivedFrame { duplicate: false, link_retransmitted: true });
 }
 
 #[test]
-fn a_neighbour_that_begins_anew_is_heard() {
+fn a_restarted_neighbour_is_accepted() {
     let mut other = End::new(Reliability::On, 0);
     for first in [0, 1 << 40, 5] {
         let mut end = End::new(Reliability::On, first);
         end.send(ms(0), 50);
-        end.hear(ms(1), &acks(&[first]));
+        end.receive(ms(1), &acks(&[first]));
         for frame in end.send(ms(2), 8000) {
-            assert_eq!(other.hear(ms(3), &frame), Arrived::default());
+            assert_eq!(other.receive(ms(3), &frame), ReceivedFrame::default());
         }
     }
 }
@@ -285,11 +285,11 @@ fn a_neighbour_that_begins_anew_is_heard() {
 fn acks_ride_on_what_leaves_wait_for_5_ms_and_leave_at_once_when_they_fill_a_frame() {
     let (mut end, mut other) = (End::in_use(), End::in_use());
     let frames = end.send(ms(20), 3000);
-    other.hear(ms(30), &frames[0]);
-    other.hear(ms(32), &frames[1]);
+    other.receive(ms(30), &frames[0]);
+    other.receive(ms(32), &frames[1]);
     assert_eq!(other.due(), ms(35));
     assert_eq!(seen(&other.send(ms(33), 50)[0]).acks, [1, 2]);
-    other.hear(ms(36), &frames[2]);
+    other.receive(ms(36), &frames[2]);
     assert!(other.poll(ms(40)).is_empty());
     let idle = other.poll(ms(41));
     // Ack is 836 = 0x344.
@@ -300,32 +300,32 @@ fn acks_ride_on_what_leaves_wait_for_5_ms_and_leave_at_once_when_they_fill_a_fra
     let frames: Vec<_> = (0..6).flat_map(|_| small.send(ms(50), 1000)).collect();
     assert_eq!(frames.len(), 24);
     for frame in &frames {
-        other.hear(ms(50), frame);
+        other.receive(ms(50), frame);
     }
     assert_eq!(seen(&other.poll(ms(50))[0]).acks, (1..25).collect::<Vec<_>>());
 }
 
 #[test]
-fn link_retransmitted_data_is_marked_once_more_is_lost_than_noise_explains() {
+fn link_retransmitted_data_is_marked_when_losses_exceed_noise() {
     // One transmission in eleven is lost. The mean after n is 1/11 · (1 - (511/512)ⁿ): above 0.03 from n = 205, round
     // 19.
     let mut end = End::in_use();
     let mut marked = Vec::new();
     for round in 1..=30_u64 {
         let sent: Vec<u64> = (0..10).flat_map(|_| numbers(&end.send(ms(20 * round), 50))).flatten().collect();
-        end.hear(ms(20 * round + 10), &acks(&sent[1..]));
+        end.receive(ms(20 * round + 10), &acks(&sent[1..]));
         let again = end.poll(ms(20 * round + 10));
         assert_eq!(again.len(), 1);
         marked.extend(seen(&again[0]).mark.map(|_| round));
-        end.hear(ms(20 * round + 19), &acks(&[seen(&again[0]).number.unwrap()]));
+        end.receive(ms(20 * round + 19), &acks(&[seen(&again[0]).number.unwrap()]));
     }
     assert_eq!(marked.first(), Some(&19), "{marked:?}");
     assert_eq!(end.link.counts().marks, marked.len() as u64);
     // An Interest is not.
-    let number = numbers(&end.send_about(ms(800), &[5, 0], About::Interest(NameId::default())))[0].unwrap();
+    let number = numbers(&end.send_about(ms(800), &[5, 0], FrameContent::Interest(NameId::default())))[0].unwrap();
     let later: Vec<u64> = (0..3).flat_map(|_| numbers(&end.send(ms(800), 50))).flatten().collect();
     assert_eq!(later[0], number + 1);
-    end.hear(ms(820), &acks(&later));
+    end.receive(ms(820), &acks(&later));
     assert_eq!(seen(&end.poll(ms(820))[0]).mark, None);
 }
 
@@ -340,13 +340,13 @@ fn what_waits_for_acks_is_bounded_and_packets_beyond_go_without() {
     assert_eq!(protected_small, 8192);
     let (mut frames, header) = (Frames::default(), LpHeader::default());
     let mut other = End::in_use();
-    other.link.send(ms(20), &header, &[6, 0], About::Data, 100, &mut other.fragmenter, &mut frames).unwrap();
+    other.link.send(ms(20), &header, &[6, 0], FrameContent::Data, 100, &mut other.fragmenter, &mut frames).unwrap();
     assert_eq!(other.link.bytes(), 0, "all links together have no room");
     end.link.abandon_all(ms(30));
     assert_eq!((end.link.bytes(), end.link.counts().given_up), (0, protected as u64));
 }
 
-/// A way that loses, copies and reorders.
+/// A path that loses, copies and reorders.
 struct LossyChannel {
     random: Rng,
     loss: f64,
@@ -398,12 +398,12 @@ proptest! {
                 if end.link.is_in_use() {
                     protected.insert(sent);
                 }
-                forth.put(now, end.send_about(now, &packet, About::Data));
+                forth.put(now, end.send_about(now, &packet, FrameContent::Data));
                 sent += 1;
             }
             while let Some(entry) = forth.on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
                 let frame = entry.remove();
-                let heard = other.hear(now, &frame);
+                let heard = other.receive(now, &frame);
                 let view = LpPacketView::decode(&frame).unwrap();
                 if heard.duplicate || view.fragment.is_none() {
                     continue;
@@ -415,7 +415,7 @@ proptest! {
                 }
             }
             while let Some(entry) = back.on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
-                end.hear(now, &entry.remove());
+                end.receive(now, &entry.remove());
             }
             forth.put(now, end.poll(now));
             back.put(now, other.poll(now));
@@ -430,15 +430,15 @@ proptest! {
     }
 }
 
-// Whoever does not see the frames must guess TxSequences, which begin with a random number.
+// An attacker who does not see the frames must guess TxSequences, which begin with a random number.
 #[test]
 fn acks_for_frames_that_were_never_sent_are_counted_and_change_nothing() {
     let first = 0x0123_4567_89AB_CDEF;
     let mut end = End::new(Reliability::On, first);
     end.send(ms(0), 50);
-    end.hear(ms(1), &acks(&[0, 1, first - 1, first + 1, u64::MAX]));
-    assert!(!end.link.is_in_use(), "nobody has acknowledged");
-    end.hear(ms(2), &acks(&[first]));
+    end.receive(ms(1), &acks(&[0, 1, first - 1, first + 1, u64::MAX]));
+    assert!(!end.link.is_in_use(), "nothing was acknowledged");
+    end.receive(ms(2), &acks(&[first]));
     end.send(ms(3), 50);
     let (held, before) = (end.link.bytes(), end.link.counts());
     assert!(held > 0);
@@ -447,14 +447,14 @@ fn acks_for_frames_that_were_never_sent_are_counted_and_change_nothing() {
         let mut guesses: Vec<u64> =
             (0..50).map(|_| u64::from(random.bits()) << 32 | u64::from(random.bits())).collect();
         guesses.extend([first, first + 2, first.wrapping_neg(), u64::MAX, 0]);
-        end.hear(ms(3 + t / 1000), &acks(&guesses));
+        end.receive(ms(3 + t / 1000), &acks(&guesses));
     }
     let after = end.link.counts();
     assert_eq!((end.link.bytes(), after.acked, after.retransmitted), (held, before.acked, before.retransmitted));
     assert_eq!(after.strays, 5 + 55_000);
-    // Acknowledged once, and then again: nothing is given back twice.
-    end.hear(ms(10), &acks(&[first + 1]));
-    end.hear(ms(10), &acks(&[first + 1; 40]));
+    // Acknowledged once, and then again: nothing is released twice.
+    end.receive(ms(10), &acks(&[first + 1]));
+    end.receive(ms(10), &acks(&[first + 1; 40]));
     assert_eq!((end.link.bytes(), end.link.counts().acked, end.link.counts().strays), (0, 2, 55_045));
 }
 
@@ -470,7 +470,7 @@ fn a_neighbour_that_holds_back_acks_gets_each_frame_a_few_times_and_no_more() {
         left.extend(end.poll(now));
         frames += left.len();
         let told: Vec<u64> = numbers(&left).into_iter().flatten().filter(|number| number % 3 == 0).collect();
-        end.hear(now, &acks(&told));
+        end.receive(now, &acks(&told));
     }
     let most = 1 + usize::from(Params::default().retransmissions);
     assert!(frames <= most * sent, "{frames} frames for {sent} packets");

@@ -1,4 +1,4 @@
-//! Single decisions, worked out by hand.
+//! Single decisions, computed by hand.
 
 use super::super::*;
 use super::graph::{Bench, Graph};
@@ -44,7 +44,7 @@ fn best(bench: &Bench, prefix: usize) -> u16 {
 
 fn rate(bench: &mut Bench, prefix: u32, mbps: f64) {
     let (router, face, rate) = (RouterId(0), FaceId(0), Rate::from_mbps(mbps));
-    bench.hear(&Message::PrefixRate { router, prefix: PrefixId(prefix), face, rate });
+    bench.receive(&Message::PrefixRate { router, prefix: PrefixId(prefix), face, rate });
 }
 
 // Python: round(1000*0.95*10*exp(0.1)) = 10499; round(1000*0.5*10*exp(0.02)) = 5101.
@@ -104,7 +104,7 @@ fn a_prefix_is_switched_at_most_once_per_period() {
 }
 
 #[test]
-fn a_refresh_switches_without_a_signal_unless_told_not_to() {
+fn a_refresh_switches_without_a_signal_unless_configured_not_to() {
     for (refresh_switches, expected) in [(true, 0), (false, 1)] {
         let mut bench = bench(&json!({ "refresh-switches": refresh_switches }), 1, (0.9, 0.0), (0.0, 0.0));
         bench.signal(1, 0);
@@ -200,7 +200,7 @@ fn orders_are_repeated_every_period_until_they_are_answered() {
 fn a_planner_that_learns_of_a_higher_election_gives_no_more_orders() {
     let mut bench = bench(&json!({}), 1, (0.9, 0.0), (0.0, 0.0));
     let (router, prefix, hops) = (RouterId(0), PrefixId(0), bench.graph.hops[0][0].clone());
-    bench.hear(&Message::Answer { router, prefix, election: 2, hops });
+    bench.receive(&Message::Answer { router, prefix, election: 2, hops });
     bench.signal(1, 0);
     bench.wake();
     assert!(bench.orders.is_empty());

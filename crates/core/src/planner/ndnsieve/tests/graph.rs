@@ -147,7 +147,7 @@ impl Bench {
             }
             for prefix in 0..bench.graph.hops[r].len() {
                 let hops = bench.graph.hops[r][prefix].clone();
-                bench.hear(&Message::Routes { router: RouterId(r as u32), prefix: PrefixId(prefix as u32), hops });
+                bench.receive(&Message::Routes { router: RouterId(r as u32), prefix: PrefixId(prefix as u32), hops });
             }
         }
         bench
@@ -156,10 +156,10 @@ impl Bench {
     pub(super) fn link(&mut self, router: usize, face: usize, up: bool) {
         let neighbour = Some(RouterId(self.graph.links[router][face].0));
         let (router, face, rate) = (RouterId(router as u32), FaceId(face as u16), None);
-        self.hear(&Message::Link { router, face, neighbour, rate, up });
+        self.receive(&Message::Link { router, face, neighbour, rate, up });
     }
 
-    pub(super) fn hear(&mut self, message: &Message) {
+    pub(super) fn receive(&mut self, message: &Message) {
         let mut orders = Vec::new();
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         self.planner.on_message(message, &mut orders, &mut ctx);
@@ -189,7 +189,7 @@ impl Bench {
         hops.sort_by_key(|hop| hop.cost);
         self.graph.hops[order.router.0 as usize][order.prefix.index()] = hops.clone();
         let (router, prefix, election) = (order.router, order.prefix, order.election);
-        self.hear(&Message::Answer { router, prefix, election, hops });
+        self.receive(&Message::Answer { router, prefix, election, hops });
     }
 
     /// Every router that is not silent reports all its interfaces.
@@ -198,14 +198,14 @@ impl Bench {
             for face in 0..self.graph.links[r].len() {
                 let (utilization, occupancy) = self.graph.states[r][face];
                 let (router, face, measured) = (RouterId(r as u32), FaceId(face as u16), self.now);
-                self.hear(&Message::Report { router, measured, face, utilization, occupancy });
+                self.receive(&Message::Report { router, measured, face, utilization, occupancy });
             }
         }
     }
 
     pub(super) fn signal(&mut self, router: usize, face: usize) {
         let (router, face, measured) = (RouterId(router as u32), FaceId(face as u16), self.now);
-        self.hear(&Message::Signal { router, measured, face, fib_entries: 1 });
+        self.receive(&Message::Signal { router, measured, face, fib_entries: 1 });
     }
 
     /// Follows the cheapest next hops from every router for every prefix.

@@ -12,7 +12,7 @@ fn graph(seed: u64) -> Graph {
     let mut graph = Graph::random(n, more, &mut dice);
     for _ in 0..=dice.below(3) {
         let producer = dice.below(n as u64) as usize;
-        // With a slack of 2 even the way back is among the next hops.
+        // With a slack of 2 even the return path is among the next hops.
         graph.serve(producer, dice.below(3) as u32);
     }
     if dice.unit() < 0.5 {

@@ -1,8 +1,8 @@
 //! A neighbour that lies in header fields and marks for a while and then stops, under every scheme: a fetch through it
-//! goes on and comes back, and a fetch past it keeps its rate.
+//! continues and recovers, and a fetch past it keeps its rate.
 //!
-//! Two fetches cross one router, each with a link of its own on both sides. The neighbour on the first fetch's way
-//! upstream is the liar; what the first consumer's own neighbour says on Interests is a lie as well.
+//! Two fetches cross one router, each with a link of its own on both sides. The upstream neighbour of the first fetch
+//! lies; the header fields of Interests from the first consumer's own neighbour are false as well.
 
 mod common;
 
@@ -25,7 +25,7 @@ const DELAY: Duration = Duration::from_millis(10);
 /// Data that wait for a link upstream.
 const QUEUE: u64 = 60;
 const LIES: Duration = Duration::from_millis(4_000);
-/// When what came back is counted, until the end.
+/// From when on recovery is measured, until the end.
 const COUNTED: Duration = Duration::from_millis(14_000);
 const END: Duration = Duration::from_millis(20_000);
 
@@ -123,7 +123,7 @@ impl World {
         self.events.insert((at, self.number), event);
     }
 
-    /// What the liar makes of a packet.
+    /// A packet with false header fields.
     fn lied(&mut self, mut packet: Packet) -> Packet {
         if self.now >= at(LIES) {
             return packet;
@@ -234,7 +234,7 @@ const ALL: [Lie; 10] = [
     Lie::Number(1),
     Lie::Number(u32::MAX),
     Lie::Number(u32::MAX - 1),
-    // A wait of 19 ms where an empty way takes 24.3 ms, in the units of the hop's round trip.
+    // A wait of 19 ms where an empty path takes 24.3 ms, in the units of the hop's round trip.
     Lie::Number(190_000),
     Lie::Random,
     Lie::Nothing,
@@ -243,16 +243,17 @@ const ALL: [Lie; 10] = [
     Lie::Rejections,
 ];
 
-/// The lies under which a fetch did not go on, did not come back, or held up the other one.
+/// The false fields under which a fetch did not continue, did not recover, or affected the other one.
 fn harm(name: &str, scheme: &Scheme) -> Vec<String> {
     let (_, honest) = run(scheme, Lie::None);
-    // Without fields there is nothing to lie in but what every packet has.
+    // Without header fields only what every packet has can be false.
     let bare = scheme.fields().is_empty();
     let lies = ALL.iter().filter(|lie| !bare || matches!(lie, Lie::Marks | Lie::Repaired | Lie::Rejections));
     let mut wrong = Vec::new();
     for &lie in lies {
         let (during, after) = run(scheme, lie);
-        // Who rejects is no liar; the fetch need only be on its way back (one with a fixed window waits for timers).
+        // Rejections are not false fields; the fetch need only be recovering (one with a fixed window waits for
+        // timers).
         let (least, part) = if lie == Lie::Rejections { (0, 8) } else { (1, 2) };
         if during[0] < least || after[0] * part < honest[0] || after[1] * 10 < honest[1] * 9 {
             wrong.push(format!("{name} {lie:?}: {during:?} during, {after:?} after, honest {honest:?}"));
@@ -273,7 +274,7 @@ fn shipped(which: usize) {
 
 // Two halves, as they take a while and run side by side.
 #[test]
-fn under_every_scheme_a_fetch_outlives_a_neighbour_that_lies_and_others_do_not_feel_it() {
+fn under_every_scheme_a_fetch_survives_a_lying_neighbour_and_others_are_not_affected() {
     shipped(0);
 }
 
