@@ -3,6 +3,28 @@
 use crate::run_args::OutputArgs;
 use clap::Args;
 use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A part of the jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which, from 1 on.
+    pub part: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((part, of)) if 1 <= part && part <= of => Ok(Shard { part, of }),
+            _ => Err("write which part of how many, such as 1/4".into()),
+        }
+    }
+}
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -13,11 +35,14 @@ Examples:
   ndnweir judge pcon --only bufferbloat,fairness --json
   ndnweir judge pcon --held-out 7                    on networks drawn from this seed
   ndnweir judge mine --set scheme.mine.base=pcon --set scheme.mine.consumer.beta=0.7
+  ndnweir judge all --jobs jobs                      kept job by job; repeated, it goes on where it was interrupted
+  ndnweir judge all --plan plan.json                 the jobs with their keys; then, in several places:
+  ndnweir judge --run-plan plan.json --jobs jobs --shard 1/4
 
 Exit status 0 means that the work was done, whatever the verdicts.")]
 pub struct JudgeArgs {
     /// Schemes to judge, separated by commas, or "all"
-    #[arg(value_delimiter = ',', value_name = "SCHEME", required_unless_present = "list")]
+    #[arg(value_delimiter = ',', value_name = "SCHEME", required_unless_present_any = ["list", "run_plan"])]
     pub schemes: Vec<String>,
     /// Schemes to run on the same and show beside
     #[arg(long, value_delimiter = ',', value_name = "SCHEME")]
@@ -46,6 +71,23 @@ pub struct JudgeArgs {
     /// List the criteria and what each costs, and run nothing
     #[arg(long)]
     pub list: bool,
+    /// Keep what each job (a scheme in a criterion) gave in this folder, and take from there what this program has done
+    #[arg(long, value_name = "DIR")]
+    pub jobs: Option<PathBuf>,
+    /// List the jobs with their keys, and run nothing
+    #[arg(long, conflicts_with = "list")]
+    pub list_jobs: bool,
+    /// Write the jobs and what was asked for to this file, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "list_jobs", "run_plan", "jobs"])]
+    pub plan: Option<PathBuf>,
+    /// Do what --plan wrote to this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "schemes", "against", "only", "quick", "full", "seeds", "held_out", "criteria", "overrides", "list"
+    ])]
+    pub run_plan: Option<PathBuf>,
+    /// Do part I of N of the jobs alone, and write no page
+    #[arg(long, value_name = "I/N", requires = "jobs", conflicts_with_all = ["list", "list_jobs"])]
+    pub shard: Option<Shard>,
     /// Folder for judge.html, judge.txt and summary.json [default: results/judge, with a number if another command's
     /// results are there]
     #[arg(long, short, value_name = "DIR")]

@@ -68,9 +68,61 @@ fn bad_input_is_reported_with_a_remedy_and_leaves_nothing() {
         ("judge cubic --set scheme.x.marker=codle", "codle"),
         ("judge cubic --only held-out", "--held-out SEED"),
         ("judge", "required"),
+        ("judge cubic --jobs kept --shard 3/2", "1/4"),
+        ("judge cubic --shard 1/2", "--jobs"),
+        ("judge --run-plan nowhere.json", "--plan FILE"),
+        ("judge cubic --run-plan nowhere.json", "cannot be used with"),
     ] {
         let said = stderr(&run(dir.path(), line).code(2));
         assert!(said.contains(part), "{line}: {said}");
     }
     assert!(contents(dir.path()).is_empty());
+}
+
+const FOUR: &str = "judge cubic --against bic --only constrained,starvation --quick --seeds 2";
+
+#[test]
+fn a_plan_that_is_done_in_parts_gives_what_the_command_gives_at_once() {
+    let dir = tempdir().unwrap();
+    let go = |line: &str| stdout(&run(dir.path(), line).success());
+    let whole = go(&format!("{FOUR} --json --out whole"));
+    go(&format!("{FOUR} --plan plan.json"));
+    let plan: Value = serde_json::from_str(&fs::read_to_string(dir.path().join("plan.json")).unwrap()).unwrap();
+    let listed = go(&format!("{FOUR} --list-jobs"));
+    let keys: Vec<&str> = plan["jobs"].as_array().unwrap().iter().map(|job| job["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, listed.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>());
+    assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{listed}");
+    assert!(go("judge --run-plan plan.json --jobs kept --shard 2/2").contains("2 jobs kept"));
+    let kept = || contents(&dir.path().join("kept")).into_keys().collect::<Vec<_>>();
+    assert_eq!(kept().len(), 2);
+    assert_eq!(go("judge --run-plan plan.json --jobs kept --json --out parts"), whole);
+    assert_eq!(kept().len(), 4);
+    // All four are taken from the folder now; what is damaged is named.
+    assert_eq!(go(&format!("{FOUR} --jobs kept --json --out again")), whole);
+    fs::write(dir.path().join("kept").join(&kept()[0]), "{").unwrap();
+    let said = stderr(&run(dir.path(), &format!("{FOUR} --jobs kept --out damaged")).code(1));
+    assert!(said.contains(&kept()[0].display().to_string()) && said.contains("delete it"), "{said}");
+    assert!(!dir.path().join("damaged").exists());
+}
+
+#[test]
+fn a_plan_of_another_build_or_of_other_criteria_is_rejected() {
+    let dir = tempdir().unwrap();
+    run(dir.path(), &format!("{FOUR} --plan plan.json")).success();
+    let text = fs::read_to_string(dir.path().join("plan.json")).unwrap();
+    let plan: Value = serde_json::from_str(&text).unwrap();
+    let (engine, key) = (plan["engine"].as_str().unwrap(), plan["jobs"][0]["key"].as_str().unwrap());
+    for (from, to, part) in [
+        (key, "0", "criteria or scenarios are not"),
+        (engine, "0.0.0 x", "another build"),
+        ("\"judge_plan\": 1", "\"judge_plan\": 9", "format 9"),
+        ("\"quick\"", "\"quickly\"", "quickly"),
+    ] {
+        // Another engine comes with other keys.
+        let wrong = text.replace(from, to).replace(if from == engine { key } else { "\n\n" }, "0");
+        fs::write(dir.path().join("wrong.json"), wrong).unwrap();
+        let said = stderr(&run(dir.path(), "judge --run-plan wrong.json --out out").code(2));
+        assert!(said.contains(part) && said.contains("wrong.json"), "{to}: {said}");
+    }
+    assert!(!dir.path().join("out").exists());
 }

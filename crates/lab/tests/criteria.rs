@@ -132,7 +132,7 @@ fn the_worst_cell_decides_or_the_median_where_the_measure_says_so() {
 
 fn judged(criteria: &[Criterion], schemes: &[&str], seeds: &[u64]) -> Judgement {
     let names: Vec<String> = schemes.iter().map(|s| (*s).to_owned()).collect();
-    criteria::run(criteria, &names, seeds, &Silent, &AtomicBool::new(false)).unwrap()
+    criteria::run(criteria, &names, seeds, None, &Silent, &AtomicBool::new(false)).unwrap()
 }
 
 fn table(criteria: &[Criterion], judgement: &Judgement) -> String {

@@ -1,13 +1,14 @@
 //! `ndnweir judge`.
 
+use super::judge_plan::Plan;
 use super::sim::quote;
 use super::target;
 use super::{joined, print, print_json};
 use crate::failure::Failure;
-use crate::judge_args::JudgeArgs;
+use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
-use ndnweir_lab::criteria::{self, Criterion, Depth, Extent, Folder, Judgement, Strength, text};
+use ndnweir_lab::criteria::{self, Criterion, Depth, Extent, Folder, Job, Judgement, Kept, Strength, text};
 use ndnweir_lab::experiment;
 use ndnweir_lab::text_table::{Column, Row, TextTable, Tone};
 use ndnweir_report::judge::{self as report, About};
@@ -18,7 +19,14 @@ use std::sync::atomic::Ordering;
 /// With more schemes than this, the terminal gets letters instead of words.
 const MANY: usize = 5;
 
-pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
+pub fn run(mut args: JudgeArgs) -> Result<(), Failure> {
+    let Some(path) = args.run_plan.take() else { return judge(&args, None) };
+    let plan = Plan::read(&path)?;
+    plan.ask(&mut args);
+    judge(&args, Some((&path, &plan)))
+}
+
+fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> {
     if let Some(threads) = args.threads {
         // Fails only when a pool exists already, and this is the first.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
@@ -42,13 +50,32 @@ pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
         return list(&criteria, args);
     }
     let (names, compared_from) = schemes(&criteria, args)?;
+    let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
+    let planned = args.plan.is_some() || args.list_jobs || args.jobs.is_some() || plan.is_some();
+    let engine =
+        if planned { criteria::engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)? } else { String::new() };
+    if planned {
+        let jobs = criteria::jobs(&criteria, &names, &seeds, &engine).map_err(Failure::work)?;
+        if let Some((path, plan)) = plan {
+            plan.check(path, &engine, &jobs)?;
+        }
+        if args.list_jobs {
+            return list_jobs(&jobs, &engine, args);
+        }
+        if let Some(path) = &args.plan {
+            return Plan::new(args, engine, jobs).write(path);
+        }
+    }
+    let kept = args.jobs.as_ref().map(|folder| Kept::new(folder, &engine));
+    if let (Some(shard), Some(kept)) = (args.shard, &kept) {
+        return part(&criteria, &names, &seeds, kept, shard, args);
+    }
     let command = command(args);
     let default = PathBuf::from("results/judge");
     let target = target::choose(args.out.as_deref(), default, Some(&command), args.output.force)?;
     let stop = crate::interrupt::watch()?;
-    let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
     let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.output.quiet);
-    let judged = criteria::run(&criteria, &names, &seeds, &bar, stop);
+    let judged = criteria::run(&criteria, &names, &seeds, kept.as_ref(), &bar, stop);
     bar.done();
     let judgement = judged.map_err(Failure::work)?;
     let interrupted = stop.load(Ordering::Relaxed);
@@ -75,6 +102,42 @@ pub fn run(args: &JudgeArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Work(joined(&problems))),
     }
+}
+
+/// The jobs of one part, done and kept; no page, since others do the rest.
+fn part(
+    criteria: &[Criterion],
+    names: &[String],
+    seeds: &[u64],
+    kept: &Kept,
+    shard: Shard,
+    args: &JudgeArgs,
+) -> Result<(), Failure> {
+    let stop = crate::interrupt::watch()?;
+    // In turn, so that the long jobs of one criterion go to several parts.
+    let mine = |i: usize| i % shard.of == shard.part - 1;
+    let bar = Bar::new(criteria::count(criteria, names.len(), seeds.len()), args.output.quiet);
+    let done = criteria::keep(criteria, names, seeds, kept, &mine, &bar, stop);
+    bar.done();
+    let done = done.map_err(Failure::work)?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::Work(format!("interrupted; {done} jobs of this part are kept")));
+    }
+    if args.output.json {
+        return print_json(&json!({ "part": shard.part, "of": shard.of, "jobs": done }));
+    }
+    match args.output.quiet {
+        true => Ok(()),
+        false => print(&format!("{done} jobs kept: part {} of {}\n", shard.part, shard.of)),
+    }
+}
+
+fn list_jobs(jobs: &[Job], engine: &str, args: &JudgeArgs) -> Result<(), Failure> {
+    if args.output.json {
+        return print_json(&json!({ "engine": engine, "jobs": jobs }));
+    }
+    let lines = jobs.iter().map(|job| format!("{}  {} {} ({} runs)\n", job.key, job.criterion, job.scheme, job.runs));
+    print(&lines.collect::<String>())
 }
 
 /// The schemes to judge, then those to compare with, each once; and how many are judged.

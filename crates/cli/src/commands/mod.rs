@@ -12,6 +12,7 @@ mod fwd;
 #[cfg(feature = "network")]
 mod get;
 mod judge;
+mod judge_plan;
 #[cfg(feature = "network")]
 mod key;
 #[cfg(feature = "network")]
@@ -38,7 +39,7 @@ use std::io::Write;
 pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
-        Command::Judge(args) => judge::run(&args),
+        Command::Judge(args) => judge::run(args),
         Command::Papers(args) => papers::run(&args),
         #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),

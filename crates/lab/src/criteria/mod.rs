@@ -7,6 +7,7 @@
 mod budget;
 mod drawn;
 mod folder;
+mod jobs;
 mod model;
 mod read;
 mod run;
@@ -15,7 +16,8 @@ mod verdict;
 
 pub use budget::packet_hops;
 pub use folder::Folder;
+pub use jobs::{Job, JobResult, Kept, engine, jobs};
 pub use model::{Better, Combine, Criterion, Depth, Measure, NotApplicable, Strength};
 pub use read::{Extent, read, read_all};
-pub use run::{Judgement, Shown, count, run};
+pub use run::{Judgement, Shown, count, keep, run};
 pub use verdict::{CellResult, CriterionResult, CriterionVerdict, MeasureResult};

@@ -1,5 +1,6 @@
 //! Running schemes through criteria.
 
+use super::jobs::{JobResult, Kept};
 use super::model::Criterion;
 use super::verdict::CriterionResult;
 use crate::evaluation::{Limits, Measured, Runs};
@@ -8,6 +9,7 @@ use crate::metrics::rebin;
 use crate::results::{Run, ScenarioInfo, SeriesKind};
 use ndnweir_core::scheme::Scheme;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What judging gave.
@@ -30,7 +32,7 @@ pub struct Judgement {
 }
 
 /// A cell as it is drawn.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// Experiment by position.
     pub experiment: usize,
@@ -55,50 +57,44 @@ pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
     criteria.iter().map(|c| c.cells().count()).sum::<usize>() * schemes * seeds
 }
 
-/// The schemes called `names` in the scenario of a case.
-fn schemes_in(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
+/// The schemes called `names` in the scenario of a cell.
+fn chosen(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     choose(&criterion.experiments[cell.0].cases[cell.1].scenario, names)
 }
 
-/// Runs everything and judges it. When `stop` is set, what is not complete is left out.
+/// The scheme called `name` as each cell's scenario has it.
+pub(super) fn schemes_in(criterion: &Criterion, name: &String) -> Result<Vec<Scheme>, Error> {
+    let find = |cell| chosen(criterion, cell, std::slice::from_ref(name))?.into_iter().next().ok_or(Error::Nothing);
+    criterion.cells().map(find).collect()
+}
+
+/// Runs everything and judges it. When `stop` is set, what is not complete is left out. With `kept`, jobs that are kept
+/// there are taken from there, and all others are put there when they are done.
 ///
 /// The result depends on only the arguments: not on the number of threads, not on their order.
 ///
 /// # Errors
 /// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
-/// [`Error::Accounting`]; [`Error::Nothing`] if nothing was complete.
+/// [`Error::Accounting`], [`Error::Kept`]; [`Error::Nothing`] if nothing was complete.
 pub fn run(
     criteria: &[Criterion],
     names: &[String],
     seeds: &[u64],
+    kept: Option<&Kept>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Judgement, Error> {
-    let Some((first, cell)) = criteria.iter().find_map(|c| Some((c, c.cells().next()?))) else {
-        return Err(Error::Nothing);
+    let prepared = Prepared::new(criteria, names)?;
+    let hops: Vec<AtomicU64> = prepared.names.iter().map(|_| AtomicU64::new(0)).collect();
+    let one = |unit: &Unit<'_>| {
+        let done = unit.get_or_run(kept, progress, stop)?;
+        Ok(done.map(|done| {
+            hops[unit.scheme.0].fetch_add(done.packet_hops, Ordering::Relaxed);
+            (done.result, done.shown)
+        }))
     };
-    let schemes = schemes_in(first, cell, names)?;
-    let names: Vec<String> = schemes.iter().map(|s| s.name.clone()).collect();
-    let limits: Vec<Vec<Limits>> = (criteria.par_iter())
-        .map(|c| {
-            let cells: Vec<_> = c.cells().collect();
-            cells.into_par_iter().map(|(e, i)| Limits::of(&c.experiments[e].cases[i].scenario)).collect()
-        })
-        .collect();
-    let mut before = 0;
-    let mut units = Vec::new();
-    for (c, criterion) in criteria.iter().enumerate() {
-        for s in 0..names.len() {
-            units.push((c, s, before));
-            before += criterion.cells().count() * seeds.len();
-        }
-    }
-    let hops: Vec<AtomicU64> = names.iter().map(|_| AtomicU64::new(0)).collect();
-    let one = |&(c, s, first): &(usize, usize, usize)| {
-        let unit = Unit { criterion: &criteria[c], limits: &limits[c], scheme: &names[s], seeds, first };
-        unit.run(&hops[s], progress, stop)
-    };
-    let done: Vec<Option<(CriterionResult, Vec<Shown>)>> = units.par_iter().map(one).collect::<Result<_, _>>()?;
+    let units = prepared.units(criteria, seeds);
+    let done: Vec<Option<(CriterionResult, Vec<Shown>)>> = units.par_iter().map(one).collect::<Result<_, Error>>()?;
     if done.iter().all(Option::is_none) {
         return Err(Error::Nothing);
     }
@@ -106,43 +102,118 @@ pub fn run(
     let (mut results, mut shown) = (Vec::new(), Vec::new());
     let mut done = done.into_iter();
     for _ in criteria {
-        let row = done.by_ref().take(names.len()).map(Option::unzip);
+        let row = done.by_ref().take(prepared.names.len()).map(Option::unzip);
         let (verdicts, cells): (Vec<_>, Vec<Option<Vec<Shown>>>) = row.unzip();
         results.push(verdicts);
         shown.push(cells.into_iter().map(Option::unwrap_or_default).collect());
     }
     let packet_hops = hops.into_iter().map(AtomicU64::into_inner).collect();
-    let stand_ins = schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.clone()).collect();
-    Ok(Judgement { schemes: names, stand_ins, seeds: seeds.to_vec(), results, shown, packet_hops, partial })
+    let stand_ins = prepared.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.clone()).collect();
+    let schemes = prepared.names;
+    Ok(Judgement { schemes, stand_ins, seeds: seeds.to_vec(), results, shown, packet_hops, partial })
+}
+
+/// Does the jobs that `mine` picks by their position (by criterion, then scheme) and keeps what they gave. How many are
+/// kept: less than were picked if `stop` was set.
+///
+/// # Errors
+/// As [`run`].
+pub fn keep(
+    criteria: &[Criterion],
+    names: &[String],
+    seeds: &[u64],
+    kept: &Kept,
+    mine: &(dyn Fn(usize) -> bool + Sync),
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<usize, Error> {
+    let prepared = Prepared::new(criteria, names)?;
+    let units: Vec<Unit<'_>> = prepared.units(criteria, seeds);
+    let picked: Vec<&Unit<'_>> = units.iter().enumerate().filter(|(i, _)| mine(*i)).map(|(_, unit)| unit).collect();
+    let one = |unit: &&Unit<'_>| Ok(unit.get_or_run(Some(kept), progress, stop)?.is_some());
+    let done: Vec<bool> = picked.par_iter().map(one).collect::<Result<_, Error>>()?;
+    Ok(done.into_iter().filter(|done| *done).count())
+}
+
+/// What jobs need beside their criteria.
+struct Prepared {
+    schemes: Vec<Scheme>,
+    names: Vec<String>,
+    /// By criterion, then cell.
+    limits: Vec<Vec<Limits>>,
+}
+
+impl Prepared {
+    fn new(criteria: &[Criterion], names: &[String]) -> Result<Prepared, Error> {
+        let Some((first, cell)) = criteria.iter().find_map(|c| Some((c, c.cells().next()?))) else {
+            return Err(Error::Nothing);
+        };
+        let schemes = chosen(first, cell, names)?;
+        let names = schemes.iter().map(|s| s.name.clone()).collect();
+        let limits = (criteria.par_iter())
+            .map(|c| {
+                let cells: Vec<_> = c.cells().collect();
+                cells.into_par_iter().map(|(e, i)| Limits::of(&c.experiments[e].cases[i].scenario)).collect()
+            })
+            .collect();
+        Ok(Prepared { schemes, names, limits })
+    }
+
+    /// By criterion, then scheme.
+    fn units<'a>(&'a self, criteria: &'a [Criterion], seeds: &'a [u64]) -> Vec<Unit<'a>> {
+        let mut first = 0;
+        let mut units = Vec::new();
+        for (criterion, limits) in criteria.iter().zip(&self.limits) {
+            for scheme in self.names.iter().enumerate() {
+                units.push(Unit { criterion, limits, scheme, seeds, first });
+                first += criterion.cells().count() * seeds.len();
+            }
+        }
+        units
+    }
 }
 
 /// One scheme in one criterion.
 struct Unit<'a> {
     criterion: &'a Criterion,
     limits: &'a [Limits],
-    scheme: &'a String,
+    /// Its position and name.
+    scheme: (usize, &'a String),
     seeds: &'a [u64],
     /// Number of its first run.
     first: usize,
 }
 
 impl Unit<'_> {
-    fn run(
+    /// What is kept of it, or what running it gives, which is then kept; none if it was stopped.
+    fn get_or_run(
         &self,
-        hops: &AtomicU64,
+        kept: Option<&Kept>,
         progress: &dyn Progress,
         stop: &AtomicBool,
-    ) -> Result<Option<(CriterionResult, Vec<Shown>)>, Error> {
+    ) -> Result<Option<JobResult>, Error> {
+        let schemes = schemes_in(self.criterion, self.scheme.1)?;
+        let Some(kept) = kept else { return self.run(&schemes, progress, stop) };
+        let key = kept.key(self.criterion, &schemes, self.seeds);
+        if let Some(done) = kept.get(&key)? {
+            (0..schemes.len() * self.seeds.len()).for_each(|i| progress.advanced(self.first + i, 1.0));
+            return Ok(Some(done));
+        }
+        let done = self.run(&schemes, progress, stop)?;
+        if let Some(done) = &done {
+            kept.put(&key, done)?;
+        }
+        Ok(done)
+    }
+
+    fn run(&self, schemes: &[Scheme], progress: &dyn Progress, stop: &AtomicBool) -> Result<Option<JobResult>, Error> {
         let cells: Vec<(usize, usize)> = self.criterion.cells().collect();
-        let find = |cell: &(usize, usize)| {
-            let found = schemes_in(self.criterion, *cell, std::slice::from_ref(self.scheme));
-            found?.into_iter().next().ok_or(Error::Nothing)
-        };
-        let schemes: Vec<Scheme> = cells.iter().map(find).collect::<Result<_, Error>>()?;
         if let Some(reason) = schemes.first().and_then(|scheme| self.criterion.not_applicable(scheme)) {
             (0..cells.len() * self.seeds.len()).for_each(|i| progress.advanced(self.first + i, 1.0));
-            return Ok(Some((CriterionResult::not_applicable(reason), Vec::new())));
+            let result = CriterionResult::not_applicable(reason);
+            return Ok(Some(JobResult { result, shown: Vec::new(), packet_hops: 0 }));
         }
+        let hops = AtomicU64::new(0);
         let described: Vec<ScenarioInfo> =
             cells.iter().map(|(e, c)| describe(&self.criterion.experiments[*e].cases[*c].scenario)).collect();
         let one = |i: usize| {
@@ -171,7 +242,8 @@ impl Unit<'_> {
         for (i, run) in runs.into_iter().enumerate() {
             by_experiment[cells[i / self.seeds.len()].0].push(run);
         }
-        Ok(Some((self.criterion.judge(&Runs(by_experiment), self.scheme), shown)))
+        let result = self.criterion.judge(&Runs(by_experiment), self.scheme.1);
+        Ok(Some(JobResult { result, shown, packet_hops: hops.into_inner() }))
     }
 }
 

@@ -10,10 +10,10 @@
 use super::model::{Better, Combine, Criterion, Measure};
 use crate::evaluation::{ExperimentGrid, Runs};
 use crate::results::Summary;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The verdicts, from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CriterionVerdict {
     /// At least as good as asked.
@@ -39,7 +39,7 @@ impl CriterionVerdict {
 }
 
 /// A measure in one case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellResult {
     /// Experiment by position.
     pub experiment: usize,
@@ -54,7 +54,7 @@ pub struct CellResult {
 }
 
 /// A measure of a scheme.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureResult {
     /// Its cells.
     pub cells: Vec<CellResult>,
@@ -70,7 +70,7 @@ impl MeasureResult {
 }
 
 /// A criterion of a scheme.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriterionResult {
     /// The verdict.
     pub verdict: CriterionVerdict,

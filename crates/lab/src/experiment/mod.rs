@@ -79,6 +79,9 @@ pub enum Error {
         /// How many seeds.
         seeds: usize,
     },
+    /// What was kept of earlier work cannot be read, or nothing can be kept.
+    #[error(transparent)]
+    Kept(#[from] crate::results::Error),
     /// Interrupted before the first run was complete.
     #[error("interrupted before any run was complete")]
     Nothing,

@@ -1,0 +1,104 @@
+//! Plan files of `ndnweir judge`: what was asked for, and the jobs that it comes to.
+
+use crate::failure::Failure;
+use crate::judge_args::JudgeArgs;
+use ndnweir_lab::criteria::Job;
+use ndnweir_lab::results::replace_files;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The first key of every plan, with the number of its format.
+const FORMAT: u32 = 1;
+
+/// A plan file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    judge_plan: u32,
+    /// What the keys hold for (see [`ndnweir_lab::criteria::engine`]).
+    pub engine: String,
+    asked: Asked,
+    /// The jobs, by criterion, then scheme.
+    pub jobs: Vec<Job>,
+}
+
+/// The options that decide what is run.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    schemes: Vec<String>,
+    against: Vec<String>,
+    only: Vec<String>,
+    quick: bool,
+    full: bool,
+    seeds: u32,
+    held_out: Option<u64>,
+    criteria: Option<PathBuf>,
+    set: Vec<String>,
+}
+
+impl Plan {
+    /// The plan for what was asked for.
+    pub fn new(args: &JudgeArgs, engine: String, jobs: Vec<Job>) -> Plan {
+        let asked = Asked {
+            schemes: args.schemes.clone(),
+            against: args.against.clone(),
+            only: args.only.clone(),
+            quick: args.quick,
+            full: args.full,
+            seeds: args.seeds,
+            held_out: args.held_out,
+            criteria: args.criteria.clone(),
+            set: args.overrides.clone(),
+        };
+        Plan { judge_plan: FORMAT, engine, asked, jobs }
+    }
+
+    /// Writes it.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(self).map_err(|e| Failure::Work(e.to_string()))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.ok_or_else(|| Failure::Input(format!("--plan {}: name a file", path.display())))?;
+        replace_files(path.parent().unwrap_or(Path::new("")), &[(name, format!("{text}\n").into_bytes())])
+            .map_err(Failure::work)
+    }
+
+    /// Reads it.
+    pub fn read(path: &Path) -> Result<Plan, Failure> {
+        let shown = path.display();
+        let wrong = |what: String| {
+            Failure::Input(format!("{shown}: {what}; name a file that `ndnweir judge SCHEME --plan FILE` wrote"))
+        };
+        let text = fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let plan: Plan = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        match plan.judge_plan {
+            FORMAT => Ok(plan),
+            other => Err(wrong(format!("a plan of format {other}, where this program knows {FORMAT}"))),
+        }
+    }
+
+    /// Puts what it asks for in the place of the options.
+    pub fn ask(&self, args: &mut JudgeArgs) {
+        let asked = &self.asked;
+        args.schemes.clone_from(&asked.schemes);
+        args.against.clone_from(&asked.against);
+        args.only.clone_from(&asked.only);
+        (args.quick, args.full, args.seeds, args.held_out) = (asked.quick, asked.full, asked.seeds, asked.held_out);
+        args.criteria.clone_from(&asked.criteria);
+        args.overrides.clone_from(&asked.set);
+    }
+
+    /// Rejects a plan whose jobs are not those of this program.
+    pub fn check(&self, path: &Path, engine: &str, jobs: &[Job]) -> Result<(), Failure> {
+        if self.jobs == jobs {
+            return Ok(());
+        }
+        let why = match self.engine == engine {
+            true => "criteria or scenarios are not those that it was written for",
+            false => "it was written by another build of the program",
+        };
+        let help = "write it again, or use that build";
+        Err(Failure::Input(format!("{}: this program comes to other jobs: {why}; {help}", path.display())))
+    }
+}
