@@ -9,9 +9,12 @@
 //!
 //! [`diag`], [`fields`] and [`tree`] are what any TOML file of users is read with; papers use them too.
 
+mod bdp;
 pub mod diag;
 mod expand;
 pub mod fields;
+mod flow_sizes;
+mod flows;
 mod gravity;
 mod impairments;
 mod model;

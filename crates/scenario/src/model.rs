@@ -116,6 +116,10 @@ pub struct Consumer {
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
+    /// Data that come later after their first Interest are late; of consumers without congestion control.
+    pub deadline: Option<Duration>,
+    /// Of flows that come and go: where their sizes are divided for results, rising.
+    pub size_classes: Vec<Bytes>,
     /// Producers (indices) that answer its prefix and can be reached; never empty.
     pub producers: Vec<usize>,
 }

@@ -48,6 +48,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "star-100",
     "controller-failure",
     "geant-failure",
+    "short-flows",
 ];
 
 const TOPOLOGIES: &[(&str, &str)] =

@@ -77,6 +77,7 @@
 pub mod bench;
 mod check;
 pub mod engine;
+pub mod flows;
 pub mod network;
 pub mod observer;
 pub mod outcome;

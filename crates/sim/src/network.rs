@@ -3,6 +3,7 @@
 //! The lab builds one from a scenario file. [`Network::check`] finds whatever cannot be simulated; [`crate::run`] calls
 //! it, so a bad description is an error value and never a panic.
 
+use crate::flows::Flows;
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
@@ -151,6 +152,8 @@ pub enum Traffic {
         /// About lost objects.
         retry: Retry,
     },
+    /// Finite objects under the scheme's congestion control, many at once.
+    Flows(Box<Flows>),
 }
 
 impl Traffic {
@@ -206,7 +209,7 @@ impl Consumer {
     /// How it asks if it asks without congestion control; `grows` as [`Network::growing_sizes`].
     pub fn requests(&self, flow: FlowId, seed: u64, number: u32, grows: bool) -> Option<RequestsConfig> {
         let (gap, poisson, retry, pattern) = match self.traffic {
-            Traffic::Fetch { .. } => return None,
+            Traffic::Fetch { .. } | Traffic::Flows(_) => return None,
             Traffic::Stream { gap, segments, retry } => (gap, false, retry, Pattern::Sequence(segments)),
             Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
                 (gap, poisson, retry, Pattern::Catalogue { objects, exponent })

@@ -2,10 +2,11 @@
 
 use super::apps::{App, Application};
 use super::faults::Faults;
+use super::flows::{FlowSet, FlowTemplate, first_number};
 use super::planner::PlannerHost;
 use super::sampling::Sampler;
 use super::{EgressLink, Engine, EngineNode, Local, Net, RunOptions, Source};
-use crate::network::{Direction, Network, NetworkError, Traffic};
+use crate::network::{Direction, NameGroup, Network, NetworkError, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::path::Paths;
@@ -116,6 +117,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             stopped: false,
             dead: vec![0; count],
             unswitched: vec![0; count],
+            next_flow: first_number(network),
             eager: Vec::new(),
             links: Vec::new(),
             departures: Vec::new(),
@@ -158,24 +160,39 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
+            let config = |segments| FetcherConfig {
+                flow,
+                number,
+                seed: self.seed,
+                total: segments,
+                interest_size: consumer.interest_size,
+                grows: self.network.growing_sizes,
+                lifetime: consumer.lifetime,
+                trace: self.trace,
+                max_window: MAX_WINDOW,
+                loss: None,
+                pace: None,
+            };
+            let link = self.network.inward_rate(consumer.node);
             let asker = match &consumer.traffic {
                 Traffic::Fetch { segments, consumer: own } => {
                     let mut built = own.as_ref().unwrap_or(&scheme.parts.consumer).build(layout);
-                    built.on_link(self.network.inward_rate(consumer.node));
-                    let config = FetcherConfig {
-                        flow,
-                        number,
-                        seed: self.seed,
-                        total: *segments,
-                        interest_size: consumer.interest_size,
-                        grows: self.network.growing_sizes,
-                        lifetime: consumer.lifetime,
-                        trace: self.trace,
-                        max_window: MAX_WINDOW,
-                        loss: None,
-                        pace: None,
+                    built.on_link(link);
+                    Application::Fetch(Box::new(Fetcher::new(config(*segments), built)))
+                }
+                Traffic::Flows(flows) => {
+                    let own = flows.consumer.as_ref().unwrap_or(&scheme.parts.consumer).clone();
+                    // The header fields it needs get their slots now; flows build theirs when they arrive.
+                    own.build(layout);
+                    let template = FlowTemplate {
+                        config: config(None),
+                        consumer: own,
+                        layout: layout.clone(),
+                        link,
+                        prefix: PrefixId(consumer.prefix),
+                        strategy: strategy_of(self.network, scheme, consumer.flow()),
                     };
-                    Application::Fetch(Box::new(Fetcher::new(config, built)))
+                    Application::Flows(Box::new(FlowSet::new(flows, template)))
                 }
                 _ => {
                     let grows = self.network.growing_sizes;
@@ -190,9 +207,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.apps.push(App::new(asker, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
-            let governing =
-                if scheme.choices.is_empty() { 0 } else { scheme.choice_for_name(self.network.flow_name(flow)) };
-            let choice = StrategyChoiceId::of_scheme(governing);
+            let choice = strategy_of(self.network, scheme, flow);
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
@@ -231,6 +246,12 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         self.net.schedule = Tournament::new(sources.len());
         self.sources = sources;
     }
+}
+
+/// The strategy of a flow's names.
+fn strategy_of(network: &Network, scheme: &Scheme, flow: NameGroup) -> StrategyChoiceId {
+    let governing = if scheme.choices.is_empty() { 0 } else { scheme.choice_for_name(network.flow_name(flow)) };
+    StrategyChoiceId::of_scheme(governing)
 }
 
 fn places(

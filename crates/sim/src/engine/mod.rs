@@ -3,6 +3,7 @@
 mod apps;
 mod build;
 mod faults;
+mod flows;
 mod planner;
 mod sampling;
 
@@ -15,6 +16,7 @@ use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use faults::Faults;
+use flows::FlowSet;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::scheme::Scheme;
@@ -166,6 +168,8 @@ struct Engine<'n, 'o, O> {
     stopped: bool,
     dead: Vec<u64>,
     unswitched: Vec<u64>,
+    /// The number of the next flow that comes and goes.
+    next_flow: u32,
     /// Applications of the node at hand that may have something to send.
     eager: Vec<u32>,
     links: Vec<DirectedLinkId>,
@@ -337,6 +341,9 @@ impl<O: Observer> Engine<'_, '_, O> {
                         if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
                             let (consumer, path) = (ConsumerId(app), PathId(transmit.packet.tag));
                             report(&Delivery { at: now, consumer, path, arrival }, net, *observer, links);
+                            if let Some(ended) = apps[app as usize].flow_set().and_then(FlowSet::take_ended) {
+                                observer.flow(now, consumer, ended);
+                            }
                         }
                         if !eager.contains(&app) {
                             eager.push(app);
@@ -364,6 +371,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     fn app_timeout(&mut self, app: u32) {
         let node = self.apps[app as usize].node;
         self.apps[app as usize].handle_timeout(self.now);
+        self.begin_flows(app);
         self.eager.push(app);
         self.pump(node);
     }
