@@ -30,6 +30,9 @@ pub enum Unsuitable {
          give it kind \"object\""
     )]
     Flows(String),
+    /// Parts have other schemes.
+    #[error("parts of the network have schemes of their own: emulated nodes all run the run's scheme; simulate this")]
+    Parts,
     /// A link fails that joins two switches.
     #[error("link {0} between switches fails: emulated switches know one way only; simulate this")]
     SwitchLink(String),
@@ -51,6 +54,9 @@ pub enum Unsuitable {
 /// # Errors
 /// [`Unsuitable`].
 pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
+    if !scenario.parts.is_empty() {
+        return Err(Unsuitable::Parts);
+    }
     if let Some(consumer) = scenario.consumers.iter().find(|consumer| matches!(consumer.traffic, Traffic::Flows(_))) {
         return Err(Unsuitable::Flows(consumer.name.clone()));
     }

@@ -69,11 +69,6 @@ impl Read for ItemList {
     }
 }
 
-/// Names the random streams of a consumer by its name (FNV-1a), so that its flows do not depend on who else asks.
-fn stream(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 pub(super) fn size_check(&bytes: &Bytes) -> Result<(), String> {
     match bytes.get() {
         0 => Err("a flow without a byte asks for nothing".into()),
@@ -96,7 +91,7 @@ pub(super) fn read(
     let most_active = f.checked("most-active", &help, check).map_or(1000, |Packets(n)| n as u32);
     let payload = context.payload.get() as u32;
     let arrivals = arrivals(f, payload, context)?;
-    let stream = stream(context.name);
+    let stream = super::name_key(context.name);
     let flows = Flows { arrivals, most_active, payload, consumer, stream };
     count(f, flows.expected(context.active), context)?;
     Some(Traffic::Flows(Box::new(flows)))

@@ -21,6 +21,7 @@ mod model;
 mod network;
 mod order;
 mod overrides;
+mod parts;
 mod reach;
 mod schemes;
 mod settings;
@@ -48,6 +49,11 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= 64
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
+}
+
+/// Names a random stream by the name of what draws from it (FNV-1a), so that it does not depend on what else there is.
+fn name_key(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// What is wrong with an NDN URI prefix, if anything.

@@ -10,6 +10,7 @@ use ndnweir_core::units::{Bytes, Duration};
 pub use ndnweir_sim::network::{
     Change, Control, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
 };
+pub use ndnweir_sim::parts::{Members, Part};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Location};
@@ -46,6 +47,10 @@ pub struct Scenario {
     pub schemes: Vec<SchemeName>,
     /// Schemes composed in the file itself.
     pub compositions: Vec<Composition>,
+    /// Schemes that parts have instead of the run's.
+    pub part_schemes: Vec<Scheme>,
+    /// Who has them; of several the last counts.
+    pub parts: Vec<Part>,
     /// What was read differently than written (parallel links merged, ...).
     pub notes: Vec<Diagnostic>,
 }

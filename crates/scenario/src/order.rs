@@ -4,7 +4,7 @@
 //! two equally good next hops comes first, and which of two equal events. In the order of names they are the same for
 //! every order of the lines.
 
-use crate::model::{Consumer, Scenario};
+use crate::model::{Consumer, Members, Scenario};
 use ndnweir_sim::network::Change;
 use std::cmp::Ordering;
 use std::mem::swap;
@@ -66,7 +66,15 @@ impl Scenario {
         }
         let links = sort(&mut self.links, |x, y| (x.a, x.b).cmp(&(y.a, y.b)));
         let producers = sort(&mut self.producers, |a, b| compare(&a.name, &b.name));
-        sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
+        let consumers = sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
+        for part in &mut self.parts {
+            let (moved, members) = match &mut part.members {
+                Members::Nodes(members) => (&nodes, members),
+                Members::Consumers(members) => (&consumers, members),
+            };
+            members.iter_mut().for_each(|member| *member = moved[*member]);
+            members.sort_unstable();
+        }
         for (a, b) in self.overlay.iter_mut().flatten() {
             (*a, *b) = (nodes[*a], nodes[*b]);
         }

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::tree::{self, Item, Table, Value};
-use super::{bdp, expand, gravity, network, schemes, settings, shipped, traffic};
+use super::{bdp, expand, gravity, network, parts, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -171,6 +171,7 @@ impl Source {
         let traffic = traffic::read(&root, &settings, &network, &self.base, &whole, &found);
         let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
+        let parts = parts::read(&root, &network.nodes, &traffic.consumers, &compositions, &settings, &found);
         let largest = traffic.producers.iter().map(|p| p.payload).max().unwrap_or(settings.payload);
         network::note_fragments(&network, settings.run.data_on_wire(largest), &whole, &found);
         found.check()?;
@@ -191,6 +192,8 @@ impl Source {
             run: settings.run,
             schemes: names,
             compositions,
+            part_schemes: parts.schemes,
+            parts: parts.parts,
             notes: found.notes(),
         };
         bdp::settle(&mut scenario, &queues, &found);
@@ -220,7 +223,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
             found.error(&item.at, format!("{key} is {}, not a section", item.kind()), format!("write [{key}]"));
         }
     }
-    for key in ["node", "link", "producer", "consumer", "event", "vary"] {
+    for key in ["node", "link", "producer", "consumer", "event", "part", "vary"] {
         let Some(item) = fields.item(key) else { continue };
         let help = format!("write [[{key}]], with double brackets");
         match &item.value {

@@ -180,6 +180,8 @@ impl ConsumerReader<'_> {
                 if fits { Ok(()) } else { Err(format!("{t} is not a sensible Interest lifetime")) }
             })
             .unwrap_or(Duration::from_millis(2_000));
+        // Read by `parts`.
+        f.item("scheme");
         let component = f.item("component").and_then(|item| network::component(item, self.found));
         let producers = match (node, &prefix) {
             (Some(node), Some(prefix)) => self.producers_for(&f, node, prefix),

@@ -4,10 +4,11 @@
 //! it, so a bad description is an error value and never a panic.
 
 use crate::flows::Flows;
+use crate::parts::Part;
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
-use ndnweir_core::scheme::ComponentChoice;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::{Arq, BurstLoss, Impairment};
 pub use ndnweir_node::requests::Retry;
@@ -432,6 +433,10 @@ pub struct Network {
     pub producers: Vec<Producer>,
     /// Who asks; numbered by position.
     pub consumers: Vec<Consumer>,
+    /// Schemes that parts have instead of the run's.
+    pub schemes: Vec<Scheme>,
+    /// Who has them.
+    pub parts: Vec<Part>,
     /// How FIBs are filled.
     pub routing: Routing,
     /// Faults and changes, in any order; those of one instant happen in the order given.
@@ -461,6 +466,8 @@ impl Default for Network {
             names: Names::default(),
             producers: Vec::new(),
             consumers: Vec::new(),
+            schemes: Vec::new(),
+            parts: Vec::new(),
             routing: Routing::default(),
             changes: Vec::new(),
             growing_sizes: false,

@@ -1,6 +1,6 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
-use super::sim::{changed_in_vain, quote, repeat, seeds};
+use super::sim::{changed_in_vain, check, quote, repeat, seeds};
 use super::{joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let mut experiments = Vec::new();
     for case in cases {
         let schemes = experiment::choose(&case.scenario, &args.run.scheme).map_err(Failure::input)?;
-        case.scenario.network().check().map_err(Failure::input)?;
+        check(&case.scenario, &schemes)?;
         experiments.push(Experiment {
             scenario: case.scenario.clone(),
             schemes,

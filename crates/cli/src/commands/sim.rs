@@ -25,7 +25,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
     let scenario = load(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
-    scenario.network().check().map_err(Failure::input)?;
+    check(&scenario, &schemes)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let repeat = repeat(&args.run, &schemes, &args.run.overrides, &[]);
     let default = Path::new("results").join(&scenario.name);
@@ -68,6 +68,13 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Work(joined(&problems))),
     }
+}
+
+/// Checks, before the work, that a scenario can be simulated under these schemes.
+pub(super) fn check(scenario: &Scenario, schemes: &[Scheme]) -> Result<(), Failure> {
+    let network = scenario.network();
+    network.check().map_err(Failure::input)?;
+    schemes.iter().try_for_each(|scheme| network.check_parts(scheme)).map_err(Failure::input)
 }
 
 /// The seeds from the first on.

@@ -9,8 +9,8 @@ use ndnweir_scenario::Scenario;
 use serde_json::json;
 
 fn check(scenario: &Scenario) -> Result<(), Failure> {
-    scenario.network().check().map_err(Failure::input)?;
-    experiment::choose(scenario, &[]).map_err(Failure::input).map(drop)
+    let schemes = experiment::choose(scenario, &[]).map_err(Failure::input)?;
+    super::sim::check(scenario, &schemes)
 }
 
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {

@@ -25,7 +25,8 @@ pub(super) struct FlowTemplate {
     pub(super) layout: FieldLayout,
     pub(super) link: Option<Rate>,
     pub(super) prefix: PrefixId,
-    pub(super) strategy: StrategyChoiceId,
+    /// By scheme.
+    pub(super) strategies: Vec<StrategyChoiceId>,
 }
 
 /// A flow that has not ended.
@@ -234,13 +235,16 @@ impl<O: Observer> super::Engine<'_, '_, O> {
         let Some(set) = apps[number as usize].flow_set() else { return };
         while let Some(bytes) = set.arrival(*now) {
             let id = FlowId(*next_flow);
-            let (prefix, strategy) = (set.template.prefix, set.template.strategy);
+            let FlowTemplate { prefix, ref strategies, .. } = set.template;
             let is_room = set.active.len() < set.flows.most_active as usize;
             // Numbers end only where a description was not checked: then the rest is rejected, too.
             let is_bound = is_room
-                && places.iter_mut().filter_map(|place| place.node.as_mut()).all(|node| {
-                    node.assign_strategy(id, strategy);
-                    node.bind_flow(id, Some(prefix))
+                && places.iter_mut().all(|place| match &mut place.node {
+                    Some(node) => {
+                        node.assign_strategy(id, strategies[place.scheme]);
+                        node.bind_flow(id, Some(prefix))
+                    }
+                    None => true,
                 });
             let event = if is_bound {
                 *next_flow += 1;
