@@ -114,10 +114,14 @@ Examples:
   ndnweir sim dumbbell --scheme all --seeds 10
   ndnweir sim two-paths --scheme pcon --set link.R1-R2.rate=5Mbps --set run.duration=30s
   ndnweir sim my-scenario.toml --out results/mine --json > summary.json
+  ndnweir sim dumbbell --vary 'link.R1-R2.queue=0.5 BDP,1 BDP,4 BDP' --scheme cubic,pcon
   ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng")]
 pub struct SimArgs {
     #[command(flatten)]
     pub run: RunArgs,
+    /// Run a case for each of these values; repeated, for every combination. Takes the place of [[vary]] in the scenario
+    #[arg(long, value_name = "KEY=V1,V2,…")]
+    pub vary: Vec<String>,
     /// The order of the table: by this column, the best first
     #[arg(long, value_name = "COLUMN", default_value = "goodput", value_parser = sort())]
     pub sort: Sort,

@@ -130,7 +130,19 @@ impl Fields {
     pub fn set(&mut self, slot: Slot, value: u32) {
         self.0[slot.0 as usize] = value;
     }
+    /// Drops all but these, as a receiver drops fields that it does not know.
+    pub fn keep(&mut self, slots: Slots) {
+        for (i, value) in self.0.iter_mut().enumerate() {
+            if slots.0 >> i & 1 == 0 {
+                *value = 0;
+            }
+        }
+    }
 }
+
+/// Some of the slots of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Slots(u8);
 
 /// Which field has which slot in one run: the same in every node.
 #[derive(Clone, Debug, Default)]
@@ -161,6 +173,12 @@ impl FieldLayout {
     /// The slot of `field`, if it has one.
     pub fn find(&self, field: Field) -> Option<Slot> {
         self.iter().find(|&(known, _)| known == field).map(|(_, slot)| slot)
+    }
+
+    /// The slots of those of these fields that have one.
+    pub fn slots_of(&self, fields: &[Field]) -> Slots {
+        let known = self.iter().filter(|(field, _)| fields.contains(field));
+        Slots(known.fold(0, |all, (_, slot)| all | 1 << slot.0))
     }
 
     /// The fields in use, with their slots.
@@ -196,6 +214,12 @@ mod tests {
         let mut layout = FieldLayout::new();
         let first = layout.slot(Field::HopRtt);
         assert_eq!(layout.slot(Field::HopRtt), first);
+        let second = layout.slot(Field::PathUse).unwrap();
+        let mut fields = Fields::default();
+        fields.set(first.unwrap(), 5);
+        fields.set(second, 7);
+        fields.keep(layout.slots_of(&[Field::PathUse, Field::LowLatency]));
+        assert_eq!((fields.get(first.unwrap()), fields.get(second)), (0, 7));
         let given = FIELDS.iter().filter(|row| layout.slot(row.field).is_some()).count();
         assert_eq!(given, Fields::SLOTS);
     }

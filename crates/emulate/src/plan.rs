@@ -211,7 +211,7 @@ impl Plan<'_> {
             let segments = sharing.filter_map(|consumer| match consumer.traffic {
                 Traffic::Fetch { segments, .. } => segments,
                 Traffic::Zipf { objects, .. } => Some(objects.into()),
-                Traffic::Stream { .. } => None,
+                Traffic::Stream { .. } | Traffic::Flows(_) => None,
             });
             let task = ProducerTask {
                 transport: socket(folder, producer.node),
@@ -261,6 +261,8 @@ impl Plan<'_> {
             Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
                 (gap, poisson, retry, None, Some((objects, exponent)))
             }
+            // No such consumer gets past `check`; this one would never ask.
+            Traffic::Flows(_) => (Duration::MAX, false, Retry::Never, Some(0), None),
         };
         let retries = if let Retry::Lifetime(retries) = retry { retries } else { 0 };
         Role::Requester(RequesterTask {

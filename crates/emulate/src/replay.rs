@@ -247,7 +247,7 @@ impl State {
             answered: c.segments,
             // A NACK does not end a request of a consumer without congestion control.
             rejected: match consumer.traffic {
-                Traffic::Fetch { .. } => c.nacks,
+                Traffic::Fetch { .. } | Traffic::Flows(_) => c.nacks,
                 Traffic::Stream { .. } | Traffic::Zipf { .. } => 0,
             },
             timed_out: c.timeouts,

@@ -24,6 +24,15 @@ pub enum Unsuitable {
         /// Their prefix.
         prefix: String,
     },
+    /// A consumer's flows come and go.
+    #[error(
+        "consumer {0} has kind \"flows\": an emulated consumer is a process that asks for one object; simulate this, or \
+         give it kind \"object\""
+    )]
+    Flows(String),
+    /// Parts have other schemes.
+    #[error("parts of the network have schemes of their own: emulated nodes all run the run's scheme; simulate this")]
+    Parts,
     /// A link fails that joins two switches.
     #[error("link {0} between switches fails: emulated switches know one way only; simulate this")]
     SwitchLink(String),
@@ -68,6 +77,12 @@ const LEAST_DATAGRAM: Bytes = Bytes::new(256);
 /// # Errors
 /// [`Unsuitable`].
 pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
+    if !scenario.parts.is_empty() {
+        return Err(Unsuitable::Parts);
+    }
+    if let Some(consumer) = scenario.consumers.iter().find(|consumer| matches!(consumer.traffic, Traffic::Flows(_))) {
+        return Err(Unsuitable::Flows(consumer.name.clone()));
+    }
     for (i, consumer) in scenario.consumers.iter().enumerate() {
         let other = scenario.consumers[..i]
             .iter()
@@ -113,7 +128,7 @@ fn agree(one: &Traffic, other: &Traffic) -> bool {
     let length = |traffic: &Traffic| match *traffic {
         Traffic::Fetch { segments, .. } => Some(segments),
         // Streams take what there is.
-        Traffic::Stream { .. } | Traffic::Zipf { .. } => None,
+        Traffic::Stream { .. } | Traffic::Zipf { .. } | Traffic::Flows(_) => None,
     };
     let is_catalogue = |traffic: &Traffic| matches!(traffic, Traffic::Zipf { .. });
     let lengths = length(one).zip(length(other));

@@ -99,10 +99,11 @@ fn ring(routers: usize, hosts: &[usize], chord: usize, losses: &[u8], traffic: &
         let name = format!("C{i}");
         blocks.push(node(&name));
         blocks.push(link(&name, &router(at), ""));
-        let kind = match kind % 4 {
+        let kind = match kind % 5 {
             0 => "kind = \"object\"\npackets = 400",
             1 => "kind = \"stream\"\nrate = \"100/s\"\nretries = 1",
             2 => "kind = \"zipf\"\nrate = \"100/s\"\ncatalogue = 50",
+            3 => "kind = \"flows\"\nrate = \"20/s\"\nsizes = \"20kB\"",
             _ => "start-jitter = \"3ms\"",
         };
         // Some share their names, so that PITs aggregate.

@@ -13,7 +13,14 @@ fn at(ms: u64) -> Time {
 }
 
 fn setup() -> Setup {
-    let consumer = |name: &str, start, stop| ConsumerSetup { name: name.into(), start, stop, long_lived: true };
+    let consumer = |name: &str, start, stop| ConsumerSetup {
+        name: name.into(),
+        start,
+        stop,
+        long_lived: true,
+        deadline: None,
+        flows: None,
+    };
     Setup {
         nodes: vec!["C".into(), "R".into(), "P".into()],
         links: [("C>R", 0, 1), ("R>C", 1, 0), ("R>P", 1, 2), ("P>R", 2, 1)]
@@ -24,6 +31,8 @@ fn setup() -> Setup {
         from: at(1000),
         to: at(4000),
         bin: Duration::from_millis(1000),
+        changes: Vec::new(),
+        interest_bytes: 30,
         events: vec!["kept".into()],
     }
 }

@@ -19,6 +19,7 @@ pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
     list.extend(bars::boxes(comparison));
     list.extend(shown.consumers("window", "window", "Congestion window", "window (segments)"));
     list.extend(shown.queues());
+    list.extend(shown.flows());
     list.extend(shown.jain());
     list.extend(shown.shares());
     list.extend(shown.paths());
@@ -225,6 +226,23 @@ impl<'a> Shown<'a> {
             let title = self.schemes[k].to_owned();
             grid.panels.push(Panel { title, scheme: Some(k), lines: lines.collect(), ..Panel::default() });
         }
+        grid.draw()
+    }
+
+    /// How many flows are active, of all consumers whose flows come and go.
+    fn flows(&self) -> Option<Figure> {
+        let caption = "Flows that have begun and are not complete, of all consumers together.";
+        let mut grid = self.grid("flows", "Active flows over time", "active flows", caption.to_owned());
+        let lines = self.runs().filter_map(|(k, run)| {
+            let columns = run.series.table(SeriesKind::Flows).iter().filter_map(|rows| rows.columns.first());
+            let values = columns.cloned().reduce(|sum, more| sum.iter().zip(&more).map(|(a, b)| a + b).collect())?;
+            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style: 0, values })
+        });
+        let panel = Panel { lines: lines.collect(), ..Panel::default() };
+        if panel.lines.is_empty() {
+            return None;
+        }
+        grid.panels.push(panel);
         grid.draw()
     }
 

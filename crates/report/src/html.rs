@@ -2,7 +2,7 @@
 
 use super::style::{SCRIPT, colour, page_css};
 use super::svg::{Figure, escape};
-use super::tables;
+use super::{flows, tables};
 use ndnweir_lab::results::agreement as compared;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -38,6 +38,7 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     body.push_str("<h2 id=\"tables\">Tables</h2>");
     body.push_str(&tables::overview(comparison, all));
     body.push_str(&folded("Consumers", scenario.consumers.len() * all.len(), &tables::consumers(comparison, all)));
+    body.push_str(&folded("Flows", scenario.consumers.len(), &flows::table(comparison, all)));
     body.push_str(&folded("Links", scenario.links.len(), &tables::links(comparison, all)));
     body.push_str(&tables::drop_causes(all));
     body.push_str(&repeat(comparison));

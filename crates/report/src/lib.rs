@@ -7,9 +7,11 @@
 
 pub(crate) mod axis;
 pub(crate) mod bars;
+mod cases;
 mod compare;
 mod fetch;
 mod figures;
+mod flows;
 pub(crate) mod html;
 pub mod judge;
 mod layout;
@@ -21,6 +23,7 @@ pub(crate) mod svg;
 pub(crate) mod tables;
 mod topology;
 
+pub use cases::write_cases;
 pub use compare::compare;
 pub use fetch::fetches;
 pub use svg::Figure;

@@ -4,7 +4,7 @@ use ndnweir_core::units::Rate;
 
 use super::diag::{Diagnostic, Findings, Location, Problems, suggest};
 use super::fields::Fields;
-use super::source::{Base, Source, read_text};
+use super::source::{Base, Source};
 use super::tree::{Item, Quantity, Table, Value};
 use super::{overrides, shipped};
 use crate::topology::{self, Format, TopologyFile};
@@ -40,19 +40,7 @@ pub(super) fn topology(root: &mut Table, source: &Source, found: &Findings) -> R
             }
         },
         Base::Text(text) => (file, text.clone()),
-        Base::Folder(folder) => {
-            let path = folder.join(&file);
-            let shown = path.display().to_string();
-            let text = read_text(&path, &shown).map_err(|problems| {
-                let message = problems.list.first().map_or(String::new(), |d| d.message.clone());
-                let help = "the path is relative to the folder of the scenario file";
-                match problems.list.first() {
-                    Some(first) if first.place.line > 0 => problems,
-                    _ => Problems::one(at.clone(), format!("topology \"{shown}\": {message}"), help),
-                }
-            })?;
-            (shown, text)
-        }
+        Base::Folder(_) => source.base.read(&file, "topology", &at)?,
     };
     let mut topology = topology::read(format, &shown, &text)?;
     insert(root, &mut topology, scale.unwrap_or(1.0), &item.at);

@@ -246,6 +246,10 @@ impl<'a> Fields<'a> {
         let (known, renamed) = (RefCell::default(), RefCell::default());
         Fields { table, what: what.into(), at: at.clone(), known, renamed, found }
     }
+    /// Whether there is something at `key`, which then counts as known.
+    pub(crate) fn has(&self, key: &'static str) -> bool {
+        self.item(key).is_some()
+    }
     /// The item at `key`, which then counts as known.
     pub fn item(&self, key: &'static str) -> Option<&'a Item> {
         self.known.borrow_mut().push(key);

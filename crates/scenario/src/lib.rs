@@ -9,11 +9,14 @@
 //!
 //! [`diag`], [`fields`] and [`tree`] read any TOML file of users; papers use them too.
 
+mod bdp;
 mod cross;
 pub mod diag;
 mod direction;
 mod expand;
 pub mod fields;
+mod flow_sizes;
+mod flows;
 mod gravity;
 mod impairments;
 mod media;
@@ -22,6 +25,7 @@ mod mtu;
 mod network;
 mod order;
 mod overrides;
+mod parts;
 mod reach;
 mod schemes;
 mod settings;
@@ -50,6 +54,11 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= 64
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+'))
+}
+
+/// Names a random stream by the name of what draws from it (FNV-1a), so that it does not depend on what else there is.
+fn name_key(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// What is wrong with an NDN URI prefix, if anything.

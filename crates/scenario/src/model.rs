@@ -10,6 +10,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 pub use ndnweir_sim::network::{
     Change, Control, CrossKind, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
 };
+pub use ndnweir_sim::parts::{Members, Part};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Location};
@@ -50,6 +51,10 @@ pub struct Scenario {
     pub schemes: Vec<SchemeName>,
     /// Schemes composed in the file itself.
     pub compositions: Vec<Composition>,
+    /// Schemes that parts have instead of the run's.
+    pub part_schemes: Vec<Scheme>,
+    /// Who has them; of several the last counts.
+    pub parts: Vec<Part>,
     /// What was read differently than written (parallel links merged, ...).
     pub notes: Vec<Diagnostic>,
 }
@@ -151,6 +156,10 @@ pub struct Consumer {
     pub traffic: Traffic,
     /// Interest lifetime.
     pub lifetime: Duration,
+    /// Data that come later after their first Interest are late; of consumers without congestion control.
+    pub deadline: Option<Duration>,
+    /// Of flows that come and go: where their sizes are divided for results, rising.
+    pub size_classes: Vec<Bytes>,
     /// Producers (indices) that answer its prefix and can be reached; never empty.
     pub producers: Vec<usize>,
 }

@@ -104,6 +104,8 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         if table.get("x").is_some() != table.get("y").is_some() {
             found.error(&item.at, "the node has one coordinate only", "give both x and y, or neither");
         }
+        // Read by `parts`, once everything is there that a part can name.
+        f.item("scheme");
         f.finish();
         let Some(name) = name else { continue };
         seen.insert(name.clone(), item.at.clone());

@@ -4,7 +4,7 @@
 //! two equally good next hops comes first, and which of two equal events. In the order of names they are the same for
 //! every order of the lines.
 
-use crate::model::{Consumer, Scenario};
+use crate::model::{Consumer, Members, Scenario};
 use ndnweir_sim::network::Change;
 use std::cmp::Ordering;
 use std::mem::swap;
@@ -73,7 +73,15 @@ impl Scenario {
         sort(&mut self.cross, |a, b| compare(&a.name, &b.name));
         self.cross.iter_mut().flat_map(|traffic| &mut traffic.path).for_each(|place| *place = nodes[*place]);
         let producers = sort(&mut self.producers, |a, b| compare(&a.name, &b.name));
-        sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
+        let consumers = sort(&mut self.consumers, |a, b| compare(&a.name, &b.name));
+        for part in &mut self.parts {
+            let (moved, members) = match &mut part.members {
+                Members::Nodes(members) => (&nodes, members),
+                Members::Consumers(members) => (&consumers, members),
+            };
+            members.iter_mut().for_each(|member| *member = moved[*member]);
+            members.sort_unstable();
+        }
         for (a, b) in self.overlay.iter_mut().flatten() {
             (*a, *b) = (nodes[*a], nodes[*b]);
         }

@@ -9,7 +9,7 @@ use super::tree::{self, Item, Table, Value};
 /// Sections that are one table.
 const SETTINGS: [&str; 6] = ["run", "routing", "control", "topology", "demand", "link-defaults"];
 /// Sections that are lists of named things.
-const LISTS: [&str; 4] = ["node", "link", "producer", "consumer"];
+const LISTS: [&str; 5] = ["node", "link", "producer", "consumer", "part"];
 
 /// One parsed override.
 #[derive(Clone, Debug)]
@@ -67,9 +67,9 @@ pub(super) fn apply_network(root: &mut Table, overrides: &[Override], found: &Fi
     }
 }
 
-/// Applies overrides of producers and consumers, after the demand is made.
+/// Applies overrides of producers, consumers and parts, after the demand is made.
 pub(super) fn apply_traffic(root: &mut Table, overrides: &[Override], found: &Findings) {
-    for o in overrides.iter().filter(|o| o.section == "producer" || o.section == "consumer") {
+    for o in overrides.iter().filter(|o| matches!(o.section.as_str(), "producer" | "consumer" | "part")) {
         named(root, o, found);
     }
 }
@@ -247,7 +247,7 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
 }
 
 /// Whether `name` matches `pattern`, in which `*` stands for any characters.
-fn glob(pattern: &str, name: &str) -> bool {
+pub(super) fn glob(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

@@ -49,6 +49,7 @@ const SCENARIOS: &[Shipped] = scenarios![
     "controller-failure",
     "geant-failure",
     "cellular",
+    "short-flows",
 ];
 
 const TOPOLOGIES: &[(&str, &str)] =

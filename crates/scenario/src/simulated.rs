@@ -82,6 +82,8 @@ impl Scenario {
             names: sim::Names { prefixes: owned(&prefixes), objects: owned(&objects) },
             producers: self.producers.iter().map(producer).collect(),
             consumers: self.consumers.iter().map(consumer).collect(),
+            schemes: self.part_schemes.clone(),
+            parts: self.parts.clone(),
             routing: self.routing,
             changes: self.events.iter().map(|e| (Time::ZERO + e.at, e.change)).collect(),
             growing_sizes: self.run.growing_sizes,

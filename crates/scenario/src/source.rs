@@ -8,7 +8,7 @@ use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::traces::Traces;
 use super::tree::{self, Item, Table, Value};
-use super::{cross, expand, gravity, mtu, network, schemes, settings, shipped, traffic};
+use super::{bdp, cross, expand, gravity, mtu, network, parts, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -30,6 +30,33 @@ pub(super) enum Base {
     Shipped,
     /// The scenario is a bare topology, with this text.
     Text(String),
+}
+
+impl Base {
+    /// The text of a file that a scenario names at `at`, and what the file is called in messages.
+    ///
+    /// # Errors
+    /// Why it cannot be read, at `at` unless the file itself is to blame.
+    pub(super) fn read(&self, file: &str, what: &str, at: &Location) -> Result<(String, String), Problems> {
+        let folder = match self {
+            Base::Folder(folder) => folder.clone(),
+            Base::Text(_) => PathBuf::new(),
+            Base::Shipped => {
+                let message = format!("a scenario that comes with the program has no {what} \"{file}\"");
+                return Err(Problems::one(at.clone(), message, "write a scenario file of your own beside it"));
+            }
+        };
+        let path = folder.join(file);
+        let shown = path.display().to_string();
+        let text = read_text(&path, &shown).map_err(|problems| match problems.list.first() {
+            Some(first) if first.place.line == 0 => {
+                let message = format!("{what} \"{shown}\": {}", first.message);
+                Problems::one(at.clone(), message, "the path is relative to the folder of the scenario file")
+            }
+            _ => problems,
+        })?;
+        Ok((shown, text))
+    }
 }
 
 /// Finds a scenario by the name of a shipped one (`dumbbell`) or by path (`.toml`, or a bare `.graphml`, `.cch`, `.txt`
@@ -117,6 +144,12 @@ impl Source {
         Source { name: name.into(), root, base: Base::Text(text), overrides: Vec::new() }
     }
 
+    /// What the scenario varies, `[[vary]]`, as it is written: who runs it in several cases reads it. [`Source::validate`]
+    /// gives the scenario without.
+    pub fn vary(&self) -> Option<&Item> {
+        self.root.get("vary")
+    }
+
     /// Checks everything and gives the scenario.
     ///
     /// # Errors
@@ -130,15 +163,17 @@ impl Source {
         expand::topology(&mut root, self, &found)?;
         expand::node_names(&mut root);
         overrides::apply_network(&mut root, &self.overrides, &found);
+        let queues = bdp::take(&mut root, &found);
         let whole = Location::at(&self.name.as_str().into(), 1, 1);
         let settings = settings::read(&root, &whole, &found);
         let network = network::read(&root, &settings, &Traces::new(&self.base), &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
-        let traffic = traffic::read(&root, &settings, &network, &whole, &found);
+        let traffic = traffic::read(&root, &settings, &network, &self.base, &whole, &found);
         let cross = cross::read(&root, &settings, &network, &found);
         let (names, compositions) = schemes::read(&root, &found);
         schemes::prefixes(&root, &traffic.consumers, &found);
+        let parts = parts::read(&root, &network.nodes, &traffic.consumers, &compositions, &settings, &found);
         let largest = traffic.producers.iter().map(|p| p.payload).max().unwrap_or(settings.payload);
         mtu::check(&network, &settings.run, largest, &whole, &found);
         found.check()?;
@@ -161,8 +196,12 @@ impl Source {
             run: settings.run,
             schemes: names,
             compositions,
+            part_schemes: parts.schemes,
+            parts: parts.parts,
             notes: found.notes(),
         };
+        bdp::settle(&mut scenario, &queues, &found);
+        found.check()?;
         scenario.sort_by_name();
         Ok(scenario)
     }
@@ -188,7 +227,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
             found.error(&item.at, format!("{key} is {}, not a section", item.kind()), format!("write [{key}]"));
         }
     }
-    for key in ["node", "link", "medium", "cross", "producer", "consumer", "event"] {
+    for key in ["node", "link", "medium", "cross", "producer", "consumer", "event", "part", "vary"] {
         let Some(item) = fields.item(key) else { continue };
         let help = format!("write [[{key}]], with double brackets");
         match &item.value {

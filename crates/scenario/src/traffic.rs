@@ -8,11 +8,13 @@ use ndnweir_core::units::{Bytes, Duration};
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability, RequestRate};
+use super::flows;
 use super::model::{Change, Consumer, Event, LinkDirection, NodeKind, Producer, Retry, Traffic};
 use super::network::{self, Network};
 use super::order::compare;
 use super::reach::Reach;
 use super::settings::{self, Settings};
+use super::source::Base;
 use super::tree::Table;
 use super::{MAX_APPLICATIONS, MAX_EVENTS, is_under, prefix_error};
 
@@ -28,6 +30,7 @@ pub(super) fn read(
     root: &Table,
     settings: &Settings,
     network: &Network,
+    base: &Base,
     whole: &Location,
     found: &Findings,
 ) -> Applications {
@@ -49,6 +52,7 @@ pub(super) fn read(
         found,
         reach: Reach::new(network),
         producers: &applications.producers,
+        base,
         bad_producers: root.list("producer").len() != applications.producers.len(),
     };
     let mut seen = BTreeMap::new();
@@ -138,12 +142,20 @@ fn queues_hold_data(producers: &[Producer], settings: &Settings, network: &Netwo
     }
 }
 
+const DEADLINE_HELP: &str = "write a time from \"1us\" to \"1h\"";
+
+fn deadline_check(deadline: &Duration) -> Result<(), String> {
+    let fits = (Duration::from_micros(1)..=Duration::from_millis(3_600_000)).contains(deadline);
+    if fits { Ok(()) } else { Err(format!("{deadline} is no sensible deadline")) }
+}
+
 struct ConsumerReader<'a> {
     settings: &'a Settings,
     network: &'a Network,
     found: &'a Findings,
     reach: Reach,
     producers: &'a [Producer],
+    base: &'a Base,
     /// Some producers could not be read: do not report their consumers.
     bad_producers: bool,
 }
@@ -168,6 +180,8 @@ impl ConsumerReader<'_> {
                 if fits { Ok(()) } else { Err(format!("{t} is not a sensible Interest lifetime")) }
             })
             .unwrap_or(Duration::from_millis(2_000));
+        // Read by `parts`.
+        f.item("scheme");
         let component = f.item("component").and_then(|item| network::component(item, self.found));
         let producers = match (node, &prefix) {
             (Some(node), Some(prefix)) => self.producers_for(&f, node, prefix),
@@ -176,7 +190,26 @@ impl ConsumerReader<'_> {
         let answering = producers.iter().flatten().map(|&p| &self.producers[p]);
         let first = answering.min_by(|a, b| compare(&a.name, &b.name));
         let payload = first.map(|producer| producer.payload);
-        let traffic = self.traffic(&f, payload.unwrap_or(self.settings.payload), component);
+        let active = stop.unwrap_or(duration).min(duration) - start.min(duration);
+        let payload = payload.unwrap_or(self.settings.payload);
+        let context = flows::FlowContext {
+            settings: self.settings,
+            network: self.network,
+            base: self.base,
+            found: self.found,
+            payload,
+            active,
+            name: name.as_deref().unwrap_or_default(),
+        };
+        let traffic = self.traffic(&f, payload, component, &context);
+        let deadline = match traffic {
+            Some(Traffic::Stream { .. } | Traffic::Zipf { .. }) => f.checked("deadline", DEADLINE_HELP, deadline_check),
+            _ => None,
+        };
+        let size_classes = match traffic {
+            Some(Traffic::Flows(_)) => flows::classes(&f, self.found),
+            _ => Vec::new(),
+        };
         f.finish();
         Some(Consumer {
             name: name?,
@@ -187,6 +220,8 @@ impl ConsumerReader<'_> {
             stop,
             traffic: traffic?,
             lifetime,
+            deadline,
+            size_classes,
             producers: producers?,
         })
     }
@@ -227,6 +262,7 @@ impl ConsumerReader<'_> {
         f: &Fields<'_>,
         payload: Bytes,
         consumer: Option<ComponentChoice<ConsumerParams>>,
+        context: &flows::FlowContext<'_>,
     ) -> Option<Traffic> {
         #[derive(Clone, Copy, PartialEq)]
         enum Kind {
@@ -234,13 +270,21 @@ impl ConsumerReader<'_> {
             Object,
             Stream,
             Zipf,
+            Flows,
         }
-        let kinds = [("fetch", Kind::Fetch), ("object", Kind::Object), ("stream", Kind::Stream), ("zipf", Kind::Zipf)];
+        let kinds = [
+            ("fetch", Kind::Fetch),
+            ("object", Kind::Object),
+            ("stream", Kind::Stream),
+            ("zipf", Kind::Zipf),
+            ("flows", Kind::Flows),
+        ];
         let kind = match (f.item("kind"), f.word("kind", &kinds)) {
             (None, _) => Kind::Fetch,
             (Some(_), Some(kind)) => kind,
             (Some(_), None) => {
-                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries"]);
+                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries", "deadline"]);
+                f.excuse(flows::KEYS);
                 return None;
             }
         };
@@ -272,6 +316,13 @@ impl ConsumerReader<'_> {
             per_second.map(|rate| Duration::from_secs_f64(1.0 / rate))
         };
         match kind {
+            Kind::Flows => {
+                let flows = flows::read(f, consumer, context);
+                if flows.is_none() {
+                    f.excuse(flows::KEYS);
+                }
+                flows
+            }
             Kind::Fetch => Some(Traffic::Fetch { segments: None, consumer }),
             Kind::Object => Some(Traffic::Fetch { segments: Some(count("packets", "\"15000 packets\"")?), consumer }),
             Kind::Stream => {

@@ -1,5 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
+use crate::flows::{Arrivals, MOST_ACTIVE};
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use crate::{below, mtu};
 use ndnweir_core::queue::Limit;
@@ -188,7 +189,9 @@ impl Network {
         for (i, consumer) in self.consumers.iter().enumerate() {
             let here = find(&group, consumer.node);
             let mut producers = self.producers.iter().filter(|p| p.prefix == consumer.prefix);
-            if matches!(consumer.traffic, Traffic::Fetch { .. }) && producers.any(|p| find(&group, p.node) == here) {
+            if matches!(consumer.traffic, Traffic::Fetch { .. } | Traffic::Flows(_))
+                && producers.any(|p| find(&group, p.node) == here)
+            {
                 return fail(format!(
                     "consumer {i} on node {} fetches from a producer that no delay and no rate separates from it: \
                      put a link between them",
@@ -288,8 +291,30 @@ fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> 
     Ok(())
 }
 
+fn check_flows(i: usize, flows: &crate::flows::Flows) -> Result<(), NetworkError> {
+    if flows.most_active == 0 || flows.most_active > MOST_ACTIVE || flows.payload == 0 {
+        return fail(format!(
+            "consumer {i}: {} flows at once with {} bytes in a Data; give 1 to {MOST_ACTIVE}, and at least a byte",
+            flows.most_active, flows.payload
+        ));
+    }
+    match &flows.arrivals {
+        Arrivals::Drawn { gap: Duration::ZERO, .. } => {
+            fail(format!("consumer {i} has flows without any time between them: give more than zero"))
+        }
+        Arrivals::Drawn { sizes, .. } if !sizes.is_sound() => {
+            fail(format!("consumer {i}: {sizes:?} is no distribution of sizes"))
+        }
+        Arrivals::Trace(trace) if !trace.is_sorted_by_key(|flow| flow.0) => {
+            fail(format!("consumer {i}: the times of its flows fall"))
+        }
+        Arrivals::Drawn { .. } | Arrivals::Trace(_) => Ok(()),
+    }
+}
+
 fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
     match *traffic {
+        Traffic::Flows(ref flows) => check_flows(i, flows),
         Traffic::Fetch { segments: Some(0), .. } | Traffic::Stream { segments: Some(0), .. } => {
             fail(format!("consumer {i} requests an object of 0 segments: give at least 1"))
         }

@@ -67,6 +67,7 @@
 //!   immediately. A fetch whose round trip would take no time at all is rejected.
 //! - Packets have the sizes the scenario gives, which may grow with the segment number; header fields and marks add
 //!   nothing to them.
+//! - Where parts run other schemes (see [`parts`]), a node drops the header fields that its scheme does not know.
 //! - Names are interned: there is no cost of long names, no CanBePrefix discovery, no signature.
 //! - A link that fails loses its queues and all packets on it, and both nodes are informed immediately that it is down;
 //!   routing follows after [`network::Routing::reaction`] for all nodes together, without messages. A node that crashes
@@ -81,10 +82,12 @@ mod below;
 pub mod bench;
 mod check;
 pub mod engine;
+pub mod flows;
 mod mtu;
 pub mod network;
 pub mod observer;
 pub mod outcome;
+pub mod parts;
 pub mod path;
 pub mod pcap;
 pub mod pcapng;

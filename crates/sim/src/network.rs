@@ -4,10 +4,12 @@
 //! so a bad description is an error value and never a panic.
 
 pub use crate::below::{CrossFlow, CrossKind, SharedMedium};
+use crate::flows::Flows;
+use crate::parts::Part;
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, MarkerParams};
-use ndnweir_core::scheme::ComponentChoice;
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace};
 pub use ndnweir_node::requests::Retry;
@@ -166,6 +168,8 @@ pub enum Traffic {
         /// About lost objects.
         retry: Retry,
     },
+    /// Finite objects under the scheme's congestion control, many at once.
+    Flows(Box<Flows>),
 }
 
 impl Traffic {
@@ -221,7 +225,7 @@ impl Consumer {
     /// Its requests if it has no congestion control; `grows` as [`Network::growing_sizes`].
     pub fn requests(&self, flow: FlowId, seed: u64, number: u32, grows: bool) -> Option<RequestsConfig> {
         let (gap, poisson, retry, pattern) = match self.traffic {
-            Traffic::Fetch { .. } => return None,
+            Traffic::Fetch { .. } | Traffic::Flows(_) => return None,
             Traffic::Stream { gap, segments, retry } => (gap, false, retry, Pattern::Sequence(segments)),
             Traffic::Zipf { gap, poisson, objects, exponent, retry } => {
                 (gap, poisson, retry, Pattern::Catalogue { objects, exponent })
@@ -448,6 +452,10 @@ pub struct Network {
     pub producers: Vec<Producer>,
     /// Consumers, numbered by position.
     pub consumers: Vec<Consumer>,
+    /// Schemes that parts have instead of the run's.
+    pub schemes: Vec<Scheme>,
+    /// Who has them.
+    pub parts: Vec<Part>,
     /// How FIBs are filled.
     pub routing: Routing,
     /// Faults and changes, in any order; those of one instant happen in the order given.
@@ -479,6 +487,8 @@ impl Default for Network {
             names: Names::default(),
             producers: Vec::new(),
             consumers: Vec::new(),
+            schemes: Vec::new(),
+            parts: Vec::new(),
             routing: Routing::default(),
             changes: Vec::new(),
             growing_sizes: false,

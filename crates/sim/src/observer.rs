@@ -66,12 +66,33 @@ pub struct Snapshot<'a> {
     pub shares: &'a [Share],
 }
 
+/// What happens to a flow of a consumer with many (see [`crate::flows::Flows`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEvent {
+    /// It arrived, and asks for so many Data.
+    Began {
+        /// How many.
+        segments: u64,
+    },
+    /// All its Data have come.
+    Completed {
+        /// When it had arrived.
+        began: Time,
+        /// How many.
+        segments: u64,
+    },
+    /// It arrived while too many were active, and never asks.
+    Rejected,
+}
+
 /// Receives what happens in a run. All calls come in order of time.
 pub trait Observer {
     /// A segment reached its consumer for the first time.
     fn delivered(&mut self, _delivery: &Delivery) {}
     /// A consumer has its whole object.
     fn completed(&mut self, _at: Time, _consumer: ConsumerId) {}
+    /// A flow of a consumer with many begins, ends or is rejected.
+    fn flow(&mut self, _at: Time, _consumer: ConsumerId, _event: FlowEvent) {}
     /// First use of a path: the links its Data crosses, from the producer (or cache) to the consumer.
     fn path(&mut self, _path: PathId, _links: &[DirectedLinkId]) {}
     /// The state at a sampling instant.

@@ -3,6 +3,7 @@
 mod bench;
 #[cfg(feature = "network")]
 mod bench_get;
+mod cases;
 mod completions;
 #[cfg(feature = "network")]
 mod emulate;

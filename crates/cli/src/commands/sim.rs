@@ -1,6 +1,6 @@
 //! `ndnweir sim`.
 
-use super::{joined, print, target};
+use super::{cases, joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -16,19 +16,22 @@ use ndnweir_scenario::{self as scenario, Scenario};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
+    if let Some(threads) = args.threads {
+        // Fails only when a pool exists already, and this is the first.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+    if let Some(cases) = cases::read(&args.run.scenario, &args.run.overrides, &args.vary)? {
+        return cases::run(args, &cases);
+    }
     let scenario = load(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
-    scenario.network().check().map_err(Failure::input)?;
+    check(&scenario, &schemes)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
-    let repeat = repeat(&args.run, &schemes);
+    let repeat = repeat(&args.run, &schemes, &args.run.overrides, &[]);
     let default = Path::new("results").join(&scenario.name);
     let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
     for (option, path) in [("--trace", &args.trace), ("--deliveries", &args.deliveries)] {
         path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
-    }
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
@@ -67,6 +70,13 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
 }
 
+/// Checks, before the work, that a scenario can be simulated under these schemes.
+pub(super) fn check(scenario: &Scenario, schemes: &[Scheme]) -> Result<(), Failure> {
+    let network = scenario.network();
+    network.check().map_err(Failure::input)?;
+    schemes.iter().try_for_each(|scheme| network.check_parts(scheme)).map_err(Failure::input)
+}
+
 /// The seeds from the first on.
 pub(super) fn seeds(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
     let last = first.checked_add(u64::from(count).saturating_sub(1)).ok_or_else(|| {
@@ -97,8 +107,13 @@ fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
 
 /// Loads a scenario and checks that its schemes exist.
 pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
-    let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
-    scenario::load(name, &overrides).map_err(Failure::input)
+    let mut source = scenario::find(name).map_err(Failure::input)?;
+    if let Some(vary) = source.vary() {
+        let message = format!("{}: the scenario has several cases, and this runs one", vary.at);
+        return Err(Failure::Input(format!("{message}; delete [[vary]] from a copy of the file")));
+    }
+    scenario::apply_overrides(&mut source, overrides).map_err(Failure::input)?;
+    source.validate().map_err(Failure::input)
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
@@ -143,21 +158,27 @@ fn events(comparison: &Comparison) -> String {
 }
 
 /// The command that gives the same numbers again.
-fn repeat(args: &RunArgs, schemes: &[Scheme]) -> Repeat {
+pub(super) fn repeat(args: &RunArgs, schemes: &[Scheme], overrides: &[String], more: &[String]) -> Repeat {
     let stand_ins = schemes.iter().filter(|s| s.is_stand_in());
     let notes = stand_ins.map(|s| format!("{} is a stand-in: the original law is not public", s.name));
-    let words = words("sim", args, schemes, &[]);
+    let words = words("sim", args, schemes, overrides, more);
     Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes: notes.collect() }
 }
 
 /// The words of a command that runs the same again, with what only it has.
-pub(super) fn words(command: &str, args: &RunArgs, schemes: &[Scheme], more: &[String]) -> Vec<String> {
+pub(super) fn words(
+    command: &str,
+    args: &RunArgs,
+    schemes: &[Scheme],
+    overrides: &[String],
+    more: &[String],
+) -> Vec<String> {
     let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
     let mut words = vec!["ndnweir".to_string(), command.into(), quote(&args.scenario)];
     words.extend(["--scheme".into(), quote(&names.join(","))]);
     words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
     words.extend_from_slice(more);
-    words.extend(args.overrides.iter().flat_map(|change| ["--set".into(), quote(change)]));
+    words.extend(overrides.iter().flat_map(|change| ["--set".into(), quote(change)]));
     words
 }
 

@@ -3,13 +3,28 @@
 use super::{print, print_json};
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
+use ndnweir_lab::evaluation::grid::Case;
 use ndnweir_lab::experiment;
+use ndnweir_scenario::Scenario;
 use serde_json::json;
 
+fn check(scenario: &Scenario) -> Result<(), Failure> {
+    let schemes = experiment::choose(scenario, &[]).map_err(Failure::input)?;
+    super::sim::check(scenario, &schemes)
+}
+
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    if let Some(cases) = super::cases::read(&args.scenario, &args.overrides, &[])? {
+        cases.iter().try_for_each(|case| check(&case.scenario))?;
+        if args.json {
+            let case = |case: &Case| json!({ "name": case.name, "set": case.set, "scenario": case.scenario });
+            return print_json(&json!({ "cases": cases.iter().map(case).collect::<Vec<_>>() }));
+        }
+        let names: String = cases.iter().map(|case| format!("case: {}\n", case.name)).collect();
+        return print(&format!("{}: valid in {} cases\n{names}", args.scenario, cases.len()));
+    }
     let scenario = super::sim::load(&args.scenario, &args.overrides)?;
-    scenario.network().check().map_err(Failure::input)?;
-    experiment::choose(&scenario, &[]).map_err(Failure::input)?;
+    check(&scenario)?;
     if args.json {
         return print_json(&json!(scenario));
     }

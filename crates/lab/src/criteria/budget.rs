@@ -23,6 +23,7 @@ fn of(scenario: &Scenario) -> f64 {
     let other = |c: &ndnweir_scenario::Consumer| match c.traffic {
         Traffic::Fetch { segments, .. } => segments.unwrap_or(0) as f64,
         Traffic::Stream { gap, .. } | Traffic::Zipf { gap, .. } => duration / gap.secs(),
+        Traffic::Flows(ref flows) => flows.expected_segments(c.stop.unwrap_or(scenario.run.duration) - c.start),
     };
     long + scenario.consumers.iter().map(other).sum::<f64>() * 2.0 * LINKS
 }

@@ -184,7 +184,12 @@ pub fn split(name: &str) -> Option<(SeriesKind, Vec<&str>, &str)> {
         (SeriesKind::Network, "") => Vec::new(),
         (_, "") | (SeriesKind::Network, _) => return None,
         (
-            SeriesKind::Consumers | SeriesKind::Links | SeriesKind::Nodes | SeriesKind::Packets | SeriesKind::Hops,
+            SeriesKind::Consumers
+            | SeriesKind::Links
+            | SeriesKind::Nodes
+            | SeriesKind::Packets
+            | SeriesKind::Hops
+            | SeriesKind::Flows,
             key,
         ) => vec![key],
         // The node ends where the path begins to name nodes, the prefix begins with a slash.

@@ -86,6 +86,39 @@ pub fn variations(item: &Item, found: &Findings, tiers: &[&'static str]) -> Vec<
     items.iter().filter_map(one).collect()
 }
 
+/// Reads `KEY=V1,V2,…`, as a command line gives it; commas within brackets or quotes do not part values.
+///
+/// # Errors
+/// What is wrong, with the remedy.
+pub fn variation(text: &str) -> Result<Variation, String> {
+    let example = "write KEY=V1,V2, such as \"link.R1-R2.queue=0.5 BDP,1 BDP\"";
+    let (key, list) = text.split_once('=').ok_or_else(|| format!("\"{text}\" has no =; {example}"))?;
+    let (mut values, mut value, mut depth, mut quoted) = (Vec::new(), String::new(), 0u32, false);
+    for c in list.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => {
+                values.push(std::mem::take(&mut value));
+                continue;
+            }
+            _ => {}
+        }
+        value.push(c);
+    }
+    values.push(value);
+    let key = key.trim();
+    if key.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+        return Err(format!("\"{text}\" has an empty key or value; {example}"));
+    }
+    let one = |value: &String| {
+        let name = value.trim().to_owned();
+        Combination { set: vec![format!("{key}={name}")], name, tier: 0 }
+    };
+    Ok(Variation(values.iter().map(one).collect()))
+}
+
 fn values(item: &Item, keys: &[String], tier: usize, found: &Findings) -> Vec<Combination> {
     let list = match &item.value {
         Value::List(items) => items.as_slice(),

@@ -5,7 +5,10 @@ use super::expr::{Expr, Function, Signature};
 use super::grid::{Case, ExperimentGrid};
 use super::limits::Limits;
 use crate::experiment::describe;
-use crate::results::{ConsumerRun, ControlRun, Distribution, LinkRun, Run, ScenarioInfo, SeriesKind};
+use crate::results::{
+    ConsumerInfo, ConsumerRun, ControlRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, RecoveryRun, Run,
+    ScenarioInfo, SeriesKind, Slowdown,
+};
 use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
 
@@ -39,8 +42,8 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
         };
         Some(d)
     };
-    let consumer = |name: &str| ConsumerRun {
-        name: name.into(),
+    let consumer = |c: &ConsumerInfo| ConsumerRun {
+        name: c.name.clone(),
         goodput_mbps: 1.0,
         goodput_run_mbps: 1.0,
         payload_bits: 0,
@@ -61,6 +64,9 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
         decreases: 0,
         falls: 0,
         window_mean: Some(1.0),
+        interest_overhead: Some(1.0),
+        deadline: c.deadline_ms.map(|_| DeadlineRun { late: 0, lost: 0, missed: Some(0.0) }),
+        flows: c.flows.as_ref().map(FlowsInfo::pretended),
         paths: Vec::new(),
     };
     let link = |name: &str| LinkRun {
@@ -84,7 +90,10 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
         delay_ms: some(),
         bottleneck_utilization: Some(1.0),
         bottleneck_queue_ms: Some(1.0),
-        consumers: scenario.consumers.iter().map(|c| consumer(&c.name)).collect(),
+        interest_overhead: Some(1.0),
+        recoveries: (scenario.instants().into_iter()).map(|at_s| RecoveryRun { at_s, recovery_s: Some(0.0) }).collect(),
+        slowdown: scenario.consumers.iter().any(|c| c.flows.is_some()).then(|| Slowdown::of(vec![1.0])).flatten(),
+        consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
         control: Some(ControlRun::default()),
         ..Run::default()

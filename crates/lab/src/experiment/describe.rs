@@ -40,13 +40,16 @@ pub fn describe(scenario: &Scenario) -> results::ScenarioInfo {
         queue: direction.limit.to_string(),
     };
     let links = scenario.links.iter().flat_map(|l| [direction(l.a, l.b, &l.forward), direction(l.b, l.a, &l.backward)]);
-    let consumers = scenario.consumers.iter().map(|c| ConsumerInfo {
+    let ideals = super::ideal::ideals(scenario);
+    let consumers = scenario.consumers.iter().zip(ideals).map(|(c, flows)| ConsumerInfo {
         name: c.name.clone(),
         node: name(c.node),
         prefix: c.prefix.clone(),
         start_s: c.start.secs(),
         stop_s: c.stop.map(Duration::secs),
         long_lived: c.traffic.is_long_lived(),
+        deadline_ms: c.deadline.map(Duration::millis),
+        flows,
     });
     let bin = bin_width(run.sample, run.duration);
     let mut notes: Vec<String> = scenario.notes.iter().map(in_one_line).collect();

@@ -5,6 +5,7 @@ mod choice;
 mod completions;
 mod describe;
 mod events;
+mod ideal;
 
 pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};

@@ -1,12 +1,16 @@
 //! From observations to a run's metrics.
 
-use super::gather::{ConsumerGather, LinkGather};
+use super::flows::{BinClock, FlowGather};
+use super::gather::{ConsumerGather, LinkGather, overhead};
+use super::recovery::recoveries;
 use super::stats::mbps;
 use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
 use super::{Histogram, Setup, jain};
-use crate::results::{ComponentEvent, Run, Series, ShareRun};
+use crate::results::{ComponentEvent, Run, Series, ShareRun, Slowdown};
 use ndnweir_core::units::{Duration, Time};
-use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId, Share, Snapshot};
+use ndnweir_sim::observer::{
+    ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Share, Snapshot,
+};
 use std::collections::BTreeMap;
 
 /// No run has more bins; the width grows instead.
@@ -34,6 +38,8 @@ pub struct Collector {
     /// Empty until nodes are sampled.
     nodes: Vec<NodeGather>,
     hops: Vec<HopGather>,
+    /// Of consumers whose flows come and go.
+    flows: Vec<Option<FlowGather>>,
     lengths: PathLengths,
     shares: BTreeMap<(u32, u32, u32), Vec<f64>>,
     paths: BTreeMap<PathId, String>,
@@ -61,6 +67,7 @@ impl Collector {
             packets: setup.links.iter().map(|_| PacketGather::default()).collect(),
             nodes: Vec::new(),
             hops: setup.consumers.iter().map(|_| HopGather::new(bins)).collect(),
+            flows: setup.consumers.iter().map(|c| Some(FlowGather::new(c.flows.clone()?, bins))).collect(),
             lengths: PathLengths::default(),
             shares: BTreeMap::new(),
             paths: BTreeMap::new(),
@@ -78,12 +85,16 @@ impl Collector {
         (index < self.bins).then_some(index)
     }
 
+    fn clock(&self) -> BinClock {
+        BinClock { bin: self.setup.bin, from: self.setup.from, to: self.setup.to }
+    }
+
     fn window(&self, at: Time) -> bool {
         self.setup.from <= at && at < self.setup.to
     }
 
     /// The metrics, with everything over time.
-    pub fn finish(self, scheme: &str, seed: u64) -> Run {
+    pub fn finish(mut self, scheme: &str, seed: u64) -> Run {
         let end = self.setup.to.min(self.seen);
         let measured = end.since(self.setup.from);
         let sampled = self.last.since(self.base);
@@ -105,6 +116,10 @@ impl Collector {
             let (from, to) = active(i);
             run.consumers.push(gather.finish(&self.setup, i, (to.since(from), measured), &self.paths));
         }
+        let clock = self.clock();
+        for (consumer, gather) in run.consumers.iter_mut().zip(&mut self.flows) {
+            consumer.flows = gather.as_mut().map(|gather| gather.finish(end, clock));
+        }
         for (i, gather) in self.links.iter().enumerate() {
             run.links.push(gather.finish(&self.setup.links[i], sampled));
         }
@@ -125,6 +140,14 @@ impl Collector {
         run.bottleneck = busiest.map(|l| l.name.clone());
         run.bottleneck_utilization = busiest.map(|l| l.utilization);
         run.bottleneck_queue_ms = busiest.map(|l| l.queue_ms);
+        let interests = run.consumers.iter().map(|c| c.interests).sum();
+        run.interest_overhead = overhead(interests, self.setup.interest_bytes, bits);
+        let bins = (end.nanos() / self.setup.bin.nanos()) as usize;
+        let width = self.setup.bin.secs();
+        let total = |bin| mbps(self.consumers.iter().map(|c| c.bits[bin] as f64).sum(), width);
+        let rates: Vec<f64> = (0..bins.min(self.bins)).map(total).collect();
+        run.recoveries = recoveries(&rates, width, &self.setup.changes);
+        run.slowdown = Slowdown::of(self.flows.iter().flatten().flat_map(FlowGather::slowdowns).collect());
         run.marks = run.consumers.iter().map(|c| c.marks).sum();
         run.nacks = run.consumers.iter().map(|c| c.nacks).sum();
         run.retransmissions = run.consumers.iter().map(|c| c.retransmissions).sum();
@@ -216,6 +239,11 @@ impl Collector {
         for (setup, gather) in self.setup.consumers.iter().zip(&self.hops) {
             put(SeriesKind::Hops, &setup.name, gather.columns(bins));
         }
+        for (setup, gather) in self.setup.consumers.iter().zip(&self.flows) {
+            if let Some(gather) = gather {
+                put(SeriesKind::Flows, &setup.name, gather.columns(bins, end, self.clock()));
+            }
+        }
         series
     }
 }
@@ -230,7 +258,8 @@ impl Observer for Collector {
         self.seen = self.seen.max(delivery.at);
         let (bin, window) = (self.bin(delivery.at), self.window(delivery.at));
         if let Some(gather) = self.consumers.get_mut(delivery.consumer.0 as usize) {
-            gather.delivered(delivery, bin, window, self.bins);
+            let deadline = self.setup.consumers[delivery.consumer.0 as usize].deadline;
+            gather.delivered(delivery, bin, window, self.bins, deadline);
         }
         if let (Some(bin), Some(hops)) = (bin, self.lengths.get(delivery.path))
             && let Some(gather) = self.hops.get_mut(delivery.consumer.0 as usize)
@@ -243,6 +272,14 @@ impl Observer for Collector {
         self.seen = self.seen.max(at);
         if let Some(gather) = self.consumers.get_mut(consumer.0 as usize) {
             gather.completed.get_or_insert(at);
+        }
+    }
+
+    fn flow(&mut self, at: Time, consumer: ConsumerId, event: FlowEvent) {
+        self.seen = self.seen.max(at);
+        let clock = self.clock();
+        if let Some(Some(gather)) = self.flows.get_mut(consumer.0 as usize) {
+            gather.event(at, event, clock);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
-use crate::results::{ConsumerRun, LinkRun, PathRun};
+use crate::results::{ConsumerRun, DeadlineRun, LinkRun, PathRun};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub(super) struct ConsumerGather {
     pub(super) completed: Option<Time>,
     pub(super) bits: Vec<u64>,
     window_bits: u64,
+    late: u64,
     in_order: u64,
     out_of_order: u64,
     delays: Means,
@@ -70,6 +71,7 @@ impl ConsumerGather {
             completed: None,
             bits: vec![0; bins],
             window_bits: 0,
+            late: 0,
             in_order: 0,
             out_of_order: 0,
             delays: Means::new(bins),
@@ -88,7 +90,14 @@ impl ConsumerGather {
         }
     }
 
-    pub(super) fn delivered(&mut self, delivery: &Delivery, bin: Option<usize>, window: bool, bins: usize) {
+    pub(super) fn delivered(
+        &mut self,
+        delivery: &Delivery,
+        bin: Option<usize>,
+        window: bool,
+        bins: usize,
+        deadline: Option<Duration>,
+    ) {
         let arrival = &delivery.arrival;
         let bits = arrival.payload.bits();
         let path = self.path(delivery.path, bins);
@@ -96,6 +105,7 @@ impl ConsumerGather {
             self.paths[path].window_bits += bits;
             self.window_bits += bits;
             self.delay.record(arrival.delay);
+            self.late += u64::from(deadline.is_some_and(|deadline| arrival.delay > deadline));
             if let Some(rtt) = arrival.rtt {
                 self.rtt.record(rtt);
             }
@@ -214,6 +224,13 @@ impl ConsumerGather {
             timeouts: b.timeouts.saturating_sub(a.timeouts),
             decreases: b.decreases.saturating_sub(a.decreases),
             falls: b.falls.saturating_sub(a.falls),
+            interest_overhead: overhead(
+                b.interests.saturating_sub(a.interests),
+                setup.interest_bytes,
+                self.window_bits,
+            ),
+            deadline: me.deadline.map(|_| self.deadline()),
+            flows: None,
             window_mean: (self.window_count > 0).then(|| self.window_sum / self.window_count as f64),
             paths: self
                 .ranked(names)
@@ -222,6 +239,17 @@ impl ConsumerGather {
                 .map(|(path, bits, _)| PathRun { path, goodput_mbps: mbps(bits as f64, active.secs()) })
                 .collect(),
         }
+    }
+
+    /// What became of the segments asked for between the samples that bound the window.
+    fn deadline(&self) -> DeadlineRun {
+        let (a, b) = (&self.base, &self.last);
+        let first = |c: &ConsumerCounters| c.interests - c.retransmissions.min(c.interests);
+        let asked = first(b).saturating_sub(first(a)) + u64::from(a.in_flight);
+        let ended = asked.saturating_sub(b.in_flight.into());
+        let lost = ended.saturating_sub(b.segments.saturating_sub(a.segments));
+        let missed = (ended > 0).then(|| ((self.late + lost) as f64 / ended as f64).min(1.0));
+        DeadlineRun { late: self.late, lost, missed }
     }
 
     fn convergence(&self, setup: &Setup, start: Time, stop: Option<Time>) -> Option<f64> {
@@ -249,6 +277,11 @@ impl ConsumerGather {
             self.rates.column(bins),
         ]
     }
+}
+
+/// Interest bytes over content bytes.
+pub(super) fn overhead(interests: u64, interest_bytes: u64, content_bits: u64) -> Option<f64> {
+    (content_bits > 0).then(|| (interests as f64 * interest_bytes as f64 * 8.0) / content_bits as f64)
 }
 
 pub(super) struct LinkGather {

@@ -5,7 +5,9 @@
 
 mod collector;
 mod episodes;
+mod flows;
 mod gather;
+mod recovery;
 mod setup;
 mod stats;
 mod tables;

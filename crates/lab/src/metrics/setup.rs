@@ -1,6 +1,6 @@
 //! The collector's input about a scenario.
 
-use crate::results::ScenarioInfo;
+use crate::results::{FlowsInfo, ScenarioInfo};
 use ndnweir_core::units::{Duration, Rate, Time};
 
 /// One direction of a link, at the position of its `DirectedLinkId`.
@@ -17,7 +17,7 @@ pub struct LinkSetup {
 }
 
 /// A consumer, at the position of its `ConsumerId`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ConsumerSetup {
     /// Its name in results.
     pub name: String,
@@ -27,10 +27,14 @@ pub struct ConsumerSetup {
     pub stop: Option<Time>,
     /// Whether it always has more to request: only such flows count for fairness and the optimum.
     pub long_lived: bool,
+    /// Data that come later after their first Interest are late.
+    pub deadline: Option<Duration>,
+    /// Of a consumer whose flows come and go: what slowdowns are measured by.
+    pub flows: Option<FlowsInfo>,
 }
 
 /// The collector's input about the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// Node names by `NodeId`.
     pub nodes: Vec<String>,
@@ -47,6 +51,10 @@ pub struct Setup {
     /// Width of the bins of every series; a multiple of the sampling interval. Widened so that a run has at most 20 000
     /// bins.
     pub bin: Duration,
+    /// When the network changes, in s, each instant once.
+    pub changes: Vec<f64>,
+    /// Bytes of an Interest on the wire.
+    pub interest_bytes: u64,
     /// Keys of scheme events to keep.
     pub events: Vec<String>,
 }
@@ -79,12 +87,16 @@ impl ScenarioInfo {
                     start: time(c.start_s),
                     stop: c.stop_s.map(time),
                     long_lived: c.long_lived,
+                    deadline: c.deadline_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+                    flows: c.flows.clone(),
                 })
                 .collect(),
             prefixes: self.prefixes.clone(),
             from: time(self.warmup_s),
             to: time(self.duration_s),
             bin: Duration::from_secs_f64(self.bin_s),
+            changes: self.instants(),
+            interest_bytes: self.interest_wire_bytes,
             events: events.iter().map(|k| (*k).to_owned()).collect(),
         }
     }

@@ -25,6 +25,11 @@ impl Problem {
     /// What a fetch over a path takes beside the time of its Data on the narrowest link, in s: its first Interest up,
     /// and one Data down, without transmission on the narrowest link. `propagation_s` is by link.
     pub fn latency(&self, path: &[usize], propagation_s: &[f64]) -> f64 {
+        self.times(path, propagation_s).0
+    }
+
+    /// The same, and the time of one Data on the narrowest link.
+    fn times(&self, path: &[usize], propagation_s: &[f64]) -> (f64, f64) {
         let hops = self.all_hops();
         let sum = |links: &mut dyn Iterator<Item = &usize>, bytes: u64| {
             let one = |l: &usize| (bytes as f64 * 8e-6 / self.links[*l].rate.mbps(), propagation_s[*l]);
@@ -32,11 +37,17 @@ impl Problem {
         };
         let up = sum(&mut path.iter().flat_map(|h| &hops[*h].interests), self.sizes.interest_wire_bytes);
         let down = sum(&mut path.iter().flat_map(|h| &hops[*h].data), self.sizes.data_wire_bytes);
-        up.0 + up.1 + down.0 + down.1 - down.2
+        (up.0 + up.1 + down.0 + down.1 - down.2, down.2)
     }
 
     /// The least latency of each flow over any path it may take; none if it has no path. `propagation_s` is by link.
     pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
+        self.solo(propagation_s).into_iter().map(|way| Some(way?.0)).collect()
+    }
+
+    /// The same, each with the time of one Data on the narrowest link of that way, in s: so long does each further Data
+    /// of a flow take that is alone.
+    pub fn solo(&self, propagation_s: &[f64]) -> Vec<Option<(f64, f64)>> {
         let one = |links: &[usize], bytes: u64| {
             let time = |l: &usize| propagation_s[*l] + bytes as f64 * 8e-6 / self.links[*l].rate.mbps();
             links.iter().map(time).sum::<f64>()
@@ -52,7 +63,7 @@ impl Problem {
                 AllowedLinks::Paths(all) => all.iter().min_by(|a, b| sum(a).total_cmp(&sum(b))).cloned(),
                 AllowedLinks::Any { .. } => paths.cheapest(f, &costs),
             };
-            way.map(|path| self.latency(&path, propagation_s))
+            way.map(|path| self.times(&path, propagation_s))
         };
         self.flows.iter().enumerate().map(least).collect()
     }

@@ -1,6 +1,6 @@
 //! Mean and spread over seeds.
 
-use super::{Comparison, Distribution, Run, mean_sd};
+use super::{Comparison, Distribution, FlowsRun, Run, Slowdown, mean_sd};
 use ndnweir_sim::observer::DropCause;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,6 +67,14 @@ impl Run {
         all.delay("", "delay_ms", self.delay_ms.as_ref());
         all.put("", "bottleneck_utilization", self.bottleneck_utilization);
         all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
+        all.put("", "interest_overhead", self.interest_overhead);
+        for (number, recovery) in (1..).zip(&self.recoveries) {
+            let number: u32 = number;
+            all.put("recovery_s.", &number.to_string(), recovery.recovery_s);
+        }
+        for (name, value) in self.slowdown.iter().flat_map(Slowdown::values) {
+            all.put("slowdown.", name, Some(value));
+        }
         all.counts("", &[("marks", self.marks), ("nacks", self.nacks), ("retransmissions", self.retransmissions)]);
         all.counts("drops.", &drops(&self.drops));
         for c in &self.consumers {
@@ -92,6 +100,14 @@ impl Run {
                 ("falls", c.falls),
             ];
             all.counts(&at, &counts);
+            all.put(&at, "interest_overhead", c.interest_overhead);
+            if let Some(deadline) = &c.deadline {
+                all.counts(&format!("{at}deadline."), &[("late", deadline.late), ("lost", deadline.lost)]);
+                all.put(&at, "deadline.missed", deadline.missed);
+            }
+            for (name, value) in c.flows.iter().flat_map(FlowsRun::scalars) {
+                all.put(&format!("{at}flows."), &name, Some(value));
+            }
             for p in &c.paths {
                 all.put(&format!("{at}paths.{}.", p.path), "goodput_mbps", Some(p.goodput_mbps));
             }

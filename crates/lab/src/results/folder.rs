@@ -137,7 +137,7 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
         let _ = fs::rename(aside, dir);
         return Err(io_error(dir, WRITING)(e));
     }
-    const OURS: [&str; 4] = ["summary.json", "report.html", "series", "figures"];
+    const OURS: [&str; 5] = ["summary.json", "report.html", "series", "figures", "cases"];
     for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
         let to = dir.join(entry.file_name());
         if !OURS.iter().any(|o| entry.file_name() == *o) && !to.exists() {

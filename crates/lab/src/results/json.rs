@@ -7,7 +7,7 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
 /// Version of the stored shape; a reader rejects a newer one.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 /// The stored form of a [`Comparison`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct Document {
 }
 
 impl Comparison {
-    fn document(&self) -> Document {
+    pub(super) fn document(&self) -> Document {
         Document {
             format: FORMAT,
             scenario: self.scenario.clone(),
@@ -55,7 +55,7 @@ impl Comparison {
     }
 }
 
-fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
+pub(super) fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Fixed(formatter));
     // Writing plain data to memory cannot fail; if it did, the reader would report the truncated document.
@@ -74,6 +74,7 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     #[derive(Deserialize)]
     struct Version {
         format: Option<u32>,
+        cases: Option<serde::de::IgnoredAny>,
     }
     let version: Version = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     match version.format {
@@ -85,6 +86,10 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
             return Err(damaged(what, "use a newer ndnweir"));
         }
         Some(_) => {}
+    }
+    if version.cases.is_some() {
+        let what = "holds several cases".to_owned();
+        return Err(damaged(what, "name one of the folders in cases/ beside it"));
     }
     let document: Document = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     Ok(Comparison {

@@ -5,9 +5,11 @@
 
 mod aggregate;
 pub mod agreement;
+mod cases;
 mod control;
 mod cross;
 mod csv;
+mod flows;
 mod folder;
 mod json;
 mod nodes;
@@ -20,9 +22,11 @@ mod series;
 mod table;
 
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
+pub use cases::{CaseResult, CaseResults};
 pub use control::ControlRun;
 pub use cross::CrossRun;
 pub(crate) use csv::quoted;
+pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
 pub use folder::{File, Keep, command, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
@@ -117,6 +121,26 @@ pub struct PathRun {
     pub goodput_mbps: f64,
 }
 
+/// How a consumer's deadline was kept in one run, over the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeadlineRun {
+    /// Data that came, but too late.
+    pub late: u64,
+    /// Segments that were given up.
+    pub lost: u64,
+    /// Both over the segments asked for that were not pending at the end; none without any.
+    pub missed: Option<f64>,
+}
+
+/// How the network settled after a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryRun {
+    /// When it changed.
+    pub at_s: f64,
+    /// How long until goodput stayed near its new level; none if it never did, or too little time was left.
+    pub recovery_s: Option<f64>,
+}
+
 /// One consumer in one run, over the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConsumerRun {
@@ -164,6 +188,15 @@ pub struct ConsumerRun {
     pub falls: u64,
     /// Mean of the sampled congestion window, in segments.
     pub window_mean: Option<f64>,
+    /// Interest bytes sent, framing included, over content bytes received; none without content.
+    #[serde(default)]
+    pub interest_overhead: Option<f64>,
+    /// Of a consumer with a deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<DeadlineRun>,
+    /// Flows that came and went; none of a consumer of another kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowsRun>,
     /// By path, most first; empty when all came over one path.
     pub paths: Vec<PathRun>,
 }
@@ -256,6 +289,15 @@ pub struct Run {
     pub bottleneck_utilization: Option<f64>,
     /// Mean queueing delay at the bottleneck.
     pub bottleneck_queue_ms: Option<f64>,
+    /// Of all flows that came and went; none without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<Slowdown>,
+    /// Interest bytes that consumers sent, framing included, over content bytes received; none without content.
+    #[serde(default)]
+    pub interest_overhead: Option<f64>,
+    /// After each change of the network; empty without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recoveries: Vec<RecoveryRun>,
     /// Marked Data that reached consumers.
     pub marks: u64,
     /// NACKs that reached consumers.

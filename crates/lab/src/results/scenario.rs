@@ -1,5 +1,6 @@
 //! The description of a scenario that results carry with them.
 
+use super::FlowsInfo;
 use serde::{Deserialize, Serialize};
 
 /// A node of the topology.
@@ -52,6 +53,12 @@ pub struct ConsumerInfo {
     pub stop_s: Option<f64>,
     /// Whether it always has more to request.
     pub long_lived: bool,
+    /// Data that come later after their first Interest are late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<f64>,
+    /// Of a consumer whose flows come and go: what slowdowns are measured by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowsInfo>,
 }
 
 /// A change during the run.
@@ -101,4 +108,13 @@ pub struct ScenarioInfo {
     /// What was read differently than written, what was assumed, and how series were adapted.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+impl ScenarioInfo {
+    /// When something changes during the run, in s, each instant once.
+    pub fn instants(&self) -> Vec<f64> {
+        let mut instants: Vec<f64> = self.events.iter().map(|event| event.at_s).collect();
+        instants.dedup();
+        instants
+    }
 }

@@ -19,11 +19,13 @@ pub enum SeriesKind {
     Packets,
     /// By consumer: over how many links Data came.
     Hops,
+    /// By consumer whose flows come and go.
+    Flows,
 }
 
 impl SeriesKind {
     /// All tables.
-    pub const ALL: [SeriesKind; 8] = [
+    pub const ALL: [SeriesKind; 9] = [
         SeriesKind::Network,
         SeriesKind::Consumers,
         SeriesKind::Paths,
@@ -32,6 +34,7 @@ impl SeriesKind {
         SeriesKind::Nodes,
         SeriesKind::Packets,
         SeriesKind::Hops,
+        SeriesKind::Flows,
     ];
 
     /// The name of the table and, with `.csv`, of its file.
@@ -45,6 +48,7 @@ impl SeriesKind {
             SeriesKind::Nodes => "nodes",
             SeriesKind::Packets => "packets",
             SeriesKind::Hops => "hops",
+            SeriesKind::Flows => "flows",
         }
     }
 
@@ -52,7 +56,7 @@ impl SeriesKind {
     pub fn keys(self) -> &'static [&'static str] {
         match self {
             SeriesKind::Network => &[],
-            SeriesKind::Consumers | SeriesKind::Hops => &["consumer"],
+            SeriesKind::Consumers | SeriesKind::Hops | SeriesKind::Flows => &["consumer"],
             SeriesKind::Paths => &["consumer", "path"],
             SeriesKind::Links | SeriesKind::Packets => &["link"],
             SeriesKind::Shares => &["node", "prefix", "link"],
@@ -100,6 +104,7 @@ impl SeriesKind {
             ],
             SeriesKind::Packets => &["interests", "data", "nacks", "drops"],
             SeriesKind::Hops => &["hops", "hops_max"],
+            SeriesKind::Flows => &["active", "started", "completed"],
         }
     }
 }
@@ -119,7 +124,7 @@ pub struct Series {
     /// Width of a bin, in s.
     pub bin_s: f64,
     /// By [`SeriesKind`].
-    pub tables: [Vec<Rows>; 8],
+    pub tables: [Vec<Rows>; 9],
 }
 
 impl Series {

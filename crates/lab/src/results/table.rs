@@ -8,13 +8,15 @@ use std::cmp::Ordering;
 /// room is short.
 type Spec = (&'static str, &'static str, Show, Better, u8);
 
-const COLUMNS: [Spec; 12] = [
+const COLUMNS: [Spec; 14] = [
     ("goodput Mbit/s", "goodput_mbps", Show::Plain, Better::More, Column::ALWAYS),
     ("attained", "attained", Show::Percent, Better::More, 65),
     ("worst flow", "attained_worst", Show::Percent, Better::More, 40),
     ("each Mbit/s", "goodput_mbps", Show::Each, Better::Unsaid, 10),
     ("delay ms", "delay_ms.mean", Show::Plain, Better::Less, 90),
     ("p99 ms", "delay_ms.p99", Show::Plain, Better::Less, 60),
+    ("slowdown", "slowdown.mean", Show::Plain, Better::Less, 85),
+    ("slowdown p99", "slowdown.p99", Show::Plain, Better::Less, 62),
     ("Jain", "jain", Show::Fraction, Better::More, 75),
     ("bottleneck", "bottleneck_utilization", Show::Percent, Better::Unsaid, 30),
     ("queue ms", "bottleneck_queue_ms", Show::Plain, Better::Less, 80),
@@ -136,10 +138,21 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
     (headings, all.iter().map(row).collect())
 }
 
+/// All headings of figures that an [`overview`] can have, in order.
+pub(super) fn headings() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().map(|column| column.0)
+}
+
 /// The columns that mean something for this comparison.
 fn specs(comparison: &Comparison) -> Vec<&'static Spec> {
     let optimum = comparison.optimum.total_mbps.is_some();
-    COLUMNS.iter().filter(|c| !c.1.starts_with("attained") || optimum).collect()
+    let flows = comparison.scenario.consumers.iter().any(|c| c.flows.is_some());
+    let means = |metric: &str| match metric.split(['.', '_']).next() {
+        Some("attained") => optimum,
+        Some("slowdown") => flows,
+        _ => true,
+    };
+    COLUMNS.iter().filter(|c| means(c.1)).collect()
 }
 
 fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {

@@ -76,6 +76,8 @@ pub fn dumbbell(consumers: usize, detour: bool) -> ScenarioInfo {
             start_s: if i % 3 == 2 { 4.0 } else { 0.0 },
             stop_s: None,
             long_lived: true,
+            deadline_ms: None,
+            flows: None,
         });
     }
     link(&mut scenario, "R1", "R2", 10.0, 10.0);

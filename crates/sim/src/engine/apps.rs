@@ -1,5 +1,6 @@
 //! Consumers on their local faces.
 
+use super::flows::FlowSet;
 use crate::observer::{Arrival, ConsumerCounters};
 use crate::outcome::Account;
 use ndnweir_core::ctx::TraceEvent;
@@ -14,6 +15,8 @@ pub(super) enum Application {
     Fetch(Box<Fetcher>),
     /// Without.
     Requests(Box<Requests>),
+    /// Under congestion control, many at once.
+    Flows(Box<FlowSet>),
 }
 
 /// A consumer application.
@@ -41,6 +44,7 @@ impl App {
         let own = match &self.application {
             Application::Fetch(fetcher) => fetcher.poll_timeout(),
             Application::Requests(requests) => requests.poll_timeout(),
+            Application::Flows(flows) => flows.poll_timeout(),
         };
         own.min(self.start).min(self.stop)
     }
@@ -51,6 +55,7 @@ impl App {
             match &mut self.application {
                 Application::Fetch(fetcher) => fetcher.start(now),
                 Application::Requests(requests) => requests.start(now),
+                Application::Flows(flows) => flows.start(now),
             }
         }
         if self.stop <= now {
@@ -60,11 +65,13 @@ impl App {
             match &mut self.application {
                 Application::Fetch(fetcher) => fetcher.stop(now),
                 Application::Requests(requests) => requests.stop(now),
+                Application::Flows(flows) => flows.stop(),
             }
         }
         match &mut self.application {
             Application::Fetch(fetcher) => fetcher.handle_timeout(now),
             Application::Requests(requests) => requests.handle_timeout(now),
+            Application::Flows(flows) => flows.handle_timeout(now),
         }
     }
 
@@ -73,6 +80,7 @@ impl App {
         match &mut self.application {
             Application::Fetch(fetcher) => fetcher.poll_transmit(now),
             Application::Requests(requests) => requests.poll_transmit(now),
+            Application::Flows(flows) => flows.poll_transmit(now),
         }
     }
 
@@ -82,6 +90,16 @@ impl App {
         match &mut self.application {
             Application::Fetch(fetcher) => fetcher.handle(now, packet),
             Application::Requests(requests) => requests.handle(now, packet),
+            Application::Flows(flows) => flows.handle(now, packet),
+        }
+    }
+
+    /// The flows of a consumer that has many.
+    #[inline]
+    pub(super) fn flow_set(&mut self) -> Option<&mut FlowSet> {
+        match &mut self.application {
+            Application::Flows(flows) => Some(flows),
+            Application::Fetch(_) | Application::Requests(_) => None,
         }
     }
 
@@ -93,18 +111,19 @@ impl App {
         match &self.application {
             Application::Fetch(fetcher) => fetcher.counters(),
             Application::Requests(requests) => requests.counters(),
+            Application::Flows(flows) => flows.counters(),
         }
     }
 
     pub(super) fn account(&self) -> Account {
         let c = self.counters();
         let rejected = match &self.application {
-            Application::Fetch(_) => c.nacks,
+            Application::Fetch(_) | Application::Flows(_) => c.nacks,
             // A NACK does not end a request: it waits for its lifetime.
             Application::Requests(_) => 0,
         };
         let given_up = match &self.application {
-            Application::Fetch(fetcher) => fetcher.counters().losses,
+            Application::Fetch(_) | Application::Flows(_) => c.losses,
             Application::Requests(_) => 0,
         };
         Account {
@@ -117,8 +136,10 @@ impl App {
     }
 
     pub(super) fn drain_trace(&mut self, tell: impl FnMut(TraceEvent)) {
-        if let Application::Fetch(fetcher) = &mut self.application {
-            fetcher.drain_trace().for_each(tell);
+        match &mut self.application {
+            Application::Fetch(fetcher) => fetcher.drain_trace().for_each(tell),
+            Application::Flows(flows) => flows.drain_trace(tell),
+            Application::Requests(_) => {}
         }
     }
 }

@@ -3,15 +3,17 @@
 use super::apps::{App, Application};
 use super::cross::Cross;
 use super::faults::Faults;
+use super::flows::{FlowSet, FlowTemplate, first_number};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::planner::PlannerHost;
 use super::sampling::Sampler;
-use super::{EgressLink, Engine, EngineNode, Local, Net, RunOptions, Source};
+use super::{EgressLink, Engine, EngineNode, KnownFields, Local, Net, RunOptions, Source};
 use crate::mtu;
-use crate::network::{Direction, Network, NetworkError, Traffic};
+use crate::network::{Direction, NameGroup, Network, NetworkError, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
+use crate::parts::Placement;
 use crate::path::Paths;
 use crate::routing::check_reachable;
 use crate::schedule::tournament::Tournament;
@@ -84,8 +86,9 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         }
         let consumers = network.consumers.iter().map(|c| (c.node as u32, c.prefix));
         check_reachable(&topology, &producers, consumers)?;
-        let mut layout = scheme.layout();
-        let places = places(network, &topology, scheme, seed, &layout, &options)?;
+        let placement = Placement::new(network, scheme, seed);
+        let mut layout = placement.layout();
+        let places = places(network, &topology, &placement, seed, &layout, &options)?;
         let directed_links = topology.directed_links.len();
         let net = Net {
             propagations: propagations(network, seed),
@@ -112,7 +115,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             servers: Vec::new(),
             sources: Vec::new(),
             faults: Faults::new(network, producers),
-            sampler: Sampler::new(network, scheme),
+            sampler: Sampler::new(network, &placement),
             control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace),
             observer,
             hash: options.hash.then(EventHash::new),
@@ -123,13 +126,19 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             stopped: false,
             dead: vec![0; count],
             unswitched: vec![0; count],
+            next_flow: first_number(network),
+            known: None,
             eager: Vec::new(),
             links: Vec::new(),
             departures: Vec::new(),
             network,
         };
         engine.add_servers()?;
-        engine.add_apps(scheme, &mut layout)?;
+        engine.add_apps(&placement, &mut layout)?;
+        engine.known = (!placement.is_uniform()).then(|| KnownFields {
+            nodes: placement.known_by_nodes(&layout),
+            apps: placement.known_by_consumers(network, &layout),
+        });
         engine.number_sources();
         Ok(engine)
     }
@@ -158,31 +167,47 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         Ok(())
     }
 
-    fn add_apps(&mut self, scheme: &Scheme, layout: &mut FieldLayout) -> Result<(), NetworkError> {
+    fn add_apps(&mut self, placement: &Placement<'_>, layout: &mut FieldLayout) -> Result<(), NetworkError> {
         let flows = self.network.flows();
         for (i, consumer) in self.network.consumers.iter().enumerate() {
             let number = i as u32;
             let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
             let flow = FlowId(flow as u32);
             let face = self.add_local(consumer.node, Local::App(number))?;
+            let config = |segments| FetcherConfig {
+                flow,
+                number,
+                seed: self.seed,
+                total: segments,
+                interest_size: consumer.interest_size,
+                grows: self.network.growing_sizes,
+                lifetime: consumer.lifetime,
+                trace: self.trace,
+                max_window: MAX_WINDOW,
+                loss: None,
+                pace: None,
+            };
+            let link = self.network.inward_rate(consumer.node);
+            let scheme = placement.consumer_scheme(i);
             let asker = match &consumer.traffic {
                 Traffic::Fetch { segments, consumer: own } => {
                     let mut built = own.as_ref().unwrap_or(&scheme.parts.consumer).build(layout);
-                    built.on_link(self.network.inward_rate(consumer.node));
-                    let config = FetcherConfig {
-                        flow,
-                        number,
-                        seed: self.seed,
-                        total: *segments,
-                        interest_size: consumer.interest_size,
-                        grows: self.network.growing_sizes,
-                        lifetime: consumer.lifetime,
-                        trace: self.trace,
-                        max_window: MAX_WINDOW,
-                        loss: None,
-                        pace: None,
+                    built.on_link(link);
+                    Application::Fetch(Box::new(Fetcher::new(config(*segments), built)))
+                }
+                Traffic::Flows(flows) => {
+                    let own = flows.consumer.as_ref().unwrap_or(&scheme.parts.consumer).clone();
+                    // The header fields it needs get their slots now; flows build theirs when they arrive.
+                    own.build(layout);
+                    let template = FlowTemplate {
+                        config: config(None),
+                        consumer: own,
+                        layout: layout.clone(),
+                        link,
+                        prefix: PrefixId(consumer.prefix),
+                        strategies: strategies_of(self.network, placement, consumer.flow()),
                     };
-                    Application::Fetch(Box::new(Fetcher::new(config, built)))
+                    Application::Flows(Box::new(FlowSet::new(flows, template)))
                 }
                 _ => {
                     let grows = self.network.growing_sizes;
@@ -197,13 +222,11 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
             self.apps.push(App::new(asker, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
-            let governing =
-                if scheme.choices.is_empty() { 0 } else { scheme.choice_for_name(self.network.flow_name(flow)) };
-            let choice = StrategyChoiceId::of_scheme(governing);
+            let choices = strategies_of(self.network, placement, flow);
             for place in &mut self.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
-                    node.assign_strategy(FlowId(number as u32), choice);
+                    node.assign_strategy(FlowId(number as u32), choices[place.scheme]);
                 }
             }
         }
@@ -253,10 +276,19 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
     }
 }
 
+/// The strategy of a flow's names, by scheme.
+fn strategies_of(network: &Network, placement: &Placement<'_>, flow: NameGroup) -> Vec<StrategyChoiceId> {
+    let governing = |scheme: &&Scheme| match scheme.choices.is_empty() {
+        true => 0,
+        false => scheme.choice_for_name(network.flow_name(flow)),
+    };
+    placement.schemes().iter().map(|scheme| StrategyChoiceId::of_scheme(governing(scheme))).collect()
+}
+
 fn places(
     network: &Network,
     topology: &Topology,
-    scheme: &Scheme,
+    placement: &Placement<'_>,
     seed: u64,
     layout: &FieldLayout,
     options: &RunOptions<'_>,
@@ -268,6 +300,7 @@ fn places(
             node: None,
             source: 0,
             due: Time::NEVER,
+            scheme: placement.of_node(number),
             locals: Vec::new(),
             egress_links: Vec::new(),
             up: true,
@@ -276,7 +309,7 @@ fn places(
             let config = NodeConfig {
                 number: number as u32,
                 seed,
-                scheme,
+                scheme: placement.node_scheme(number),
                 layout,
                 pit_limit: network.pit_limit,
                 cache,

@@ -4,6 +4,7 @@ mod apps;
 mod build;
 mod cross;
 mod faults;
+mod flows;
 mod fragments;
 mod media;
 mod planner;
@@ -19,8 +20,10 @@ use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use cross::Cross;
 use faults::Faults;
+use flows::FlowSet;
 use fragments::Fragments;
 use media::Media;
+use ndnweir_core::fields::Slots;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::scheme::Scheme;
@@ -78,6 +81,7 @@ pub fn run<O: Observer>(
     options: RunOptions<'_>,
 ) -> Result<Outcome, NetworkError> {
     network.check()?;
+    network.check_parts(scheme)?;
     let mut engine = Engine::build(network, scheme, seed, observer, options)?;
     engine.start();
     engine.run_until(Time::ZERO + network.duration);
@@ -131,6 +135,8 @@ struct EngineNode {
     source: u32,
     /// When that is due in the schedule.
     due: Time,
+    /// Which of the run's schemes it has (see `Placement::of_node`).
+    scheme: usize,
     /// What is behind the faces after those to neighbours.
     locals: Vec<Local>,
     /// The faces to neighbours, which come first.
@@ -158,6 +164,12 @@ struct Net<'a> {
     tap: Option<&'a mut dyn PacketTap>,
 }
 
+/// The header fields that each knows; others it drops on arrival.
+struct KnownFields {
+    nodes: Vec<Slots>,
+    apps: Vec<Slots>,
+}
+
 struct Engine<'n, 'o, O> {
     network: &'n Network,
     seed: u64,
@@ -179,6 +191,10 @@ struct Engine<'n, 'o, O> {
     stopped: bool,
     dead: Vec<u64>,
     unswitched: Vec<u64>,
+    /// The number of the next flow that comes and goes.
+    next_flow: u32,
+    /// What nodes and consumers know of header fields; none where all run one scheme.
+    known: Option<KnownFields>,
     /// Applications of the node at hand that may have something to send.
     eager: Vec<u32>,
     links: Vec<DirectedLinkId>,
@@ -275,7 +291,7 @@ impl<O: Observer> Engine<'_, '_, O> {
 
     /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
     fn arrival(&mut self, directed_link: u32, source: u32) {
-        let Self { net, places, now, hash, .. } = self;
+        let Self { net, places, now, hash, known, .. } = self;
         let to = net.topology.directed_links[directed_link as usize].to;
         let place = &mut places[to as usize];
         let propagation = &mut net.propagations[directed_link as usize];
@@ -289,6 +305,9 @@ impl<O: Observer> Engine<'_, '_, O> {
             match &mut place.node {
                 Some(node) if place.up && packet.fragment.is_none() => {
                     let face = net.topology.channels[channel as usize].in_face;
+                    if let Some(known) = known {
+                        packet.fields.keep(known.nodes[to as usize]);
+                    }
                     node.receive(*now, FaceId(face), packet);
                     handled = true;
                 }
@@ -296,6 +315,9 @@ impl<O: Observer> Engine<'_, '_, O> {
                 Some(node) if place.up => {
                     if net.fragments.complete(*now, channel, to, packet) {
                         let face = net.topology.channels[channel as usize].in_face;
+                        if let Some(known) = known {
+                            packet.fields.keep(known.nodes[to as usize]);
+                        }
                         node.receive(*now, FaceId(face), packet);
                         handled = true;
                     }
@@ -344,7 +366,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     /// [`Engine::pump`], inlined into the usual caller.
     #[inline(always)]
     fn pump_inlined(&mut self, number: u32) {
-        let Self { net, places, apps, servers, now, observer, eager, links, .. } = self;
+        let Self { net, places, apps, servers, now, observer, eager, links, known, .. } = self;
         let now = *now;
         let place = &mut places[number as usize];
         let Some(node) = &mut place.node else { return };
@@ -365,9 +387,15 @@ impl<O: Observer> Engine<'_, '_, O> {
                         }
                     }
                     Local::App(app) => {
+                        if let Some(known) = known {
+                            transmit.packet.fields.keep(known.apps[app as usize]);
+                        }
                         if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
                             let (consumer, path) = (ConsumerId(app), PathId(transmit.packet.tag));
                             report(&Delivery { at: now, consumer, path, arrival }, net, *observer, links);
+                            if let Some(ended) = apps[app as usize].flow_set().and_then(FlowSet::take_ended) {
+                                observer.flow(now, consumer, ended);
+                            }
                         }
                         if !eager.contains(&app) {
                             eager.push(app);
@@ -377,7 +405,10 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             let Some(app) = eager.pop() else { break };
             let app = &mut apps[app as usize];
-            while let Some(interest) = app.poll_transmit(now) {
+            while let Some(mut interest) = app.poll_transmit(now) {
+                if let Some(known) = known {
+                    interest.fields.keep(known.nodes[number as usize]);
+                }
                 node.handle(now, FaceId(app.face), interest);
             }
             net.schedule.set(app.source, Due::new(app.due().max(now), Turn::APPLICATION));
@@ -395,6 +426,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     fn app_timeout(&mut self, app: u32) {
         let node = self.apps[app as usize].node;
         self.apps[app as usize].handle_timeout(self.now);
+        self.begin_flows(app);
         self.eager.push(app);
         self.pump(node);
     }

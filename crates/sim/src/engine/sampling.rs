@@ -4,6 +4,7 @@ use super::{Engine, EngineNode};
 use crate::network::Network;
 use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
+use crate::parts::Placement;
 use crate::schedule::{Due, Schedule, Turn};
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
@@ -23,14 +24,17 @@ pub(super) struct Sampler {
     nodes: Vec<NodeCounters>,
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
-    /// By prefix, the node's strategy that splits it.
-    choices: Vec<StrategyChoiceId>,
+    /// By scheme and prefix, whose strategy says the shares of its name.
+    choices: Vec<Vec<StrategyChoiceId>>,
 }
 
 impl Sampler {
-    pub(super) fn new(network: &Network, scheme: &Scheme) -> Sampler {
+    pub(super) fn new(network: &Network, placement: &Placement<'_>) -> Sampler {
         let name = |prefix| network.names.prefixes.get(prefix as usize).map_or("/", String::as_str);
-        let choice = |prefix| StrategyChoiceId::of_scheme(scheme.choice_for_name(name(prefix)));
+        let choices = |scheme: &&Scheme| {
+            let choice = |prefix| StrategyChoiceId::of_scheme(scheme.choice_for_name(name(prefix)));
+            (0..network.prefixes).map(choice).collect()
+        };
         Sampler {
             source: 0,
             every: network.sampling,
@@ -42,7 +46,7 @@ impl Sampler {
             nodes: Vec::new(),
             shares: Vec::new(),
             node_shares: Vec::new(),
-            choices: (0..network.prefixes).map(choice).collect(),
+            choices: placement.schemes().iter().map(choices).collect(),
         }
     }
 
@@ -109,7 +113,11 @@ impl<O: Observer> Engine<'_, '_, O> {
             for (number, hops) in by_node.iter().enumerate().filter(|(_, hops)| hops.len() > 1) {
                 let Some(node) = &places[number].node else { continue };
                 sampler.node_shares.clear();
-                node.shares(sampler.choices[prefix], PrefixId(prefix as u32), &mut sampler.node_shares);
+                node.shares(
+                    sampler.choices[places[number].scheme][prefix],
+                    PrefixId(prefix as u32),
+                    &mut sampler.node_shares,
+                );
                 for &(face, share) in &sampler.node_shares {
                     let Some(&channel) = net.topology.faces[number].get(face.index()) else { continue };
                     let link = DirectedLinkId(net.topology.channels[channel as usize].directed_link);

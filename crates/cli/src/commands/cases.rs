@@ -1,0 +1,133 @@
+//! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
+
+use super::sim::{changed_in_vain, check, quote, repeat, seeds};
+use super::{joined, print, target};
+use crate::args::SimArgs;
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::run_args::RunArgs;
+use crate::terminal;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
+use ndnweir_lab::experiment::{self, Experiment, Progress};
+use ndnweir_lab::results::{CaseResult, CaseResults, Keep, Repeat};
+use ndnweir_lab::text_table::wrapped;
+use ndnweir_report as report;
+use ndnweir_scenario as scenario;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// The cases of a scenario: by `--vary`, else by its own `[[vary]]`; none if nothing varies.
+pub fn read(name: &str, overrides: &[String], vary: &[String]) -> Result<Option<Vec<Case>>, Failure> {
+    let source = scenario::find(name).map_err(Failure::input)?;
+    let varied = match (vary, source.vary()) {
+        ([], None) => return Ok(None),
+        ([], Some(item)) => {
+            let found = scenario::diag::Findings::default();
+            let varied = variations(item, &found, &["values"]);
+            found.check().map_err(Failure::input)?;
+            varied
+        }
+        (texts, _) => {
+            let read = |text: &String| variation(text).map_err(|why| Failure::Input(format!("--vary {why}")));
+            texts.iter().map(read).collect::<Result<_, _>>()?
+        }
+    };
+    let all = combinations(&varied);
+    if all.len() > MAX_CASES {
+        return Err(Failure::Input(format!("{name}: {} cases; vary less, at most {MAX_CASES} can be", all.len())));
+    }
+    cases(&source, name, overrides, all).map(Some).map_err(Failure::input)
+}
+
+/// Tells one bar of the runs of all cases.
+struct CaseProgress<'a> {
+    bar: &'a Bar,
+    first: usize,
+}
+
+impl Progress for CaseProgress<'_> {
+    fn advanced(&self, run: usize, fraction: f64) {
+        self.bar.advanced(self.first + run, fraction);
+    }
+}
+
+/// A command of its own for a case.
+fn own(args: &RunArgs, case: &Case, schemes: &[Scheme]) -> Repeat {
+    repeat(args, schemes, &case.set, &[])
+}
+
+pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
+    if let Some(option) = [("--trace", &args.trace), ("--deliveries", &args.deliveries)].iter().find(|o| o.1.is_some())
+    {
+        let message = format!("{} {} cases would write one file; run one of them with --set", option.0, cases.len());
+        return Err(Failure::Input(message));
+    }
+    let seeds = seeds(args.run.seed, args.run.seeds)?;
+    let mut experiments = Vec::new();
+    for case in cases {
+        let schemes = experiment::choose(&case.scenario, &args.run.scheme).map_err(Failure::input)?;
+        check(&case.scenario, &schemes)?;
+        experiments.push(Experiment {
+            scenario: case.scenario.clone(),
+            schemes,
+            seeds: seeds.clone(),
+            events: Vec::new(),
+        });
+    }
+    let Some(first) = experiments.first() else {
+        return Err(Failure::Input(format!("{}: nothing varies", args.run.scenario)));
+    };
+    let vary: Vec<String> = args.vary.iter().flat_map(|text| ["--vary".to_owned(), quote(text)]).collect();
+    let whole = repeat(&args.run, &first.schemes, &args.run.overrides, &vary);
+    let default = Path::new("results").join(&first.scenario.name);
+    let target = target::choose(args.run.out.as_deref(), default, Some(&whole.command), args.run.output.force)?;
+    let mut notes: Vec<String> = target.note.clone().into_iter().collect();
+    notes.extend(changed_in_vain(&first.scenario, &first.schemes));
+    let stop = crate::interrupt::watch()?;
+    let runs: Vec<usize> = experiments.iter().map(|e| e.schemes.len() * e.seeds.len()).collect();
+    let bar = Bar::new(runs.iter().sum(), args.run.output.quiet);
+    let one = |(i, (case, experiment)): (usize, (&Case, &Experiment))| {
+        let part = CaseProgress { bar: &bar, first: runs[..i].iter().sum() };
+        let mut comparison = match experiment.run(&part, stop) {
+            Ok(comparison) => comparison,
+            Err(experiment::Error::Nothing) => return Ok(None),
+            Err(error) => return Err(Failure::Work(format!("case {}: {error}", case.name))),
+        };
+        comparison.repeat = own(&args.run, case, &experiment.schemes);
+        Ok(Some(CaseResult { name: case.name.clone(), set: case.set.clone(), comparison }))
+    };
+    let done: Result<Vec<Option<CaseResult>>, Failure> =
+        cases.par_iter().zip(&experiments).enumerate().map(one).collect();
+    bar.done();
+    let done: Vec<CaseResult> = done?.into_iter().flatten().collect();
+    if done.is_empty() {
+        return Err(Failure::work(experiment::Error::Nothing));
+    }
+    let partial = done.len() < cases.len() || done.iter().any(|case| case.comparison.partial);
+    let results = CaseResults { cases: done, repeat: whole };
+    let out = if partial { target.interrupted()? } else { target.folder };
+    let mut problems = Vec::new();
+    if let Err(error) = report::write_cases(&results, &out, Keep::First) {
+        problems.push(error.to_string());
+    }
+    if args.run.output.json {
+        print(&results.to_summary())?;
+    } else if !args.run.output.quiet {
+        let look = terminal::look(args.run.output.wide);
+        let scenario = &results.cases[0].comparison.scenario;
+        let about = wrapped(&format!("{}: {}", scenario.name, scenario.description), look.width).join("\n");
+        notes.extend(scenario.notes.iter().cloned());
+        let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+        let page = out.join("report.html");
+        let page = if page.is_file() { format!("report: {}\n", page.display()) } else { String::new() };
+        print(&format!("{about}\n\n{}\n{notes}{page}", results.table(look)))?;
+    }
+    if partial {
+        problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(joined(&problems))),
+    }
+}

@@ -1,0 +1,36 @@
+//! How long flows that come and go would take alone.
+
+use super::ceilings::routed;
+use crate::results::{FlowsInfo, significant};
+use ndnweir_scenario::{Scenario, Traffic};
+
+/// By consumer: what slowdowns are measured by, for those whose flows come and go.
+///
+/// The way is that of least latency over the next hops that the FIBs have at the start.
+pub(super) fn ideals(scenario: &Scenario) -> Vec<Option<FlowsInfo>> {
+    let is_flows = |traffic: &Traffic| matches!(traffic, Traffic::Flows(_));
+    if !scenario.consumers.iter().any(|c| is_flows(&c.traffic)) {
+        return vec![None; scenario.consumers.len()];
+    }
+    // The same consumers with one endless fetch each, so that each is a flow of the problem.
+    let mut endless = scenario.clone();
+    for consumer in &mut endless.consumers {
+        consumer.traffic = Traffic::Fetch { segments: None, consumer: None };
+    }
+    let delays = scenario.links.iter().flat_map(|l| [l.forward.delay.secs(), l.backward.delay.secs()]);
+    let propagation_s: Vec<f64> = delays.collect();
+    let solo = routed(&endless).map(|problem| problem.solo(&propagation_s)).unwrap_or_default();
+    let info = |(i, consumer): (usize, &ndnweir_scenario::Consumer)| match &consumer.traffic {
+        Traffic::Flows(flows) => {
+            let way = solo.get(i).copied().flatten();
+            Some(FlowsInfo {
+                latency_s: way.map(|way| significant(way.0, 9)),
+                data_s: way.map(|way| significant(way.1, 9)),
+                payload_bytes: flows.payload.into(),
+                classes_bytes: consumer.size_classes.iter().map(|bytes| bytes.get()).collect(),
+            })
+        }
+        _ => None,
+    };
+    scenario.consumers.iter().enumerate().map(info).collect()
+}

@@ -1,0 +1,58 @@
+//! The page of a scenario in several cases: a table that leads to the report of each.
+
+use super::html::document;
+use super::svg::escape;
+use super::tables::html;
+use ndnweir_lab::results::{CaseResults, Error, File, Keep, files, from_files, write_folder};
+use std::path::Path;
+
+fn page(results: &CaseResults) -> String {
+    let scenario = results.cases.first().map(|case| &case.comparison.scenario);
+    let name = scenario.map_or("", |scenario| scenario.name.as_str());
+    let about = scenario.map_or("", |scenario| scenario.description.as_str());
+    let (headings, mut rows) = results.overview();
+    let mut row = rows.iter_mut();
+    for (i, case) in results.cases.iter().enumerate() {
+        for cells in row.by_ref().take(case.comparison.schemes().len()) {
+            cells.iter_mut().for_each(|cell| *cell = escape(cell));
+            cells[0] = format!("<a href=\"{}/report.html\">{}</a>", results.folder(i), cells[0]);
+        }
+    }
+    let body = format!(
+        "<header><h1>{}</h1><p class=\"lead\">{}</p></header><main><h2>{} cases</h2>\
+         <p>All values over the measurement window; a case leads to its report.</p>{}<h2>How to repeat</h2><pre>{}</pre></main>",
+        escape(name),
+        escape(about),
+        results.cases.len(),
+        html(&headings, &rows, 2),
+        escape(&results.repeat.command)
+    );
+    document(&format!("{name} · ndnweir"), &body, &results.repeat.version)
+}
+
+/// Writes a folder with `report.html` and `summary.json` of all cases and, in `cases/`, a result folder for each.
+///
+/// # Errors
+/// See [`write_folder`] and [`crate::write`].
+pub fn write_cases(results: &CaseResults, dir: &Path, keep: Keep) -> Result<(), Error> {
+    let mut all: Vec<File> = vec![
+        ("summary.json".to_owned(), results.to_summary().into_bytes()),
+        ("report.html".to_owned(), page(results).into_bytes()),
+    ];
+    let mut unreadable = None;
+    for (i, case) in results.cases.iter().enumerate() {
+        let mut own = files(&case.comparison, keep);
+        // Drawn from what is stored, so that drawing again gives the same bytes.
+        let drawn = match from_files(&own) {
+            Ok(stored) => super::drawn(&stored),
+            Err(error) => {
+                unreadable = Some(error);
+                super::drawn(&case.comparison)
+            }
+        };
+        own.extend(drawn);
+        all.extend(own.into_iter().map(|(name, bytes)| (format!("{}/{name}", results.folder(i)), bytes)));
+    }
+    write_folder(dir, &all)?;
+    unreadable.map_or(Ok(()), Err)
+}

@@ -1,0 +1,221 @@
+//! Consumers of kind `flows`: when flows arrive, and how large they are.
+
+use super::diag::{Location, Problems, suggest};
+use super::fields::{Fields, Packets, Read, ReadError, RequestRate};
+use super::flow_sizes::{pairs, sizes};
+use super::model::Traffic;
+use super::network::Network;
+use super::settings::Settings;
+use super::source::Base;
+use super::tree::{Item, Value};
+use ndnweir_core::registry::ConsumerParams;
+use ndnweir_core::scheme::ComponentChoice;
+use ndnweir_core::units::{Bytes, Duration};
+use ndnweir_sim::flows::{Arrivals, Flows, MOST_ACTIVE};
+
+/// Most flows that the consumers of a scenario may be expected to have in one run.
+const MAX_FLOWS: f64 = 1e6;
+/// The same times the number of nodes, each of which knows every name.
+const MAX_FLOWS_TIMES_NODES: f64 = 2e8;
+/// Largest size of a flow.
+pub(super) const MAX_SIZE: f64 = 1e12;
+pub(super) const SIZES: &str =
+    "\"web-search\", \"100kB\", or { kind = \"pareto\", shape = 1.2, least = \"1kB\", most = \"10MB\" }";
+
+/// The keys that only these consumers have.
+pub(super) const KEYS: &[&str] = &["arrivals", "rate", "load", "link", "trace", "sizes", "most-active", "size-classes"];
+
+/// What surrounds a consumer of flows.
+pub(super) struct FlowContext<'a> {
+    pub settings: &'a Settings,
+    pub network: &'a Network,
+    pub base: &'a Base,
+    pub found: &'a super::diag::Findings,
+    /// Content of the Data it gets.
+    pub payload: Bytes,
+    /// How long it is active.
+    pub active: Duration,
+    pub name: &'a str,
+}
+
+/// A share of a link's rate, maybe more than all of it.
+struct LoadShare(f64);
+
+impl Read for LoadShare {
+    fn read(item: &Item) -> Result<Self, ReadError> {
+        let text = item.as_text().and_then(|text| text.trim().strip_suffix('%'));
+        match text.and_then(|text| text.trim().parse::<f64>().ok()) {
+            Some(percent) if percent > 0.0 && percent <= 1000.0 => Ok(LoadShare(percent / 100.0)),
+            _ => Err(ReadError {
+                message: "not a share of a link's rate".into(),
+                help: "write a share above \"0%\" and up to \"1000%\", such as \"60%\"".into(),
+            }),
+        }
+    }
+}
+
+/// A list of pairs, or of sizes.
+pub(super) struct ItemList(pub Vec<Item>);
+
+impl Read for ItemList {
+    fn read(item: &Item) -> Result<Self, ReadError> {
+        match &item.value {
+            Value::List(items) => Ok(ItemList(items.clone())),
+            _ => Err(ReadError {
+                message: format!("expected a list, found {}", item.kind()),
+                help: "write a list in square brackets".into(),
+            }),
+        }
+    }
+}
+
+pub(super) fn size_check(&bytes: &Bytes) -> Result<(), String> {
+    match bytes.get() {
+        0 => Err("a flow without a byte asks for nothing".into()),
+        n if n as f64 > MAX_SIZE => Err(format!("{bytes} is no size of a flow")),
+        _ => Ok(()),
+    }
+}
+
+/// The traffic of such a consumer; what is wrong is reported.
+pub(super) fn read(
+    f: &Fields<'_>,
+    consumer: Option<ComponentChoice<ConsumerParams>>,
+    context: &FlowContext<'_>,
+) -> Option<Traffic> {
+    let check = |&Packets(n): &Packets| {
+        let fits = (1..=u64::from(MOST_ACTIVE)).contains(&n);
+        if fits { Ok(()) } else { Err(format!("{n} flows at once cannot be")) }
+    };
+    let help = format!("write a whole number from 1 to {MOST_ACTIVE}");
+    let most_active = f.checked("most-active", &help, check).map_or(1000, |Packets(n)| n as u32);
+    let payload = context.payload.get() as u32;
+    let arrivals = arrivals(f, payload, context)?;
+    let stream = super::name_key(context.name);
+    let flows = Flows { arrivals, most_active, payload, consumer, stream };
+    count(f, flows.expected(context.active), context)?;
+    Some(Traffic::Flows(Box::new(flows)))
+}
+
+/// Reports more flows than a run can have.
+fn count(f: &Fields<'_>, flows: f64, context: &FlowContext<'_>) -> Option<()> {
+    let most = MAX_FLOWS.min((MAX_FLOWS_TIMES_NODES / context.network.nodes.len().max(1) as f64).floor());
+    if flows <= most {
+        return Some(());
+    }
+    let key = ["rate", "load", "trace"].into_iter().find(|key| f.has(key)).unwrap_or("rate");
+    let message = format!("{key}: about {flows:.0} flows arrive, in a network of this size at most {most:.0} can");
+    f.error(key, message, "let fewer arrive, or shorten the run");
+    None
+}
+
+fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<Arrivals> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Kind {
+        Poisson,
+        Constant,
+        Trace,
+    }
+    let kinds = [("poisson", Kind::Poisson), ("constant", Kind::Constant), ("trace", Kind::Trace)];
+    let kind = match (f.item("arrivals").is_some(), f.word("arrivals", &kinds)) {
+        (false, _) => Kind::Poisson,
+        (true, Some(kind)) => kind,
+        (true, None) => {
+            f.excuse(KEYS);
+            return None;
+        }
+    };
+    if kind == Kind::Trace {
+        let file = f.required::<String>("trace", "\"flows.csv\"")?;
+        return trace(&file, &f.place("trace"), context).map(Arrivals::Trace);
+    }
+    let sizes = match f.item("sizes") {
+        Some(item) => sizes(item, context),
+        None => {
+            f.missing("sizes", SIZES);
+            None
+        }
+    };
+    let mean = sizes.as_ref().map_or(1.0, |sizes| sizes.mean_segments(payload));
+    let per_second = match (f.has("rate"), f.has("load")) {
+        (true, true) => {
+            f.excuse(&["rate", "load", "link"]);
+            f.error("load", "load: the rate is given, too", "delete one of the two");
+            None
+        }
+        (_, true) => {
+            let LoadShare(share) = f.get("load").unwrap_or(LoadShare(f64::NAN));
+            let bits = mean * context.settings.run.data_on_wire(Bytes::new(payload.into())).get() as f64 * 8.0;
+            link_rate(f, context).map(|bps| share * bps / bits)
+        }
+        _ => match f.required::<RequestRate>("rate", "\"20/s\", or load = \"60%\" and link = \"A-B\"") {
+            Some(RequestRate::PerSecond(flows)) => Some(flows),
+            Some(RequestRate::Bits(rate)) => Some(rate.bps() as f64 / (mean * f64::from(payload) * 8.0)),
+            None => None,
+        },
+    };
+    let per_second = per_second.filter(|flows| flows.is_finite() && *flows > 0.0)?;
+    let gap = Duration::from_secs_f64(1.0 / per_second).max(Duration::from_nanos(1));
+    Some(Arrivals::Drawn { gap, poisson: kind == Kind::Poisson, sizes: sizes? })
+}
+
+/// The rate of the link that a load is a share of, in bit/s, in the direction in which it is named.
+fn link_rate(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<f64> {
+    let network = context.network;
+    let name = f.required::<String>("link", "\"A-B\"")?;
+    let straight = network.link_index.get(&name).map(|&link| &network.links[link].forward);
+    let reversed = || {
+        let ends = |a: usize, b: usize| format!("{}-{}", network.nodes[a].name, network.nodes[b].name);
+        network.links.iter().find(|link| name == ends(link.b, link.a)).map(|link| &link.backward)
+    };
+    let direction = straight.or_else(reversed);
+    if direction.is_none() && !network.partial {
+        let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
+        f.error("link", format!("there is no link \"{name}\""), help);
+    }
+    direction.and_then(|direction| direction.rate).map(|rate| rate.bps() as f64)
+}
+
+fn trace(file: &str, at: &Location, context: &FlowContext<'_>) -> Option<Vec<(Duration, u64)>> {
+    let read = || -> Result<Vec<(Duration, u64)>, Problems> {
+        let (shown, text) = context.base.read(file, "trace", at)?;
+        let flows = pairs(&text, &shown, "a time in seconds and a size in bytes")?;
+        let wrong = |line: usize, message: &str, help: &str| {
+            Err(Problems::one(Location::at(&shown.as_str().into(), line, 1), message, help))
+        };
+        if flows.is_empty() {
+            return wrong(0, "the trace has no flow", "write a time in seconds and a size in bytes in each line");
+        }
+        let mut last = 0.0;
+        for &(line, at, bytes) in &flows {
+            if at < last {
+                return wrong(line, "this flow comes before the one above", "sort the lines by time");
+            }
+            if at > 86_400.0 || !(1.0..=MAX_SIZE).contains(&bytes) {
+                return wrong(line, "no time within a day or no size of a flow", "write times in s and sizes in bytes");
+            }
+            last = at;
+        }
+        Ok(flows.into_iter().map(|(_, at, bytes)| (Duration::from_secs_f64(at), bytes as u64)).collect())
+    };
+    read().map_err(|problems| context.found.add(problems)).ok()
+}
+
+/// Where sizes of flows are divided for slowdowns, in rising order.
+pub(super) fn classes(f: &Fields<'_>, found: &super::diag::Findings) -> Vec<Bytes> {
+    // Those of pFabric (Alizadeh et al., SIGCOMM 2013).
+    let usual = || [100_000, 10_000_000].map(Bytes::new).to_vec();
+    if !f.has("size-classes") {
+        return usual();
+    }
+    let Some(ItemList(items)) = f.get("size-classes") else { return usual() };
+    let read: Option<Vec<Bytes>> = items.iter().map(|item| Bytes::read(item).ok()).collect();
+    match read {
+        Some(list) if list.len() <= 8 && list.windows(2).all(|pair| pair[0] < pair[1]) => list,
+        _ => {
+            let help = "write at most 8 rising sizes, such as [\"100kB\", \"10MB\"]";
+            found.error(&f.place("size-classes"), "size-classes: these do not divide sizes", help);
+            usual()
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! A consumer whose flows come and go.
+
+use crate::flows::{Arrivals, Flows, segments};
+use crate::network::Network;
+use crate::observer::{Arrival, ConsumerCounters, ConsumerId, FlowEvent, Observer};
+use ndnweir_core::consumer::Consumer as _;
+use ndnweir_core::ctx::{Rng, TraceEvent};
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::registry::ConsumerParams;
+use ndnweir_core::scheme::ComponentChoice;
+use ndnweir_core::units::{Duration, Rate, Time};
+use ndnweir_node::{Fetcher, FetcherConfig, StrategyChoiceId};
+use std::collections::VecDeque;
+
+/// Labels of the random streams of flows (see [`Rng::derive`]).
+const STREAM: u64 = 0x666c_6f77;
+
+/// What new flows are made of.
+pub(super) struct FlowTemplate {
+    /// For each flow with a name, a number and a length of its own.
+    pub(super) config: FetcherConfig,
+    pub(super) consumer: ComponentChoice<ConsumerParams>,
+    pub(super) layout: FieldLayout,
+    pub(super) link: Option<Rate>,
+    pub(super) prefix: PrefixId,
+    /// By scheme.
+    pub(super) strategies: Vec<StrategyChoiceId>,
+}
+
+/// A flow that has not ended.
+struct ActiveFlow {
+    id: FlowId,
+    began: Time,
+    segments: u64,
+    fetcher: Box<Fetcher>,
+    /// When the fetcher wants to act next, as of its last packet.
+    due: Time,
+}
+
+/// The flows of one consumer.
+pub(super) struct FlowSet {
+    flows: Flows,
+    template: FlowTemplate,
+    /// When the next flow arrives.
+    next: Time,
+    /// Its place in a trace, which began at `origin`.
+    place: usize,
+    origin: Time,
+    times: Rng,
+    sizes: Rng,
+    numbers: Rng,
+    /// By id, since later flows have greater ones.
+    active: Vec<ActiveFlow>,
+    /// Flows that may have something to send.
+    eager: VecDeque<FlowId>,
+    ended: Option<FlowEvent>,
+    /// Of flows that have ended.
+    totals: ConsumerCounters,
+    trace: Vec<TraceEvent>,
+}
+
+impl FlowSet {
+    pub(super) fn new(flows: &Flows, template: FlowTemplate) -> FlowSet {
+        let stream = |purpose| Rng::derive(template.config.seed, &[STREAM, flows.stream, purpose]);
+        FlowSet {
+            times: stream(0),
+            sizes: stream(1),
+            numbers: stream(2),
+            flows: flows.clone(),
+            template,
+            next: Time::NEVER,
+            place: 0,
+            origin: Time::ZERO,
+            active: Vec::new(),
+            eager: VecDeque::new(),
+            ended: None,
+            totals: ConsumerCounters::default(),
+            trace: Vec::new(),
+        }
+    }
+
+    pub(super) fn start(&mut self, now: Time) {
+        self.origin = now;
+        self.next = match &self.flows.arrivals {
+            Arrivals::Drawn { poisson: false, .. } => now,
+            Arrivals::Drawn { gap, .. } => now + exponential(*gap, &mut self.times),
+            Arrivals::Trace(trace) => trace.first().map_or(Time::NEVER, |first| now + first.0),
+        };
+    }
+
+    /// No flow arrives any more; those that are active go on.
+    pub(super) fn stop(&mut self) {
+        self.next = Time::NEVER;
+    }
+
+    fn place_of(&self, id: FlowId) -> Option<usize> {
+        self.active.binary_search_by_key(&id, |flow| flow.id).ok()
+    }
+
+    /// The size of the flow that arrives now, if one does; the next one's time is drawn.
+    fn arrival(&mut self, now: Time) -> Option<u64> {
+        if self.next > now {
+            return None;
+        }
+        match &self.flows.arrivals {
+            Arrivals::Drawn { gap, poisson, sizes } => {
+                let gap = if *poisson { exponential(*gap, &mut self.times) } else { *gap };
+                self.next += gap.max(Duration::from_nanos(1));
+                Some(sizes.draw(&mut self.sizes))
+            }
+            Arrivals::Trace(trace) => {
+                let bytes = trace.get(self.place).map(|flow| flow.1);
+                self.place += 1;
+                self.next = trace.get(self.place).map_or(Time::NEVER, |flow| self.origin + flow.0);
+                bytes
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Time, id: FlowId, segments: u64) {
+        let FlowTemplate { config, consumer, layout, link, .. } = &mut self.template;
+        let mut built = consumer.build(layout);
+        built.on_link(*link);
+        let config = FetcherConfig { flow: id, number: self.numbers.bits(), total: Some(segments), ..config.clone() };
+        let mut fetcher = Box::new(Fetcher::new(config, built));
+        fetcher.start(now);
+        self.active.push(ActiveFlow { id, began: now, segments, fetcher, due: now });
+        self.eager.push_back(id);
+    }
+
+    pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
+        let id = packet.name.flow;
+        let Some(place) = self.place_of(id) else {
+            // Of a flow that has ended: an answer to a retransmission.
+            self.totals.duplicates += u64::from(packet.kind == Kind::Data);
+            return None;
+        };
+        let arrival = self.active[place].fetcher.handle(now, packet);
+        match arrival {
+            Some(arrival) if arrival.completed => {
+                let mut flow = self.active.remove(place);
+                self.trace.extend(flow.fetcher.drain_trace());
+                add(&mut self.totals, &flow.fetcher.counters());
+                self.ended = Some(FlowEvent::Completed { began: flow.began, segments: flow.segments });
+                Some(Arrival { completed: false, ..arrival })
+            }
+            arrival => {
+                self.eager.push_back(id);
+                arrival
+            }
+        }
+    }
+
+    /// The flow that the last packet completed.
+    pub(super) fn take_ended(&mut self) -> Option<FlowEvent> {
+        self.ended.take()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Time {
+        self.active.iter().map(|flow| flow.due).fold(self.next, Time::min)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        for flow in self.active.iter_mut().filter(|flow| flow.due <= now) {
+            flow.fetcher.handle_timeout(now);
+            self.eager.push_back(flow.id);
+        }
+    }
+
+    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        while let Some(&id) = self.eager.front() {
+            if let Some(place) = self.place_of(id) {
+                let flow = &mut self.active[place];
+                if let Some(interest) = flow.fetcher.poll_transmit(now) {
+                    return Some(interest);
+                }
+                flow.due = flow.fetcher.poll_timeout();
+            }
+            self.eager.pop_front();
+        }
+        None
+    }
+
+    /// All flows together: totals, and the sum of windows and of Interests outstanding.
+    pub(super) fn counters(&self) -> ConsumerCounters {
+        let mut sum = self.totals;
+        (sum.window, sum.in_flight) = (0.0, 0);
+        for flow in &self.active {
+            let counters = flow.fetcher.counters();
+            add(&mut sum, &counters);
+            sum.window += counters.window;
+            sum.in_flight += counters.in_flight;
+            sum.rate = counters.rate.map_or(sum.rate, |rate| Some(rate + sum.rate.unwrap_or(0.0)));
+        }
+        sum
+    }
+
+    pub(super) fn drain_trace(&mut self, mut tell: impl FnMut(TraceEvent)) {
+        self.trace.drain(..).for_each(&mut tell);
+        for flow in &mut self.active {
+            flow.fetcher.drain_trace().for_each(&mut tell);
+        }
+    }
+}
+
+fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
+    mean.scale(-libm::log(1.0 - rng.unit()))
+}
+
+/// Adds what only grows.
+fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
+    sum.interests += of.interests;
+    sum.retransmissions += of.retransmissions;
+    sum.segments += of.segments;
+    sum.payload_bits += of.payload_bits;
+    sum.duplicates += of.duplicates;
+    sum.unexpected += of.unexpected;
+    sum.timeouts += of.timeouts;
+    sum.losses += of.losses;
+    sum.false_losses += of.false_losses;
+    sum.nacks += of.nacks;
+    sum.marks += of.marks;
+    sum.decreases += of.decreases;
+    sum.falls += of.falls;
+    sum.table_full += of.table_full;
+    sum.srtt = of.srtt;
+}
+
+impl<O: Observer> super::Engine<'_, '_, O> {
+    /// Begins the flows that arrive now at a consumer, each under a name of its own.
+    pub(super) fn begin_flows(&mut self, number: u32) {
+        let Self { apps, places, observer, now, next_flow, .. } = self;
+        let Some(set) = apps[number as usize].flow_set() else { return };
+        while let Some(bytes) = set.arrival(*now) {
+            let id = FlowId(*next_flow);
+            let FlowTemplate { prefix, ref strategies, .. } = set.template;
+            let is_room = set.active.len() < set.flows.most_active as usize;
+            // Numbers end only where a description was not checked: then the rest is rejected, too.
+            let is_bound = is_room
+                && places.iter_mut().all(|place| match &mut place.node {
+                    Some(node) => {
+                        node.assign_strategy(id, strategies[place.scheme]);
+                        node.bind_flow(id, Some(prefix))
+                    }
+                    None => true,
+                });
+            let event = if is_bound {
+                *next_flow += 1;
+                let segments = segments(bytes, set.flows.payload);
+                set.begin(*now, id, segments);
+                FlowEvent::Began { segments }
+            } else {
+                FlowEvent::Rejected
+            };
+            observer.flow(*now, ConsumerId(number), event);
+        }
+    }
+}
+
+/// The first number of flows that come and go: those of objects that are known from the start are lower.
+pub(super) fn first_number(network: &Network) -> u32 {
+    network.flows().len() as u32
+}

@@ -1,0 +1,250 @@
+//! Which scheme runs where, if not the same everywhere.
+
+use crate::network::{Network, NetworkError, Traffic};
+use ndnweir_core::ctx::Rng;
+use ndnweir_core::fields::{Field, FieldLayout, Fields, Slots};
+use ndnweir_core::registry::Family;
+use ndnweir_core::scheme::Scheme;
+use serde::Serialize;
+
+/// Label of the random streams that draw members of parts (see [`Rng::derive`]).
+const STREAM: u64 = 0x7061_7274;
+
+/// Nodes or consumers with a scheme of their own instead of the run's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// An index into [`Network::schemes`].
+    pub scheme: usize,
+    /// Whom it can concern.
+    pub members: Members,
+    /// How many of them it concerns, rounded, in [0, 1]; a run's seed draws which.
+    pub share: f64,
+    /// Names the random stream of that.
+    pub stream: u64,
+}
+
+/// Nodes or consumers, by position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Members {
+    /// All that forwards: every component of the scheme but the consumer.
+    Nodes(Vec<usize>),
+    /// The consumer component.
+    Consumers(Vec<usize>),
+}
+
+/// Which scheme each node and each consumer has in one run.
+#[derive(Clone, Debug)]
+pub struct Placement<'a> {
+    /// The run's, then those of parts.
+    schemes: Vec<&'a Scheme>,
+    nodes: Vec<usize>,
+    consumers: Vec<usize>,
+}
+
+fn fail<T>(message: String) -> Result<T, NetworkError> {
+    Err(NetworkError(message))
+}
+
+impl<'a> Placement<'a> {
+    /// The placement of a seed; of several parts with a member the last counts.
+    pub fn new(network: &'a Network, scheme: &'a Scheme, seed: u64) -> Placement<'a> {
+        let mut placement = Placement {
+            schemes: std::iter::once(scheme).chain(&network.schemes).collect(),
+            nodes: vec![0; network.nodes.len()],
+            consumers: vec![0; network.consumers.len()],
+        };
+        for part in &network.parts {
+            let (all, of) = match &part.members {
+                Members::Nodes(members) => (&mut placement.nodes, members),
+                Members::Consumers(members) => (&mut placement.consumers, members),
+            };
+            let mut rng = Rng::derive(seed, &[STREAM, part.stream]);
+            for member in drawn(of, part.share, &mut rng) {
+                all[member] = part.scheme + 1;
+            }
+        }
+        placement
+    }
+
+    /// The scheme's position: 0 is the run's.
+    pub fn of_node(&self, node: usize) -> usize {
+        self.nodes[node]
+    }
+
+    /// The scheme of a node.
+    pub fn node_scheme(&self, node: usize) -> &'a Scheme {
+        self.schemes[self.nodes[node]]
+    }
+
+    /// The scheme whose consumer component a consumer has, unless it has one of its own.
+    pub fn consumer_scheme(&self, consumer: usize) -> &'a Scheme {
+        self.schemes[self.consumers[consumer]]
+    }
+
+    /// All schemes by position.
+    pub fn schemes(&self) -> &[&'a Scheme] {
+        &self.schemes
+    }
+
+    /// Whether all run one scheme.
+    pub fn is_uniform(&self) -> bool {
+        self.schemes.len() == 1
+    }
+
+    /// The slots of all header fields.
+    pub fn layout(&self) -> FieldLayout {
+        let mut layout = FieldLayout::new();
+        for field in self.schemes.iter().flat_map(|scheme| scheme.fields()) {
+            layout.slot(field);
+        }
+        layout
+    }
+
+    /// By node: the slots of the header fields that its scheme knows.
+    pub fn known_by_nodes(&self, layout: &FieldLayout) -> Vec<Slots> {
+        self.nodes.iter().map(|&scheme| layout.slots_of(&self.schemes[scheme].fields())).collect()
+    }
+
+    /// By consumer, likewise, with those of a component of its own.
+    pub fn known_by_consumers(&self, network: &Network, layout: &FieldLayout) -> Vec<Slots> {
+        let known = |(i, &scheme): (usize, &usize)| {
+            let mut fields = self.schemes[scheme].fields();
+            fields.extend(own_needs(network, i));
+            layout.slots_of(&fields)
+        };
+        self.consumers.iter().enumerate().map(known).collect()
+    }
+}
+
+/// The fields that a consumer's own component needs.
+fn own_needs(network: &Network, consumer: usize) -> Vec<Field> {
+    let own = match &network.consumers[consumer].traffic {
+        Traffic::Fetch { consumer, .. } => consumer.as_ref(),
+        Traffic::Flows(flows) => flows.consumer.as_ref(),
+        Traffic::Stream { .. } | Traffic::Zipf { .. } => None,
+    };
+    own.map(|own| own.needs()).unwrap_or_default()
+}
+
+/// A share of the members, each as likely as the others.
+fn drawn(of: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
+    let mut members = of.to_vec();
+    let count = ((share * of.len() as f64).round() as usize).min(of.len());
+    if count < members.len() {
+        for place in 0..count {
+            let other = place + rng.below((members.len() - place) as u64) as usize;
+            members.swap(place, other);
+        }
+        members.truncate(count);
+    }
+    members
+}
+
+impl Network {
+    /// Finds what keeps parts and a scheme from running together.
+    ///
+    /// # Errors
+    /// A sentence that names the scheme and the remedy.
+    pub fn check_parts(&self, scheme: &Scheme) -> Result<(), NetworkError> {
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        for part in &self.parts {
+            let (all, members) = match &part.members {
+                Members::Nodes(members) => (self.nodes.len(), members),
+                Members::Consumers(members) => (self.consumers.len(), members),
+            };
+            let is_sound = (0.0..=1.0).contains(&part.share) && part.scheme < self.schemes.len();
+            if !is_sound || members.iter().any(|&member| member >= all) {
+                return fail(format!("{part:?} has a member, a share or a scheme that does not exist"));
+            }
+        }
+        let all: Vec<&Scheme> = std::iter::once(scheme).chain(&self.schemes).collect();
+        for scheme in &all {
+            let planner = scheme.part(Family::Planner).name;
+            if planner != Family::Planner.default_component() {
+                return fail(format!(
+                    "scheme {} has the planner {planner}, which speaks with every node, but parts of the network run \
+                     other schemes: leave out either",
+                    scheme.name
+                ));
+            }
+        }
+        let discovers = |scheme: &&&Scheme| scheme.fields().contains(&Field::Discovery);
+        if let (Some(one), Some(other)) = (all.iter().find(discovers), all.iter().find(|s| !discovers(s))) {
+            return fail(format!(
+                "scheme {} finds routes by flooding, which nodes of scheme {} would not answer: give all parts one \
+                 that does, or none",
+                one.name, other.name
+            ));
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        for field in all.iter().flat_map(|scheme| scheme.fields()).chain(self.consumer_fields()) {
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
+        }
+        if fields.len() > Fields::SLOTS {
+            let names: Vec<&str> = all.iter().map(|scheme| scheme.name.as_str()).collect();
+            return fail(format!(
+                "schemes {} together need {} header fields, a run carries {}: mix fewer",
+                names.join(", "),
+                fields.len(),
+                Fields::SLOTS
+            ));
+        }
+        self.check_heard(scheme)
+    }
+
+    fn consumer_fields(&self) -> impl Iterator<Item = Field> + '_ {
+        (0..self.consumers.len()).flat_map(|consumer| own_needs(self, consumer))
+    }
+
+    /// A consumer that lives on header fields hears none of them if its own node drops them all. What seeds draw is not
+    /// looked at: to see how it fares is what it is drawn for.
+    fn check_heard(&self, scheme: &Scheme) -> Result<(), NetworkError> {
+        if self.parts.iter().any(|part| part.share < 1.0) {
+            return Ok(());
+        }
+        let placement = Placement::new(self, scheme, 0);
+        for (i, consumer) in self.consumers.iter().enumerate() {
+            if !matches!(consumer.traffic, Traffic::Fetch { consumer: None, .. }) {
+                continue;
+            }
+            let needs = placement.consumer_scheme(i).parts.consumer.needs();
+            let node = placement.node_scheme(consumer.node);
+            let known = node.fields();
+            if !needs.is_empty() && !needs.iter().any(|field| known.contains(field)) {
+                let names: Vec<&str> = needs.iter().map(|field| field.info().name).collect();
+                return fail(format!(
+                    "consumer {i} has the consumer of scheme {}, which needs the header field {}, and its node drops \
+                     that, since scheme {} does not know it: give the node a scheme that does",
+                    placement.consumer_scheme(i).name,
+                    names.join(", "),
+                    node.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_drawn_by_the_seed_and_every_member_can_be_in_it() {
+        let of: Vec<usize> = (10..20).collect();
+        let draw = |seed| drawn(&of, 0.3, &mut Rng::derive(seed, &[1]));
+        assert_eq!(draw(1), draw(1));
+        assert_eq!(draw(1).len(), 3);
+        let mut seen: Vec<usize> = (0..200).flat_map(draw).collect();
+        seen.sort_unstable();
+        let counts: Vec<usize> = of.iter().map(|m| seen.iter().filter(|s| *s == m).count()).collect();
+        assert!(counts.iter().all(|n| (30..=90).contains(n)), "{counts:?}");
+        assert_eq!(drawn(&of, 1.0, &mut Rng::derive(1, &[1])), of);
+        assert!(drawn(&of, 0.0, &mut Rng::derive(1, &[1])).is_empty());
+    }
+}
