@@ -33,7 +33,7 @@ pub(super) fn sizes(item: &Item, context: &FlowContext<'_>) -> Option<FlowSizes>
     let f = Fields::new(written, "sizes", &item.at, found);
     f.required::<String>("kind", "\"web-search\"")?;
     let kinds = ["fixed", "pareto", "log-normal", "web-search", "data-mining", "table"].map(|kind| (kind, kind));
-    let Some(kind) = f.word("kind", &kinds) else { return None };
+    let kind = f.word("kind", &kinds)?;
     let size = |key: &'static str| {
         f.required::<Bytes>(key, "\"100kB\"")?;
         f.checked(key, SIZE_HELP, size_check).map(|bytes: Bytes| bytes.get() as f64)

@@ -6,6 +6,7 @@ use super::model::{Better, Combine, Criterion, Depth, Measure, NotApplicable, St
 use crate::evaluation::expr::{Expr, parse};
 use crate::evaluation::grid::{Combination, cases, check_count, combinations, variations};
 use crate::evaluation::lists::{tables, texts};
+use crate::evaluation::resolve::ExpressionError;
 use crate::evaluation::{ExperimentGrid, Resolver};
 use ndnweir_core::registry::Family;
 use ndnweir_scenario as scenario;
@@ -305,12 +306,11 @@ fn measure(
         }
     }
     f.finish();
-    let place = |(id, at): &(String, Location)| {
-        resolver.experiment(id).map_err(|(message, help)| found.error(at, message, help)).ok()
-    };
+    let place =
+        |(id, at): &(String, Location)| resolver.experiment(id).map_err(|e| found.error(at, e.message, e.help)).ok();
     let experiments: Vec<usize> = experiments.iter().map(place).collect::<Option<_>>()?;
     let expr = |text: &str, at: &Location| {
-        let parsed = parse(text).map_err(|e| (e.to_string(), "see docs/criteria-format.md".to_owned()));
+        let parsed = parse(text).map_err(|e| ExpressionError::new(e.to_string(), "see docs/criteria-format.md"));
         let checked = parsed.and_then(|expr| {
             let expr = elsewhere(expr);
             for e in &experiments {
@@ -319,7 +319,7 @@ fn measure(
             }
             Ok(expr)
         });
-        checked.map_err(|(message, help)| found.error(at, message, help)).ok()
+        checked.map_err(|e| found.error(at, e.message, e.help)).ok()
     };
     let (metric, limit) = (expr(&metric?, &metric_at), expr(&limit?, &limit_at));
     Some(Measure {
@@ -354,7 +354,7 @@ fn elsewhere(expr: Expr) -> Expr {
 }
 
 /// Values from another experiment come from the case at the same position.
-fn same_cases(expr: &Expr, from: usize, grids: &[ExperimentGrid]) -> Result<(), (String, String)> {
+fn same_cases(expr: &Expr, from: usize, grids: &[ExperimentGrid]) -> Result<(), ExpressionError> {
     match expr {
         Expr::At(inner, target) => {
             let there = target.experiment.as_ref().and_then(|id| grids.iter().position(|g| g.id == *id));
@@ -363,7 +363,8 @@ fn same_cases(expr: &Expr, from: usize, grids: &[ExperimentGrid]) -> Result<(), 
             if grids[there].cases.len() > 1 && !names(there).eq(names(from)) {
                 let (a, b) = (&grids[from].id, &grids[there].id);
                 let message = format!("the cases of experiment {b} are not those of {a}");
-                return Err((message, format!("vary in {b} the same values under the same names, or nothing")));
+                let help = format!("vary in {b} the same values under the same names, or nothing");
+                return Err(ExpressionError::new(message, help));
             }
             same_cases(inner, there, grids)
         }

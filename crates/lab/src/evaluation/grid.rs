@@ -86,13 +86,23 @@ pub fn variations(item: &Item, found: &Findings, tiers: &[&'static str]) -> Vec<
     items.iter().filter_map(one).collect()
 }
 
-/// Reads `KEY=V1,V2,…`, as a command line gives it; commas within brackets or quotes do not part values.
+/// Why a text is not a variation; the messages end with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VariationError {
+    /// There is no `=` between key and values.
+    #[error("\"{0}\" has no =; write KEY=V1,V2, such as \"link.R1-R2.queue=0.5 BDP,1 BDP\"")]
+    NoValues(String),
+    /// The key or one of the values is empty.
+    #[error("\"{0}\" has an empty key or value; write KEY=V1,V2, such as \"link.R1-R2.queue=0.5 BDP,1 BDP\"")]
+    Empty(String),
+}
+
+/// Reads `KEY=V1,V2,…`, as a command line gives it; commas within brackets or quotes do not separate values.
 ///
 /// # Errors
-/// What is wrong, with the remedy.
-pub fn variation(text: &str) -> Result<Variation, String> {
-    let example = "write KEY=V1,V2, such as \"link.R1-R2.queue=0.5 BDP,1 BDP\"";
-    let (key, list) = text.split_once('=').ok_or_else(|| format!("\"{text}\" has no =; {example}"))?;
+/// If there is no `=`, or the key or a value is empty.
+pub fn variation(text: &str) -> Result<Variation, VariationError> {
+    let (key, list) = text.split_once('=').ok_or_else(|| VariationError::NoValues(text.into()))?;
     let (mut values, mut value, mut depth, mut quoted) = (Vec::new(), String::new(), 0u32, false);
     for c in list.chars() {
         match c {
@@ -110,7 +120,7 @@ pub fn variation(text: &str) -> Result<Variation, String> {
     values.push(value);
     let key = key.trim();
     if key.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-        return Err(format!("\"{text}\" has an empty key or value; {example}"));
+        return Err(VariationError::Empty(text.into()));
     }
     let one = |value: &String| {
         let name = value.trim().to_owned();

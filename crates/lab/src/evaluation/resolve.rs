@@ -106,8 +106,22 @@ pub struct Resolver<'a> {
     known: Vec<BTreeSet<String>>,
 }
 
-/// What is wrong, and the remedy.
-pub type Wrong = (String, String);
+/// What is wrong with an expression: its form, or a name or argument in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {help}")]
+pub struct ExpressionError {
+    /// What is wrong.
+    pub message: String,
+    /// The remedy.
+    pub help: String,
+}
+
+impl ExpressionError {
+    /// Of message and remedy.
+    pub(crate) fn new(message: String, help: impl Into<String>) -> ExpressionError {
+        ExpressionError { message, help: help.into() }
+    }
+}
 
 impl<'a> Resolver<'a> {
     /// For these experiments.
@@ -128,23 +142,23 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// If there is none.
-    pub fn experiment(&self, id: &str) -> Result<usize, Wrong> {
+    pub fn experiment(&self, id: &str) -> Result<usize, ExpressionError> {
         let ids = || self.experiments.iter().map(|e| e.id.as_str());
-        ids()
-            .position(|e| e == id)
-            .ok_or_else(|| (format!("there is no experiment \"{id}\""), suggest(id, "experiments", ids())))
+        ids().position(|e| e == id).ok_or_else(|| {
+            ExpressionError::new(format!("there is no experiment \"{id}\""), suggest(id, "experiments", ids()))
+        })
     }
 
     /// Whether the experiment runs the scheme.
     ///
     /// # Errors
     /// If it does not.
-    pub fn scheme(&self, experiment: usize, scheme: &str) -> Result<(), Wrong> {
+    pub fn scheme(&self, experiment: usize, scheme: &str) -> Result<(), ExpressionError> {
         let run = &self.experiments[experiment];
         let names = || run.schemes.iter().map(|s| s.name.as_str());
         match names().any(|n| n == scheme) {
             true => Ok(()),
-            false => Err((
+            false => Err(ExpressionError::new(
                 format!("experiment {} does not run \"{scheme}\"", run.id),
                 suggest(scheme, "its schemes", names()),
             )),
@@ -155,7 +169,7 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// The first name or argument that is wrong.
-    pub fn value(&self, experiment: usize, expr: &Expr) -> Result<(), Wrong> {
+    pub fn value(&self, experiment: usize, expr: &Expr) -> Result<(), ExpressionError> {
         match expr {
             Expr::Number(_) => Ok(()),
             Expr::Name(name) => self.scalar(experiment, name),
@@ -168,8 +182,15 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn call(&self, experiment: usize, function: Function, arguments: &[Expr], whole: &Expr) -> Result<(), Wrong> {
-        let form = |what: &str| Err((format!("{whole} must be {what}"), "see docs/reproductions.md".to_owned()));
+    fn call(
+        &self,
+        experiment: usize,
+        function: Function,
+        arguments: &[Expr],
+        whole: &Expr,
+    ) -> Result<(), ExpressionError> {
+        let form =
+            |what: &str| Err(ExpressionError::new(format!("{whole} must be {what}"), "see docs/reproductions.md"));
         match (function.signature(), arguments) {
             (Signature::Series, [Expr::Name(name), Expr::Number(_), Expr::Number(_), step @ ..])
                 if step.is_empty()
@@ -208,7 +229,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A name with `*` must exist for some consumer, link or node.
-    fn every(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+    fn every(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let (head, tail) = name.split_once(ANY).unwrap_or((name, ""));
         let fits = |known: &String| {
             let middle = known.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
@@ -218,14 +239,14 @@ impl<'a> Resolver<'a> {
             ["consumers.", "links.", "nodes."].iter().any(|table| head.starts_with(table)) && tail.contains('.');
         match among && self.known[experiment].iter().any(fits) {
             true => Ok(()),
-            false => Err((
+            false => Err(ExpressionError::new(
                 format!("no run has metrics \"{name}\""),
-                "write a metric with * for the name, such as consumers.*.goodput_mbps or links.*.queue_ms".into(),
+                "write a metric with * for the name, such as consumers.*.goodput_mbps or links.*.queue_ms",
             )),
         }
     }
 
-    fn scalar(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+    fn scalar(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let known = &self.known[experiment];
         if known.contains(name) {
             return Ok(());
@@ -238,15 +259,16 @@ impl<'a> Resolver<'a> {
             let consumer = consumer.split(".paths.").next().unwrap_or_default();
             return self.series(experiment, &format!("paths.{consumer}.{path}.goodput_mbps"));
         }
-        Err((format!("no run has a metric \"{name}\""), suggest(name, "metrics", known.iter().map(String::as_str))))
+        let help = suggest(name, "metrics", known.iter().map(String::as_str));
+        Err(ExpressionError::new(format!("no run has a metric \"{name}\""), help))
     }
 
-    fn column(&self, kind: SeriesKind, metric: &str) -> Result<(), Wrong> {
+    fn column(&self, kind: SeriesKind, metric: &str) -> Result<(), ExpressionError> {
         match kind.metrics().contains(&metric) {
             true => Ok(()),
             false => {
                 let help = suggest(metric, "its columns", kind.metrics().iter().copied());
-                Err((format!("the table {} has no column \"{metric}\"", kind.name()), help))
+                Err(ExpressionError::new(format!("the table {} has no column \"{metric}\"", kind.name()), help))
             }
         }
     }
@@ -255,10 +277,10 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// If its table, what it is about, or its column does not exist.
-    pub fn series(&self, experiment: usize, name: &str) -> Result<(), Wrong> {
+    pub fn series(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let Some((kind, keys, metric)) = split(name) else {
             let help = "write TABLE.KEY.COLUMN such as consumers.C1.goodput_mbps, links.A>B.queue_ms or network.jain";
-            return Err((format!("\"{name}\" is not a series"), help.into()));
+            return Err(ExpressionError::new(format!("\"{name}\" is not a series"), help));
         };
         self.column(kind, metric)?;
         let Some(case) = self.experiments[experiment].cases.first() else { return Ok(()) };
@@ -272,7 +294,8 @@ impl<'a> Resolver<'a> {
             match names.contains(&name) {
                 true => Ok(()),
                 false => {
-                    Err((format!("the scenario has no {what} \"{name}\""), suggest(name, &format!("{what}s"), names)))
+                    let help = suggest(name, &format!("{what}s"), names);
+                    Err(ExpressionError::new(format!("the scenario has no {what} \"{name}\""), help))
                 }
             }
         };

@@ -4,6 +4,7 @@ use super::model::{PublishedEntry, Rule, StatementKind};
 use super::trends::Trend;
 use crate::evaluation::expr::{Expr, Target, parse};
 use crate::evaluation::lists::{numbers, texts};
+use crate::evaluation::resolve::ExpressionError;
 use crate::evaluation::{ExperimentGrid, Resolver};
 use ndnweir_scenario::Location;
 use ndnweir_scenario::diag::{Findings, suggest};
@@ -19,8 +20,8 @@ pub(super) struct PublishedReader<'a> {
 
 impl PublishedReader<'_> {
     /// Reports an error, or returns the value.
-    pub fn wrong<T>(&self, at: &Location, result: Result<T, (String, String)>) -> Option<T> {
-        result.map_err(|(message, help)| self.found.error(at, message, help)).ok()
+    pub fn wrong<T>(&self, at: &Location, result: Result<T, ExpressionError>) -> Option<T> {
+        result.map_err(|e| self.found.error(at, e.message, e.help)).ok()
     }
 
     /// The experiment and case of a table.
@@ -41,7 +42,8 @@ impl PublishedReader<'_> {
 
     /// An expression, checked.
     pub fn expr(&self, text: &str, at: &Location, experiment: usize) -> Option<Expr> {
-        let expr = self.wrong(at, parse(text).map_err(|e| (e.to_string(), "see docs/reproductions.md".to_owned())))?;
+        let parsed = parse(text).map_err(|e| ExpressionError::new(e.to_string(), "see docs/reproductions.md"));
+        let expr = self.wrong(at, parsed)?;
         self.wrong(at, self.resolver.value(experiment, &expr))?;
         Some(expr)
     }
