@@ -10,13 +10,13 @@ use super::{name_key, network};
 use ndnweir_core::scheme::Scheme;
 use std::collections::BTreeMap;
 
-/// Most `[[part]]` tables.
+/// Maximum number of `[[part]]` tables.
 const MAX_PARTS: usize = 1_000;
 
-/// What parts of a scenario there are.
+/// The parts of a scenario.
 #[derive(Default)]
 pub(super) struct SchemeParts {
-    /// Each scheme once.
+    /// Each scheme, listed once.
     pub schemes: Vec<Scheme>,
     pub parts: Vec<Part>,
 }
@@ -29,7 +29,7 @@ struct PartReader<'a> {
     seen: BTreeMap<String, Location>,
 }
 
-/// Reads `[[part]]`, in the order of the file, then the schemes of nodes and consumers, which thus overrule it.
+/// Reads `[[part]]`, in the order of the file, then the schemes of nodes and consumers, which take precedence.
 pub(super) fn read(
     root: &Table,
     nodes: &[Node],
@@ -82,7 +82,7 @@ fn takes_component(consumer: &Consumer) -> bool {
 }
 
 impl PartReader<'_> {
-    /// The position of the scheme of this name, which is kept.
+    /// The position of the scheme of this name, which is added to the list if it is not there.
     fn scheme(&mut self, name: &str, at: &Location) -> Option<usize> {
         if let Some(known) = self.read.schemes.iter().position(|scheme| scheme.name == name) {
             return Some(known);
