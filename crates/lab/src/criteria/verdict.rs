@@ -1,8 +1,8 @@
 //! The verdict on a scheme from measured values.
 //!
 //! - A **cell** is a case of an experiment; its value is the mean over seeds. With thresholds `pass` and `weak`, a
-//!   value at least as good as `pass` is a pass, otherwise one at least as good as `weak` is weak, otherwise it is a failure,
-//!   also if the metric is undefined in every run (an object that never arrived has no completion time).
+//!   value at least as good as `pass` is a pass, otherwise one at least as good as `weak` is weak, otherwise it is a
+//!   failure, also if the metric is undefined in every run (an object that never arrived has no completion time).
 //! - A **measure** has the verdict of its worst cell, or of its median cell if it says so.
 //! - A **criterion** has the verdict of its worst measure. It is not applicable to the schemes that it excludes; the
 //!   exclusion gives a reason.
