@@ -109,7 +109,7 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
     Some(Figure { id: id.to_owned(), title: "Topology".to_owned(), caption, width: WIDTH, height, body: canvas.0 })
 }
 
-/// A line beside the middle of the link, on the right of its direction.
+/// A line next to the middle of the link, on the right of its direction.
 fn draw_direction(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), utilization: f64, title: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);

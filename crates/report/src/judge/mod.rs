@@ -20,7 +20,7 @@ td.v2,b.v2{color:#c14f00;font-weight:600}td.v3,b.v3{color:var(--mute)}\
 table.m td a{color:inherit;text-decoration:none}table.m td small{display:block;font-weight:400;color:var(--mute)}\
 td.q{white-space:normal;min-width:22ch;text-align:left;font-weight:400}</style>";
 
-/// The information beside the verdicts.
+/// The information shown with the verdicts.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// Date of the criteria, if they have a log.

@@ -41,8 +41,7 @@ fn points(judgement: &Judgement) -> Vec<Vec<(f64, f64)>> {
     (0..judgement.schemes.len()).map(|s| of(s).collect()).collect()
 }
 
-/// The Pareto front of the medians, sorted by delay: those than which no other has at least the rate and at most the
-/// delay.
+/// The Pareto front of the medians, sorted by delay: the medians that no other one dominates.
 fn front(medians: &[Option<(f64, f64)>]) -> Vec<(f64, f64)> {
     let known: Vec<(f64, f64)> = medians.iter().flatten().copied().collect();
     let beaten = |p: &(f64, f64)| known.iter().any(|q| q.0 >= p.0 && q.1 <= p.1 && (q.0 > p.0 || q.1 < p.1));
