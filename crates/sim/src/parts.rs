@@ -202,7 +202,7 @@ impl Network {
     }
 
     /// Rejects a consumer that depends on header fields if its own node drops all of them. Parts with a share below 1
-    /// are not checked: a user who draws them at random wants to measure such cases.
+    /// are not checked: the effect of random draws is what a user wants to measure.
     fn check_heard(&self, scheme: &Scheme) -> Result<(), NetworkError> {
         if self.parts.iter().any(|part| part.share < 1.0) {
             return Ok(());
