@@ -7,7 +7,6 @@ use ndnweir_scenario::{Scenario, Traffic};
 /// Estimates how many times Interests and Data cross a link in one run of every cell: those of the optimum at its
 /// rates, and twice the Data of finite objects and streams for each link of their path, which is assumed to have three
 /// links.
-/// Data of finite objects and streams for each link of their path, which is assumed to have three links.
 pub fn packet_hops(criterion: &Criterion) -> f64 {
     criterion.experiments.iter().flat_map(|e| &e.cases).map(|case| of(&case.scenario)).sum()
 }

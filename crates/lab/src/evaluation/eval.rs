@@ -37,7 +37,6 @@ impl Measured {
 
     /// The metric of all consumers, links or nodes whose name matches the pattern. `None` if it is undefined for one of
     /// them, or if none matches.
-    /// none matches.
     fn every(&self, pattern: &str) -> Option<Vec<f64>> {
         let (table, rest) = pattern.split_once('.')?;
         let (head, tail) = rest.split_once(ANY)?;

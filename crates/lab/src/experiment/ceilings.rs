@@ -47,8 +47,8 @@ pub fn physical(scenario: &Scenario) -> Problem {
 /// The same over the next hops of the FIBs while all links and nodes work. If routing gives no next hops and strategies
 /// find paths themselves, every neighbour is a next hop.
 ///
+/// # Errors
 /// If the network has no valid topology.
-/// Why there is no topology.
 pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     let mut problem = physical(scenario);
     let network = scenario.network();

@@ -72,7 +72,7 @@ impl Problem {
 
     /// From its start to its last Data, in s, for each flow's fetch; `None` for a flow that never ends.
     ///
-    /// Flows that start and end are those of the problem, one fetch each, in the same order.
+    /// `transfers` has one fetch for each flow of the problem, in the same order.
     ///
     /// # Errors
     /// If there is no allocation (see [`Problem::allocate`]).

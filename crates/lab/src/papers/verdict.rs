@@ -2,8 +2,8 @@
 //!
 //! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is a difference that a reader would
 //!   accept as equal; it is fixed in the data before the first run. 2·sd/√n is the uncertainty of our own mean over
-//!   seeds (two standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot cause a verdict. For a
-//!   trend: at least four of five runs show it.
+//!   seeds (two standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot cause a verdict. For
+//!   a trend: at least four of five runs show it.
 //! - **ordering holds**: for an ordering, every difference in it, taken run by run, has the stated sign and a mean
 //!   beyond two standard errors. For a number that is not reproduced: the ordering that it names holds.
 //! - **not reproduced**: all other cases, including values that could not be measured.

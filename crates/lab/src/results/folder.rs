@@ -150,7 +150,7 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
 /// Replaces or adds files in a result folder, each one atomically.
 ///
 /// # Errors
-/// [`Error::Io`]; files that were already replaced are kept.
+/// [`Error::Io`]; files that were replaced before the error remain replaced.
 pub fn replace_files(dir: &Path, files: &[File]) -> Result<(), Error> {
     for (name, bytes) in files {
         let path = dir.join(name);
