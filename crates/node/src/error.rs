@@ -1,6 +1,5 @@
-//! What a node rejects from its driver, and counters that do not add up.
+//! Errors of a node's configuration: faces and strategies that it cannot have.
 
-use crate::counters::NodeCounters;
 use crate::fib_tree::FibError;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::FaceId;
@@ -46,36 +45,4 @@ pub enum StrategyError {
     /// The table of prefixes has no room for this one.
     #[error(transparent)]
     Table(#[from] FibError),
-}
-
-/// Counters that do not add up: an Interest or packet was lost without being counted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CounterError {
-    /// Interests that arrived at a node.
-    #[error(
-        "{} Interests are not {unpended} settled at once + {} retransmitted + {ended} ended + {} pending: {counters:?}",
-        counters.interests, counters.retransmitted, counters.pending
-    )]
-    Interests {
-        /// Those that were answered or dropped on arrival.
-        unpended: u64,
-        /// Those that were pending and were answered, rejected, lost, or expired.
-        ended: u64,
-        /// All counters.
-        counters: Box<NodeCounters>,
-    },
-    /// Packets offered to a face.
-    #[error("offered {offered} + cut {cut} is not started {started} + dropped {dropped} + waiting {waiting}")]
-    Packets {
-        /// Packets offered to the face.
-        offered: u64,
-        /// Packets cut off in mid-transmission, which were started and dropped.
-        cut: u64,
-        /// Packets whose transmission has started.
-        started: u64,
-        /// Packets dropped.
-        dropped: u64,
-        /// Packets in the queue.
-        waiting: u32,
-    },
 }

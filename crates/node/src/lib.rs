@@ -79,7 +79,7 @@ mod wheel;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, Drops, FaceCounters, NodeCounters};
-pub use error::{CounterError, FaceError, StrategyError};
+pub use error::{FaceError, StrategyError};
 pub use fetcher::{Arrival, Fetcher, FetcherConfig, FetcherCounters};
 pub use forwarder::{Forwarder, ForwarderConfig};
 pub use keyed::HashKey;

@@ -1,4 +1,4 @@
-//! Scales with round ticks.
+//! Linear axes with ticks at round numbers.
 
 /// A linear axis over a range of values.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,13 +7,14 @@ pub struct Axis {
     pub low: f64,
     /// Right or upper end.
     pub high: f64,
-    /// Where to write numbers.
+    /// The values that have ticks.
     pub ticks: Vec<f64>,
     decimals: usize,
 }
 
 impl Axis {
-    /// An axis that holds `low..=high` with about `count` ticks; `snug` ends it at the values, else at a tick.
+    /// An axis that contains `low..=high` with about `count` ticks; with `snug` it ends at these values, otherwise at
+    /// ticks.
     pub fn new(low: f64, high: f64, count: usize, snug: bool) -> Axis {
         let (low, mut high) = if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) };
         if high - low <= 1e-9 * high.abs().max(1e-3) {
@@ -33,19 +34,19 @@ impl Axis {
         Axis { low: start, high: end, ticks, decimals: decimals.min(9) }
     }
 
-    /// Where `value` lies between `from` (low end) and `to` (high end).
+    /// The coordinate of `value` between `from` (low end) and `to` (high end).
     pub fn place(&self, value: f64, from: f64, to: f64) -> f64 {
         from + (value - self.low) / (self.high - self.low) * (to - from)
     }
 
-    /// A tick's number with the decimals that tell ticks apart.
+    /// The text of a tick, with enough decimals to distinguish the ticks.
     pub fn label(&self, tick: f64) -> String {
         let text = format!("{:.*}", self.decimals, tick + 0.0);
         if text.trim_start_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text }
     }
 }
 
-/// A measured value in few digits.
+/// A measured value with few digits.
 pub fn short(x: f64) -> String {
     let a = x.abs();
     match a {

@@ -1,4 +1,4 @@
-//! One row for each scheme: bars of the main metrics, and box plots of delay.
+//! Bars of the main metrics, one row for each scheme, and box plots of delay.
 
 use super::axis::{Axis, short};
 use super::style::colour;
@@ -12,14 +12,14 @@ struct Metric {
     title: &'static str,
     unit: &'static str,
     name: &'static str,
-    /// A second value drawn as a thin line, e.g. a high percentile.
+    /// A second value, drawn as a thin line, e.g. a high percentile.
     beyond: Option<&'static str>,
     reference: Option<(f64, &'static str)>,
     full_scale: Option<f64>,
     factor: f64,
 }
 
-/// The main metrics of all schemes side by side.
+/// Bars of the main metrics, all schemes side by side.
 pub fn glance(comparison: &Comparison, all: &[Aggregate]) -> Option<Figure> {
     if all.is_empty() {
         return None;
@@ -81,7 +81,7 @@ pub fn glance(comparison: &Comparison, all: &[Aggregate]) -> Option<Figure> {
 
 fn draw_metric(canvas: &mut Canvas, metric: &Metric, all: &[Aggregate], left: f64, width: f64, head: f64, row: f64) {
     let value = |a: &Aggregate, name: &str| a.mean(name).map(|v| v * metric.factor);
-    // A long thin line is cut so that it does not press the bars together.
+    // A long thin line is cut off, so that the bars do not become too short.
     let bars = all.iter().filter_map(|a| value(a, metric.name)).fold(0.0, f64::max);
     let lines = all.iter().filter_map(|a| value(a, metric.beyond?)).fold(0.0, f64::max);
     let reference = metric.reference.map_or(0.0, |r| r.0);
@@ -151,7 +151,7 @@ pub fn averaged<'a>(values: impl Iterator<Item = &'a Distribution>) -> Option<Di
     })
 }
 
-/// Delay of each scheme, with few consumers of each consumer, as box plots.
+/// Box plots of the delay of each scheme; if there are few consumers, of each consumer.
 pub fn boxes(comparison: &Comparison) -> Option<Figure> {
     let schemes = comparison.schemes();
     let consumers: Vec<&str> = comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
@@ -180,12 +180,12 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
     })
 }
 
-/// What a box means, for captions.
+/// Explanation of a box, for captions.
 pub const BOX_CAPTION: &str = "First Interest to Data. Box: quartiles; thick line: median; circle: mean; whiskers: minimum and 99th percentile; \
                                dot or number at the edge: maximum.";
 
-/// A box for each row (scheme by position, name, distribution), a gap after the rows of a scheme; height and drawing,
-/// none without rows.
+/// A box for each row (scheme by position, name, distribution), with a gap after the rows of a scheme. Returns the
+/// height and the drawing; `None` without rows.
 pub fn box_rows(schemes: &[&str], rows: &[(usize, String, Distribution)], gap: f64) -> Option<(f64, String)> {
     if rows.is_empty() {
         return None;
@@ -197,7 +197,7 @@ pub fn box_rows(schemes: &[&str], rows: &[(usize, String, Distribution)], gap: f
     let row = if rows.len() > 12 { 19.0 } else { 24.0 };
     let top_value = rows.iter().map(|r| r.2.p99.max(r.2.mean + r.2.sd)).fold(0.0, f64::max) * 1.12;
     let low = rows.iter().map(|r| r.2.min).fold(f64::MAX, f64::min);
-    // Start at zero unless that leaves a third of the width empty.
+    // The axis starts at zero unless that would leave a third of the width empty.
     let axis = Axis::new(if low > 0.35 * top_value { low * 0.95 } else { 0.0 }, top_value, 8, true);
     let x = |v: f64| axis.place(v.min(axis.high), left, right);
     let mut canvas = Canvas::default();

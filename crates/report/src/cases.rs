@@ -1,4 +1,4 @@
-//! The page of a scenario in several cases: a table that leads to the report of each.
+//! The page of a scenario with several cases: a table with links to the report of each case.
 
 use super::html::document;
 use super::svg::escape;
@@ -30,7 +30,7 @@ fn page(results: &CaseResults) -> String {
     document(&format!("{name} · ndnweir"), &body, &results.repeat.version)
 }
 
-/// Writes a folder with `report.html` and `summary.json` of all cases and, in `cases/`, a result folder for each.
+/// Writes a folder with `report.html` and `summary.json` of all cases and, in `cases/`, a result folder for each case.
 ///
 /// # Errors
 /// See [`write_folder`] and [`crate::write`].
@@ -42,7 +42,7 @@ pub fn write_cases(results: &CaseResults, dir: &Path, keep: Keep) -> Result<(), 
     let mut unreadable = None;
     for (i, case) in results.cases.iter().enumerate() {
         let mut own = files(&case.comparison, keep);
-        // Drawn from what is stored, so that drawing again gives the same bytes.
+        // Drawn from the stored results, so that drawing again gives the same bytes.
         let drawn = match from_files(&own) {
             Ok(stored) => super::drawn(&stored),
             Err(error) => {

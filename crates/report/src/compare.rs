@@ -1,4 +1,4 @@
-//! Two result folders side by side.
+//! Comparison of two result folders.
 
 use super::svg::escape;
 use super::tables::{html, scheme_cell};
@@ -6,7 +6,7 @@ use super::{figures, html as pages};
 use ndnweir_lab::results::{Aggregate, Comparison, ScenarioInfo, Summary, aggregate};
 use std::fmt::Write;
 
-/// The runs of both, each scheme once as `name · A` and once as `name · B`, so that every figure shows both.
+/// The runs of both results, each scheme once as `name · A` and once as `name · B`, so that every figure shows both.
 fn merged(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> Comparison {
     let mut both = Comparison {
         scenario: a.scenario.clone(),
@@ -32,7 +32,7 @@ fn merged(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> Comparison {
     both
 }
 
-/// What differs in the scenarios, in words.
+/// The differences between the scenarios, in words.
 fn differences(a: &Comparison, b: &Comparison) -> Vec<String> {
     let mut list = Vec::new();
     let (s, t) = (&a.scenario, &b.scenario);
@@ -65,7 +65,7 @@ fn differences(a: &Comparison, b: &Comparison) -> Vec<String> {
     list
 }
 
-/// Whether the difference exceeds two standard errors of it; unknown with one seed.
+/// Whether the difference exceeds two of its standard errors; unknown with one seed.
 fn clear(a: &Summary, b: &Summary) -> Option<bool> {
     let (x, y) = (a.sd? / (a.n as f64).sqrt(), b.sd? / (b.n as f64).sqrt());
     Some((a.mean - b.mean).abs() > 2.0 * x.hypot(y))
@@ -116,9 +116,9 @@ fn table(a: Option<&Aggregate>, b: Option<&Aggregate>, names: &[(String, String)
     html(&["metric", labels.0, labels.1, "difference", "in %", "beyond 2 standard errors"], &rows, 1)
 }
 
-/// A page that compares two results: tables of differences scheme by scheme, and figures with both.
+/// A page that compares two results: tables of differences for each scheme, and figures that show both.
 ///
-/// `labels` name the two, e.g. by their folders.
+/// `labels` name the two results, e.g. by their folders.
 pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     let both = merged(a, b, labels);
     let aggregates = aggregate(&both);
@@ -158,7 +158,7 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     pages::document(&format!("{} and {} · ndnweir", labels.0, labels.1), &body, &b.repeat.version)
 }
 
-/// Metric names with their headings: the main ones, then goodput and delay of up to twenty consumers of both.
+/// Metric names with their headings: the main ones, then goodput and delay of up to twenty common consumers.
 fn metrics(a: &Comparison, b: &Comparison) -> Vec<(String, String)> {
     let main = [
         ("goodput_mbps", "goodput (Mbit/s)"),

@@ -1,14 +1,14 @@
-//! A page about real fetches, drawn from their traces.
+//! A page about fetches from real forwarders, drawn from their traces.
 
 use super::html::{chips, document, with_caption};
 use super::lines::{Grid, Line, Panel};
 use super::svg::{Figure, escape};
 use ndnweir_lab::fetch_trace::Row;
 
-/// Bins that the longest fetch is divided into.
+/// Number of bins for the longest fetch.
 const BINS: f64 = 240.0;
 
-/// The page about one or more fetches, each by its label.
+/// The page about one or more fetches, each with its label.
 pub fn fetches(traces: &[(String, Vec<Row>)], version: &str) -> String {
     let labels = traces.iter().map(|(label, _)| label.as_str());
     let mut body =
@@ -65,7 +65,7 @@ fn figures(traces: &[(String, Vec<Row>)]) -> Vec<Figure> {
     list.into_iter().flatten().collect()
 }
 
-/// Splits rows into bins; the last may be cut short.
+/// Splits rows into bins; the last one may be shorter.
 fn bins(rows: &[Row], bin_s: f64) -> Vec<&[Row]> {
     let count = rows.last().map_or(0, |last| (last.time.secs() / bin_s) as usize + 1);
     let from = |bin: usize| rows.partition_point(|row| row.time.secs() < bin as f64 * bin_s);
@@ -80,8 +80,8 @@ fn means(rows: &[Row], bin_s: f64, value: fn(&Row) -> Option<f64>) -> Vec<f64> {
     bins(rows, bin_s).into_iter().map(mean).collect()
 }
 
-/// Bits received by the end of each bin less those by the end of the one before, in Mbit/s. A last bin of which there
-/// is less than half says nothing about a rate, as segments come in bursts.
+/// Bits received in each bin, in Mbit/s. The last bin is left out if it is shorter than half a bin, since segments
+/// arrive in bursts.
 fn rates(rows: &[Row], bin_s: f64) -> Vec<f64> {
     let mut before = 0;
     let last = rows.last().map_or(0.0, |row| row.time.secs());
@@ -111,7 +111,7 @@ mod tests {
         let window = means(&rows, 1.0, |r| Some(r.window));
         assert_eq!((window[0], window[1].is_nan(), window[2]), (2.0, true, 4.0));
         assert_eq!(means(&rows, 1.0, |r| r.rtt.map(|rtt| rtt.millis()))[0], 500.0);
-        // 2000 B in 1 s; none; 2000 B in the half bin that there is.
+        // 2000 B in 1 s; nothing; 2000 B in the last half bin.
         assert_eq!(rates(&rows, 1.0), [0.016, 0.0, 0.032]);
         // A burst of 2000 B within a tenth of a bin is not a rate.
         let burst = [row(0, 1.0, 1000), row(900, 3.0, 2000), row(1100, 4.0, 4000)];

@@ -1,14 +1,14 @@
-//! Which figures a comparison gets, and what goes into them.
+//! Selects the figures of a comparison, and their content.
 
 use super::lines::{Band, EventMark, Grid, Line, Panel};
 use super::svg::Figure;
 use super::{bars, topology};
 use ndnweir_lab::results::{Aggregate, Comparison, Run, SeriesKind};
 
-/// Consumers drawn one by one; more become bands.
+/// Maximum number of consumers drawn as lines; more are drawn as bands.
 const MAX_LINES: usize = 4;
 
-/// All figures in the order of the report. `all` are the aggregates of the comparison.
+/// All figures in the order of the report. `all` contains the aggregates of the comparison.
 pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
     let shown = Shown::new(comparison);
     let mut list = Vec::new();
@@ -32,7 +32,7 @@ pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
     list
 }
 
-/// The runs whose series are drawn: the first of each scheme that has any.
+/// The runs whose series are drawn: the first run of each scheme that has series.
 struct Shown<'a> {
     comparison: &'a Comparison,
     schemes: Vec<&'a str>,
@@ -122,7 +122,7 @@ impl<'a> Shown<'a> {
         grid.draw()
     }
 
-    /// A panel for each scheme with a line for each consumer, or bands when there are many.
+    /// A panel for each scheme, with a line for each consumer, or bands if there are many consumers.
     fn consumers(&self, id: &str, metric: &str, title: &str, y_label: &str) -> Option<Figure> {
         let names: Vec<&str> = self.comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
         let many = names.len() > MAX_LINES;
@@ -165,7 +165,7 @@ impl<'a> Shown<'a> {
         grid.draw()
     }
 
-    /// Values outside a consumer's time say nothing and are left out.
+    /// Leaves out values from times in which the consumer is not active.
     fn while_active(&self, name: &str, values: &[f64]) -> Vec<f64> {
         let of = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
         let (start, stop) = of.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
@@ -176,7 +176,7 @@ impl<'a> Shown<'a> {
         values.iter().enumerate().map(|(bin, v)| if inside(bin) { *v } else { f64::NAN }).collect()
     }
 
-    /// Different rates of the optimum; of many only the extremes.
+    /// The distinct rates of the optimum; of many only the smallest and the largest.
     fn ceilings(&self, many: bool) -> Vec<(f64, String)> {
         let mut rates: Vec<f64> = self.comparison.optimum.consumers.iter().map(|c| c.goodput_mbps).collect();
         rates.sort_by(f64::total_cmp);
@@ -187,7 +187,7 @@ impl<'a> Shown<'a> {
         rates.into_iter().map(|r| (r, String::new())).collect()
     }
 
-    /// The links that were most used under any scheme, most first.
+    /// The most loaded links under any scheme, by utilisation and queueing time, highest first.
     fn bottlenecks(&self) -> Vec<&'a str> {
         let mut found: Vec<(u64, &str)> = Vec::new();
         for (_, run) in self.runs() {
@@ -199,9 +199,9 @@ impl<'a> Shown<'a> {
                 }
             }
         }
-        // Stable: links of equal weight stay in the scenario's order.
+        // The sort is stable: links with equal values stay in the scenario's order.
         found.sort_by_key(|f| std::cmp::Reverse(f.0));
-        // A link that never queued says nothing about queues.
+        // Links without queueing are left out.
         let queued = |name: &str| {
             self.runs()
                 .flat_map(|(_, r)| &r.links)
@@ -229,7 +229,7 @@ impl<'a> Shown<'a> {
         grid.draw()
     }
 
-    /// How many flows are active, of all consumers whose flows come and go.
+    /// Number of active flows of all consumers whose flows come and go.
     fn flows(&self) -> Option<Figure> {
         let caption = "Flows that have begun and are not complete, of all consumers together.";
         let mut grid = self.grid("flows", "Active flows over time", "active flows", caption.to_owned());
@@ -246,7 +246,7 @@ impl<'a> Shown<'a> {
         grid.draw()
     }
 
-    /// Forwarding shares where they moved most: up to three places, a panel for each scheme and place.
+    /// Forwarding shares with the largest changes: up to three nodes, a panel for each scheme and node.
     fn shares(&self) -> Option<Figure> {
         let mut places: Vec<(f64, &[String])> = Vec::new();
         for (_, run) in self.runs() {
@@ -286,7 +286,7 @@ impl<'a> Shown<'a> {
         grid.draw()
     }
 
-    /// Goodput by path of the consumers that use several: up to three consumers, a panel for each scheme.
+    /// Goodput by path of the consumers that use several paths: up to three consumers, a panel for each scheme.
     fn paths(&self) -> Option<Figure> {
         let mut consumers: Vec<&str> = Vec::new();
         for (_, run) in self.runs() {
@@ -318,7 +318,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The inner nodes of a path, which tell paths of one consumer apart.
+/// The inner nodes of a path, which distinguish the paths of one consumer.
 fn via(path: &str) -> String {
     let nodes: Vec<&str> = path.split('>').collect();
     match nodes.len() {
@@ -327,7 +327,7 @@ fn via(path: &str) -> String {
     }
 }
 
-/// Minimum, quartiles, median and maximum over the series, by bin; none without series.
+/// Minimum, quartiles, median and maximum over the series, by bin; `None` without series.
 fn band(scheme: usize, all: &[Vec<f64>]) -> Option<Band> {
     let bins = all.iter().map(Vec::len).max()?;
     let mut five: [Vec<f64>; 5] = Default::default();

@@ -1,10 +1,10 @@
-//! Flows that come and go: a table of their slowdowns.
+//! Flows that come and go: the table of their slowdowns.
 
 use super::svg::escape;
 use super::tables::{html, scheme_cell};
 use ndnweir_lab::results::{Aggregate, Comparison};
 
-/// One row for each scheme, consumer and class of sizes; nothing where no flows come and go.
+/// One row for each scheme, consumer and size class; empty if no flows come and go.
 pub fn table(comparison: &Comparison, all: &[Aggregate]) -> String {
     let mut rows = Vec::new();
     for (k, a) in all.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The page: one file without references to anything outside it.
+//! The HTML page: one file without external references.
 
 use super::style::{SCRIPT, colour, page_css};
 use super::svg::{Figure, escape};
@@ -7,7 +7,7 @@ use ndnweir_lab::results::agreement as compared;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
 
-/// Number of consumers or links above which a table is folded away.
+/// Number of consumers or links above which a table is collapsed.
 const FOLD: usize = 12;
 
 /// The whole page.
@@ -60,12 +60,12 @@ pub fn document(title: &str, body: &str, version: &str) -> String {
     )
 }
 
-/// A figure with its caption above, where readers look for what they see.
+/// A figure with its caption above it.
 pub fn with_caption(figure: &Figure) -> String {
     format!("<figure><figcaption>{}</figcaption>{}</figure>\n", escape(&figure.caption), figure.inline())
 }
 
-/// The schemes with their colours; the script makes them switches.
+/// The schemes with their colours; the script turns them into switches.
 pub fn chips<'a>(schemes: impl Iterator<Item = &'a str>) -> String {
     let mut out = "<div class=\"chips\">".to_owned();
     for (k, scheme) in schemes.enumerate() {
@@ -119,7 +119,7 @@ fn warnings(comparison: &Comparison) -> String {
     list.iter().map(|w| format!("<div class=\"warn\">{w}</div>")).collect()
 }
 
-/// How emulated runs agree with simulated ones, if there are both.
+/// The agreement of emulated and simulated runs, if there are both.
 fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
     let rows = compared::agreement(&comparison.runs);
     if rows.is_empty() {

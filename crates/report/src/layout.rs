@@ -1,14 +1,15 @@
-//! Where to draw the nodes of a network.
+//! Positions of the nodes of a network in a drawing.
 
 use ndnweir_lab::results::ScenarioInfo;
 use std::collections::VecDeque;
 
 const WIDTH: f64 = 1000.0;
 const MARGIN: (f64, f64) = (60.0, 40.0);
-/// Most nodes above each other.
+/// Maximum number of nodes in a column.
 const COLUMN: usize = 8;
 
-/// A place in px for each node: the scenario's own coordinates, or layers from consumers to producers, or springs.
+/// A position in px for each node: the scenario's own coordinates, or layers from consumers to producers, or a spring
+/// layout.
 pub fn layout(scenario: &ScenarioInfo) -> Vec<(f64, f64)> {
     let given: Option<Vec<(f64, f64)>> =
         scenario.nodes.iter().map(|n| n.x.zip(n.y).filter(|(x, y)| x.is_finite() && y.is_finite())).collect();
@@ -34,7 +35,7 @@ fn edges(scenario: &ScenarioInfo) -> Vec<(usize, usize)> {
     edges
 }
 
-/// Scales to the width of the figure, keeping proportions unless that gets too tall or too flat.
+/// Scales to the width of the figure. The proportions are kept unless the drawing becomes too tall or too flat.
 fn fit(places: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let low = places.iter().map(of).fold(f64::MAX, f64::min);
@@ -64,7 +65,7 @@ fn neighbours(n: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     list
 }
 
-/// Nodes by distance from the consumers, producers last; none when that would be crowded or there is no consumer.
+/// Nodes by distance from the consumers, producers last; `None` if layers would be crowded or there is no consumer.
 fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     let n = scenario.nodes.len();
     let near = neighbours(n, edges);
@@ -90,13 +91,14 @@ fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<u
         layers[at].push(i);
     }
     layers.retain(|l| !l.is_empty());
-    // Hosts stand in several columns beside their router; routers that many need another kind of drawing.
+    // A layer of many hosts is split into several columns; networks with many routers in a layer use the spring layout.
     let drawable =
         |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
     (layers.len() >= 3 && layers.iter().all(drawable)).then_some(layers)
 }
 
-/// Layers from left to right, each ordered by where its neighbours are; a layer of many hosts takes several columns.
+/// Layers from left to right, each ordered by the positions of its neighbours; a layer with many hosts has several
+/// columns.
 fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
     let near = neighbours(n, edges);
     let columns = |layer: &[usize]| layer.len().div_ceil(COLUMN);
@@ -136,9 +138,10 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
     places
 }
 
-/// Fruchterman and Reingold's springs (1991) from a fixed start, so that the same network always looks the same.
+/// The spring layout of Fruchterman and Reingold (1991) from a fixed start, so that the same network is always drawn
+/// alike.
 fn springs(n: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
-    // A sunflower: evenly spread and free of symmetry.
+    // A sunflower pattern: evenly distributed and without symmetry.
     let start = |i: usize| {
         let (r, a) = ((i as f64 + 0.5).sqrt(), i as f64 * 2.399_963_229_728_653);
         (r * libm::cos(a), r * libm::sin(a))
@@ -167,7 +170,7 @@ fn springs(n: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
         for (place, (dx, dy)) in places.iter_mut().zip(push) {
             let length = (dx * dx + dy * dy).sqrt().max(1e-9);
             let go = length.min(heat) / length;
-            // Wider than tall, as the page is.
+            // Wider than tall, like the page.
             *place = (place.0 + dx * go, place.1 + dy * go * 0.8);
         }
     }

@@ -1,9 +1,9 @@
 //! Reports: figures, tables and one self-contained page; and the [`pages`] about schemes.
 //!
-//! It depends on results only: simulated and emulated runs are the same here.
+//! Reports depend only on results: simulated and emulated runs are treated alike.
 //!
-//! Figures are written as SVG by hand: with a dozen primitives the result is smaller and cleaner than a plotting
-//! library's, follows light and dark ground, and names every line on hover without a script.
+//! Figures are SVG written by this crate: with a dozen primitives the result is smaller and cleaner than that of a
+//! plotting library, adapts to light and dark backgrounds, and shows the name of every line on hover without a script.
 
 pub(crate) mod axis;
 pub(crate) mod bars;
@@ -54,11 +54,11 @@ fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
 /// Writes a result folder: `report.html`, `summary.json`, `series/`, `figures/`.
 ///
 /// # Errors
-/// See [`write_folder`]; what could be written is there. Results that could not be read back are an error too, after
-/// all of them were written.
+/// See [`write_folder`]; all files that could be written are kept. Results that cannot be read back are an error too,
+/// after all of them are written.
 pub fn write(comparison: &Comparison, dir: &Path, keep: Keep) -> Result<(), Error> {
     let mut all = files(comparison, keep);
-    // Drawn from what is stored, so that drawing again gives the same bytes.
+    // Drawn from the stored results, so that drawing again gives the same bytes.
     let stored = from_files(&all);
     all.extend(drawn(stored.as_ref().unwrap_or(comparison)));
     write_folder(dir, &all)?;
@@ -68,7 +68,7 @@ pub fn write(comparison: &Comparison, dir: &Path, keep: Keep) -> Result<(), Erro
 /// Draws the report of a result folder again from its stored data.
 ///
 /// # Errors
-/// [`Error`] naming the damaged or unreadable file; the folder is then as it was.
+/// [`Error`] naming the damaged or unreadable file; the folder is then unchanged.
 pub fn redraw(dir: &Path) -> Result<(), Error> {
     let comparison = read(dir)?;
     replace_files(dir, &drawn(&comparison))

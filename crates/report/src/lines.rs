@@ -4,22 +4,22 @@ use super::axis::Axis;
 use super::style::colour;
 use super::svg::{Anchor, Canvas, Figure, shorten, text_width};
 
-/// Points of a line that are worth drawing in one panel.
+/// Maximum number of points of a line in one panel.
 const MAX_POINTS: usize = 240;
 const WIDTH: f64 = 1000.0;
-/// From the end of a panel to the name of a line: a sample of the line lies between.
+/// Distance from the end of a panel to the name of a line; a sample of the line is drawn in between.
 const LABEL: f64 = 24.0;
 
 /// One line.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Written at its end.
+    /// Written at the end of the line.
     pub label: String,
     /// Number of the scheme, for the colour.
     pub scheme: usize,
     /// Distinguishes lines of one colour: solid, light, dashed, dotted.
     pub style: usize,
-    /// By bin.
+    /// Values by bin.
     pub values: Vec<f64>,
 }
 
@@ -35,15 +35,15 @@ pub struct Band {
 /// One set of axes.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// Heading, in the colour of the scheme if one is given.
+    /// Heading, in the colour of the scheme if there is one.
     pub title: String,
-    /// The scheme that the whole panel is about.
+    /// The scheme that the whole panel shows.
     pub scheme: Option<usize>,
     /// Lines.
     pub lines: Vec<Line>,
     /// Bands.
     pub bands: Vec<Band>,
-    /// Ceilings: value and, if not empty, what it is.
+    /// Reference lines: value and label, which may be empty.
     pub references: Vec<(f64, String)>,
 }
 
@@ -54,7 +54,7 @@ pub struct Grid {
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What is drawn.
+    /// Description of the figure.
     pub caption: String,
     /// What the vertical axis shows, with unit.
     pub y_label: String,
@@ -62,18 +62,18 @@ pub struct Grid {
     pub bin_s: f64,
     /// Panels.
     pub panels: Vec<Panel>,
-    /// Fixed range of the vertical axis; none fits the values from zero.
+    /// Fixed range of the vertical axis; `None` means from zero to the largest value.
     pub y_range: Option<(f64, f64)>,
-    /// References stand from here on (s): before, not all flows had started.
+    /// Reference lines begin at this time (s); before it, not all flows have started.
     pub reference_from_s: f64,
-    /// What happened when (s), each with a mark and a line across every panel.
+    /// Events, each with a mark and a line across every panel.
     pub events: Vec<EventMark>,
 }
 
 /// Something that happened during a run.
 #[derive(Clone, Debug)]
 pub struct EventMark {
-    /// When, in s.
+    /// Time, in s.
     pub at_s: f64,
     /// Written above the line.
     pub mark: String,
@@ -81,7 +81,7 @@ pub struct EventMark {
     pub text: String,
 }
 
-/// Events closer than this are one line.
+/// Events closer together than this share one line.
 const APART: f64 = 3.0;
 
 /// Means over groups of bins so that no more than [`MAX_POINTS`] remain.
@@ -100,7 +100,7 @@ impl Grid {
         lines.chain(bands).max().unwrap_or(0)
     }
 
-    /// The same grid with few enough bins to draw.
+    /// The same grid with few enough bins for drawing.
     fn thinned(mut self) -> Grid {
         let by = self.bins().div_ceil(MAX_POINTS).max(1);
         for panel in &mut self.panels {
@@ -123,7 +123,7 @@ impl Grid {
         Axis::new(0.0, top * 1.04, count, true)
     }
 
-    /// Draws the grid; none without any value.
+    /// Draws the grid; `None` without any value.
     pub fn draw(self) -> Option<Figure> {
         let grid = self.thinned();
         if grid.bins() == 0 || !grid.panels.iter().any(|p| !p.lines.is_empty() || !p.bands.is_empty()) {
@@ -144,7 +144,7 @@ impl Grid {
         let y = grid.y_axis(height);
         let left = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 12.0;
         let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 38.0 } else { 16.0 };
-        // The first row has the axis title above it and needs less room.
+        // The first row has the axis title above it and needs less space.
         let head = if top > 20.0 { 6.0 } else { 10.0 };
         let width = (WIDTH - left - 4.0) / columns as f64 - right;
         let end = grid.bins() as f64 * grid.bin_s;
@@ -235,7 +235,7 @@ impl Frame<'_> {
         self.labels(canvas, panel);
     }
 
-    /// A line for each event, with its mark where there is room.
+    /// A line for each event, with its mark if there is space.
     fn events(&self, canvas: &mut Canvas) {
         let ((left, top), (width, height)) = (self.at, self.size);
         let (mut line, mut mark) = (f64::MIN, f64::MIN);
@@ -277,7 +277,7 @@ impl Frame<'_> {
             .filter(|l| !l.label.is_empty())
             .filter_map(|l| {
                 let last = l.values.iter().rposition(|v| v.is_finite())?;
-                // The mean of the last values says better where a jagged line ends up.
+                // The mean of the last values shows better than the last value where a jagged line ends.
                 let tail: Vec<f64> =
                     l.values[last.saturating_sub(7)..=last].iter().copied().filter(|v| v.is_finite()).collect();
                 let y = self.py(tail.iter().sum::<f64>() / tail.len() as f64);
@@ -289,7 +289,7 @@ impl Frame<'_> {
         for (y, ..) in &ends {
             places.push(places.last().map_or(*y, |p| y.max(p + GAP)));
         }
-        // Centre groups that were pushed down on where they belong, then keep all within the panel.
+        // Centre groups that were pushed down on their intended positions, then keep all within the panel.
         let mut start = 0;
         for i in 1..=places.len() {
             if i == places.len() || places[i] - places[i - 1] > GAP + 1e-9 {

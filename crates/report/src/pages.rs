@@ -1,4 +1,4 @@
-//! The documentation pages of schemes, carried in the binary so that `explain` needs no files.
+//! The documentation pages of schemes, included in the binary so that `explain` needs no files.
 
 use include_dir::{Dir, include_dir};
 

@@ -1,8 +1,8 @@
-//! Colours, fonts and the page's script: one look for all figures.
+//! Colours, fonts and the page's script, common to all figures.
 
-/// A colour for each scheme, on white and on dark ground. The first eight are Okabe and Ito's set for all kinds of
-/// colour vision (yellow, which white ground swallows, is replaced by indigo); four more follow for the rare larger
-/// comparison.
+/// A colour for each scheme, for light and dark backgrounds. The first eight are Okabe and Ito's set for all kinds of
+/// colour vision (yellow, which is hard to see on white, is replaced by indigo); four more follow for larger
+/// comparisons.
 const PALETTE: [(&str, &str); 12] = [
     ("#0072b2", "#4aa8e0"),
     ("#d55e00", "#f0803c"),
@@ -18,17 +18,17 @@ const PALETTE: [(&str, &str); 12] = [
     ("#6b8e23", "#b5d56a"),
 ];
 
-/// Link colours by utilisation, from idle to full; the width of the line says the same.
+/// Link colours by utilisation, from idle to full; the line width shows the same.
 pub const RAMP: [&str; 6] = ["#c3cdd5", "#9db4c6", "#7fa3c4", "#e3b04b", "#de7f2a", "#c22f1d"];
 
-/// The class that gives the colour of scheme number `index`.
+/// The CSS class with the colour of scheme number `index`.
 pub fn colour(index: usize) -> String {
     format!("s{}", index % PALETTE.len())
 }
 
 const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
-/// The rules for figures; with `dark` also those for dark ground.
+/// The CSS rules for figures; with `dark` also those for dark backgrounds.
 pub fn figure_css(dark: bool) -> String {
     let mut css = format!(".fig{{font-family:{FONT};font-size:11.5px}}");
     css.push_str(
@@ -72,7 +72,7 @@ pub fn figure_css(dark: bool) -> String {
     css
 }
 
-/// The rules for the page.
+/// The CSS rules for the page.
 pub fn page_css() -> String {
     let page = ":root{color-scheme:light dark;--ink:#14202b;--mute:#5d6973;--line:#dde4e9;--ground:#fff;--soft:#f5f8fa;--accent:#0072b2}\
 @media (prefers-color-scheme:dark){:root{--ink:#e8eef3;--mute:#98a4ae;--line:#2e373f;--ground:#171d22;--soft:#1e262c;--accent:#6db9ea}}\
@@ -100,7 +100,7 @@ footer{max-width:1060px;margin:50px auto 0;padding:16px 24px 40px;color:var(--mu
     format!("body{{font-family:{FONT}}}{page}{}", figure_css(true))
 }
 
-/// Makes the scheme names switches. The page is complete without it.
+/// Turns the scheme names into switches. The page is complete without it.
 pub const SCRIPT: &str = "(function(){var s=document.createElement('style');document.head.appendChild(s);var off={};\
 document.querySelectorAll('.chip[data-s]').forEach(function(c){var b=document.createElement('button');b.className=c.className;\
 b.innerHTML=c.innerHTML;b.type='button';b.title='show or fade this scheme';b.setAttribute('aria-pressed','true');var k=c.dataset.s;c.replaceWith(b);\

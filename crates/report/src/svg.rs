@@ -2,25 +2,25 @@
 
 use std::fmt::Write;
 
-/// A picture of a report, without the style sheet that goes with it.
+/// A figure of a report, without its style sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// File name without extension, and anchor in the report.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What is drawn, in a sentence or two.
+    /// Description in a sentence or two.
     pub caption: String,
     /// Width in px.
     pub width: f64,
     /// Height in px.
     pub height: f64,
-    /// The elements.
+    /// The SVG elements.
     pub body: String,
 }
 
 impl Figure {
-    /// As an element to be put into a page that has the style sheet.
+    /// The SVG element for a page that has the style sheet.
     pub fn inline(&self) -> String {
         let (w, h) = (px(self.width), px(self.height));
         let title = escape(&self.title);
@@ -31,7 +31,7 @@ impl Figure {
         )
     }
 
-    /// As a file of its own: heading, white ground, style sheet.
+    /// The figure as a separate file with heading, background and style sheet.
     pub fn standalone(&self) -> String {
         let head = 30.0;
         let (w, h) = (px(self.width), px(self.height + head));
@@ -48,7 +48,7 @@ impl Figure {
     }
 }
 
-/// Text safe within elements and attributes.
+/// Escapes text for elements and attributes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -58,7 +58,7 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no way to write control characters.
+            // XML cannot represent control characters.
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
@@ -66,18 +66,18 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A coordinate.
+/// The text of a coordinate.
 pub fn px(x: f64) -> String {
     let tenths = (x.clamp(-1e6, 1e6) * 10.0).round() / 10.0;
     format!("{}", if tenths.is_finite() { tenths + 0.0 } else { 0.0 })
 }
 
-/// About how wide a text is: digits and lower case take 0.55 of the font size on average.
+/// Approximate width of a text: digits and lower-case letters take 0.55 of the font size on average.
 pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| if c.is_ascii_uppercase() || c == 'm' || c == 'w' { 0.68 } else { 0.54 }).sum::<f64>() * size
 }
 
-/// At most `max` characters, the last an ellipsis when some are missing.
+/// At most `max` characters; the last one is an ellipsis if the text was longer.
 pub fn shorten(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
@@ -85,18 +85,18 @@ pub fn shorten(text: &str, max: usize) -> String {
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Which end of a text is at its position.
+/// Which end of a text is at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The text begins there.
     Start,
-    /// It is centred there.
+    /// The text is centred there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     End,
 }
 
-/// Elements under construction.
+/// A list of SVG elements under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Canvas(pub String);
 
@@ -138,7 +138,7 @@ impl Canvas {
         self.0.push_str("</circle>");
     }
 
-    /// A line through points, broken where a point is not finite, with a title.
+    /// A line through points, interrupted at points that are not finite, with a title.
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)], title: &str) {
         let mut d = String::new();
         let mut pen = false;
@@ -150,7 +150,7 @@ impl Canvas {
             let _ = write!(d, "{}{} {}", if pen { 'L' } else { 'M' }, px(*x), px(*y));
             let alone = !pen && points.get(i + 1).is_none_or(|n| !n.0.is_finite() || !n.1.is_finite());
             if alone {
-                // A lone point between gaps would not show as a line.
+                // A single point between gaps would not be visible as a line.
                 d.push_str("h.5");
             }
             pen = true;

@@ -1,11 +1,11 @@
-//! Tables of the page.
+//! The tables of the page.
 
 use super::style::colour;
 use super::svg::escape;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
 
-/// A table; the first `text` columns are words. Cells are HTML.
+/// A table; the first `text` columns contain text, the others numbers. Cells are HTML.
 pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
     let class = |i: usize| if i < text { " class=\"t\"" } else { "" };
     let mut out = "<div class=\"scroll\"><table><thead><tr>".to_owned();
@@ -16,7 +16,7 @@ pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
     for row in rows {
         out.push_str("<tr>");
         for (i, cell) in row.iter().enumerate() {
-            // A cell may bring its own tag to carry a class.
+            // A cell may contain its own tag, which can have a class.
             if cell.starts_with("<td") {
                 out.push_str(cell);
             } else {
@@ -64,7 +64,7 @@ fn metric(a: &Aggregate, name: &str) -> String {
     a.get(name).map_or_else(|| "–".to_owned(), |s| escape(&s.text()))
 }
 
-/// One row for each scheme and consumer; with more than twenty consumers those of the extremes and the middle.
+/// One row for each scheme and consumer; with more than twenty consumers only the extremes and the middle.
 pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
     let names: Vec<&str> = comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
     if names.is_empty() || all.is_empty() {
@@ -129,7 +129,7 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
     html(&headings, &rows, 2)
 }
 
-/// One row for each link direction that carried anything, a column of utilisation and queueing for each scheme.
+/// One row for each link direction that carried packets, with utilisation and queueing columns for each scheme.
 pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     let used = |name: &str| all.iter().any(|a| a.mean(&format!("links.{name}.utilization")).is_some_and(|u| u > 0.0));
     let names: Vec<&str> = comparison.scenario.links.iter().map(|l| l.name.as_str()).filter(|n| used(n)).collect();
@@ -162,10 +162,10 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     html(&headings, &rows, 1)
 }
 
-/// Events listed; the rest is in `summary.json`.
+/// Maximum number of listed events; all of them are in `summary.json`.
 const EVENTS: usize = 200;
 
-/// One row for each event, with the mark it has in figures.
+/// One row for each event, with the mark that it has in figures.
 pub fn events(comparison: &Comparison) -> String {
     let all = &comparison.scenario.events;
     if all.is_empty() {
@@ -183,7 +183,7 @@ pub fn events(comparison: &Comparison) -> String {
     html(&["mark", "time s", "where", "what happens", "action"], &rows, 5) + &more
 }
 
-/// Drops by cause, when there are any.
+/// Drops by cause, if there are any.
 pub fn drop_causes(all: &[Aggregate]) -> String {
     let causes: Vec<&str> = ndnweir_lab::results::drops(&ndnweir_lab::results::Drops::default())
         .iter()

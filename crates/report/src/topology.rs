@@ -1,4 +1,4 @@
-//! The network with the load of its links.
+//! The network with the utilisation of its links.
 
 use super::svg::{Anchor, Canvas, Figure, px, shorten};
 use ndnweir_lab::results::{Run, ScenarioInfo};
@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 1000.0;
 
-/// A number of the scenario as it would be written there.
+/// Rounds a number so that it is shown as in a scenario file.
 fn plain(x: f64) -> f64 {
     ndnweir_lab::results::significant(x, 4)
 }
@@ -15,7 +15,7 @@ fn step(utilization: f64) -> usize {
     [0.05, 0.3, 0.6, 0.8, 0.95].iter().filter(|limit| utilization >= **limit).count()
 }
 
-/// The topology, coloured by a run's utilisation; plain without a run. None without nodes.
+/// The topology, coloured by the utilisation in a run, or without colours if there is no run. `None` without nodes.
 pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<Figure> {
     if scenario.nodes.is_empty() {
         return None;
@@ -55,7 +55,7 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
     if !crowded {
         let mut told: Vec<(String, String)> = Vec::new();
         for link in scenario.links.iter().step_by(2) {
-            // Of many like links at one node one label says it.
+            // If one node has many equal links, only one of them is labelled.
             let centre = if degree(&link.from) > degree(&link.to) { &link.from } else { &link.to };
             let like = (centre.clone(), format!("{} {}", link.rate_mbps, link.delay_ms));
             if degree(centre) > 6 && told.contains(&like) {
@@ -109,7 +109,7 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
     Some(Figure { id: id.to_owned(), title: "Topology".to_owned(), caption, width: WIDTH, height, body: canvas.0 })
 }
 
-/// A line beside the middle of the link, on the right of its direction.
+/// A line next to the middle of the link, on the right of its direction.
 fn draw_direction(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), utilization: f64, title: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);

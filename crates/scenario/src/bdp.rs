@@ -1,7 +1,7 @@
 //! Queues in bandwidth-delay products: `"1 BDP"` and `"1 BDP of 40ms"`.
 //!
-//! What a link's rate is, and which flows cross it, is known when everything else has been read. Until then such queues
-//! stand aside.
+//! The rate of a link, and the flows that cross it, are known only after everything else has been read. Until then,
+//! these queues are kept as [`PendingQueue`]s.
 
 use super::diag::{Findings, Location};
 use super::model::{QueueLimit, Scenario};
@@ -12,18 +12,18 @@ use ndnweir_sim::routing::{Working, next_hops};
 use ndnweir_sim::topology::Topology;
 
 const HELP: &str = "write \"1 BDP\", for the longest round trip of the flows over the link, or \"1 BDP of 40ms\"";
-/// Most bandwidth-delay products of one queue.
+/// Maximum number of bandwidth-delay products of one queue.
 const MOST: f64 = 10_000.0;
 
-/// A queue in bandwidth-delay products.
+/// A queue size in bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Products {
     factor: f64,
-    /// Given by the file; none is that of the flows.
+    /// The round-trip time that the file gives; `None` uses that of the flows that cross the link.
     round_trip: Option<Duration>,
 }
 
-/// A queue whose size is still to be worked out.
+/// A queue whose size is not yet computed.
 pub(super) struct PendingQueue {
     /// Position of its link in the file.
     link: usize,
@@ -32,7 +32,7 @@ pub(super) struct PendingQueue {
     at: Location,
 }
 
-/// Reads a queue if it is one in products; the error is a message.
+/// Reads a queue size if it is in bandwidth-delay products; the error is a message.
 fn parse(text: &str) -> Option<Result<Products, String>> {
     let (factor, rest) = text.split_once("BDP")?;
     let read = || {
@@ -51,7 +51,8 @@ fn parse(text: &str) -> Option<Result<Products, String>> {
     Some(read())
 }
 
-/// Takes queues in products out of links, each direction by itself, and puts a queue of one packet there.
+/// Takes queue sizes in bandwidth-delay products out of the links, separately for each direction, and replaces them by
+/// a queue of one packet.
 pub(super) fn take(root: &mut Table, found: &Findings) -> Vec<PendingQueue> {
     let read = |item: &Item| {
         let products = parse(item.as_text()?)?;
@@ -97,7 +98,7 @@ pub(super) fn take(root: &mut Table, found: &Findings) -> Vec<PendingQueue> {
     pending
 }
 
-/// Gives links the queues that stood aside: that many bytes, but at least one Data. `scenario` has its links in the
+/// Sets the size of each pending queue in bytes, at least the size of one Data. The links of `scenario` are in the
 /// order of the file.
 pub(super) fn settle(scenario: &mut Scenario, pending: &[PendingQueue], found: &Findings) {
     if pending.is_empty() {
@@ -124,7 +125,7 @@ pub(super) fn settle(scenario: &mut Scenario, pending: &[PendingQueue], found: &
     }
 }
 
-/// By link: the longest round trip, without queues and transmission, of the flows that cross it on the way of the
+/// By link: the longest round-trip time, without queueing and transmission, of the flows that cross it along the
 /// cheapest next hops.
 fn round_trips(scenario: &Scenario) -> Vec<Option<Duration>> {
     let mut longest = vec![None; scenario.links.len()];

@@ -1,4 +1,4 @@
-//! How large flows are: the distributions of a scenario file.
+//! The size distributions of flows in a scenario file.
 
 use super::diag::{Location, Problems};
 use super::fields::{Fields, Read};
@@ -9,7 +9,7 @@ use ndnweir_sim::flows::{DATA_MINING, FlowSizes, WEB_SEARCH};
 
 const SIZE_HELP: &str = "write a size from \"1B\" to \"1000GB\"";
 
-/// The distribution that is written there; what is wrong is reported.
+/// Reads a distribution; errors are reported.
 pub(super) fn sizes(item: &Item, context: &FlowContext<'_>) -> Option<FlowSizes> {
     let found = context.found;
     let table = |points: &[(f64, f64)], most| FlowSizes::Table { points: points.to_vec(), most };
@@ -73,7 +73,7 @@ pub(super) fn sizes(item: &Item, context: &FlowContext<'_>) -> Option<FlowSizes>
     sizes
 }
 
-/// The points of a table: `points` in the scenario, or a `file`.
+/// The points of a table: from `points` in the scenario, or from a `file`.
 fn points(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<Vec<(f64, f64)>> {
     let (at, points) = match (f.has("points"), f.has("file")) {
         (true, true) => {
@@ -110,7 +110,7 @@ fn points(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<Vec<(f64, f64)>> 
     }
 }
 
-/// Lines of two numbers, with a comma or blanks between; `#` begins a comment.
+/// Lines of two numbers, separated by a comma or blanks; `#` begins a comment.
 pub(super) fn pairs(text: &str, shown: &str, what: &str) -> Result<Vec<(usize, f64, f64)>, Problems> {
     let mut all = Vec::new();
     for (number, line) in text.lines().enumerate() {

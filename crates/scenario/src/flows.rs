@@ -1,4 +1,4 @@
-//! Consumers of kind `flows`: when flows arrive, and how large they are.
+//! Consumers of kind `flows`: the arrivals and the sizes of their flows.
 
 use super::diag::{Location, Problems, suggest};
 use super::fields::{Fields, Packets, Read, ReadError, RequestRate};
@@ -13,9 +13,9 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_sim::flows::{Arrivals, Flows, MOST_ACTIVE};
 
-/// Most flows that the consumers of a scenario may be expected to have in one run.
+/// Maximum number of flows that the consumers of a scenario may be expected to have in one run.
 const MAX_FLOWS: f64 = 1e6;
-/// The same times the number of nodes, each of which knows every name.
+/// Maximum of the number of flows times the number of nodes, since each node stores every name.
 const MAX_FLOWS_TIMES_NODES: f64 = 2e8;
 /// Largest size of a flow.
 pub(super) const MAX_SIZE: f64 = 1e12;
@@ -25,20 +25,20 @@ pub(super) const SIZES: &str =
 /// The keys that only these consumers have.
 pub(super) const KEYS: &[&str] = &["arrivals", "rate", "load", "link", "trace", "sizes", "most-active", "size-classes"];
 
-/// What surrounds a consumer of flows.
+/// The context in which a consumer of flows is read.
 pub(super) struct FlowContext<'a> {
     pub settings: &'a Settings,
     pub network: &'a Network,
     pub base: &'a Base,
     pub found: &'a super::diag::Findings,
-    /// Content of the Data it gets.
+    /// Content bytes of a Data that the consumer receives.
     pub payload: Bytes,
     /// How long it is active.
     pub active: Duration,
     pub name: &'a str,
 }
 
-/// A share of a link's rate, maybe more than all of it.
+/// A share of a link's rate; it may exceed 100 %.
 struct LoadShare(f64);
 
 impl Read for LoadShare {
@@ -77,7 +77,7 @@ pub(super) fn size_check(&bytes: &Bytes) -> Result<(), String> {
     }
 }
 
-/// The traffic of such a consumer; what is wrong is reported.
+/// Reads the traffic of such a consumer; errors are reported.
 pub(super) fn read(
     f: &Fields<'_>,
     consumer: Option<ComponentChoice<ConsumerParams>>,
@@ -97,7 +97,7 @@ pub(super) fn read(
     Some(Traffic::Flows(Box::new(flows)))
 }
 
-/// Reports more flows than a run can have.
+/// Reports an error if there are more flows than a run can have.
 fn count(f: &Fields<'_>, flows: f64, context: &FlowContext<'_>) -> Option<()> {
     let most = MAX_FLOWS.min((MAX_FLOWS_TIMES_NODES / context.network.nodes.len().max(1) as f64).floor());
     if flows <= most {
@@ -159,7 +159,7 @@ fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<A
     Some(Arrivals::Drawn { gap, poisson: kind == Kind::Poisson, sizes: sizes? })
 }
 
-/// The rate of the link that a load is a share of, in bit/s, in the direction in which it is named.
+/// The rate, in bit/s, of the link that a load refers to, in the direction in which it is named.
 fn link_rate(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<f64> {
     let network = context.network;
     let name = f.required::<String>("link", "\"A-B\"")?;
@@ -201,9 +201,9 @@ fn trace(file: &str, at: &Location, context: &FlowContext<'_>) -> Option<Vec<(Du
     read().map_err(|problems| context.found.add(problems)).ok()
 }
 
-/// Where sizes of flows are divided for slowdowns, in rising order.
+/// The boundaries between size classes of flows, in rising order; slowdowns are reported by class.
 pub(super) fn classes(f: &Fields<'_>, found: &super::diag::Findings) -> Vec<Bytes> {
-    // Those of pFabric (Alizadeh et al., SIGCOMM 2013).
+    // The boundaries of pFabric (Alizadeh et al., SIGCOMM 2013).
     let usual = || [100_000, 10_000_000].map(Bytes::new).to_vec();
     if !f.has("size-classes") {
         return usual();

@@ -10,13 +10,13 @@ use super::{name_key, network};
 use ndnweir_core::scheme::Scheme;
 use std::collections::BTreeMap;
 
-/// Most `[[part]]` tables.
+/// Maximum number of `[[part]]` tables.
 const MAX_PARTS: usize = 1_000;
 
-/// What parts of a scenario there are.
+/// The parts of a scenario.
 #[derive(Default)]
 pub(super) struct SchemeParts {
-    /// Each scheme once.
+    /// Each scheme, listed once.
     pub schemes: Vec<Scheme>,
     pub parts: Vec<Part>,
 }
@@ -29,7 +29,7 @@ struct PartReader<'a> {
     seen: BTreeMap<String, Location>,
 }
 
-/// Reads `[[part]]`, in the order of the file, then the schemes of nodes and consumers, which thus overrule it.
+/// Reads `[[part]]`, in the order of the file, then the schemes of nodes and consumers, which take precedence.
 pub(super) fn read(
     root: &Table,
     nodes: &[Node],
@@ -46,9 +46,12 @@ pub(super) fn read(
     for item in items.iter().take(MAX_PARTS) {
         reader.part(item, nodes, consumers);
     }
-    let named = |item: &Item| item.as_table()?.get("name")?.as_text().map(str::to_owned);
+    fn named(item: &Item) -> Option<&str> {
+        item.as_table()?.get("name")?.as_text()
+    }
+    let numbers: BTreeMap<&str, usize> = nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
     for item in root.list("node") {
-        let node = named(item).and_then(|name| nodes.iter().position(|node| node.name == name));
+        let node = named(item).and_then(|name| numbers.get(name).copied());
         let Some((scheme, node)) = own(item).zip(node) else { continue };
         if nodes[node].kind == NodeKind::Switch {
             found.error(&scheme.at, "a switch knows no NDN and has no scheme", "delete the scheme");
@@ -56,8 +59,9 @@ pub(super) fn read(
         }
         reader.single(scheme, Members::Nodes(vec![node]));
     }
+    let numbers: BTreeMap<&str, usize> = consumers.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect();
     for item in root.list("consumer") {
-        let consumer = named(item).and_then(|name| consumers.iter().position(|consumer| consumer.name == name));
+        let consumer = named(item).and_then(|name| numbers.get(name).copied());
         let Some((scheme, consumer)) = own(item).zip(consumer) else { continue };
         if item.as_table().is_some_and(|table| table.get("component").is_some()) {
             found.error(&scheme.at, "a component of its own overrules the scheme", "delete one of the two");
@@ -82,7 +86,7 @@ fn takes_component(consumer: &Consumer) -> bool {
 }
 
 impl PartReader<'_> {
-    /// The position of the scheme of this name, which is kept.
+    /// The position of the scheme of this name, which is added to the list if it is not there.
     fn scheme(&mut self, name: &str, at: &Location) -> Option<usize> {
         if let Some(known) = self.read.schemes.iter().position(|scheme| scheme.name == name) {
             return Some(known);

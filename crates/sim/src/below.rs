@@ -1,37 +1,37 @@
-//! What shares links below NDN: media of several links, and traffic that is not NDN.
+//! What shares links below NDN: media of several links, and cross traffic.
 
 use crate::network::{Change, Network, NetworkError};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde::Serialize;
 
-/// Links that share one half-duplex medium: of all their directions one sends at a time, at the medium's rate, and who
-/// has something to send takes turns (see [`ndnweir_link::Medium`]). Their queues lie below NDN.
+/// Links that share one half-duplex medium: of all their directions, one sends at a time, at the medium's rate, and
+/// those with packets to send take turns (see [`ndnweir_link::Medium`]). Their queues lie below NDN.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedMedium {
-    /// Its rate, which is also that of each direction of its links.
+    /// The rate of the medium, which is also that of each direction of its links.
     pub rate: Rate,
-    /// Passes before each frame.
+    /// Idle time before each frame.
     pub gap: Duration,
     /// Indices into [`Network::links`].
     pub links: Vec<usize>,
 }
 
-/// Traffic that is not NDN: datagrams that queue on the same links. The queues of links on its way lie below NDN.
+/// Cross traffic: datagrams that queue on the same links. The queues of links on its path lie below NDN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossFlow {
-    /// The directed links that it crosses, in order, by [`crate::observer::DirectedLinkId`].
+    /// The directed links of its path, in order, by [`crate::observer::DirectedLinkId`].
     pub path: Vec<u32>,
-    /// What it sends.
+    /// The kind of traffic.
     pub kind: CrossKind,
     /// Bytes of a datagram, link framing excluded.
     pub size: u32,
     /// When it starts.
     pub start: Time,
-    /// When it stops; none runs to the end.
+    /// When it stops; `None` means the end of the run.
     pub stop: Option<Time>,
 }
 
-/// What other traffic sends.
+/// The kinds of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CrossKind {
@@ -40,18 +40,18 @@ pub enum CrossKind {
         /// The mean rate.
         rate: Rate,
     },
-    /// Datagrams at equal gaps, while it is on.
+    /// Datagrams at equal gaps during on periods.
     OnOff {
-        /// The rate while it is on.
+        /// The rate during on periods.
         rate: Rate,
-        /// How long it is on, in the mean of an exponential distribution.
+        /// Mean length of on periods, exponentially distributed.
         on: Duration,
-        /// How long it is off, likewise.
+        /// Mean length of off periods, exponentially distributed.
         off: Duration,
     },
-    /// A TCP transfer with CUBIC ([`crate::tcp`]), whose acknowledgements come back the same way.
+    /// A TCP transfer with CUBIC ([`crate::tcp`]), whose acknowledgements use the return path.
     Tcp {
-        /// Segments; none sends until stopped.
+        /// Number of segments; `None` sends until it is stopped.
         segments: Option<u32>,
         /// Bytes of an acknowledgement, link framing excluded.
         ack: u32,
@@ -59,7 +59,7 @@ pub enum CrossKind {
 }
 
 impl CrossFlow {
-    /// The mean gap between its datagrams while it sends; none of TCP.
+    /// The mean gap between its datagrams while it sends; `None` for TCP.
     pub(crate) fn gap(&self) -> Option<Duration> {
         match self.kind {
             CrossKind::Poisson { rate } | CrossKind::OnOff { rate, .. } => {
@@ -70,13 +70,13 @@ impl CrossFlow {
     }
 }
 
-/// The longest time before a frame.
+/// The longest idle time before a frame.
 const LONGEST_GAP: Duration = Duration::from_millis(1000);
 
 /// The largest datagram.
 const LARGEST: u32 = 65_535;
 
-/// Whether media and other traffic can be simulated.
+/// Checks whether media and cross traffic can be simulated.
 pub(crate) fn check(network: &Network) -> Result<(), NetworkError> {
     check_media(network)?;
     network.cross.iter().enumerate().try_for_each(|(i, flow)| {
@@ -88,7 +88,7 @@ fn check_cross(network: &Network, flow: &CrossFlow) -> Result<(), String> {
     if flow.path.is_empty() {
         return Err("crosses no link".into());
     }
-    // Where a directed link begins and ends.
+    // The nodes at which a directed link begins and ends.
     let ends = |directed_link: u32| {
         let link = network.links.get(directed_link as usize / 2)?;
         Some(if directed_link.is_multiple_of(2) { [link.a, link.b] } else { [link.b, link.a] })

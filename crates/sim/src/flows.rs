@@ -1,4 +1,4 @@
-//! Flows that come and go: when they arrive, and how large they are.
+//! Flows that come and go: their arrivals and sizes.
 
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::registry::ConsumerParams;
@@ -6,26 +6,26 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::Duration;
 use serde::Serialize;
 
-/// Most flows that one consumer can have active at once.
+/// Maximum number of flows that one consumer can have active at the same time.
 pub const MOST_ACTIVE: u32 = 10_000;
 
-/// Flows of one consumer: each fetches an object of its own, beginning in the start state of the scheme's consumer.
+/// The flows of one consumer: each fetches an object of its own, beginning in the start state of the scheme's consumer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flows {
-    /// When they arrive, and how large they are.
+    /// The arrival times and sizes.
     pub arrivals: Arrivals,
-    /// What arrives while so many are active is rejected and counted; at most [`MOST_ACTIVE`].
+    /// Flows that arrive while this many are active are rejected and counted; at most [`MOST_ACTIVE`].
     pub most_active: u32,
-    /// Content bytes of a Data: a flow has as many Data as its size fills, the last one as large as the others.
+    /// Content bytes of a Data: the size of a flow is rounded up to whole Data of this length.
     pub payload: u32,
-    /// A consumer instead of the scheme's.
+    /// A consumer component that replaces the scheme's.
     pub consumer: Option<ComponentChoice<ConsumerParams>>,
-    /// Names the random streams, so that the same flows arrive whatever else is in the network.
+    /// Identifies the random streams, so that the same flows arrive whatever else is in the network.
     pub stream: u64,
 }
 
 impl Flows {
-    /// How many arrive while a consumer is active for so long, on average.
+    /// The mean number of flows that arrive while a consumer is active for the given time.
     pub fn expected(&self, active: Duration) -> f64 {
         match &self.arrivals {
             Arrivals::Drawn { gap, .. } => active.secs() / gap.secs().max(1e-9),
@@ -33,7 +33,7 @@ impl Flows {
         }
     }
 
-    /// How many Data these ask for, on average.
+    /// The mean number of Data that these flows request.
     pub fn expected_segments(&self, active: Duration) -> f64 {
         match &self.arrivals {
             Arrivals::Drawn { sizes, .. } => self.expected(active) * sizes.mean_segments(self.payload),
@@ -45,20 +45,20 @@ impl Flows {
     }
 }
 
-/// When flows arrive, and how large they are.
+/// The arrival times and sizes of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// One after the other, without end.
+    /// Drawn one after another, without end.
     Drawn {
-        /// Mean time between two.
+        /// Mean time between two arrivals.
         gap: Duration,
         /// Whether gaps are exponentially distributed (Poisson arrivals) rather than constant.
         poisson: bool,
         /// Their sizes.
         sizes: FlowSizes,
     },
-    /// These: time since the start, never falling, and bytes.
+    /// Listed: the time since the start, in non-decreasing order, and the size in bytes.
     Trace(Vec<(Duration, u64)>),
 }
 
@@ -66,7 +66,7 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowSizes {
-    /// All alike.
+    /// All flows have this size.
     Fixed(u64),
     /// Pareto's distribution between two bounds.
     Pareto {
@@ -77,20 +77,20 @@ pub enum FlowSizes {
         /// Largest size.
         most: f64,
     },
-    /// FlowSizes whose logarithms are normally distributed.
+    /// Sizes whose logarithms are normally distributed.
     LogNormal {
-        /// Half of the flows are smaller.
+        /// Median size.
         median: f64,
         /// Standard deviation of the natural logarithm, above zero.
         sigma: f64,
-        /// Larger ones are made so large.
+        /// Upper bound; larger values are reduced to it.
         most: f64,
     },
-    /// Linear between points.
+    /// Linear interpolation between points.
     Table {
-        /// Bytes, and the share of flows that are no larger: both rise, the share from 0 to 1.
+        /// A size in bytes, and the share of flows that are no larger: both rise, the share from 0 to 1.
         points: Vec<(f64, f64)>,
-        /// Larger ones are made so large.
+        /// Upper bound; larger values are reduced to it.
         most: f64,
     },
 }
@@ -130,12 +130,12 @@ pub const DATA_MINING: [(f64, f64); 13] = [
     (1e9, 1.0),
 ];
 
-/// The standard normal distribution.
+/// The standard normal distribution function.
 fn normal(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
-/// Its inverse, by bisection: flows are drawn seldom enough.
+/// Its inverse, by bisection, which is fast enough since flows are seldom drawn.
 fn normal_quantile(u: f64) -> f64 {
     let (mut low, mut high) = (-9.0, 9.0);
     for _ in 0..60 {
@@ -146,7 +146,7 @@ fn normal_quantile(u: f64) -> f64 {
 }
 
 impl FlowSizes {
-    /// The size that a share `u`, in [0, 1), of the flows is smaller than.
+    /// The size below which a share `u`, in [0, 1), of the flows lies.
     pub fn quantile(&self, u: f64) -> f64 {
         match self {
             FlowSizes::Fixed(bytes) => *bytes as f64,
@@ -165,7 +165,7 @@ impl FlowSizes {
         }
     }
 
-    /// The mean in bytes.
+    /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             FlowSizes::Fixed(bytes) => *bytes as f64,
@@ -188,7 +188,7 @@ impl FlowSizes {
         }
     }
 
-    /// The mean number of Data with `payload` bytes each; of sizes that vary, half of the last is filled on average.
+    /// The mean number of Data with `payload` bytes each; if sizes vary, half of the last Data is filled on average.
     pub fn mean_segments(&self, payload: u32) -> f64 {
         let payload = f64::from(payload.max(1));
         match self {
@@ -197,12 +197,12 @@ impl FlowSizes {
         }
     }
 
-    /// A size, in whole bytes.
+    /// Draws a size, in whole bytes.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.quantile(rng.unit()).ceil() as u64
     }
 
-    /// Whether the numbers are such that there is a distribution.
+    /// Whether the parameters define a distribution.
     pub fn is_sound(&self) -> bool {
         match self {
             FlowSizes::Fixed(_) => true,
@@ -222,7 +222,7 @@ impl FlowSizes {
     }
 }
 
-/// What the sizes between two points, cut off at `most`, add to the mean.
+/// The contribution to the mean of the sizes between two points, cut off at `most`.
 fn mean_of_piece((x0, p0): (f64, f64), (x1, p1): (f64, f64), most: f64) -> f64 {
     let share = p1 - p0;
     if most <= x0 {
@@ -235,7 +235,7 @@ fn mean_of_piece((x0, p0): (f64, f64), (x1, p1): (f64, f64), most: f64) -> f64 {
     }
 }
 
-/// The number of Data of `payload` bytes that a flow of so many bytes has, at least one.
+/// The number of Data of `payload` bytes in a flow of the given size, at least one.
 pub fn segments(bytes: u64, payload: u32) -> u64 {
     bytes.div_ceil(u64::from(payload.max(1))).clamp(1, u64::from(u32::MAX) - 2)
 }

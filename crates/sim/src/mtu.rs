@@ -1,23 +1,24 @@
-//! The largest packets that links carry whole.
+//! The largest packets that links carry in one frame.
 
 use crate::network::{Link, Network, NetworkError, NodeKind};
 use crate::topology::{Channel, Topology};
 use ndnweir_core::units::Bytes;
 use ndnweir_node::fragments::{Cut, MAX_FRAGMENTS};
 
-/// Bytes that a packet of a growing scenario has more at most than its sizes say ([`ndnweir_node::server::grown`]).
+/// Maximum number of bytes by which a packet of a growing scenario exceeds its given size
+/// ([`ndnweir_node::server::grown`]).
 const GROWTH: u32 = 2;
 
 impl Link {
-    /// The largest LpPacket that it carries; none carries every packet whole.
+    /// The largest LpPacket that the link carries; `None` if every packet fits.
     fn largest(&self) -> Option<Bytes> {
         let framing = self.forward.framing.max(self.backward.framing);
         self.mtu.map(|mtu| Bytes::new(mtu.get().saturating_sub(framing.get())))
     }
 }
 
-/// By link: the largest LpPacket that a node may send on it. A switch cannot cut frames, so that all links of the
-/// network that switches join go by the smallest of them.
+/// By link: the largest LpPacket that a node may send on it. A switch does not fragment frames, so that all links of a
+/// switched network have the smallest of their limits.
 pub fn largest_frames(network: &Network) -> Vec<Option<Bytes>> {
     let mut largest: Vec<Option<Bytes>> = network.links.iter().map(Link::largest).collect();
     if largest.iter().all(Option::is_none) {
@@ -51,14 +52,14 @@ pub fn largest_frames(network: &Network) -> Vec<Option<Bytes>> {
     largest
 }
 
-/// The largest LpPacket on a channel.
+/// The largest LpPacket on a channel; `None` if every packet fits.
 pub(crate) fn of_channel(largest: &[Option<Bytes>], topology: &Topology, channel: u32) -> Option<Bytes> {
     let Channel { directed_link, .. } = topology.channels[channel as usize];
     largest[directed_link as usize / 2]
 }
 
-/// How many frames of `frame` bytes at most, link framing excluded, carry a packet of `size` bytes; none if it cannot
-/// be cut so.
+/// The number of frames of at most `frame` bytes, link framing excluded, that carry a packet of `size` bytes; `None` if
+/// the packet cannot be fragmented accordingly.
 pub fn frames_of(size: u32, frame: Bytes) -> Option<u32> {
     if u64::from(size) <= frame.get() {
         return Some(1);
@@ -66,7 +67,7 @@ pub fn frames_of(size: u32, frame: Bytes) -> Option<u32> {
     Cut::new(frame).map(|cut| cut.count(size)).filter(|&count| count <= MAX_FRAGMENTS)
 }
 
-/// Whether every packet can be cut for every link.
+/// Checks that every packet can be fragmented for every link.
 pub(crate) fn check(network: &Network) -> Result<(), NetworkError> {
     let sizes = network.producers.iter().map(|p| p.size).chain(network.consumers.iter().map(|c| c.interest_size));
     let most = sizes.max().unwrap_or(0).saturating_add(GROWTH);

@@ -1,4 +1,4 @@
-//! Which scheme runs where, if not the same everywhere.
+//! Which scheme each node and consumer uses, if they differ.
 
 use crate::network::{Network, NetworkError, Traffic};
 use ndnweir_core::ctx::Rng;
@@ -15,11 +15,11 @@ const STREAM: u64 = 0x7061_7274;
 pub struct Part {
     /// An index into [`Network::schemes`].
     pub scheme: usize,
-    /// Whom it can concern.
+    /// The nodes or consumers that the part is drawn from.
     pub members: Members,
-    /// How many of them it concerns, rounded, in [0, 1]; a run's seed draws which.
+    /// The share of the members that use the scheme, in [0, 1], rounded to whole members; the run's seed selects them.
     pub share: f64,
-    /// Names the random stream of that.
+    /// Identifies the random stream of that selection.
     pub stream: u64,
 }
 
@@ -27,16 +27,16 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Members {
-    /// All that forwards: every component of the scheme but the consumer.
+    /// Nodes: every component of the scheme but the consumer.
     Nodes(Vec<usize>),
     /// The consumer component.
     Consumers(Vec<usize>),
 }
 
-/// Which scheme each node and each consumer has in one run.
+/// The scheme of each node and each consumer in one run.
 #[derive(Clone, Debug)]
 pub struct Placement<'a> {
-    /// The run's, then those of parts.
+    /// The run's scheme, then those of the parts.
     schemes: Vec<&'a Scheme>,
     nodes: Vec<usize>,
     consumers: Vec<usize>,
@@ -47,7 +47,7 @@ fn fail<T>(message: String) -> Result<T, NetworkError> {
 }
 
 impl<'a> Placement<'a> {
-    /// The placement of a seed; of several parts with a member the last counts.
+    /// The placement for a seed; if several parts contain a member, the last one applies.
     pub fn new(network: &'a Network, scheme: &'a Scheme, seed: u64) -> Placement<'a> {
         let mut placement = Placement {
             schemes: std::iter::once(scheme).chain(&network.schemes).collect(),
@@ -67,7 +67,7 @@ impl<'a> Placement<'a> {
         placement
     }
 
-    /// The scheme's position: 0 is the run's.
+    /// The position of the node's scheme: 0 is the run's.
     pub fn of_node(&self, node: usize) -> usize {
         self.nodes[node]
     }
@@ -77,7 +77,7 @@ impl<'a> Placement<'a> {
         self.schemes[self.nodes[node]]
     }
 
-    /// The scheme whose consumer component a consumer has, unless it has one of its own.
+    /// The scheme that gives a consumer its component, unless the consumer has a component of its own.
     pub fn consumer_scheme(&self, consumer: usize) -> &'a Scheme {
         self.schemes[self.consumers[consumer]]
     }
@@ -87,7 +87,7 @@ impl<'a> Placement<'a> {
         &self.schemes
     }
 
-    /// Whether all run one scheme.
+    /// Whether all nodes and consumers use one scheme.
     pub fn is_uniform(&self) -> bool {
         self.schemes.len() == 1
     }
@@ -101,12 +101,12 @@ impl<'a> Placement<'a> {
         layout
     }
 
-    /// By node: the slots of the header fields that its scheme knows.
+    /// By node: the slots of the header fields that its scheme uses.
     pub fn known_by_nodes(&self, layout: &FieldLayout) -> Vec<Slots> {
         self.nodes.iter().map(|&scheme| layout.slots_of(&self.schemes[scheme].fields())).collect()
     }
 
-    /// By consumer, likewise, with those of a component of its own.
+    /// By consumer: the slots of the header fields that its scheme and its own component use.
     pub fn known_by_consumers(&self, network: &Network, layout: &FieldLayout) -> Vec<Slots> {
         let known = |(i, &scheme): (usize, &usize)| {
             let mut fields = self.schemes[scheme].fields();
@@ -117,7 +117,7 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// The fields that a consumer's own component needs.
+/// The header fields that a consumer's own component requires.
 fn own_needs(network: &Network, consumer: usize) -> Vec<Field> {
     let own = match &network.consumers[consumer].traffic {
         Traffic::Fetch { consumer, .. } => consumer.as_ref(),
@@ -127,7 +127,7 @@ fn own_needs(network: &Network, consumer: usize) -> Vec<Field> {
     own.map(|own| own.needs()).unwrap_or_default()
 }
 
-/// A share of the members, each as likely as the others.
+/// A random share of the members, all equally likely.
 fn drawn(of: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
     let mut members = of.to_vec();
     let count = ((share * of.len() as f64).round() as usize).min(of.len());
@@ -142,7 +142,7 @@ fn drawn(of: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
 }
 
 impl Network {
-    /// Finds what keeps parts and a scheme from running together.
+    /// Checks whether the parts and a scheme can run together.
     ///
     /// # Errors
     /// A sentence that names the scheme and the remedy.
@@ -201,8 +201,8 @@ impl Network {
         (0..self.consumers.len()).flat_map(|consumer| own_needs(self, consumer))
     }
 
-    /// A consumer that lives on header fields hears none of them if its own node drops them all. What seeds draw is not
-    /// looked at: to see how it fares is what it is drawn for.
+    /// Rejects a consumer that depends on header fields if its own node drops all of them. Parts with a share below 1
+    /// are not checked: the effect of random draws is what a user wants to measure.
     fn check_heard(&self, scheme: &Scheme) -> Result<(), NetworkError> {
         if self.parts.iter().any(|part| part.share < 1.0) {
             return Ok(());

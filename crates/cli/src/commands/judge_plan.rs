@@ -1,4 +1,4 @@
-//! Plan files of `ndnweir judge`: what was asked for, and the jobs that it comes to.
+//! Plan files of `ndnweir judge`: the requested options, and the resulting jobs.
 
 use crate::failure::Failure;
 use crate::judge_args::JudgeArgs;
@@ -16,7 +16,7 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     judge_plan: u32,
-    /// What the keys hold for (see [`ndnweir_lab::criteria::engine`]).
+    /// The program for which the keys are valid (see [`ndnweir_lab::criteria::engine`]).
     pub engine: String,
     asked: Asked,
     /// The jobs, by criterion, then scheme.
@@ -39,7 +39,7 @@ struct Asked {
 }
 
 impl Plan {
-    /// The plan for what was asked for.
+    /// The plan for the given options.
     pub fn new(args: &JudgeArgs, engine: String, jobs: Vec<Job>) -> Plan {
         let asked = Asked {
             schemes: args.schemes.clone(),
@@ -55,7 +55,7 @@ impl Plan {
         Plan { judge_plan: FORMAT, engine, asked, jobs }
     }
 
-    /// Writes it.
+    /// Writes the plan file.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(self).map_err(|e| Failure::Work(e.to_string()))?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -64,7 +64,7 @@ impl Plan {
             .map_err(Failure::work)
     }
 
-    /// Reads it.
+    /// Reads a plan file.
     pub fn read(path: &Path) -> Result<Plan, Failure> {
         let shown = path.display();
         let wrong = |what: String| {
@@ -78,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// Puts what it asks for in the place of the options.
+    /// Replaces the options by those of the plan.
     pub fn ask(&self, args: &mut JudgeArgs) {
         let asked = &self.asked;
         args.schemes.clone_from(&asked.schemes);
@@ -89,7 +89,7 @@ impl Plan {
         args.overrides.clone_from(&asked.set);
     }
 
-    /// Rejects a plan whose jobs are not those of this program.
+    /// Rejects a plan whose jobs differ from those of this program.
     pub fn check(&self, path: &Path, engine: &str, jobs: &[Job]) -> Result<(), Failure> {
         if self.jobs == jobs {
             return Ok(());

@@ -1,28 +1,28 @@
-//! Networks drawn from a seed, as scenario files, so that no scheme can have been tuned for them.
+//! Networks drawn from a seed, as scenario files, so that schemes cannot be tuned for them.
 //!
-//! Rates are drawn evenly on a logarithmic scale, so that slow ones are as likely as fast ones. The ranges are ours: what
-//! `judge/ranges.toml` has, without its corners.
+//! Rates are drawn uniformly on a logarithmic scale, so that low rates are as likely as high ones. The ranges are ours:
+//! those of `judge/ranges.toml` without its extremes.
 
 use ndnweir_core::ctx::Rng;
 use std::fmt::Write;
 
-/// What is drawn.
+/// The kinds of networks that are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One bottleneck, several flows.
     Dumbbell,
-    /// A row of bottlenecks, one flow over all of them and one over each.
+    /// A chain of bottlenecks, with one flow over all of them and one over each.
     ParkingLot,
-    /// A connected random graph with producers and consumers anywhere.
+    /// A connected random graph with producers and consumers at random nodes.
     Graph,
 }
 
 impl Kind {
-    /// All, as files write them.
+    /// All kinds, with their names in files.
     pub const ALL: [(&'static str, Kind); 3] =
         [("dumbbell", Kind::Dumbbell), ("parking-lot", Kind::ParkingLot), ("graph", Kind::Graph)];
 
-    /// As text.
+    /// The name of the kind.
     pub fn text(self) -> &'static str {
         Kind::ALL[self as usize].0
     }
@@ -34,13 +34,13 @@ const DATA: f64 = 1066.0;
 struct Draw(Rng);
 
 impl Draw {
-    /// Evenly from `low` to `high` on a logarithmic scale, with three digits.
+    /// Draws uniformly on a logarithmic scale between `low` and `high`, with three digits.
     fn log(&mut self, low: f64, high: f64) -> f64 {
         let x = libm::exp(libm::log(low) + self.0.unit() * (libm::log(high) - libm::log(low)));
         crate::results::significant(x, 3)
     }
 
-    /// A whole number from `low` to `high`.
+    /// Draws an integer from `low` to `high`.
     fn whole(&mut self, low: u64, high: u64) -> u64 {
         low + self.0.below(high - low + 1)
     }
@@ -51,7 +51,7 @@ fn queue(rate_mbps: f64, rtt_ms: f64, bdp: f64) -> u64 {
     (rate_mbps * 1e3 * rtt_ms / 8.0 / DATA * bdp).round().max(4.0) as u64
 }
 
-/// Run lengths: a hundred base RTTs and at least 20 s, of which a third is left out.
+/// Writes the head of a scenario. The run lasts a hundred base RTTs and at least 20 s, a third of which is warm-up.
 fn head(text: &mut String, name: &str, about: &str, rtt_ms: f64) {
     let duration = (0.1 * rtt_ms).max(20.0).ceil();
     let warm_up = (duration / 3.0).floor();
@@ -140,7 +140,7 @@ fn parking_lot(name: &str, draw: &mut Draw) -> String {
     text
 }
 
-/// A tree that grows node by node, and half as many links more as it has nodes.
+/// A tree that grows node by node, and additional links, half as many as there are nodes.
 fn graph(name: &str, draw: &mut Draw) -> String {
     let nodes = draw.whole(6, 14);
     let buffer = draw.log(0.25, 4.0);
@@ -169,7 +169,7 @@ fn graph(name: &str, draw: &mut Draw) -> String {
     }
     for c in 1..=consumers {
         let from = draw.whole(0, producers - 1) as usize;
-        // Not where its producer is.
+        // Not at the node of its producer.
         let place = (at[from] + 1 + draw.whole(0, nodes - 2)) % nodes;
         let (prefix, start) = (format!("/P{}/{c}", from + 1), draw.whole(0, 2000));
         consumer(&mut text, &format!("C{c}"), &format!("N{place}"), &prefix, start);

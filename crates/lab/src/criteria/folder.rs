@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../judge");
 
-/// The folder of scenario files, beside the criteria.
+/// The folder of scenario files, in the folder of the criteria.
 pub const SCENARIOS: &str = "scenarios";
 /// The dated log of changes.
 const LOG: &str = "LOG.md";
@@ -15,7 +15,7 @@ const LOG: &str = "LOG.md";
 /// A folder of criteria.
 #[derive(Clone, Debug)]
 pub enum Folder {
-    /// Carried in the binary.
+    /// Included in the binary.
     Shipped,
     /// On disk.
     Disk(PathBuf),
@@ -25,7 +25,7 @@ impl Folder {
     /// The shipped criteria, or those of a folder.
     ///
     /// # Errors
-    /// If it is not a folder or holds no criteria.
+    /// If it is not a folder or contains no criteria.
     pub fn find(path: Option<&Path>) -> Result<Folder, Problems> {
         let folder = path.map_or(Folder::Shipped, |path| Folder::Disk(path.to_path_buf()));
         let wrong = |what: String| {
@@ -42,7 +42,7 @@ impl Folder {
     /// Names of the criteria, in alphabetical order.
     ///
     /// # Errors
-    /// The system's, if the folder cannot be read.
+    /// The system's error, if the folder cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let name = |path: &Path| {
             let toml = path.extension().is_some_and(|e| e == "toml");
@@ -56,7 +56,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// The name of a file in errors.
+    /// The name of a file in error messages.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped => format!("judge/{file}"),
@@ -64,7 +64,7 @@ impl Folder {
         }
     }
 
-    /// The folder of files that its scenarios refer to.
+    /// The folder against which file names in its scenarios are resolved.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped => PathBuf::new(),
@@ -75,7 +75,7 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is not text.
+    /// If the file does not exist or is not text.
     pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped => {
@@ -86,7 +86,7 @@ impl Folder {
         }
     }
 
-    /// The date of the last change in the log, if there is a log: the first cell of its last row.
+    /// The date of the last change in the log, which is the first cell of its last row; `None` if there is no log.
     pub fn dated(&self) -> Option<String> {
         let text = self.text(LOG).ok()?;
         let last = text.lines().rev().find(|line| line.starts_with("| "))?;

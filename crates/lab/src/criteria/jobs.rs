@@ -1,7 +1,7 @@
-//! The jobs that judging is made of, and a folder that keeps what each gave.
+//! The jobs of a judgement, and a folder that stores the result of each.
 //!
-//! A job is a scheme in a criterion: all its cells with all seeds. Its key is a hash of everything that its result
-//! depends on, so that a result that is kept under a key can take the place of the job, on any machine.
+//! A job runs a scheme in a criterion: all cells with all seeds. Its key is a hash of everything that its result
+//! depends on, so that a result stored under this key can replace the job, on any machine.
 
 use super::model::Criterion;
 use super::run::{Shown, schemes_in};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A scheme in a criterion.
+/// A job: a scheme in a criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -26,26 +26,26 @@ pub struct Job {
     pub criterion: String,
     /// The scheme's name.
     pub scheme: String,
-    /// How many runs it is: cells times seeds.
+    /// Number of runs: cells times seeds.
     pub runs: usize,
 }
 
-/// What a job gave.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobResult {
     /// The verdict.
     pub result: CriterionResult,
-    /// Its cells as they are drawn.
+    /// The data that are drawn of each cell.
     pub shown: Vec<Shown>,
     /// Interests, Data and NACKs that crossed a link.
     pub packet_hops: u64,
 }
 
-/// What runs the jobs: the version and a hash of the program's own file, since results are those of a program and two
-/// builds of a version may differ. Takes some milliseconds.
+/// Identifies the program that runs the jobs: its version and a hash of its executable file, since two builds of one
+/// version may give different results. Takes some milliseconds.
 ///
 /// # Errors
-/// If the system does not let the program read itself.
+/// If the program may not read its own executable file.
 pub fn engine(version: &str) -> Result<String, results::Error> {
     let reject = |path: &Path, source| results::Error::Io {
         path: path.display().to_string(),
@@ -69,12 +69,12 @@ fn hex(bytes: &[u8]) -> String {
 pub(super) fn key(criterion: &Criterion, schemes: &[Scheme], seeds: &[u64], engine: &str) -> String {
     let scenario = |(e, c): (usize, usize)| {
         let mut read = json!(criterion.experiments[e].cases[c].scenario);
-        // Where it was read from changes nothing.
+        // The place of the file does not affect the result.
         read.as_object_mut().map(|keys| keys.remove("source"));
         read
     };
     let scenarios: Vec<Value> = criterion.cells().map(scenario).collect();
-    // The thresholds too: what is kept are verdicts.
+    // The thresholds are included because stored results contain verdicts.
     let asked = format!("{:?} {:?}", criterion.measures, criterion.exceptions);
     let names: Vec<String> = criterion.cells().map(|(e, c)| criterion.cell_name(e, c)).collect();
     let all = json!([engine, criterion.name, asked, names, scenarios, schemes, seeds]);
@@ -84,7 +84,7 @@ pub(super) fn key(criterion: &Criterion, schemes: &[Scheme], seeds: &[u64], engi
 /// All jobs, by criterion, then scheme.
 ///
 /// # Errors
-/// [`Error::Choice`] for names that are no schemes.
+/// [`Error::Choice`] for unknown scheme names.
 pub fn jobs(criteria: &[Criterion], names: &[String], seeds: &[u64], engine: &str) -> Result<Vec<Job>, Error> {
     let mut all = Vec::new();
     for criterion in criteria {
@@ -101,7 +101,7 @@ pub fn jobs(criteria: &[Criterion], names: &[String], seeds: &[u64], engine: &st
     Ok(all)
 }
 
-/// A folder that keeps what jobs gave, each in a file of its own.
+/// A folder that stores the results of jobs, each in its own file.
 #[derive(Clone, Debug)]
 pub struct Kept {
     folder: PathBuf,
@@ -109,7 +109,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What this engine has kept in a folder; without one it will be made.
+    /// The stored results of this engine in a folder; the folder is created when the first result is stored.
     pub fn new(folder: &Path, engine: &str) -> Kept {
         Kept { folder: folder.to_path_buf(), engine: engine.to_owned() }
     }
@@ -122,7 +122,7 @@ impl Kept {
         format!("{key}.json")
     }
 
-    /// What a job gave, if it is there.
+    /// The stored result of a job, if there is one.
     ///
     /// # Errors
     /// [`results::Error`] for a file that cannot be read or does not hold a result.
@@ -144,7 +144,7 @@ impl Kept {
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
-    /// Keeps what a job gave.
+    /// Stores the result of a job.
     ///
     /// # Errors
     /// [`results::Error::Io`].

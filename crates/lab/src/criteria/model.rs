@@ -6,7 +6,7 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Location;
 
-/// How strongly RFC 9743 calls for the evaluation; it never calls for a result.
+/// How strongly RFC 9743 requires the evaluation; it never requires a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// MUST be evaluated.
@@ -15,14 +15,14 @@ pub enum Strength {
     Should,
     /// MAY be.
     May,
-    /// Asked for in lower case.
+    /// Recommended in lower case.
     Advice,
-    /// Not requested.
+    /// Not required.
     None,
 }
 
 impl Strength {
-    /// All, as files write them.
+    /// All strengths, with their names in files.
     pub const ALL: [(&'static str, Strength); 5] = [
         ("MUST", Strength::Must),
         ("SHOULD", Strength::Should),
@@ -31,30 +31,30 @@ impl Strength {
         ("none", Strength::None),
     ];
 
-    /// As text.
+    /// The name of the strength.
     pub fn text(self) -> &'static str {
         Strength::ALL.iter().find(|s| s.1 == self).map_or("none", |s| s.0)
     }
 }
 
-/// How much is run.
+/// The depth of a judgement: how many cases are run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// Less than a minute for a scheme.
     Quick,
-    /// The depth of published verdicts.
+    /// The depth of the published verdicts.
     #[default]
     Default,
-    /// With what is large.
+    /// Includes the largest cases.
     Full,
 }
 
 impl Depth {
-    /// All, as files write them.
+    /// All depths, with their names in files.
     pub const ALL: [(&'static str, Depth); 3] =
         [("quick", Depth::Quick), ("default", Depth::Default), ("full", Depth::Full)];
 
-    /// As text.
+    /// The name of the depth.
     pub fn text(self) -> &'static str {
         Depth::ALL[self as usize].0
     }
@@ -63,23 +63,23 @@ impl Depth {
 /// Which values are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Small ones.
+    /// Small values.
     Less,
-    /// Large ones.
+    /// Large values.
     More,
 }
 
-/// How the cells of a measure make one verdict.
+/// How the cells of a measure are combined into one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
     /// The worst cell decides.
     Worst,
-    /// The median cell decides, of two the worse.
+    /// The median cell decides; of two median cells, the worse one.
     Median,
 }
 
 impl Combine {
-    /// As files write it.
+    /// The name used in files.
     pub fn text(self) -> &'static str {
         match self {
             Combine::Worst => "worst",
@@ -88,26 +88,26 @@ impl Combine {
     }
 }
 
-/// A criterion, checked.
+/// A criterion whose file has been checked.
 #[derive(Clone, Debug)]
 pub struct Criterion {
-    /// The file's name.
+    /// The name of the file.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Section of RFC 9743; `NDN` and `held out` for what it does not cover.
+    /// Section of RFC 9743; `NDN` and `held out` for criteria beyond it.
     pub section: String,
-    /// How strongly it asks.
+    /// How strongly RFC 9743 requires it.
     pub strength: Strength,
     /// The question, in one sentence.
     pub question: String,
-    /// What is run.
+    /// The experiments that are run.
     pub experiments: Vec<ExperimentGrid>,
-    /// The texts of scenario files by the names that cases give; shipped scenarios are not among them.
+    /// The texts of scenario files by the names that cases use, without the shipped scenarios.
     pub files: Vec<(String, String)>,
-    /// What is looked at.
+    /// The measures.
     pub measures: Vec<Measure>,
-    /// Schemes that it does not apply to.
+    /// The schemes that it does not apply to.
     pub exceptions: Vec<NotApplicable>,
 }
 
@@ -120,52 +120,52 @@ pub struct Measure {
     pub label: String,
     /// Unit; empty for shares and ratios.
     pub unit: String,
-    /// Experiments by position, whose cases are its cells.
+    /// Positions of the experiments whose cases are its cells.
     pub experiments: Vec<usize>,
-    /// How it is measured.
+    /// The expression that is measured.
     pub metric: Expr,
-    /// What no scheme can better.
+    /// The limit: a value that no scheme can better.
     pub limit: Expr,
-    /// What that is, in words.
+    /// Description of the limit.
     pub limit_label: String,
     /// Which values are good.
     pub better: Better,
-    /// Threshold of a pass.
+    /// The threshold of a pass.
     pub pass: f64,
-    /// Threshold of what is not yet a failure.
+    /// The threshold between weak and a failure.
     pub weak: f64,
-    /// How cells make a verdict.
+    /// How cells are combined into a verdict.
     pub combine: Combine,
-    /// Why these thresholds.
+    /// The reason for these thresholds.
     pub reason: String,
-    /// Where it was written.
+    /// Its place in the file.
     pub place: Location,
 }
 
 /// Schemes with one of these components are not judged.
 #[derive(Clone, Debug)]
 pub struct NotApplicable {
-    /// Of this family.
+    /// The family of the components.
     pub family: Family,
-    /// Any of these.
+    /// The names of the components.
     pub components: Vec<String>,
-    /// Why, as what follows "not applicable:".
+    /// The reason, as the words after "not applicable:".
     pub reason: String,
 }
 
 impl Criterion {
-    /// Why the criterion does not apply to a scheme, if so.
+    /// Why the criterion does not apply to a scheme; `None` if it does.
     pub fn not_applicable(&self, scheme: &Scheme) -> Option<&str> {
         let fits = |e: &&NotApplicable| e.components.iter().any(|name| name == scheme.part(e.family).name);
         self.exceptions.iter().find(fits).map(|e| e.reason.as_str())
     }
 
-    /// Its cells: experiment and case by position.
+    /// The cells: experiment and case by position.
     pub fn cells(&self) -> impl Iterator<Item = (usize, usize)> {
         self.experiments.iter().enumerate().flat_map(|(e, grid)| (0..grid.cases.len()).map(move |c| (e, c)))
     }
 
-    /// What a cell is called.
+    /// The name of a cell.
     pub fn cell_name(&self, experiment: usize, case: usize) -> String {
         let grid = &self.experiments[experiment];
         match grid.cases[case].name.as_str() {

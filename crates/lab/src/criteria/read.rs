@@ -1,4 +1,4 @@
-//! `judge/<criterion>.toml`: everything wrong with it is reported at once, with file and line.
+//! Reads `judge/<criterion>.toml`; all errors are reported together, with file and line.
 
 use super::drawn;
 use super::folder::{Folder, SCENARIOS};
@@ -16,26 +16,26 @@ use ndnweir_scenario::tree::{self, Table};
 use ndnweir_scenario::{Location, Problems, Source};
 use std::collections::BTreeSet;
 
-/// The reader of criteria and its options.
+/// The options for reading criteria.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
-    /// Cells up to here.
+    /// Deeper cells are left out.
     pub depth: Depth,
-    /// The seed that networks are drawn from; without one, criteria that draw are left out.
+    /// The seed that networks are drawn from; without a seed, criteria that draw networks are left out.
     pub held_out: Option<u64>,
-    /// Changes of schemes, as `--set` takes them, for all scenarios.
+    /// Overrides of schemes in the syntax of `--set`, for all scenarios.
     pub set: Vec<String>,
 }
 
-/// Keys of values that are varied, by depth.
+/// Keys of varied values, by depth.
 const TIERS: [&str; 3] = ["values", "more", "full"];
-/// Most networks that one experiment draws.
+/// Maximum number of networks that one experiment draws.
 const MAX_DRAWS: u64 = 64;
 
-/// Reads and checks the criteria called `only`, or all, in the order of their sections.
+/// Reads and checks the criteria named in `only`, or all if it is empty, in the order of their sections.
 ///
 /// # Errors
-/// Everything that is wrong with their files; names in `only` that do not exist.
+/// All errors in their files; names in `only` that do not exist.
 pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec<Criterion>, Problems> {
     let found = Findings::default();
     let names = folder.names().unwrap_or_default();
@@ -58,10 +58,10 @@ pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec
     Ok(all)
 }
 
-/// Reads and checks a criterion; none if it draws networks and there is no seed.
+/// Reads and checks a criterion; `None` if it draws networks and there is no seed.
 ///
 /// # Errors
-/// Everything that is wrong with its file.
+/// All errors in its file.
 pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Criterion>, Problems> {
     let file = format!("{name}.toml");
     let shown = folder.shown(&file);
@@ -91,7 +91,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     }
     unique(read.iter().map(|e| (e.grid.id.as_str(), &e.at)), "experiment", &found);
     let exceptions = tables(&root, "not-applicable").filter_map(|(t, at)| exception(t, at, &found)).collect();
-    // Without its experiments everything below would only say that they are missing.
+    // Without the experiments, all later errors would only be consequences.
     found.check()?;
     let draws = read.iter().any(|e| e.draws);
     let (mut grids, tiers): (Vec<ExperimentGrid>, Vec<Vec<Depth>>) =
@@ -109,7 +109,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     if draws && extent.held_out.is_none() {
         return Ok(None);
     }
-    // Everything was checked; keys that are too deep are left out.
+    // After all checks, cases that are deeper than requested are left out.
     for (grid, depths) in grids.iter_mut().zip(&tiers) {
         let mut depths = depths.iter();
         grid.cases.retain(|_| depths.next().is_some_and(|d| *d <= extent.depth));
@@ -122,7 +122,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     Ok(Some(Criterion { name, title, section, strength, question, experiments: grids, files, measures, exceptions }))
 }
 
-/// An experiment with all its cases, and what they are for.
+/// An experiment with all its cases, and their depths.
 struct Drafted {
     grid: ExperimentGrid,
     depths: Vec<Depth>,
@@ -206,7 +206,7 @@ impl Reader<'_> {
         Some(Drafted { grid, depths, draws: draw.is_some(), at: at.clone() })
     }
 
-    /// A scenario file beside the criteria, or a shipped scenario, with the name that cases give.
+    /// Reads a scenario file of the criteria, or a shipped scenario; returns the name that cases use.
     fn source(&mut self, file: &str, at: &Location) -> Option<(String, Source)> {
         if !file.ends_with(".toml") {
             return match scenario::shipped().iter().any(|s| s.name == file).then(|| scenario::find(file)) {
@@ -339,7 +339,7 @@ fn measure(
     })
 }
 
-/// In criteria, which name no schemes, `@X` is the same scheme in experiment X.
+/// Criteria name no schemes, so that `@X` is the same scheme in experiment X.
 fn elsewhere(expr: Expr) -> Expr {
     match expr {
         Expr::At(inner, mut target) => {
@@ -353,7 +353,7 @@ fn elsewhere(expr: Expr) -> Expr {
     }
 }
 
-/// Values from another experiment come from the case at the same position.
+/// Checks that values from another experiment come from the case at the same position.
 fn same_cases(expr: &Expr, from: usize, grids: &[ExperimentGrid]) -> Result<(), ExpressionError> {
     match expr {
         Expr::At(inner, target) => {

@@ -1,4 +1,4 @@
-//! Running schemes through criteria.
+//! Runs schemes in all criteria.
 
 use super::jobs::{JobResult, Kept};
 use super::model::Criterion;
@@ -12,16 +12,16 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What judging gave.
+/// The results of a judgement.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
     /// The schemes, in the order requested.
     pub schemes: Vec<String>,
-    /// Those of them whose original law is not public.
+    /// Those schemes that are stand-ins because the original law is not public.
     pub stand_ins: Vec<String>,
-    /// With which seeds.
+    /// The seeds.
     pub seeds: Vec<u64>,
-    /// By criterion, then scheme; none where the work was interrupted.
+    /// By criterion, then scheme; `None` if the work was interrupted.
     pub results: Vec<Vec<Option<CriterionResult>>>,
     /// The drawable data of each cell, by criterion, then scheme.
     pub shown: Vec<Vec<Vec<Shown>>>,
@@ -31,28 +31,28 @@ pub struct Judgement {
     pub partial: bool,
 }
 
-/// A cell as it is drawn.
+/// The data that are drawn of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// Experiment by position.
     pub experiment: usize,
     /// Case by position.
     pub case: usize,
-    /// Attained share of the fair rate and the 99th percentile of the delay above the base RTT, in base RTTs, means over
-    /// seeds; none where there is no optimum.
+    /// Attained share of the fair rate and the 99th percentile of the delay above the base RTT, in base RTTs, means
+    /// over seeds; `None` without an optimum.
     pub point: Option<(f64, f64)>,
     /// Width of the bins below, in s.
     pub bin_s: f64,
-    /// Goodput of all consumers, of the first seed.
+    /// Goodput of all consumers in the run of the first seed.
     pub goodput_mbps: Vec<f64>,
-    /// The longest mean wait at any link, of the first seed.
+    /// The longest mean queueing time at any link in the run of the first seed.
     pub queue_ms: Vec<f64>,
 }
 
-/// Bins that are kept of a series.
+/// Maximum number of bins kept of a series.
 const MAX_SHOWN: usize = 120;
 
-/// How many runs it takes.
+/// Number of runs.
 pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
     criteria.iter().map(|c| c.cells().count()).sum::<usize>() * schemes * seeds
 }
@@ -68,10 +68,10 @@ pub(super) fn schemes_in(criterion: &Criterion, name: &String) -> Result<Vec<Sch
     criterion.cells().map(find).collect()
 }
 
-/// Runs everything and judges it. When `stop` is set, what is not complete is left out. With `kept`, jobs that are kept
-/// there are taken from there, and all others are put there when they are done.
+/// Runs and judges all criteria. After `stop` is set, incomplete results are left out. With `kept`, stored results are
+/// used instead of running their jobs, and results of other jobs are stored.
 ///
-/// The result depends on only the arguments: not on the number of threads, not on their order.
+/// The result depends only on the arguments, not on the number or the order of threads.
 ///
 /// # Errors
 /// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
@@ -113,8 +113,8 @@ pub fn run(
     Ok(Judgement { schemes, stand_ins, seeds: seeds.to_vec(), results, shown, packet_hops, partial })
 }
 
-/// Does the jobs that `mine` picks by their position (by criterion, then scheme) and keeps what they gave. How many are
-/// kept: less than were picked if `stop` was set.
+/// Runs the jobs that `mine` selects by position (by criterion, then scheme) and stores their results. Returns the
+/// number of stored results, which is smaller than the number of selected jobs if `stop` was set.
 ///
 /// # Errors
 /// As [`run`].
@@ -135,7 +135,7 @@ pub fn keep(
     Ok(done.into_iter().filter(|done| *done).count())
 }
 
-/// What jobs need beside their criteria.
+/// The input of jobs in addition to their criteria.
 struct Prepared {
     schemes: Vec<Scheme>,
     names: Vec<String>,
@@ -177,7 +177,7 @@ impl Prepared {
 struct Unit<'a> {
     criterion: &'a Criterion,
     limits: &'a [Limits],
-    /// Its position and name.
+    /// The scheme's position and name.
     scheme: (usize, &'a String),
     seeds: &'a [u64],
     /// Number of its first run.
@@ -185,7 +185,7 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// What is kept of it, or what running it gives, which is then kept; none if it was stopped.
+    /// Returns the stored result, or runs the job and stores its result; `None` if it was stopped.
     fn get_or_run(
         &self,
         kept: Option<&Kept>,
@@ -261,14 +261,14 @@ fn show((experiment, case): (usize, usize), runs: &[Measured]) -> Shown {
     Shown { experiment, case, point, bin_s, goodput_mbps, queue_ms }
 }
 
-/// By bin, the largest of the links' mean waits.
+/// By bin, the largest mean queueing time of all links.
 fn longest_wait(run: &Run) -> Vec<f64> {
     let Some(column) = SeriesKind::Links.metrics().iter().position(|m| *m == "queue_ms") else { return Vec::new() };
     let mut longest = Vec::new();
     for values in run.series.table(SeriesKind::Links).iter().filter_map(|row| row.columns.get(column)) {
         longest.resize(values.len().max(longest.len()), 0.0);
         for (most, value) in longest.iter_mut().zip(values) {
-            // A bin without departures has no wait.
+            // A bin without departures has no queueing time.
             *most = f64::max(*most, *value);
         }
     }

@@ -8,7 +8,7 @@ use crate::results::{Summary, significant};
 use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use serde_json::{Value, json};
 
-/// The names of criteria in headings: their sections, or their names where a section has several.
+/// The names of criteria in headings: their sections, or their names if several criteria have the same section.
 pub fn short_names(criteria: &[Criterion]) -> Vec<String> {
     let alone = |c: &Criterion| criteria.iter().filter(|other| other.section == c.section).count() == 1;
     criteria.iter().map(|c| if alone(c) { c.section.clone() } else { c.name.clone() }).collect()
@@ -41,7 +41,7 @@ pub fn matrix(criteria: &[Criterion], judgement: &Judgement, look: Look) -> Stri
     TextTable { columns, rows: criteria.iter().enumerate().map(row).collect() }.render(look)
 }
 
-/// Schemes by criteria, as letters: for many schemes.
+/// Schemes by criteria, with one letter for each verdict: for many schemes.
 pub fn letters(criteria: &[Criterion], judgement: &Judgement, look: Look) -> String {
     let column = |heading: String| Column { heading, right: false, weight: Column::ALWAYS };
     let mut columns = vec![column("scheme".into())];
@@ -66,7 +66,7 @@ fn letter(verdict: CriterionVerdict) -> &'static str {
     }
 }
 
-/// A value with its spread.
+/// The text of a value with its spread.
 pub fn spread(value: Option<&Summary>) -> String {
     match value {
         Some(Summary { mean, sd: Some(sd), .. }) => format!("{} ± {}", number(*mean), number(*sd)),
@@ -75,7 +75,7 @@ pub fn spread(value: Option<&Summary>) -> String {
     }
 }
 
-/// The thresholds of a measure: `≤ 0.5, weak ≤ 1`.
+/// The text of a measure's thresholds: `≤ 0.5, weak ≤ 1`.
 pub fn asked(measure: &Measure) -> String {
     let sign = match measure.better {
         Better::Less => "≤",
@@ -84,7 +84,7 @@ pub fn asked(measure: &Measure) -> String {
     format!("{sign} {}, weak {sign} {}", measure.pass, measure.weak)
 }
 
-/// The decided cells of one criterion, a row for each measure and scheme.
+/// The deciding cells of one criterion, a row for each measure and scheme.
 pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], schemes: &[String], look: Look) -> String {
     let column = |heading: &str, right, weight| Column { heading: heading.into(), right, weight };
     let columns = vec![
@@ -125,7 +125,7 @@ pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], sche
     text
 }
 
-/// The schemes, criteria and seeds of a judgement, in a line or two.
+/// The schemes, criteria and seeds of a judgement, in one or two lines.
 pub fn head(judgement: &Judgement, dated: Option<&str>, command: &str, version: &str) -> String {
     let dated = dated.map(|date| format!("Criteria of {date} (judge/LOG.md). ")).unwrap_or_default();
     let seeds: Vec<String> = judgement.seeds.iter().map(u64::to_string).collect();
@@ -159,7 +159,7 @@ pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> St
     text
 }
 
-/// `summary.json`, and what `--json` prints: nothing in it depends on the machine or the time.
+/// `summary.json`, and the output of `--json`: it does not depend on the machine or the time.
 pub fn json(criteria: &[Criterion], judgement: &Judgement, command: &str, version: &str) -> Value {
     let round = |x: f64| significant(x, 10);
     let cell = |criterion: &Criterion, cell: &CellResult| {

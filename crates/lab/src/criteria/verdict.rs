@@ -1,11 +1,11 @@
-//! The verdict about a scheme from measured values.
+//! The verdict on a scheme from measured values.
 //!
-//! - A **cell** is a case of an experiment; its value is the mean over seeds. With thresholds `pass` and `weak`, a value at
-//!   least as good as `pass` is a pass, else one at least as good as `weak` is weak, else it is a failure, also where
-//!   the metric is undefined in every run (an object that never arrived has no completion time).
-//! - A **measure** has the verdict of its worst cell, or where it says so of its median cell.
-//! - A **criterion** has that of its worst measure. It is not applicable to the schemes that it excludes, with its
-//!   reason.
+//! - A **cell** is a case of an experiment; its value is the mean over seeds. With thresholds `pass` and `weak`, a
+//!   value at least as good as `pass` is a pass, otherwise one at least as good as `weak` is weak, otherwise it is a
+//!   failure, also if the metric is undefined in every run (an object that never arrived has no completion time).
+//! - A **measure** has the verdict of its worst cell, or of its median cell if it says so.
+//! - A **criterion** has the verdict of its worst measure. It is not applicable to the schemes that it excludes; the
+//!   exclusion gives a reason.
 
 use super::model::{Better, Combine, Criterion, Measure};
 use crate::evaluation::{ExperimentGrid, Runs};
@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CriterionVerdict {
-    /// At least as good as asked.
+    /// At least as good as the `pass` threshold.
     Pass,
-    /// Not as good, but not bad.
+    /// Worse than `pass`, but at least as good as `weak`.
     Weak,
-    /// Bad, or not measurable.
+    /// Worse than `weak`, or not measurable.
     Fail,
     /// The criterion does not apply.
     NotApplicable,
 }
 
 impl CriterionVerdict {
-    /// As text.
+    /// The verdict as text.
     pub fn text(self) -> &'static str {
         match self {
             CriterionVerdict::Pass => "pass",
@@ -38,14 +38,14 @@ impl CriterionVerdict {
     }
 }
 
-/// A measure in one case.
+/// The result of a measure in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellResult {
     /// Experiment by position.
     pub experiment: usize,
     /// Case by position.
     pub case: usize,
-    /// Over seeds; none where no run defines the metric.
+    /// Mean and spread over seeds; `None` if the metric is undefined in every run.
     pub value: Option<Summary>,
     /// The limit for any scheme, mean over seeds.
     pub limit: Option<f64>,
@@ -53,12 +53,12 @@ pub struct CellResult {
     pub verdict: CriterionVerdict,
 }
 
-/// A measure of a scheme.
+/// The result of a measure for a scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureResult {
     /// Its cells.
     pub cells: Vec<CellResult>,
-    /// The cell that decides, by position.
+    /// The position of the cell that decides.
     pub decided: usize,
 }
 
@@ -69,28 +69,28 @@ impl MeasureResult {
     }
 }
 
-/// A criterion of a scheme.
+/// The result of a criterion for a scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriterionResult {
     /// The verdict.
     pub verdict: CriterionVerdict,
-    /// Why it is not applicable; empty where it is.
+    /// Why the criterion is not applicable; empty if it is applicable.
     pub reason: String,
-    /// By measure; none where it is not applicable.
+    /// By measure; empty if the criterion is not applicable.
     pub measures: Vec<MeasureResult>,
 }
 
 impl CriterionResult {
-    /// Of a scheme that the criterion does not apply to.
+    /// The result for a scheme that the criterion does not apply to.
     pub fn not_applicable(reason: &str) -> CriterionResult {
         CriterionResult { verdict: CriterionVerdict::NotApplicable, reason: reason.to_owned(), measures: Vec::new() }
     }
 }
 
 impl Measure {
-    /// The verdict on a value.
+    /// The verdict on a measured value.
     pub fn verdict(&self, value: f64) -> CriterionVerdict {
-        // A small tolerance, so that a threshold met exactly is met.
+        // A small tolerance for rounding, so that a value equal to the threshold passes.
         let room = |threshold: f64| 1e-9 * threshold.abs().max(1e-9);
         let meets = |threshold: f64| match self.better {
             Better::Less => value <= threshold + room(threshold),
@@ -105,7 +105,7 @@ impl Measure {
         }
     }
 
-    /// How bad a cell is, to compare it with others of the measure.
+    /// A number that orders the cells of the measure from good to bad.
     fn badness(&self, cell: &CellResult) -> f64 {
         match (&cell.value, self.better) {
             (None, _) => f64::INFINITY,
@@ -124,7 +124,7 @@ impl Measure {
         let places = self.experiments.iter().flat_map(|&e| (0..grids[e].cases.len()).map(move |c| (e, c)));
         let cells: Vec<CellResult> = places.map(cell).collect();
         let mut order: Vec<usize> = (0..cells.len()).collect();
-        // From bad to good; stable, so that of equal cells the first of the file decides.
+        // From worst to best; the sort is stable, so that among equal cells the first in the file decides.
         order.sort_by(|a, b| self.badness(&cells[*b]).total_cmp(&self.badness(&cells[*a])));
         let decided = match self.combine {
             Combine::Worst => *order.first()?,

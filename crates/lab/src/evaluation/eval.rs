@@ -18,7 +18,7 @@ pub struct Measured {
     pub scalars: BTreeMap<String, f64>,
 }
 
-/// Stands for any part of a name in an expression.
+/// Matches any part of a name in an expression.
 pub const ANY: &str = "*";
 
 /// The mean queueing time of a delivered Data over its whole path, in ms: the mean wait of each link direction weighted
@@ -26,7 +26,7 @@ pub const ANY: &str = "*";
 pub const QUEUEING: &str = "queueing_ms";
 
 impl Measured {
-    /// A run of the case, which is this scenario.
+    /// A run of a case with this scenario.
     pub fn new(case: usize, run: Run, scenario: &ScenarioInfo) -> Measured {
         let mut scalars: BTreeMap<String, f64> = run.scalars().into_iter().collect();
         if let Some(waited) = queueing(&run, scenario) {
@@ -35,8 +35,8 @@ impl Measured {
         Measured { case, scalars, run }
     }
 
-    /// The metric of everything whose name matches the pattern: consumers, links or nodes. None where one lacks it, or
-    /// none matches.
+    /// The metric of all consumers, links or nodes whose name matches the pattern. `None` if it is undefined for one of
+    /// them, or if none matches.
     fn every(&self, pattern: &str) -> Option<Vec<f64>> {
         let (table, rest) = pattern.split_once('.')?;
         let (head, tail) = rest.split_once(ANY)?;
@@ -68,7 +68,7 @@ fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
 #[derive(Clone, Debug, Default)]
 pub struct Runs(pub Vec<Vec<Measured>>);
 
-/// Steadiness and convergence use means over this many seconds.
+/// Variation and convergence use means over this many seconds.
 const SECOND: f64 = 1.0;
 
 impl Runs {
@@ -83,7 +83,7 @@ impl Runs {
         runs.iter().filter(move |m| m.run.scheme == scheme && case.is_none_or(|c| c == m.case))
     }
 
-    /// The run that a target names, seen from another run.
+    /// The run that a target refers to, relative to another run.
     fn target<'a>(
         &'a self,
         experiments: &[ExperimentGrid],
@@ -101,7 +101,7 @@ impl Runs {
         Some((there, found))
     }
 
-    /// The value of an expression in a run of experiment number `experiment`; none where it is undefined.
+    /// The value of an expression in a run of experiment number `experiment`; `None` if it is undefined.
     pub fn value(
         &self,
         experiments: &[ExperimentGrid],
@@ -157,7 +157,7 @@ impl Runs {
         }
     }
 
-    /// An expression over all runs of a scheme; none where no run defines it.
+    /// An expression over all runs of a scheme; `None` if it is undefined in every run.
     pub fn summary(
         &self,
         experiments: &[ExperimentGrid],
@@ -175,7 +175,7 @@ impl Runs {
     }
 }
 
-/// Table, keys and column of a series' name; none if it has no such form.
+/// Table, keys and column of a series name; `None` if it has a different form.
 pub fn split(name: &str) -> Option<(SeriesKind, Vec<&str>, &str)> {
     let (head, metric) = name.rsplit_once('.')?;
     let (table, key) = head.split_once('.').unwrap_or((head, ""));
@@ -192,7 +192,7 @@ pub fn split(name: &str) -> Option<(SeriesKind, Vec<&str>, &str)> {
             | SeriesKind::Flows,
             key,
         ) => vec![key],
-        // The node ends where the path begins to name nodes, the prefix begins with a slash.
+        // A path begins after the last dot before its first `>`; a prefix begins with a slash.
         (SeriesKind::Paths, key) => {
             let before = key.find('>')?;
             let at = key[..before].rfind('.')?;
@@ -213,7 +213,7 @@ pub fn series<'a>(run: &'a Run, name: &str) -> Option<&'a [f64]> {
     run.series.get(kind, &keys, metric)
 }
 
-/// The bins of a series that are wholly between two times.
+/// The bins of a series that are completely between two times.
 pub fn between(values: &[f64], bin_s: f64, from: f64, to: f64) -> &[f64] {
     let first = ((from / bin_s - 1e-6).ceil().max(0.0) as usize).min(values.len());
     let end = ((to / bin_s + 1e-6).floor().max(0.0) as usize).clamp(first, values.len());
@@ -228,7 +228,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     mean_sd(&finite(values)).map(|(mean, _)| mean)
 }
 
-/// Mean time between a record of `value` under `key` and the next record of the same component and number, in s.
+/// Mean time, in s, between a record of `value` under `key` and the next record of the same component and number.
 fn dwell(events: &[ComponentEvent], key: &str, value: f64, of: impl Fn(u64) -> bool) -> Option<f64> {
     let mut since: BTreeMap<(u32, u64), f64> = BTreeMap::new();
     let mut stays = Vec::new();
@@ -242,7 +242,7 @@ fn dwell(events: &[ComponentEvent], key: &str, value: f64, of: impl Fn(u64) -> b
     mean(&stays)
 }
 
-/// The bursts of a count: those bins that are not further apart than `gap` s.
+/// The bursts of a count: groups of nonzero bins that are at most `gap` s apart.
 fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     let at = |bin: usize| Time::ZERO + Duration::from_secs_f64(bin as f64 * width);
     let counts = values.iter().map(|v| if *v > 0.0 { *v as u64 } else { 0 });
@@ -250,7 +250,7 @@ fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
 }
 
-/// Time after `from` until a mean over `step` s is at least `level`, to the end of that mean.
+/// Time after `from` until the end of the first mean over `step` s that is at least `level`.
 fn reach(run: &Run, name: &str, from: f64, level: f64, step: f64) -> Option<f64> {
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(value(Function::Convergence, 0.1, 0.5), Some(2.0));
         let coarse = over_time(Function::Convergence, &run(), "consumers.A.goodput_mbps", (0.1, 0.5), 2.0);
         assert_eq!(coarse, Some(2.0));
-        // Bins 1 and 2 (2 + 4), then from 2 s on 8 each: two bursts when 0.6 s of silence ends one.
+        // Bins 1 and 2 (2 + 4), then 8 in each bin from 2 s on: two bursts if a pause of 0.6 s separates them.
         assert_eq!(value(Function::BurstCount, 0.6, 1.0), Some(2.0));
         assert_eq!(
             (value(Function::BurstSize, 0.6, 1.0), value(Function::BurstStart, 0.6, 1.0)),
@@ -355,7 +355,7 @@ mod tests {
             (Some(32.0), Some(2.0))
         );
         assert_eq!((value(Function::BurstCount, 0.6, 7.0), value(Function::BurstSize, 0.6, 3.0)), (Some(1.0), None));
-        // A consumer alone while the other gets nothing has a Jain index of one half.
+        // If only one of two consumers receives Data, the Jain index is one half.
         let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
     }
@@ -372,7 +372,7 @@ mod tests {
             event(3.4, 0, 2, 1.0),
             event(4.0, 0, 1, 2.0),
         ];
-        // 1 s at each node for number 1, 0.4 s for number 2; the last has not ended.
+        // 1 s at each node for number 1, 0.4 s for number 2; the last period has not ended.
         let stay = |of: fn(u64) -> bool| dwell(&events, "state", 2.0, of).map(|s| (s * 1e6).round() / 1e6);
         assert_eq!((stay(|_| true), stay(|id| id == 1), stay(|id| id == 2)), (Some(0.8), Some(1.0), Some(0.4)));
         assert_eq!(dwell(&events, "state", 3.0, |_| true), None);

@@ -1,15 +1,17 @@
 //! Expressions of evaluations: a metric's dotted name, or functions of such names.
 //!
 //! `consumers.C1.goodput_mbps`, `mean(links.B>A.queue_ms, 20, 50)`, `ratio(goodput_mbps@rp-abc, goodput_mbps@pcon)`.
-//! `@SCHEME` or `@EXPERIMENT:SCHEME` takes a value from the run with the same seed and case there. Where `*` stands for a
-//! name in an argument of `sum`, `average`, `largest` and the like, every name counts: `largest(links.*.queue_ms)`.
+//! `@SCHEME` or `@EXPERIMENT:SCHEME` takes a value from the run of that scheme with the same seed and case. A `*`
+//! instead of a name in an argument of `sum`, `average`, `largest` and similar functions includes every name:
+//! `largest(links.*.queue_ms)`.
 
 use std::fmt;
 
-/// What an expression computes. Series are named `TABLE.KEY.METRIC` as in a result folder's CSV files; times are in s.
+/// The function of an expression. Series are named `TABLE.KEY.METRIC` as in a result folder's CSV files; times are in
+/// s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// `mean(series, from, to)` over the bins in between.
+    /// `mean(series, from, to)` over the bins between the two times.
     Mean,
     /// `highest(series, from, to)`.
     Highest,
@@ -23,26 +25,26 @@ pub enum Function {
     Jain,
     /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
     Least,
-    /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; until the
-    /// end of the series if none is. A fourth argument takes means over so many s.
+    /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; if
+    /// there is no such bin, until the end of the series. A fourth argument uses means over that many s.
     Reach,
     /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band`
-    /// of the mean of the last fraction `tail`. A series that never does counts with its whole length, which is too
-    /// short. A fourth argument takes means over so many s.
+    /// of the mean of the last fraction `tail`. A series that does not converge has its whole length as the value,
+    /// which underestimates. A fourth argument uses means over that many s.
     Convergence,
-    /// `burst-count(series, gap, least)`: how many bursts of at least `least` a count such as
-    /// `consumers.C1.nacks` has; a silence longer than `gap` s separates two.
+    /// `burst-count(series, gap, least)`: number of bursts of at least `least` in a count such as `consumers.C1.nacks`;
+    /// a pause longer than `gap` s separates two bursts.
     BurstCount,
-    /// `burst-start(series, gap, n)`: when the nth burst began, in s, to the width of a bin.
+    /// `burst-start(series, gap, n)`: the start of the nth burst, in s, with the resolution of a bin.
     BurstStart,
-    /// `burst-size(series, gap, n)`: how many came in the nth burst.
+    /// `burst-size(series, gap, n)`: the sum of the count over the nth burst.
     BurstSize,
-    /// `dwell(key, value)`: for how long, in s, a component recorded `value` under `key` before it recorded another, on
-    /// average; `dwell(key, value, from, to)` of those with these numbers.
+    /// `dwell(key, value)`: mean time, in s, between a component's record of `value` under `key` and its next record;
+    /// `dwell(key, value, from, to)` only for records with these numbers.
     Dwell,
-    /// `event(key)`: the first value a component recorded under `key`; `event(key, id)` with that number.
+    /// `event(key)`: the first value that a component recorded under `key`; `event(key, id)` with that number.
     Event,
-    /// `when(key)`, `when(key, id)`: when that was recorded, in s.
+    /// `when(key)`, `when(key, id)`: the time of that record, in s.
     When,
     /// `ratio(a, b)`.
     Ratio,
@@ -102,7 +104,7 @@ impl Function {
         ("smallest", Function::Smallest),
     ];
 
-    /// What it takes.
+    /// The arguments of the function.
     pub fn signature(self) -> Signature {
         match self {
             Function::Mean
@@ -131,12 +133,12 @@ impl Function {
     }
 }
 
-/// The run a value is taken from, if not the entry's own.
+/// The run that a value is taken from, if it is not the run of the entry itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Another experiment; none stays in the same.
+    /// Another experiment; `None` is the same experiment.
     pub experiment: Option<String>,
-    /// Another scheme; none is the same.
+    /// Another scheme; `None` is the same scheme.
     pub scheme: Option<String>,
 }
 
@@ -147,9 +149,9 @@ pub enum Expr {
     Number(f64),
     /// A metric, a series or an event key, by position.
     Name(String),
-    /// A function of others.
+    /// A function of other expressions.
     Call(Function, Vec<Expr>),
-    /// The same in another run.
+    /// An expression evaluated in another run.
     At(Box<Expr>, Target),
 }
 
@@ -173,33 +175,33 @@ impl fmt::Display for Expr {
     }
 }
 
-/// Why a text is not an expression.
+/// Why a text is not a valid expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExprError {
     /// A name or number is expected after the last character.
     #[error("the expression ends too early")]
     Incomplete,
-    /// A name or number is expected before this.
+    /// A name or number is expected before this text.
     #[error("a name or number is missing before \"{0}\"")]
     MissingOperand(String),
     /// No function has this name.
     #[error("there is no function \"{0}\"; there are: {known}", known = Function::ALL.map(|f| f.0).join(", "))]
     UnknownFunction(String),
-    /// The arguments of this function do not end.
+    /// The closing parenthesis of this function is missing.
     #[error("{0}( is not closed")]
     Unclosed(String),
-    /// Functions of functions beyond the limit.
+    /// The nesting of functions exceeds the limit.
     #[error("the expression is nested too deeply")]
     TooDeep,
-    /// This follows a whole expression.
+    /// Text after a complete expression.
     #[error("\"{0}\" is left over at the end")]
     Trailing(String),
 }
 
-/// Reads an expression.
+/// Parses an expression.
 ///
 /// # Errors
-/// [`ExprError`]: what is wrong with it.
+/// [`ExprError`], which describes the error.
 pub fn parse(text: &str) -> Result<Expr, ExprError> {
     let mut parser = Parser { rest: text };
     let expr = parser.expr(0)?;
@@ -214,7 +216,7 @@ struct Parser<'t> {
     rest: &'t str,
 }
 
-/// The deepest nesting that is read.
+/// Maximum nesting depth.
 const DEEPEST: usize = 16;
 
 impl<'t> Parser<'t> {

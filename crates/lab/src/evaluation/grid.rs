@@ -7,55 +7,55 @@ use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{Item, Value};
 use ndnweir_scenario::{Location, Problems, Scenario, Source, apply_overrides};
 
-/// Cases of one experiment; more would not finish.
+/// Maximum number of cases of one experiment; more would take too long.
 pub const MAX_CASES: usize = 64;
 
-/// A scenario under schemes, possibly in several variants.
+/// A scenario with schemes, possibly in several cases.
 #[derive(Clone, Debug)]
 pub struct ExperimentGrid {
     /// Name in the file.
     pub id: String,
-    /// What it is, for the reader.
+    /// A description for the reader.
     pub about: String,
-    /// Variants; one without a name if nothing varies.
+    /// The cases; a single one without a name if nothing varies.
     pub cases: Vec<Case>,
-    /// The schemes compared; empty where the file does not choose them.
+    /// The schemes that are compared; empty if the file does not select them.
     pub schemes: Vec<Scheme>,
     /// Keys of scheme events that expressions need.
     pub events: Vec<String>,
 }
 
-/// A variant of an experiment.
+/// A case of an experiment.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The values that were varied, e.g. `100 packets`.
     pub name: String,
-    /// The scenario file, as it is named beside the evaluation's, or the name of a shipped scenario.
+    /// The scenario file, by its name relative to the evaluation's file, or the name of a shipped scenario.
     pub file: String,
-    /// The overrides that make it of that file.
+    /// The overrides that turn the scenario of the file into this case.
     pub set: Vec<String>,
-    /// What runs.
+    /// The scenario that is run.
     pub scenario: Scenario,
 }
 
-/// Values that keys take together.
+/// Values that several keys take together.
 #[derive(Clone, Debug)]
 pub struct Variation(Vec<Combination>);
 
 /// A case before its scenario is read.
 #[derive(Clone, Debug, Default)]
 pub struct Combination {
-    /// The values.
+    /// The text of the values.
     pub name: String,
-    /// The overrides that they stand for.
+    /// The overrides for these values.
     pub set: Vec<String>,
-    /// Position of the key that the rarest of the values was under.
+    /// The position in `tiers` of the key that contains the values; of several keys, the largest position.
     pub tier: usize,
 }
 
 /// Reads `vary = [{ key = "link.A-B.queue", values = ["10 packets", "20 packets"] }]`. Several keys take the same
-/// value, or each its own where a value is a list; a list that is one longer begins with the name of the case. `tiers`
-/// are the keys that values may be under.
+/// value, or each its own if a value is a list; if the list has one element more, its first element is the name of the
+/// case. `tiers` are the keys that may contain values.
 pub fn variations(item: &Item, found: &Findings, tiers: &[&'static str]) -> Vec<Variation> {
     let Value::List(items) = &item.value else {
         found.error(
@@ -151,7 +151,7 @@ fn values(item: &Item, keys: &[String], tier: usize, found: &Findings) -> Vec<Co
     list.iter().filter_map(one).collect()
 }
 
-/// Every combination; one without a name if nothing varies.
+/// Every combination of values; a single one without a name if nothing varies.
 pub fn combinations(variations: &[Variation]) -> Vec<Combination> {
     let mut all = vec![Combination::default()];
     for Variation(values) in variations {
@@ -171,10 +171,10 @@ pub fn combinations(variations: &[Variation]) -> Vec<Combination> {
     all
 }
 
-/// The cases of a scenario, which `file` names: changed by `set`, then by each combination.
+/// The cases of the scenario in `file`: changed by `set`, then by each combination.
 ///
 /// # Errors
-/// What is wrong with the first that cannot be read.
+/// The errors of the first case that cannot be read.
 pub fn cases(
     source: &Source,
     file: &str,
@@ -190,7 +190,7 @@ pub fn cases(
     combinations.into_iter().map(one).collect()
 }
 
-/// Reports an experiment with more cases than would finish.
+/// Reports an error if an experiment has more than [`MAX_CASES`] cases.
 pub fn check_count(id: &str, cases: usize, at: &Location, found: &Findings) {
     if cases > MAX_CASES {
         found.error(at, format!("experiment {id} has {cases} cases"), format!("at most {MAX_CASES}"));

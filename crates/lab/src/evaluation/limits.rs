@@ -1,4 +1,4 @@
-//! The limits of a case: its optimum and the round trips without queues; and metrics of runs relative to them.
+//! The limits of a case: its optimum and its base RTTs; and metrics of runs relative to them.
 
 use super::eval::Measured;
 use crate::experiment::{describe, optimum};
@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// The limits of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// The optimum, or why there is none.
+    /// The optimum, or the reason why it is undefined.
     pub optimum: Optimum,
-    /// By consumer: the round-trip time without queues, in ms, over its cheapest path to the nearest of its producers.
+    /// By consumer: the base RTT in ms, over its cheapest path to the nearest of its producers.
     pub base_rtt_ms: Vec<(String, f64)>,
-    /// By link direction: rate and content that it can carry, in Mbit/s.
+    /// By link direction: its rate and the content rate that it can carry, in Mbit/s.
     rates: Vec<(String, f64, f64)>,
 }
 
@@ -24,7 +24,7 @@ impl Limits {
         Limits { optimum: optimum(scenario), ..Limits::without_optimum(scenario) }
     }
 
-    /// Without the optimum, which takes a linear program.
+    /// The limits without the optimum, which requires a linear program.
     pub fn without_optimum(scenario: &Scenario) -> Limits {
         let info = describe(scenario);
         let payload = info.payload_bytes as f64 / info.data_wire_bytes.max(1) as f64;
@@ -33,7 +33,7 @@ impl Limits {
         Limits { optimum: Optimum::default(), base_rtt_ms: base.collect(), rates }
     }
 
-    /// The same names with a fictitious optimum, to find which metrics there can be.
+    /// The same names with a fictitious optimum, to find which metrics exist.
     pub fn pretended(scenario: &Scenario) -> Limits {
         let mut limits = Limits::without_optimum(scenario);
         let each = |name: &str| crate::results::ConsumerOptimum { name: name.into(), goodput_mbps: 1.0 };
@@ -44,14 +44,14 @@ impl Limits {
     }
 }
 
-/// Propagation and transmission of one Interest there and its Data back, over the cheapest path by routing costs; of
-/// equal ones the quickest.
+/// Propagation and transmission of one Interest and its Data over the cheapest path by routing costs; of paths with
+/// equal costs, the one with the lowest delay.
 fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option<(String, f64)> {
     let near = scenario.adjacency();
     let asks = &scenario.consumers[consumer];
     let producers: Vec<usize> = asks.producers.iter().map(|p| scenario.producers[*p].node).collect();
     let sending = |bytes: u64, rate_mbps: f64| bytes as f64 * 8.0 / (rate_mbps * 1e3);
-    // Picoseconds, so that paths can be compared without rounding.
+    // Times are in picoseconds, so that paths can be compared without rounding.
     let mut open = BinaryHeap::from([Reverse((0u64, 0u64, asks.node))]);
     let mut seen = vec![false; scenario.nodes.len()];
     while let Some(Reverse((cost, time, node))) = open.pop() {
@@ -76,7 +76,7 @@ fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option
     None
 }
 
-/// What was not delivered but dropped from queues, of both.
+/// Packets dropped by queues, over the sum of these and the Data that arrived.
 fn dropped_share(run: &Run) -> Option<f64> {
     let dropped = (run.drops.overflow + run.drops.marker) as f64;
     let arrived: u64 = run.consumers.iter().map(|c| c.segments + c.duplicates).sum();
@@ -85,7 +85,7 @@ fn dropped_share(run: &Run) -> Option<f64> {
 }
 
 impl Measured {
-    /// A run of a case with these limits: the metrics of [`Measured::new`] and those that need the limits.
+    /// A run of a case with these limits: the metrics of [`Measured::new`] and those relative to the limits.
     pub fn beside(case: usize, run: Run, info: &ScenarioInfo, limits: &Limits) -> Measured {
         let mut measured = Measured::new(case, run, info);
         let more = more(&measured.scalars, &measured.run, limits);

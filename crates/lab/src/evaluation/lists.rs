@@ -4,7 +4,7 @@ use ndnweir_scenario::Location;
 use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::tree::{Item, Table, Value};
 
-/// The tables of a list of tables, with their places; what is not a table was reported by the syntax.
+/// The tables of a list of tables, with their places in the file; other elements were reported by the parser.
 pub fn tables<'a>(root: &'a Table, key: &str) -> impl Iterator<Item = (&'a Table, &'a Location)> {
     root.list(key).iter().filter_map(|item| Some((item.as_table()?, &item.at)))
 }

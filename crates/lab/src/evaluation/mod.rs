@@ -1,8 +1,8 @@
-//! What evaluations written as data have in common: grids of cases, metrics as expressions, means over seeds.
+//! The common parts of evaluations written as data: grids of cases, metrics as expressions, means over seeds.
 //!
-//! Papers and criteria are read from TOML files by people who name experiments, vary keys of scenarios and write
-//! expressions over what was measured. All of that is defined here once; comparisons and verdicts are theirs
-//! ([`crate::papers`], [`crate::criteria`]).
+//! Papers and criteria are TOML files that name experiments, vary keys of scenarios and contain expressions over
+//! measured values. All of that is defined here; comparisons and verdicts are defined in [`crate::papers`] and
+//! [`crate::criteria`].
 
 pub mod eval;
 pub mod expr;

@@ -1,4 +1,4 @@
-//! Whether the names in an expression exist in the scenario that it is about.
+//! Checks whether the names in an expression exist in its scenario.
 
 use super::eval::{ANY, Measured, QUEUEING, split};
 use super::expr::{Expr, Function, Signature};
@@ -12,13 +12,13 @@ use crate::results::{
 use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
 
-/// Every metric that a run of the scenario can have, paths and forwarding shares left out.
+/// Every metric that a run of the scenario can have, except those of paths and forwarding shares.
 pub fn scalars(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
     pretended(&scenario).scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
 }
 
-/// The same with those that need the limits of a case.
+/// The same with the metrics relative to the limits of a case.
 fn scalars_beside_limits(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
     let measured = Measured::beside(0, pretended(&scenario), &scenario, &Limits::pretended(&case.scenario));
@@ -100,7 +100,7 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
     }
 }
 
-/// Checks names against one experiment, or against that of a target.
+/// Checks names against one experiment, or against the experiment of a target.
 pub struct Resolver<'a> {
     experiments: &'a [ExperimentGrid],
     known: Vec<BTreeSet<String>>,
@@ -124,24 +124,24 @@ impl ExpressionError {
 }
 
 impl<'a> Resolver<'a> {
-    /// For these experiments.
+    /// A resolver for these experiments.
     pub fn new(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
         // The cases of an experiment differ in values, not in names.
         let known = experiments.iter().map(|e| e.cases.first().map(scalars).unwrap_or_default()).collect();
         Resolver { experiments, known }
     }
 
-    /// For these experiments, whose runs are measured relative to their limits.
+    /// A resolver for these experiments, whose runs are measured relative to their limits.
     pub fn beside_limits(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
         let known =
             experiments.iter().map(|e| e.cases.first().map(scalars_beside_limits).unwrap_or_default()).collect();
         Resolver { experiments, known }
     }
 
-    /// The experiment called `id`.
+    /// The experiment with this `id`.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such experiment.
     pub fn experiment(&self, id: &str) -> Result<usize, ExpressionError> {
         let ids = || self.experiments.iter().map(|e| e.id.as_str());
         ids().position(|e| e == id).ok_or_else(|| {
@@ -149,7 +149,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Whether the experiment runs the scheme.
+    /// Checks that the experiment runs the scheme.
     ///
     /// # Errors
     /// If it does not.
@@ -168,7 +168,7 @@ impl<'a> Resolver<'a> {
     /// Checks an expression whose value is a number.
     ///
     /// # Errors
-    /// The first name or argument that is wrong.
+    /// The first wrong name or argument.
     pub fn value(&self, experiment: usize, expr: &Expr) -> Result<(), ExpressionError> {
         match expr {
             Expr::Number(_) => Ok(()),
@@ -228,7 +228,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A name with `*` must exist for some consumer, link or node.
+    /// Checks that a name with `*` exists for at least one consumer, link or node.
     fn every(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let (head, tail) = name.split_once(ANY).unwrap_or((name, ""));
         let fits = |known: &String| {
@@ -276,7 +276,7 @@ impl<'a> Resolver<'a> {
     /// Checks the name of a series.
     ///
     /// # Errors
-    /// If its table, what it is about, or its column does not exist.
+    /// If its table, its key or its column does not exist.
     pub fn series(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let Some((kind, keys, metric)) = split(name) else {
             let help = "write TABLE.KEY.COLUMN such as consumers.C1.goodput_mbps, links.A>B.queue_ms or network.jain";
@@ -318,7 +318,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The event keys an expression needs.
+/// The event keys that an expression uses.
 pub fn event_keys(expr: &Expr) -> Vec<String> {
     match expr {
         Expr::Call(Function::Event | Function::When | Function::Dwell, arguments) => match arguments.first() {

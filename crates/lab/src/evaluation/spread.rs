@@ -1,13 +1,13 @@
-//! Means over seeds as verdicts use them, and numbers as tables show them.
+//! Means over seeds as used by verdicts, and numbers as shown in tables.
 
 use crate::results::Summary;
 
-/// Two standard errors of a mean; none with one value.
+/// Two standard errors of a mean; `None` with one value.
 pub fn doubt(s: &Summary) -> Option<f64> {
     s.sd.map(|sd| 2.0 * sd / (s.n as f64).sqrt())
 }
 
-/// A number as tables show it: four significant digits at most, without trailing zeros where it is whole.
+/// A number as shown in tables: at most four significant digits, without trailing zeros if it is an integer.
 pub fn number(x: f64) -> String {
     let a = x.abs();
     match a {

@@ -36,7 +36,7 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     }
 }
 
-/// Long-lived consumers served by any producer of their prefix, over any loop-free paths.
+/// The problem of long-lived consumers served by any producer of their prefix, over any loop-free paths.
 pub fn physical(scenario: &Scenario) -> Problem {
     let producers = (scenario.consumers.iter().zip(scenario.sources()))
         .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
@@ -44,11 +44,11 @@ pub fn physical(scenario: &Scenario) -> Problem {
     Problem::new(&describe(scenario), &producers)
 }
 
-/// The same over the next hops that the FIBs hold while everything works. Where routing gives none and strategies find
-/// routes themselves, every neighbour is a next hop.
+/// The same over the next hops of the FIBs while all links and nodes work. If routing gives no next hops and strategies
+/// find paths themselves, every neighbour is a next hop.
 ///
 /// # Errors
-/// Why there is no topology.
+/// If the network has no valid topology.
 pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     let mut problem = physical(scenario);
     let network = scenario.network();
@@ -71,7 +71,7 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
         let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
         let hops = next_hops(&topology, &working, &serving.collect::<Vec<_>>(), network.routing.routes);
-        // Interests leave over a next hop; Data return in the other direction.
+        // Interests are sent to a next hop; Data return in the opposite direction.
         let leads = |c: &usize| {
             let interest = &topology.channels[c ^ 1];
             hops[interest.from as usize].iter().any(|hop| hop.face.0 == interest.out_face)

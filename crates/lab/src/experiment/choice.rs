@@ -1,22 +1,22 @@
-//! Which schemes a comparison runs.
+//! The choice of the schemes that a comparison runs.
 
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::suggest;
 use ndnweir_scenario::Scenario;
 
-/// Run when neither the command line nor the scenario names or composes a scheme.
+/// The schemes that are run if neither the command line nor the scenario names or composes a scheme.
 const DEFAULT: &[&str] = &["pcon-ndnsim", "cubic"];
 
-/// Why schemes cannot be chosen: what is wrong, and what there is instead.
+/// Why schemes cannot be chosen: the error and the available names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// A name without a character.
+    /// An empty name.
     #[error("an empty name is not a scheme; name one or more with commas between, or \"all\"; there are: {there}")]
     Empty {
-        /// The names that there are.
+        /// The available names.
         there: String,
     },
-    /// Nothing has this name.
+    /// An unknown name.
     #[error("{0}")]
     Unknown(String),
 }
@@ -28,8 +28,8 @@ pub fn available(scenario: &Scenario) -> Vec<String> {
     Scheme::names().map(str::to_owned).chain(own).collect()
 }
 
-/// Finds the schemes called `names` among the scenario's own and the shipped ones; "all" is every one of them, and no
-/// name at all is the scenario's list.
+/// Finds the schemes called `names` among the scenario's own and the shipped ones. "all" selects every one of them; no
+/// names select the scenario's list.
 ///
 /// # Errors
 /// [`ChoiceError`], for the first name that is unknown or invalid.
@@ -38,7 +38,7 @@ pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, Choi
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let asked = match names {
         [] if !scenario.schemes.is_empty() => listed(),
-        // A scenario that composes schemes and lists none runs those.
+        // A scenario that composes schemes but lists none runs the composed ones.
         [] if !scenario.compositions.is_empty() => scenario.compositions.iter().map(|c| c.name.clone()).collect(),
         [] => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
         names => names.to_vec(),

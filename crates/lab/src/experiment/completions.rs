@@ -1,4 +1,4 @@
-//! How long the finite fetches of a scenario would take at max-min fair rates.
+//! Ideal completion times of the finite fetches of a scenario, at max-min fair rates.
 
 use super::ceilings::routed;
 use crate::optimum::Transfer;
@@ -6,11 +6,11 @@ use crate::results::IdealCompletion;
 use ndnweir_scenario::{Consumer, Scenario};
 use ndnweir_sim::network::Traffic;
 
-/// Fetches times flows times links beyond which nothing is computed: it would take minutes.
+/// Limit on fetches times flows times links; beyond it, the computation would take minutes.
 const MAX_SIZE: usize = 1_000_000;
 
-/// The ideal completion of each finite fetch, over the next hops of the FIBs. None where nodes cache Data, the network
-/// changes, or consumers request other things than whole objects.
+/// The ideal completion of each finite fetch, over the next hops of the FIBs. Empty if nodes cache Data, the network
+/// changes, or consumers request anything other than whole objects.
 pub(super) fn completions(scenario: &Scenario) -> Vec<IdealCompletion> {
     ideal(scenario).unwrap_or_default()
 }
@@ -28,7 +28,7 @@ fn ideal(scenario: &Scenario) -> Option<Vec<IdealCompletion>> {
     if finite == 0 || caches || !scenario.events.is_empty() {
         return None;
     }
-    // The same consumers with always more to request, so that each is a flow of the problem.
+    // The same consumers with endless fetches, so that each is a flow of the problem.
     let mut endless = scenario.clone();
     for consumer in &mut endless.consumers {
         if let Traffic::Fetch { segments, .. } = &mut consumer.traffic {

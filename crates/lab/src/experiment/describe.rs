@@ -6,7 +6,7 @@ use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_scenario::{Diagnostic, Direction, NodeKind, Scenario};
 
-/// A note of the scenario's reader in one line.
+/// A diagnostic of the scenario's reader in one line.
 fn in_one_line(note: &Diagnostic) -> String {
     let help = if note.help.is_empty() { String::new() } else { format!("; {}", note.help) };
     format!("{}: {}{help}", note.place, note.message)
@@ -27,7 +27,7 @@ pub fn describe(scenario: &Scenario) -> results::ScenarioInfo {
         role: role(i, node.kind).into(),
         host: node.kind.is_host(),
         x: node.position.map(|p| p.0),
-        // Scenario files have y grow upwards, drawings downwards.
+        // In scenario files y points upwards, in drawings downwards.
         y: node.position.map(|p| -p.1),
     });
     let name = |i: usize| scenario.nodes[i].name.clone();

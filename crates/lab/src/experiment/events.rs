@@ -1,4 +1,4 @@
-//! What changes during a run, in words for results.
+//! The changes during a run, in words, for results.
 
 use crate::results::EventInfo;
 use ndnweir_core::units::{Duration, Time};

@@ -1,12 +1,12 @@
-//! How long flows that come and go would take alone.
+//! Ideal completion times of flows that come and go.
 
 use super::ceilings::routed;
 use crate::results::{FlowsInfo, significant};
 use ndnweir_scenario::{Scenario, Traffic};
 
-/// By consumer: what slowdowns are measured by, for those whose flows come and go.
+/// By consumer: the reference values for slowdowns, if its flows come and go.
 ///
-/// The way is that of least latency over the next hops that the FIBs have at the start.
+/// The path is the one with the lowest latency over the next hops that the FIBs have at the start.
 pub(super) fn ideals(scenario: &Scenario) -> Vec<Option<FlowsInfo>> {
     let is_flows = |traffic: &Traffic| matches!(traffic, Traffic::Flows(_));
     if !scenario.consumers.iter().any(|c| is_flows(&c.traffic)) {

@@ -21,31 +21,31 @@ use ndnweir_sim::{NetworkError, PacketTap, RunOptions};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The optimum of a scenario, or why it has none, and what finite fetches would take at fair rates.
+/// The optimum of a scenario, or the reason why it is undefined, and the ideal completion times of finite fetches.
 pub fn optimum(scenario: &Scenario) -> Optimum {
     Optimum { completions: completions::completions(scenario), ..ceilings::fair(scenario) }
 }
 
-/// What to run.
+/// A scenario, schemes and seeds to run.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Where.
+    /// The scenario.
     pub scenario: Scenario,
-    /// What to compare, in this order.
+    /// The schemes to compare, in this order.
     pub schemes: Vec<Scheme>,
-    /// With which seeds.
+    /// The seeds.
     pub seeds: Vec<u64>,
     /// Keys of scheme events to keep (see [`ndnweir_sim::observer::Observer::scheme_event`]).
     pub events: Vec<String>,
 }
 
-/// Receives the progress of the work.
+/// Receives the progress of a computation.
 pub trait Progress: Sync {
     /// Run `run` (in the order of schemes, then seeds) has covered this fraction of its simulated time.
     fn advanced(&self, run: usize, fraction: f64);
 }
 
-/// Ignores it.
+/// Ignores the progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -62,25 +62,25 @@ pub enum Error {
     /// A scheme cannot be chosen.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
-    /// An Interest or packet got lost unnoticed: a bug of the simulator.
+    /// Packet accounting failed, which is a bug of the simulator.
     #[error("scheme {scheme}, seed {seed}: packet accounting failed: {what}; please report this")]
     Accounting {
         /// The scheme.
         scheme: String,
         /// The seed.
         seed: u64,
-        /// What does not add up.
+        /// The counts that do not match.
         what: AccountingError,
     },
-    /// The seeds made no difference, so their spread would mean nothing.
+    /// The seeds made no difference, so that the spread would be meaningless.
     #[error("scheme {scheme}: {seeds} seeds gave identical runs; set run.start-jitter above zero, or run one seed")]
     NoSpread {
         /// The scheme.
         scheme: String,
-        /// How many seeds.
+        /// The number of seeds.
         seeds: usize,
     },
-    /// What was kept of earlier work cannot be read, or nothing can be kept.
+    /// Stored results cannot be read, or results cannot be stored.
     #[error(transparent)]
     Kept(#[from] crate::results::Error),
     /// Interrupted before the first run was complete.
@@ -93,14 +93,15 @@ pub enum Error {
 pub struct Finished {
     /// The metrics.
     pub run: Run,
-    /// The simulator's own account.
+    /// The simulator's own counts.
     pub outcome: Outcome,
 }
 
 impl Experiment {
-    /// Runs everything. When `stop` is set, runs that are not complete are left out and the comparison is partial.
+    /// Runs all schemes with all seeds. After `stop` is set, incomplete runs are left out and the comparison is
+    /// partial.
     ///
-    /// The result depends on only the experiment: not on the number of threads, not on their order.
+    /// The result depends only on the experiment, not on the number or the order of threads.
     ///
     /// # Errors
     /// See [`Error`].
@@ -137,7 +138,7 @@ impl Experiment {
         }
     }
 
-    /// One scheme with one seed; none if it was stopped before its end.
+    /// Runs one scheme with one seed; `None` if it was stopped before its end.
     ///
     /// # Errors
     /// [`Error::Network`] and [`Error::Accounting`].

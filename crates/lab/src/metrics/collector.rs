@@ -13,12 +13,12 @@ use ndnweir_sim::observer::{
 };
 use std::collections::BTreeMap;
 
-/// No run has more bins; the width grows instead.
+/// Maximum number of bins in a run; the width is increased accordingly.
 pub const MAX_BINS: u64 = 20_000;
-/// Scheme events kept in one run; the rest is counted.
+/// Maximum number of scheme events kept in one run; further ones are only counted.
 const MAX_EVENTS: usize = 1_000_000;
 
-/// The width of the bins of a run of this length: `wanted`, or the least multiple of it with at most [`MAX_BINS`] bins.
+/// The bin width of a run of this length: `wanted`, or its smallest multiple with at most [`MAX_BINS`] bins.
 pub fn bin_width(wanted: Duration, length: Duration) -> Duration {
     let wanted = wanted.nanos().max(1);
     let bins = length.nanos().div_ceil(wanted);
@@ -38,14 +38,14 @@ pub struct Collector {
     /// Empty until nodes are sampled.
     nodes: Vec<NodeGather>,
     hops: Vec<HopGather>,
-    /// Of consumers whose flows come and go.
+    /// For consumers whose flows come and go.
     flows: Vec<Option<FlowGather>>,
     lengths: PathLengths,
     shares: BTreeMap<(u32, u32, u32), Vec<f64>>,
     paths: BTreeMap<PathId, String>,
     events: Vec<ComponentEvent>,
     events_dropped: u64,
-    /// Latest sample, and those that bound the window.
+    /// Time of the latest sample, and of the one at the start of the window.
     last: Time,
     base: Time,
     /// The latest time in any call.
@@ -53,7 +53,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Ready for a run of the scenario.
+    /// A collector for a run of the scenario.
     pub fn new(mut setup: Setup) -> Collector {
         setup.to = setup.to.max(setup.from);
         let length = setup.to.since(Time::ZERO).nanos();
@@ -93,7 +93,7 @@ impl Collector {
         self.setup.from <= at && at < self.setup.to
     }
 
-    /// The metrics, with everything over time.
+    /// Returns the metrics with all series.
     pub fn finish(mut self, scheme: &str, seed: u64) -> Run {
         let end = self.setup.to.min(self.seen);
         let measured = end.since(self.setup.from);
@@ -248,7 +248,7 @@ impl Collector {
     }
 }
 
-/// Utilisation to a millionth, so that two equally full links compare equal.
+/// Utilisation in millionths, so that two equally full links compare equal.
 fn least(link: &crate::results::LinkRun) -> u64 {
     (link.utilization * 1e6) as u64
 }
@@ -306,7 +306,7 @@ impl Observer for Collector {
             return;
         }
         let middle = Time::from_nanos(self.last.nanos() / 2 + snapshot.at.nanos() / 2);
-        // A second sample at one instant (the final one) changes states, not the bin of its differences.
+        // A second sample at the same time (the final one) changes states, but not the bin of its differences.
         let (bin, warm) = (self.bin(middle), snapshot.at <= self.setup.from);
         for (gather, counters) in self.links.iter_mut().zip(snapshot.links) {
             gather.sample(counters, bin, warm);

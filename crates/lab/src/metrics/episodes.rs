@@ -2,18 +2,19 @@
 
 use ndnweir_core::units::{Duration, Time};
 
-/// Events close to each other, e.g. the NACKs of one congestion.
+/// Events close to each other, e.g. the NACKs of one congestion episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Episode {
     /// The first event.
     pub from: Time,
     /// The last event.
     pub to: Time,
-    /// How many events.
+    /// Number of events.
     pub count: u64,
 }
 
-/// Groups events (time and how many at that time, in order) into episodes: a silence longer than `gap` separates two.
+/// Groups events (time and number of events at that time, in order) into episodes: a pause longer than `gap` separates
+/// two.
 pub fn episodes(events: &[(Time, u64)], gap: Duration) -> Vec<Episode> {
     let mut found: Vec<Episode> = Vec::new();
     for &(at, count) in events.iter().filter(|e| e.1 > 0) {
@@ -28,8 +29,8 @@ pub fn episodes(events: &[(Time, u64)], gap: Duration) -> Vec<Episode> {
     found
 }
 
-/// Means over groups of `by` bins; missing values (NaN) are left out, a group without any value is NaN.
-/// A last, incomplete group is dropped.
+/// Means over groups of `by` bins; missing values (NaN) are ignored, and a group without any value is NaN. An
+/// incomplete last group is dropped.
 pub fn rebin(values: &[f64], by: usize) -> Vec<f64> {
     let by = by.max(1);
     let mean = |group: &[f64]| {
@@ -40,7 +41,7 @@ pub fn rebin(values: &[f64], by: usize) -> Vec<f64> {
 }
 
 /// The first bin from which on every value stays within `tolerance` (a fraction) of the final mean, the mean of the
-/// last `final_part` (a fraction) of the values; none when even the last value does not, or nothing was measured.
+/// last `final_part` (a fraction) of the values; `None` if the last value does not, or if there are no values.
 pub fn convergence(values: &[f64], tolerance: f64, final_part: f64) -> Option<usize> {
     let tail = ((values.len() as f64 * final_part).ceil() as usize).clamp(1, values.len().max(1));
     let last: Vec<f64> = values.iter().rev().take(tail).copied().filter(|v| !v.is_nan()).collect();

@@ -1,29 +1,29 @@
-//! What is kept of flows that come and go while a run goes on.
+//! The state that is collected during a run about flows that come and go.
 
 use crate::results::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::FlowEvent;
 
-/// Of one consumer.
+/// The flows of one consumer.
 pub(super) struct FlowGather {
     info: FlowsInfo,
-    /// Size, and seconds from arrival to end, of each flow that began in the window and is complete.
+    /// Size, and seconds from arrival to end, of each completed flow that began in the window.
     done: Vec<(u64, f64)>,
-    /// By class: flows that began in the window.
+    /// By size class: flows that began in the window.
     started: Vec<u64>,
     rejected: u64,
     active: u64,
-    /// Nanoseconds times active flows, by bin.
+    /// Number of active flows integrated over time, in ns, by bin.
     area: Vec<u128>,
     began: Vec<u64>,
     completed: Vec<u64>,
     window_area: u128,
     most: u64,
-    /// Up to when areas are complete.
+    /// The time up to which the areas are complete.
     counted: Time,
 }
 
-/// The bins of a run, and the window in which flows begin that count.
+/// The bins of a run, and its measurement window; only flows that begin in the window count.
 #[derive(Clone, Copy)]
 pub(super) struct BinClock {
     pub(super) bin: Duration,
@@ -54,7 +54,7 @@ impl FlowGather {
         }
     }
 
-    /// Counts the active flows up to `now`.
+    /// Adds the active flows up to `now` to the areas.
     fn advance(&mut self, now: Time, clock: BinClock) {
         let (width, active) = (clock.bin.nanos(), u128::from(self.active));
         let (from, to) = (self.counted.nanos(), now.nanos());
@@ -97,7 +97,7 @@ impl FlowGather {
         }
     }
 
-    /// Of the flows that began in the window and are complete; none where there is no ideal.
+    /// Slowdowns of the completed flows that began in the window; empty without an ideal completion time.
     pub(super) fn slowdowns(&self) -> Vec<f64> {
         self.done.iter().filter_map(|(n, s)| Some(s / self.info.ideal_s(*n)?)).collect()
     }
@@ -132,7 +132,7 @@ impl FlowGather {
         }
     }
 
-    /// By the metrics of `Kind::Flows`.
+    /// One column for each metric of `SeriesKind::Flows`.
     pub(super) fn columns(&self, bins: usize, end: Time, clock: BinClock) -> Vec<Vec<f64>> {
         let width = clock.bin.nanos();
         let active = |bin: usize| {
@@ -166,7 +166,7 @@ mod tests {
         gather.event(ms(230), FlowEvent::Rejected, clock);
         let run = gather.finish(ms(400), clock);
         assert_eq!((run.started, run.completed, run.unfinished, run.rejected, run.active_max), (2, 1, 1, 1, 2));
-        // 60 ms over 20 ms.
+        // 60 ms against an ideal of 20 ms.
         assert!((run.slowdown.unwrap().mean - 3.0).abs() < 1e-9);
         assert_eq!(run.classes.iter().map(|c| (c.started, c.completed)).collect::<Vec<_>>(), [(1, 1), (1, 0)]);
         assert!((run.active_mean - (100.0 + 60.0 + 180.0) / 300.0).abs() < 1e-9);

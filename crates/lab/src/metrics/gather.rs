@@ -1,4 +1,4 @@
-//! What is kept of one consumer and one link while a run continues.
+//! The state that is collected during a run about one consumer and one link.
 
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
@@ -7,12 +7,12 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
 
-/// Paths of one consumer that are distinguished; the rest is `other`.
+/// Number of paths of one consumer that are reported separately; the rest is `other`.
 const MAX_PATHS: usize = 8;
-/// Paths of one consumer that are counted; later ones are added to the rest immediately.
+/// Number of paths of one consumer that are counted; later ones are added to the rest immediately.
 const TRACKED_PATHS: usize = 256;
 
-/// Mean of what falls into each bin.
+/// Mean of the values in each bin.
 #[derive(Default)]
 pub(super) struct Means {
     sum: Vec<f64>,
@@ -33,7 +33,7 @@ impl Means {
 }
 
 struct PathGather {
-    /// None is the rest.
+    /// `None` is the rest.
     id: Option<PathId>,
     window_bits: u64,
     bits: Vec<u64>,
@@ -120,7 +120,7 @@ impl ConsumerGather {
             self.bits[bin] += bits;
             self.paths[path].bits[bin] += bits;
             self.delays.add(bin, ms);
-            // `max` takes the number when the other is NaN.
+            // `f64::max` returns the number if the other value is NaN.
             self.delay_max[bin] = self.delay_max[bin].max(ms);
             if let Some(rtt) = arrival.rtt {
                 self.rtts.add(bin, rtt.millis());
@@ -128,8 +128,8 @@ impl ConsumerGather {
         }
     }
 
-    /// The place of a path; consecutive packets mostly share one, so a linear search that moves hits towards the front
-    /// is the fastest lookup.
+    /// The position of a path; consecutive packets mostly share one, so a linear search that moves hits towards the
+    /// front is the fastest lookup.
     fn path(&mut self, id: PathId, bins: usize) -> usize {
         if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
             return found;
@@ -163,7 +163,7 @@ impl ConsumerGather {
         }
     }
 
-    /// Paths by bits in the window, most first, the rest folded; empty with a single path.
+    /// Paths by bits in the window, largest first, with the rest merged; empty if there is only one path.
     fn ranked(&self, names: &BTreeMap<PathId, String>) -> Vec<(String, u64, Vec<u64>)> {
         let mut order: Vec<&PathGather> = self.paths.iter().collect();
         if order.len() < 2 {
@@ -241,7 +241,7 @@ impl ConsumerGather {
         }
     }
 
-    /// What became of the segments asked for between the samples that bound the window.
+    /// The fate of the segments requested between the samples that bound the window.
     fn deadline(&self) -> DeadlineRun {
         let (a, b) = (&self.base, &self.last);
         let first = |c: &ConsumerCounters| c.interests - c.retransmissions.min(c.interests);
@@ -262,7 +262,7 @@ impl ConsumerGather {
         Some((at * by) as f64 * width)
     }
 
-    /// By the metrics of `Kind::Consumers`.
+    /// One column for each metric of `SeriesKind::Consumers`.
     pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
         let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
         vec![
@@ -381,7 +381,7 @@ impl LinkGather {
         }
     }
 
-    /// By the metrics of `Kind::Links`.
+    /// One column for each metric of `SeriesKind::Links`.
     pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
         let rates = |v: &[u64]| v[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
         let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();

@@ -1,4 +1,4 @@
-//! What is measured, defined once: from a run's observations to [`crate::results::Run`].
+//! The definition of all measurements: from a run's observations to [`crate::results::Run`].
 //!
 //! Every metric's definition is in `docs/metrics.md`; the code here is its only implementation.
 //! Rates are in 10⁶ bit/s, delays in ms, times in s. *Goodput* counts content bytes, *utilisation* wire bits.

@@ -1,19 +1,19 @@
-//! How long the network takes to settle after a change.
+//! The time that the network takes to settle after a change.
 
 use super::{convergence, rebin};
 use crate::results::RecoveryRun;
 
-/// What goodput is averaged over, in s.
+/// Averaging interval of goodput, in s.
 const MEAN_S: f64 = 0.5;
-/// Fewer means than this between two changes say nothing.
+/// Minimum number of means between two changes for a result.
 const LEAST: usize = 4;
 
-/// After each of these instants, in s: how long until every mean of goodput, up to the next instant, stays near that of
-/// the last quarter of the time up to there. `rates` is goodput by bins of `width` s.
+/// After each of these instants, in s: the time until every mean of goodput, up to the next instant, stays close to
+/// that of the last quarter of the interval. `rates` is goodput by bins of `width` s.
 pub(super) fn recoveries(rates: &[f64], width: f64, instants: &[f64]) -> Vec<RecoveryRun> {
     let by = ((MEAN_S / width).round() as usize).max(1);
     let one = |(i, &at_s): (usize, &f64)| {
-        // Rounded, so that a change at the edge of a bin counts as there.
+        // Rounded, so that a change at the boundary of a bin belongs to the bin that begins there.
         let bin = |s: f64| ((s / width - 1e-6).ceil().max(0.0) as usize).min(rates.len());
         let (from, to) = (bin(at_s), instants.get(i + 1).map_or(rates.len(), |next| bin(*next)));
         let means = rebin(rates.get(from..to).unwrap_or_default(), by);
@@ -32,11 +32,11 @@ mod tests {
     fn recovery_ends_where_goodput_stays_near_its_new_level() {
         let width = 0.1;
         let mut rates = vec![10.0; 50];
-        // From 5 s on: half a second of nothing, a second of half, then a new level.
+        // From 5 s on: half a second at zero, one second at half the rate, then a new level.
         rates.extend([0.0; 5]);
         rates.extend([4.0; 10]);
         rates.extend([8.0; 85]);
-        // At 15 s nothing changes in fact; at 19.5 s too little is left.
+        // At 15 s nothing changes; after 19.5 s too little time is left.
         rates.extend([8.0; 50]);
         let found = recoveries(&rates, width, &[5.0, 15.0, 19.5]);
         let times: Vec<Option<f64>> = found.iter().map(|r| r.recovery_s.map(|s| (s * 10.0).round() / 10.0)).collect();

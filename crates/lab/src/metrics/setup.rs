@@ -21,15 +21,15 @@ pub struct LinkSetup {
 pub struct ConsumerSetup {
     /// Its name in results.
     pub name: String,
-    /// When it starts to ask.
+    /// When it sends its first Interest.
     pub start: Time,
-    /// When it stops; none means at the end of the run or of its object.
+    /// When it stops; `None` means at the end of the run or of its object.
     pub stop: Option<Time>,
     /// Whether it always has more to request: only such flows count for fairness and the optimum.
     pub long_lived: bool,
-    /// Data that come later after their first Interest are late.
+    /// Data that arrive later than this after their first Interest are late.
     pub deadline: Option<Duration>,
-    /// Of a consumer whose flows come and go: what slowdowns are measured by.
+    /// For a consumer whose flows come and go: the reference values for slowdowns.
     pub flows: Option<FlowsInfo>,
 }
 
@@ -48,8 +48,8 @@ pub struct Setup {
     pub from: Time,
     /// End of the measurement window and of the series.
     pub to: Time,
-    /// Width of the bins of every series; a multiple of the sampling interval. Widened so that a run has at most 20 000
-    /// bins.
+    /// Width of the bins of every series; a multiple of the sampling interval. It is increased so that a run has at
+    /// most 20 000 bins.
     pub bin: Duration,
     /// When the network changes, in s, each instant once.
     pub changes: Vec<f64>,
@@ -64,7 +64,7 @@ fn time(s: f64) -> Time {
 }
 
 impl ScenarioInfo {
-    /// What the collector needs, keeping the scheme events with the given keys.
+    /// The collector's input; scheme events with the given keys are kept.
     pub fn setup(&self, events: &[&str]) -> Setup {
         let node = |name: &str| self.nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32;
         Setup {

@@ -36,12 +36,12 @@ fn middle(index: usize) -> f64 {
 }
 
 impl Histogram {
-    /// Nothing recorded yet.
+    /// An empty histogram.
     pub fn new() -> Histogram {
         Histogram::default()
     }
 
-    /// Adds one span.
+    /// Adds one duration.
     pub fn record(&mut self, span: Duration) {
         let ns = span.nanos();
         let at = bucket(ns);
@@ -57,7 +57,7 @@ impl Histogram {
         self.m2 += step * (ns as f64 - self.mean);
     }
 
-    /// Adds everything recorded in `other`.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.count == 0 {
             return;
@@ -77,12 +77,12 @@ impl Histogram {
         self.count += other.count;
     }
 
-    /// How many durations were recorded.
+    /// Number of recorded durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The `q`-quantile in ns by the nearest-rank rule; none when empty.
+    /// The `q`-quantile in ns by the nearest-rank rule; `None` if the histogram is empty.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -98,7 +98,7 @@ impl Histogram {
         Some(self.max as f64)
     }
 
-    /// The whole distribution in ms; none when empty.
+    /// The whole distribution in ms; `None` if the histogram is empty.
     pub fn distribution(&self) -> Option<Distribution> {
         let at = |q| self.quantile(q).map(|ns| ns / 1e6);
         Some(Distribution {
@@ -116,7 +116,7 @@ impl Histogram {
     }
 }
 
-/// Jain's fairness index (Σx)² / (n·Σx²) of non-negative rates, in [1/n, 1]; none without flows or when all are zero.
+/// Jain's fairness index (Σx)² / (n·Σx²) of non-negative rates, in [1/n, 1]; `None` without flows or if all are zero.
 ///
 /// Source: Jain, Chiu, Hawe, DEC TR-301 (1984).
 pub fn jain(rates: &[f64]) -> Option<f64> {
@@ -125,7 +125,7 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| (sum * sum / (rates.len() as f64 * squares)).min(1.0))
 }
 
-/// Bits over seconds in 10⁶ bit/s; zero over no time.
+/// Bits over seconds in 10⁶ bit/s; zero if the time is zero.
 pub(super) fn mbps(bits: f64, s: f64) -> f64 {
     if s > 0.0 { bits / s / 1e6 } else { 0.0 }
 }

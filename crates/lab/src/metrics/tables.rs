@@ -1,4 +1,4 @@
-//! What is kept of nodes' tables, of packets on links and of hop counts while a run continues.
+//! The state that is collected during a run about nodes' tables, packets on links and hop counts.
 
 use super::gather::Means;
 use crate::results::NodeRun;
@@ -25,10 +25,10 @@ impl Steps {
     }
 }
 
-/// Of one node.
+/// The tables of one node.
 #[derive(Default)]
 pub(super) struct NodeGather {
-    /// By [`totals`].
+    /// In the order of [`totals`].
     steps: [Steps; 7],
     cached: Means,
     pending: Means,
@@ -52,7 +52,7 @@ impl NodeGather {
         NodeGather { cached: Means::new(bins), pending: Means::new(bins), ..NodeGather::default() }
     }
 
-    /// Whether an Interest ever reached the node; switches and idle nodes have no rows.
+    /// Whether any Interest reached the node; switches and idle nodes have no rows.
     pub(super) fn is_used(&self) -> bool {
         self.last.interests > 0
     }
@@ -98,7 +98,7 @@ impl NodeGather {
         }
     }
 
-    /// By the metrics of `Kind::Nodes`.
+    /// One column for each metric of `SeriesKind::Nodes`.
     pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
         let states = [&self.cached, &self.pending].map(|means| means.column(bins));
         self.steps.iter().map(|steps| steps.column(bins)).chain(states).collect()
@@ -120,7 +120,7 @@ impl PacketGather {
         }
     }
 
-    /// By the metrics of `Kind::Packets`.
+    /// One column for each metric of `SeriesKind::Packets`.
     pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
         self.steps.iter().map(|steps| steps.column(bins)).collect()
     }
@@ -140,17 +140,17 @@ impl HopGather {
 
     pub(super) fn delivered(&mut self, bin: usize, hops: u32) {
         self.means.add(bin, hops.into());
-        // `max` takes the number when the other is NaN.
+        // `f64::max` returns the number if the other value is NaN.
         self.most[bin] = self.most[bin].max(hops.into());
     }
 
-    /// By the metrics of `Kind::Hops`.
+    /// One column for each metric of `SeriesKind::Hops`.
     pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
         vec![self.means.column(bins), self.most[..bins].to_vec()]
     }
 }
 
-/// Links of every reported path, by its number; looked up once per Data.
+/// Number of links of every reported path, by path number; looked up once for each Data.
 #[derive(Default)]
 pub(super) struct PathLengths(Vec<Option<u32>>);
 

@@ -1,38 +1,38 @@
-//! The proof that an allocation is max-min fair, and a check of it that shares nothing with the solver.
+//! The proof that an allocation is max-min fair, and a check of it that is independent of the solver.
 //!
-//! Whatever the rates y of an allocation are: at prices w of the links, where d is what a payload bit of a flow costs
-//! on its cheapest path, Σ d·y ≤ Σ capacity·w, since what is carried pays at least its price. So if all flows that have
-//! no more than flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those others) / d_f. Prices of the level
-//! at which f stopped make this bound no more than a little above x_f: f cannot gain without lowering one that has
-//! less, or the same.
+//! For any rates y of an allocation and prices w of the links, let d be the cost of a payload bit of a flow on its
+//! cheapest path. Then Σ d·y ≤ Σ capacity·w, since every path costs at least d. So if all flows that have no more than
+//! flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those other flows) / d_f. With the prices of the
+//! level at which f stopped, this bound is at most slightly above x_f: f cannot gain unless a flow with an equal or
+//! smaller rate loses.
 
 use super::error::CertificateError;
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Rates that differ by less than this fraction count as equal, a tenth of what may be gained.
+/// Rates that differ by less than this fraction count as equal; it is a tenth of the allowed gain.
 const EQUAL: f64 = 1e-3;
 
-/// A link may carry too much by this fraction, a hundredth of what may be gained.
+/// The fraction by which the load of a link may exceed its rate, a hundredth of the allowed gain.
 const FULL: f64 = 1e-4;
 
-/// Flows that can gain nothing at one level of rates.
+/// Flows that cannot gain at one level of rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// Positions of the flows.
     pub flows: Vec<usize>,
-    /// Links that have a price, none of it negative.
+    /// Links with a price; prices are not negative.
     pub prices: Vec<(usize, f64)>,
 }
 
-/// The rates of flows, how they are carried, and the proof.
+/// The rates of flows, their paths, and the proof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
     /// Payload of each flow, in 10⁶ bit/s.
     pub rates: Vec<f64>,
-    /// By flow: paths, as hops from a producer to the consumer, with what each carries.
+    /// By flow: paths, as hops from a producer to the consumer, with the rate on each path.
     pub paths: Vec<Vec<(Vec<usize>, f64)>>,
-    /// Where flows stopped, in the order of rates.
+    /// The levels at which flows stopped, in the order of rates.
     pub levels: Vec<Level>,
     /// Steps of the simplex.
     pub steps: usize,
@@ -40,7 +40,7 @@ pub struct Allocation {
     pub searches: usize,
 }
 
-/// A hop as the check sees it.
+/// A hop in the form that the check uses.
 struct Edge {
     from: usize,
     to: usize,
@@ -51,7 +51,7 @@ struct Network<'a> {
     problem: &'a Problem,
     edges: Vec<Edge>,
     out_of: Vec<Vec<usize>>,
-    /// By flow: flows of one number come from the same producers over the same hops, so that one search serves them.
+    /// By flow: flows with the same group number have the same producers and hops, so that they share one search.
     group: Vec<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Network<'_> {
         self.edges[edge].charges.iter().map(|(l, weight)| weight * prices[*l]).sum()
     }
 
-    /// The price of a flow's cheapest path; infinite if there is none.
+    /// The price of a flow's cheapest path; infinite if there is no path.
     fn cheapest(&self, flow: usize, costs: &[f64], found: &mut Searches) -> f64 {
         let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
         match routes {
@@ -108,7 +108,7 @@ impl Network<'_> {
         }
     }
 
-    /// The price of the cheapest path from some producer to each node (Bellman and Ford, from the producers on).
+    /// The price of the cheapest path from any producer to each node (Bellman–Ford, starting at the producers).
     fn search(&self, producers: &[usize], usable: &Option<Vec<usize>>, costs: &[f64]) -> Vec<f64> {
         let mut usable_edges = vec![usable.is_none(); self.edges.len()];
         usable.iter().flatten().for_each(|e| usable_edges[*e] = true);
@@ -128,7 +128,7 @@ impl Network<'_> {
                 let (to, through) = (self.edges[edge].to, best[node] + costs[edge]);
                 if through < best[to] {
                     best[to] = through;
-                    // A path may end in a host, but does not lead through one.
+                    // A path may end at a host, but may not cross one.
                     if !hosts[to] && !queued[to] {
                         queued[to] = true;
                         queue.push_back(to);
@@ -139,7 +139,8 @@ impl Network<'_> {
         best
     }
 
-    /// Whether a flow may take a path: hop by hop from a producer to the consumer, no node twice, over what it may use.
+    /// Whether a path is allowed for a flow: hop by hop from a producer to the consumer, without a node twice, over
+    /// usable hops.
     fn may_take(&self, flow: usize, path: &[usize]) -> bool {
         let flow = &self.problem.flows[flow];
         let (producers, usable) = match &flow.routes {
@@ -162,11 +163,11 @@ impl Network<'_> {
 }
 
 impl Allocation {
-    /// The largest fraction that any flow could gain without lowering one that has no more than it. Levels are checked
-    /// one in `every`.
+    /// The largest fraction that any flow could gain without lowering a flow with an equal or smaller rate. Only one
+    /// level in `every` is checked.
     ///
     /// # Errors
-    /// What is wrong: a path that a flow may not take, a link that carries more than it can, a flow without proof.
+    /// The first error: a path that is not allowed for a flow, an overloaded link, a flow without proof.
     pub fn check(&self, problem: &Problem, every: usize) -> Result<f64, CertificateError> {
         let network = Network::new(problem);
         self.check_carried(&network)?;
@@ -215,7 +216,7 @@ impl Allocation {
         Ok(())
     }
 
-    /// How much a flow of a level could gain, at most.
+    /// The largest fraction that a flow of a level could gain.
     fn gain(&self, network: &Network, level: &Level) -> Result<f64, CertificateError> {
         let mut prices = vec![0.0; network.problem.links.len()];
         for (link, price) in &level.prices {
@@ -234,14 +235,14 @@ impl Allocation {
         }
         let mut found = Searches::new();
         let mut cheapest = |flow: usize| {
-            // A path in use without cost needs no search.
+            // A used path whose cost is zero makes a search unnecessary.
             let free = |(path, _): &(Vec<usize>, f64)| path.iter().all(|e| costs[*e] == 0.0);
             if self.paths[flow].iter().any(free) { 0.0 } else { network.cheapest(flow, &costs, &mut found) }
         };
         let kept = (0..self.rates.len()).filter(|f| self.rates[*f] > 0.0 && self.rates[*f] <= highest * (1.0 + EQUAL));
         let paid: f64 = kept.map(|f| cheapest(f) * self.rates[f]).sum();
         let mut gain = |flow: &usize| match cheapest(*flow) * self.rates[*flow] {
-            // Nothing limits it.
+            // No link limits the flow.
             0.0 => f64::INFINITY,
             cost => (worth - paid) / cost,
         };

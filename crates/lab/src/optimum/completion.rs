@@ -1,8 +1,9 @@
-//! How long finite fetches take when rates are max-min fair at every instant: the ideal that slowdowns are measured by.
+//! Ideal completion times of finite fetches: rates are max-min fair at every instant. Slowdowns are relative to them.
 //!
-//! A fluid: whenever a fetch begins or ends, the rates of all that are active are recomputed. To the time in which the
-//! fluid has passed is added what no rate shortens: the first Interest's time to the producer, propagation back, and
-//! the transmission of one Data on each link but the narrowest, which the fluid includes.
+//! This is a fluid model: whenever a fetch begins or ends, the rates of all active fetches are recomputed. To the
+//! completion time of the fluid, the delays that do not depend on rates are added: the first Interest's time to the
+//! producer, propagation back, and the transmission of one Data on each link except the narrowest, which the fluid
+//! includes.
 
 use super::paths::Paths;
 use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
@@ -12,18 +13,19 @@ use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, wa
 pub struct Transfer {
     /// When it begins, in s.
     pub start_s: f64,
-    /// Payload; none continues forever and only uses its share.
+    /// Payload; `None` for a flow that never ends and only uses its share.
     pub payload_bytes: Option<u64>,
-    /// What is added to the fluid's time, in s (see [`Problem::latency`]).
+    /// Time in s that is added to the completion time of the fluid (see [`Problem::latency`]).
     pub latency_s: f64,
 }
 
-/// Less payload than this part of a byte is none.
+/// A remaining payload below this fraction of a byte counts as zero.
 const NOTHING: f64 = 1e-6;
 
 impl Problem {
-    /// What a fetch over a path takes beside the time of its Data on the narrowest link, in s: its first Interest up,
-    /// and one Data down, without transmission on the narrowest link. `propagation_s` is by link.
+    /// The completion time of a fetch over a path, less the time of its Data on the narrowest link, in s: its first
+    /// Interest upstream, and one Data downstream, without transmission on the narrowest link. `propagation_s` is by
+    /// link.
     pub fn latency(&self, path: &[usize], propagation_s: &[f64]) -> f64 {
         self.times(path, propagation_s).0
     }
@@ -40,13 +42,13 @@ impl Problem {
         (up.0 + up.1 + down.0 + down.1 - down.2, down.2)
     }
 
-    /// The least latency of each flow over any path it may take; none if it has no path. `propagation_s` is by link.
+    /// The lowest latency of each flow over any allowed path; `None` if it has no path. `propagation_s` is by link.
     pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
         self.solo(propagation_s).into_iter().map(|way| Some(way?.0)).collect()
     }
 
-    /// The same, each with the time of one Data on the narrowest link of that way, in s: so long does each further Data
-    /// of a flow take that is alone.
+    /// The lowest latency, with the time of one Data on the narrowest link of that path, in s, which is the time that
+    /// each further Data takes if the flow is alone.
     pub fn solo(&self, propagation_s: &[f64]) -> Vec<Option<(f64, f64)>> {
         let one = |links: &[usize], bytes: u64| {
             let time = |l: &usize| propagation_s[*l] + bytes as f64 * 8e-6 / self.links[*l].rate.mbps();
@@ -68,12 +70,12 @@ impl Problem {
         self.flows.iter().enumerate().map(least).collect()
     }
 
-    /// From its start to its last Data, in s, for each flow's fetch; none for one that never ends.
+    /// From its start to its last Data, in s, for each flow's fetch; `None` for a flow that never ends.
     ///
-    /// Flows that start and end are those of the problem, one fetch each, in the same order.
+    /// `transfers` has one fetch for each flow of the problem, in the same order.
     ///
     /// # Errors
-    /// Why there are no rates (see [`Problem::allocate`]).
+    /// If there is no allocation (see [`Problem::allocate`]).
     pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, AllocationError> {
         let mut left: Vec<f64> =
             transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
@@ -94,7 +96,7 @@ impl Problem {
             }
             for (k, &i) in active.iter().enumerate() {
                 left[i] -= speed(k) * (next - now);
-                // The rest may be a rounding error of a long time.
+                // The remainder may be a rounding error after a long time.
                 if left[i] <= NOTHING + 1e-9 * speed(k) * next {
                     left[i] = 0.0;
                     done[i] = Some(next - transfers[i].start_s + transfers[i].latency_s);

@@ -1,8 +1,8 @@
-//! The coupled allocation: where MPTCP's linked increases (RFC 6356) come to rest, in the fluid model.
+//! The coupled allocation: the equilibrium of MPTCP's linked increases (RFC 6356) in the fluid model.
 //!
 //! A subflow i of a flow with windows w_i, total w, gains min(a/w, 1/w_i) per segment and halves with probability p_i,
-//! a = w · max(w_i/T_i²) / (Σ w_i/T_i)². At rest the gain per segment equals p_i·w_i/2. Every link raises its price
-//! while it carries more than its capacity; p_i is the sum of the prices on the subflow's path. Rates are w_i/T_i.
+//! a = w · max(w_i/T_i²) / (Σ w_i/T_i)². In equilibrium the gain per segment equals p_i·w_i/2. Every link increases its
+//! price while its load exceeds its capacity; p_i is the sum of the prices on the subflow's path. Rates are w_i/T_i.
 
 /// A subflow: the links it crosses and its round-trip time in s.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub fn coupled(capacities: &[f64], flows: &[Vec<Subflow>]) -> Vec<Vec<f64>> {
         for (flow, windows) in flows.iter().zip(&mut windows) {
             relax(flow, windows, &prices);
         }
-        // Long strides first, short ones to settle.
+        // Large steps first, small ones to converge.
         let stride = 0.02 / (1.0 + step as f64 / 2000.0);
         for (l, price) in prices.iter_mut().enumerate() {
             let rates = flows.iter().zip(&windows).flat_map(|(f, w)| f.iter().zip(w));
@@ -38,8 +38,8 @@ pub fn coupled(capacities: &[f64], flows: &[Vec<Subflow>]) -> Vec<Vec<f64>> {
     flows.iter().zip(&windows).map(|(f, w)| f.iter().zip(w).map(rate).collect()).collect()
 }
 
-/// Moves the windows of a flow towards rest under the given prices. Capacities are scaled to one, so windows stay near
-/// one.
+/// Moves the windows of a flow towards the equilibrium at the given prices. Capacities are scaled to one, so that
+/// windows stay near one.
 fn relax(flow: &[Subflow], windows: &mut [f64], prices: &[f64]) {
     let total: f64 = windows.iter().sum();
     let best = flow.iter().zip(windows.iter()).map(|(s, w)| w / (s.rtt * s.rtt)).fold(0.0, f64::max);

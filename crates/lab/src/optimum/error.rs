@@ -1,36 +1,36 @@
-//! Why there is no optimum, or no proof of one.
+//! Why there is no optimum, or no proof of it.
 
 use good_lp::ResolutionError;
 
-/// A problem that has no max-min fair allocation, or one that is not sought.
+/// A problem that has no max-min fair allocation, or that is too large.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemError {
     /// There is no flow.
     #[error("no long-lived flow")]
     NoFlow,
-    /// Data carry nothing.
+    /// Data have no payload.
     #[error("packets without payload")]
     NoPayload,
-    /// It would take minutes.
+    /// The computation would take minutes.
     #[error("{flows} flows over {links} links are too many for the solver")]
     TooLarge {
-        /// How many flows.
+        /// Number of flows.
         flows: usize,
-        /// How many directed links.
+        /// Number of directed links.
         links: usize,
     },
     /// A consumer is at a node that has the content.
     #[error("{0} is at a producer of its prefix, so no link limits it")]
     Local(String),
-    /// A flow has a hop beyond the problem's.
+    /// A flow uses a hop that is not in the problem.
     #[error("{0} is routed over a link that does not exist")]
     UnknownHop(String),
 }
 
-/// A solver that found no allocation, or one without proof.
+/// The solver found no allocation, or has no proof of it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolverError {
-    /// No link ends the rise of the common rate.
+    /// No link limits the common rate.
     #[error("the level has no limit")]
     Unlimited,
     /// No flow stops at the level that was reached.
@@ -39,23 +39,23 @@ pub enum SolverError {
     /// No link is full at the level that was reached.
     #[error("no link is full")]
     NoLinkFull,
-    /// The key path of a flow leaves the basis and nothing takes its place.
+    /// The key path of a flow leaves the basis and no other path replaces it.
     #[error("a path is lost")]
     PathLost,
-    /// The simplex took more steps than any network needs.
+    /// The simplex took more steps than expected for any network.
     #[error("it did not converge: {open} of {flows} flows open at {level}")]
     Steps {
-        /// Flows that could still rise.
+        /// Flows whose rate could still increase.
         open: usize,
         /// All flows.
         flows: usize,
         /// The rate reached, in 10⁶ bit/s.
         level: f64,
     },
-    /// Column generation took more rounds than any network needs.
+    /// Column generation took more rounds than expected for any network.
     #[error("it did not converge")]
     Rounds,
-    /// The solver of linear programs.
+    /// An error of the solver of linear programs.
     #[error(transparent)]
     Program(#[from] ResolutionError),
     /// The allocation is wrong.
@@ -66,30 +66,30 @@ pub enum SolverError {
     Gain(f64),
 }
 
-/// What a check of an allocation found wrong. Rates are in 10⁶ bit/s.
+/// The errors that the check of an allocation finds. Rates are in 10⁶ bit/s.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CertificateError {
-    /// No level contains a flow that has a path.
+    /// No level contains this flow, although it has a path.
     #[error("nothing limits {0}")]
     NoProof(String),
-    /// A path that is not allowed to a flow, or a negative rate on it.
+    /// A path that is not allowed for the flow, or a negative rate on it.
     #[error("{flow} may not take {path:?} with {carried}")]
     Path {
         /// The flow's name.
         flow: String,
         /// Hops from a producer to the consumer.
         path: Vec<usize>,
-        /// What it carries.
+        /// The rate on the path.
         carried: f64,
     },
-    /// The paths of a flow do not add up to its rate.
+    /// The rates on the paths of a flow do not sum up to its rate.
     #[error("{flow} has {rate} but {carried} is carried")]
     Rate {
         /// The flow's name.
         flow: String,
         /// Its rate.
         rate: f64,
-        /// What its paths carry.
+        /// The sum of the rates on its paths.
         carried: f64,
     },
     /// A link carries more than its rate.
@@ -97,12 +97,12 @@ pub enum CertificateError {
     Load {
         /// The link's name.
         link: String,
-        /// What it carries.
+        /// Its load.
         load: f64,
         /// Its rate.
         rate: f64,
     },
-    /// A price of a link that is negative or no number.
+    /// A price of a link is negative or not a number.
     #[error("a price of {0}")]
     Price(f64),
     /// Flows of one level have different rates.
@@ -113,10 +113,10 @@ pub enum CertificateError {
 /// Why a problem has no allocation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AllocationError {
-    /// It is not one to solve.
+    /// The problem is invalid or too large.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// It was not solved.
+    /// The solver failed.
     #[error(transparent)]
     Solver(#[from] SolverError),
 }

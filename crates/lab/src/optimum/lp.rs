@@ -1,11 +1,11 @@
-//! The linear programs, over paths that are found as they are needed.
+//! The linear programs, over paths that are generated as they are needed.
 //!
-//! A program over all paths would be huge, over all edges large (flows times links) and slow for a simplex. So each
-//! program starts from the paths known so far; its dual prices the links; the cheapest path of each flow at these
-//! prices is added when it is cheaper than the flow's own price; when none is, the optimum over the known paths is the
-//! optimum over all (column generation, Ford and Fulkerson 1958). The dual alone answers the questions of max-min
-//! fairness: its value is the common level, and a flow with a positive price gets no more than the level in *any*
-//! optimal allocation. The rates themselves come from [`super::filling`], which tests hold against these programs.
+//! A program over all paths would be huge, one over all edges large (flows times links) and slow for a simplex. So each
+//! program starts with the known paths; its dual gives prices of the links; the cheapest path of each flow at these
+//! prices is added if it is cheaper than the flow's own price; if there is no such path, the optimum over the known
+//! paths is the optimum over all paths (column generation, Ford and Fulkerson 1958). The dual is sufficient for max-min
+//! fairness: its value is the common level, and a flow with a positive price has no more than the level in *any*
+//! optimal allocation. The rates themselves come from [`super::filling`], which tests compare with these programs.
 
 use super::error::SolverError;
 use super::paths::{Path, Paths};
@@ -17,19 +17,19 @@ use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, con
 const SLACK: f64 = 1e-7;
 /// A path must be cheaper by this fraction to count as cheaper.
 const CHEAPER: f64 = 1e-7;
-/// Prices of the flows that rise together add up to one; a price below this is none.
+/// The prices of the flows that rise together sum up to one; a price below this counts as zero.
 const PRICED: f64 = 1e-6;
-/// Far more rounds of new paths than any network needs.
+/// Maximum number of rounds of new paths, far more than any network needs.
 const MAX_ROUNDS: usize = 2_000;
 
 pub(super) struct Program<'a> {
     problem: &'a Problem,
     paths: Paths<'a>,
-    /// What 1 stands for, in 10⁶ bit/s: the smallest rate of the allocation.
+    /// The unit of rates, in 10⁶ bit/s: the smallest rate of the allocation.
     scale: f64,
 }
 
-/// What is sought while every flow keeps at least its floor.
+/// The objective; every flow keeps at least its minimum rate.
 enum Goal<'g> {
     /// The highest level that these flows reach together.
     Level(&'g [usize]),
@@ -56,18 +56,18 @@ impl<'a> Program<'a> {
         self.problem.links[link].rate.mbps() / self.scale
     }
 
-    /// Flows that have a path at all.
+    /// The flows that have a path.
     fn reachable(&self) -> Vec<usize> {
         (0..self.problem.flows.len()).filter(|f| !self.paths.of(*f).is_empty()).collect()
     }
 
-    /// Max-min fair rates by flow, in 10⁶ bit/s: one program after the other, which the simplex of [`super::filling`]
-    /// is held against.
+    /// Max-min fair rates by flow, in 10⁶ bit/s, by successive programs; a reference for the simplex of
+    /// [`super::filling`].
     pub(super) fn max_min(&mut self) -> Result<Vec<f64>, SolverError> {
         let mut rates = vec![0.0; self.problem.flows.len()];
         let mut open = self.reachable();
         if !open.is_empty() {
-            // Once at the scale of the fastest link, then at that of the smallest rate, which may be far below.
+            // First at the scale of the fastest link, then at that of the smallest rate, which may be much smaller.
             let level = self.solve(&Goal::Level(&open), &rates)?.value;
             self.scale *= if level > 1e-12 { level } else { 1.0 };
         }
@@ -85,7 +85,7 @@ impl<'a> Program<'a> {
         Ok(rates.iter().map(|r| r * self.scale).collect())
     }
 
-    /// The paths known of each flow.
+    /// The known paths of each flow.
     pub(super) fn known(&self) -> Vec<Vec<(Path, f64)>> {
         let known = |f| self.paths.of(f).iter().map(|path| (path.clone(), 0.0)).collect();
         (0..self.problem.flows.len()).map(known).collect()
@@ -98,8 +98,7 @@ impl<'a> Program<'a> {
         Ok(self.solve(&Goal::Sum(&all), &floor)?.value * self.scale)
     }
 
-    /// Utilisation of each link when the flows have these rates, over the paths known and with as little traffic as
-    /// they allow.
+    /// Utilisation of each link when the flows have these rates, over the known paths and with the least total traffic.
     pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, SolverError> {
         let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
         let loads = self.least_traffic(&floor)?;
@@ -110,7 +109,7 @@ impl<'a> Program<'a> {
         Ok(loads.into_iter().enumerate().map(part).collect())
     }
 
-    /// Adds paths until none helps.
+    /// Adds paths until no path improves the objective.
     fn solve(&mut self, goal: &Goal, floor: &[f64]) -> Result<Prices, SolverError> {
         for _ in 0..MAX_ROUNDS {
             let prices = self.prices(goal, floor)?;
@@ -134,8 +133,8 @@ impl<'a> Program<'a> {
         Err(SolverError::Rounds)
     }
 
-    /// Drops the paths that cost more than their flow's price. No optimal allocation uses them, so what remains carries
-    /// one, and the next program stays small.
+    /// Drops the paths that cost more than their flow's price. No optimal allocation uses them, so the remaining paths
+    /// carry an optimal one, and the next program stays small.
     fn forget(&mut self, prices: &Prices) {
         for (f, flow) in self.problem.flows.iter().enumerate() {
             if matches!(flow.routes, AllowedLinks::Any { .. }) {
@@ -193,7 +192,8 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// The load of each link, scaled, when the floors are carried over the known paths with least traffic.
+    /// The load of each link, scaled, when the minimum rates are carried over the known paths with the least total
+    /// traffic.
     fn least_traffic(&self, floor: &[f64]) -> Result<Vec<f64>, SolverError> {
         let mut variables = ProblemVariables::new();
         let mut loads: Vec<Expression> = vec![Expression::default(); self.problem.links.len()];
@@ -205,7 +205,8 @@ impl<'a> Program<'a> {
             for path in self.paths.of(f) {
                 let share = variables.add(variable().min(0));
                 rate += share;
-                // Unequal tolls, so that of equal detours one is the best and the simplex does not cycle among them.
+                // Unequal weights, so that one of several equal detours is the best and the simplex does not cycle
+                // among them.
                 let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
                 traffic += toll * share;
                 for (link, weight) in self.paths.charges(path) {

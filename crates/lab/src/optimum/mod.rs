@@ -1,15 +1,15 @@
-//! The optimum: what an ideal scheme would give the long-lived flows.
+//! The optimum: the rates that an ideal scheme would give the long-lived flows.
 //!
-//! Two answers to one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate as far as it
-//! goes, then the next, and so on (linear programs whose duals tell which flows are stuck, after Nace and Pióro, IEEE
-//! Comm. Surveys 10(4), 2008; one simplex of our own runs through all of them); it is the ceiling drawn in reports, and
-//! comes with a certificate (see [`Allocation::check`]). The *maximal total* ignores fairness. Rates are goodput: a
-//! link carries `data_wire / payload` bits for each payload bit that comes down it, and `interest_wire / payload` bits
-//! for each that comes up the other way. Losses, queues and start-up do not exist here.
+//! There are two solutions of one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate
+//! as far as possible, then the next, and so on (linear programs whose duals show which flows are limited, after Nace
+//! and Pióro, IEEE Comm. Surveys 10(4), 2008; one simplex of our own covers all of them); it is the ceiling drawn in
+//! reports, and has a certificate (see [`Allocation::check`]). The *maximal total* ignores fairness. Rates are goodput:
+//! a link carries `data_wire / payload` bits for each payload bit that crosses it downstream, and
+//! `interest_wire / payload` bits for each payload bit that crosses its reverse. Losses, queues and startup are not
+//! modelled.
 //!
-//! What is left to a general solver is `microlp`'s, a sparse simplex in Rust behind `good_lp`: its vertex solutions are
-//! exact to rounding, where an interior-point solver (`clarabel`) stops at a tolerance and brings a far larger tree of
-//! dependencies.
+//! All other programs are solved by `microlp`, a sparse simplex in Rust, through `good_lp`: its vertex solutions are
+//! exact to rounding, whereas an interior-point solver (`clarabel`) stops at a tolerance and has far more dependencies.
 
 mod certificate;
 mod completion;
@@ -35,17 +35,18 @@ use ndnweir_core::units::Rate;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Flows times links beyond which no optimum is computed: it would take minutes.
+/// Limit on flows times links for the optimum; beyond it, the computation would take minutes.
 const MAX_SIZE: usize = 100_000;
-/// The same for linear programs one after the other: for the largest total, which is only a remark, for loads without
-/// needless detours, and where the simplex of [`filling`] fails.
+/// The same limit for successive linear programs: for the largest total, which is only a remark, for loads without
+/// unnecessary detours, and if the simplex of [`filling`] fails.
 const MAX_SIZE_OF_PROGRAMS: usize = 5_000;
-/// The fraction that a flow may be able to gain without lowering one that has less.
+/// The largest allowed fraction that a flow can gain without lowering one with a smaller rate.
 const MAX_GAIN: f64 = 0.01;
-/// Searches that checking a certificate may take; of a larger one a part of the levels is checked.
+/// Limit on the number of searches for checking a certificate; if more are needed, only a part of the levels is
+/// checked.
 const MAX_SEARCHES: usize = 20_000;
 
-/// Paths, as hops from a producer to the consumer, with what each carries.
+/// Paths, as hops from a producer to the consumer, with the rate on each path.
 type Carried = Vec<(Vec<usize>, f64)>;
 
 /// One direction of a link.
@@ -59,11 +60,11 @@ pub struct DirectedLink {
     pub to: usize,
     /// Its rate on the wire.
     pub rate: Rate,
-    /// The return direction, which the Interests of its Data use; none charges them to no link.
+    /// The reverse direction, which carries the Interests of its Data; with `None` they are not charged to any link.
     pub reverse: Option<usize>,
 }
 
-/// A step of Data from one NDN node to the next, maybe across switches.
+/// A hop of Data from one NDN node to the next, possibly across switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Sending node.
@@ -76,16 +77,16 @@ pub struct Hop {
     pub interests: Vec<usize>,
 }
 
-/// Which paths the Data of a flow may take.
+/// The paths that the Data of a flow may take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowedLinks {
     /// Any mix of these paths; each lists hops from a producer to the consumer.
     Paths(Vec<Vec<usize>>),
-    /// Any mix of loop-free paths from any producer over these hops; none allows all.
+    /// Any mix of loop-free paths from any producer over these hops; `None` allows all hops.
     Any {
-        /// Nodes that hold the content.
+        /// Nodes that have the content.
         producers: Vec<usize>,
-        /// Hops that routing makes usable.
+        /// Hops that routing allows.
         usable: Option<Vec<usize>>,
     },
 }
@@ -97,7 +98,7 @@ pub struct FlowDemand {
     pub name: String,
     /// The consumer's node.
     pub consumer: usize,
-    /// Where its Data may come.
+    /// The allowed paths of its Data.
     pub routes: AllowedLinks,
 }
 
@@ -106,9 +107,9 @@ pub struct FlowDemand {
 pub struct Sizes {
     /// Content bytes of a Data packet.
     pub payload_bytes: u64,
-    /// A Data packet with all headers and framing.
+    /// Bytes of a Data packet with all headers and framing.
     pub data_wire_bytes: u64,
-    /// An Interest with framing.
+    /// Bytes of an Interest with framing.
     pub interest_wire_bytes: u64,
 }
 
@@ -117,11 +118,11 @@ pub struct Sizes {
 pub struct Problem {
     /// Number of nodes.
     pub nodes: usize,
-    /// Nodes that no path leads through.
+    /// Nodes that no path crosses.
     pub hosts: Vec<usize>,
     /// Directed links.
     pub links: Vec<DirectedLink>,
-    /// Steps that Data can take; none given: one over each link, its Interests on the return path.
+    /// Hops that Data can take; if empty, one over each link, with Interests on the return path.
     pub hops: Vec<Hop>,
     /// Flows.
     pub flows: Vec<FlowDemand>,
@@ -132,14 +133,13 @@ pub struct Problem {
 impl Problem {
     /// The problem of a scenario's long-lived consumers, each served by any producer of its prefix over any link.
     ///
-    /// `producers` maps prefixes to node names. DirectedLink `2·i` and `2·i + 1` are taken as the two directions of a
-    /// link.
+    /// `producers` maps prefixes to node names. Directed links `2·i` and `2·i + 1` are the two directions of a link.
     pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
         let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
         let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
             .map(|(i, l)| DirectedLink {
                 name: l.name.clone(),
-                // A link to an unknown node ends outside the network and carries nothing.
+                // A link to an unknown node ends outside the network and carries no traffic.
                 from: node(&l.from).unwrap_or(scenario.nodes.len()),
                 to: node(&l.to).unwrap_or(scenario.nodes.len()),
                 rate: Rate::from_mbps(l.rate_mbps),
@@ -170,7 +170,7 @@ impl Problem {
         }
     }
 
-    /// Checks that the problem has an answer, and one of feasible size.
+    /// Checks that the problem has a solution and is not too large.
     fn check(&self) -> Result<(), ProblemError> {
         if self.flows.is_empty() {
             return Err(ProblemError::NoFlow);
@@ -206,7 +206,7 @@ impl Problem {
         self.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(paths) if paths.len() == 1))
     }
 
-    /// The max-min fair rates in 10⁶ bit/s, the loads that go with them, and the largest total.
+    /// The max-min fair rates in 10⁶ bit/s, the corresponding loads, and the largest total.
     pub fn solve(&self) -> Optimum {
         if let Err(reason) = self.check() {
             return Optimum::undefined(reason.to_string());
@@ -232,7 +232,7 @@ impl Problem {
             let (rates, paths) = self.proved()?;
             match small {
                 true => {
-                    // Their rates differ by what they relax, and so do the loads.
+                    // The rates and loads of these programs differ by their relaxation.
                     let mut program = lp::Program::new(self);
                     let near = program.max_min()?;
                     (rates, program.loads(&near)?, Some(program.max_total()?))
@@ -240,7 +240,7 @@ impl Problem {
                 false => (rates, self.loads(&paths), None),
             }
         };
-        // To the digits that can be distinguished, so that 12.9999998 reads 13.
+        // Rounded to the significant digits, so that 12.9999998 becomes 13.
         let round = |rate: f64| crate::results::significant(rate, 6);
         let rates: Vec<f64> = rates.into_iter().map(round).collect();
         let total: f64 = round(rates.iter().sum());
@@ -264,14 +264,14 @@ impl Problem {
     /// The max-min fair allocation with its certificate, by one simplex over all levels.
     ///
     /// # Errors
-    /// [`AllocationError`]: why there is none.
+    /// [`AllocationError`], if there is none.
     pub fn allocate(&self) -> Result<Allocation, AllocationError> {
         self.check()?;
         Ok(filling::fill(self)?)
     }
 
-    /// Rates and paths of an allocation whose certificate holds; of a small network without one those of linear
-    /// programs.
+    /// Rates and paths of an allocation with a valid certificate; without one, those of linear programs if the network
+    /// is small.
     fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), SolverError> {
         let gain = filling::fill(self).and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
@@ -289,7 +289,7 @@ impl Problem {
         }
     }
 
-    /// The steps that Data can take.
+    /// The hops that Data can take.
     fn all_hops(&self) -> Cow<'_, [Hop]> {
         if !self.hops.is_empty() {
             return Cow::Borrowed(&self.hops);
@@ -303,7 +303,7 @@ impl Problem {
         Cow::Owned(self.links.iter().enumerate().map(hop).collect())
     }
 
-    /// Utilisation of each link when paths carry this much.
+    /// Utilisation of each link for these rates on paths.
     fn loads(&self, carried: &[Vec<(Vec<usize>, f64)>]) -> Vec<f64> {
         let (down, up) = self.overhead();
         let hops = self.all_hops();
@@ -323,7 +323,7 @@ impl Problem {
     }
 }
 
-/// A load over a capacity, to the digits that can be distinguished.
+/// A load over a capacity, rounded to the significant digits.
 fn utilization(load: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { ((load / capacity).clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! The paths that flows may take, and the cheapest one at given prices.
+//! The allowed paths of flows, and the cheapest one at given prices.
 
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
 use ndnweir_sim::shortest::{Edge, ShortestPaths};
@@ -10,22 +10,22 @@ pub(super) type Path = Vec<usize>;
 pub(super) struct Paths<'a> {
     problem: &'a Problem,
     known: Vec<Vec<Path>>,
-    /// From where each hop leads.
+    /// The node at which each hop begins.
     from: Vec<usize>,
-    /// Where it leads.
+    /// The node at which each hop ends.
     to: Vec<usize>,
-    /// Wire bits on each link for a payload bit over each hop: Data down, Interests up.
+    /// Wire bits on each link for a payload bit over each hop: Data downstream, Interests upstream.
     charges: Vec<Vec<(usize, f64)>>,
-    /// Hops that carry anything, by the node they lead to.
+    /// Hops with a nonzero rate, by the node at which they end.
     into: Vec<Vec<usize>>,
-    /// Nodes that no path leads through.
+    /// Nodes that no path crosses.
     hosts: Vec<bool>,
-    /// By flow: whether it may use each hop; none allows all.
+    /// By flow: whether it may use each hop; `None` allows all hops.
     usable: Vec<Option<Vec<bool>>>,
 }
 
 impl<'a> Paths<'a> {
-    /// The given paths of flows that have them, the one with the fewest hops of the others.
+    /// Starts with the given paths of flows that have them, and with the path with the fewest hops for other flows.
     pub(super) fn new(problem: &'a Problem) -> Paths<'a> {
         let hops = problem.all_hops();
         let charges: Vec<_> = hops.iter().map(|hop| charges(problem, hop)).collect();
@@ -71,7 +71,7 @@ impl<'a> Paths<'a> {
         &self.known[flow]
     }
 
-    /// Whether the path was new.
+    /// Adds a path; returns whether it was new.
     pub(super) fn add(&mut self, flow: usize, path: Path) -> bool {
         let new = !self.known[flow].contains(&path);
         if new {
@@ -80,7 +80,7 @@ impl<'a> Paths<'a> {
         new
     }
 
-    /// Keeps the paths that a rule allows; all of them if it allows none.
+    /// Keeps the paths that the rule allows; all of them if it allows none.
     pub(super) fn keep(&mut self, flow: usize, rule: impl Fn(&Self, &[usize]) -> bool) {
         let kept: Vec<Path> = self.known[flow].iter().filter(|p| rule(self, p)).cloned().collect();
         if !kept.is_empty() {
@@ -97,13 +97,13 @@ impl<'a> Paths<'a> {
         sum.into_iter().collect()
     }
 
-    /// What a payload bit costs on each hop when links have these prices.
+    /// The cost of a payload bit on each hop at these prices of links.
     pub(super) fn costs(&self, prices: &[f64]) -> Vec<f64> {
         self.charges.iter().map(|c| c.iter().map(|(l, weight)| weight * prices[*l]).sum()).collect()
     }
 
-    /// The cheapest path of a flow when hops cost this much, none of it negative. Of equal paths the one with fewer
-    /// hops, then by smaller numbers. None when no producer can be reached.
+    /// The cheapest path of a flow at these costs of hops, which are not negative. Of equal paths, the one with fewer
+    /// hops, then the one with smaller numbers. `None` if no producer can be reached.
     pub(super) fn cheapest(&self, flow: usize, costs: &[f64]) -> Option<Path> {
         let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
         let AllowedLinks::Any { producers, .. } = routes else { return None };
@@ -111,7 +111,7 @@ impl<'a> Paths<'a> {
         if *consumer >= self.problem.nodes {
             return None;
         }
-        // From the consumer against the direction of Data.
+        // Searches from the consumer against the direction of Data.
         let into = |node: usize, (Cost(cost), hops): (Cost, usize)| {
             let passes = !self.hosts[node] || node == *consumer;
             let into: &[usize] = if passes { &self.into[node] } else { &[] };
@@ -141,7 +141,7 @@ fn charges(problem: &Problem, hop: &Hop) -> Vec<(usize, f64)> {
     sum.into_iter().collect()
 }
 
-/// A cost in the order of numbers.
+/// A cost with a total order.
 #[derive(Clone, Copy, PartialEq)]
 struct Cost(f64);
 

@@ -1,10 +1,10 @@
-//! The simplex against linear programs, and certificates of small and large networks.
+//! Tests of the simplex against linear programs, and of certificates of small and large networks.
 
 use super::lp::Program;
 use super::*;
 use proptest::prelude::*;
 
-/// A stream of numbers below a bound.
+/// A generator of pseudorandom numbers below a bound.
 struct Draws(u64);
 
 impl Draws {
@@ -14,7 +14,8 @@ impl Draws {
     }
 }
 
-/// Every node with links to two earlier ones, of a few rates, so that many links are equal; flows between random nodes.
+/// Every node has links to two earlier ones, with few distinct rates, so that many links are equal; flows join random
+/// nodes.
 fn random(nodes: usize, flows: usize, sources: usize, seed: u64) -> Problem {
     let mut draws = Draws(seed);
     let mut links = Vec::new();
@@ -66,7 +67,8 @@ proptest! {
         let gain = found.check(&problem, 1).unwrap();
         prop_assert!(gain < 1e-3, "a flow could gain {gain}");
         let exact = Program::new(&problem).max_min().unwrap();
-        // The programs relax what earlier ones found; what all flows give up by that, a late one may take.
+        // Each program relaxes the results of earlier ones; a late flow may gain the sum of what the others lose by
+        // that.
         let total: f64 = exact.iter().sum();
         for (a, b) in found.rates.iter().zip(&exact) {
             prop_assert!((a - b).abs() <= 1e-3 * total, "{:?} is not {exact:?}", found.rates);
@@ -86,7 +88,7 @@ fn a_network_of_eighty_flows_and_four_hundred_links_is_solved_and_proved() {
     assert_eq!(found, problem.allocate().unwrap());
 }
 
-/// What larger networks take: `FLOWS=150 cargo test --release -p ndnweir-lab --lib larger -- --ignored --nocapture`.
+/// The time for larger networks: `FLOWS=150 cargo test --release -p ndnweir-lab --lib larger -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a debug build"]
 fn a_larger_network_is_solved_and_proved() {
@@ -108,13 +110,13 @@ fn a_wrong_allocation_is_not_proved() {
     let problem = random(12, 6, 1, 3);
     let right = problem.allocate().unwrap();
     assert!(right.check(&problem, 1).unwrap() < 1e-4);
-    // Less for the last flow than it could have.
+    // The last flow has less than its fair rate.
     let mut low = right.clone();
     let flow = low.levels.last().unwrap().flows[0];
     low.rates[flow] *= 0.9;
     low.paths[flow].iter_mut().for_each(|p| p.1 *= 0.9);
     assert!(low.check(&problem, 1).map_or(true, |gain| gain > 0.05));
-    // More: a link is too full.
+    // The last flow has more: a link is overloaded.
     let mut high = right.clone();
     high.rates[flow] *= 1.1;
     high.paths[flow].iter_mut().for_each(|p| p.1 *= 1.1);

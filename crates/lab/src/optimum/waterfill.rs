@@ -1,15 +1,15 @@
-//! The max-min fair allocation when every flow has one path, without a solver.
+//! The max-min fair allocation if every flow has one path, without a solver.
 
 use super::{AllowedLinks, Problem};
 use std::collections::BTreeMap;
 
-/// Raises all rates together; a full link freezes the flows that load it. Rates in 10⁶ bit/s.
+/// Raises all rates together; a full link stops the flows that cross it. Rates are in 10⁶ bit/s.
 ///
-/// Exact for flows with a single path each (Bertsekas and Gallager, *Data Networks*, §6.5.2); of a flow with several
-/// only the first is used, a flow without any gets zero.
+/// Exact for flows with a single path each (Bertsekas and Gallager, *Data Networks*, §6.5.2). Of several paths of a
+/// flow only the first is used; a flow without a path has rate zero.
 pub fn water_filling(problem: &Problem) -> Vec<f64> {
     let (down, up) = problem.overhead();
-    // By flow: links with what a payload bit puts on them.
+    // By flow: its links with the wire bits for a payload bit.
     let mut weights: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); problem.flows.len()];
     let mut open = vec![true; problem.flows.len()];
     let hops = problem.all_hops();
@@ -41,7 +41,7 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
             *rate += step;
             debug_assert!(!weights[f].is_empty());
         }
-        // A link is full when it set the step; compare before subtracting, which would lose digits.
+        // A link is full if it determined the step; compare before subtracting, which would lose digits.
         let full: Vec<bool> = left.iter().zip(&loads).map(|(c, w)| *w > 0.0 && c / w <= step * (1.0 + 1e-12)).collect();
         for ((left, load), full) in left.iter_mut().zip(&loads).zip(&full) {
             *left = if *full { 0.0 } else { *left - load * step };

@@ -8,7 +8,7 @@ use ndnweir_scenario::Location;
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{Item, Table, Value};
 
-/// Reads a figure; none if it is wrong, which is then reported.
+/// Reads a figure; `None` if it has an error, which is reported.
 pub(super) fn read(reader: &PublishedReader<'_>, table: &Table, at: &Location) -> Option<PaperFigure> {
     let f = Fields::new(table, "this figure", at, reader.found);
     let id = f.required::<String>("id", "\"fig5\"");
@@ -66,7 +66,7 @@ fn panel(reader: &PublishedReader<'_>, table: &Table, at: &Location, kind: Drawi
         f.missing("items", "[\"C1 = consumers.C1.goodput_mbps\"]");
     }
     f.item("marks");
-    // Panels of lines share their axis; boxes lie.
+    // Panels of lines share their axis; boxes are horizontal.
     let y_range = match kind {
         Drawing::Bars => f.item("y-range").and_then(|item| range(reader, item)),
         _ => None,

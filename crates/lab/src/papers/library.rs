@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
-/// The file that makes a folder a paper.
+/// The file that every folder of a paper contains.
 pub const PUBLISHED: &str = "published.toml";
-/// Its companion for readers.
+/// The page for readers.
 pub const PAGE: &str = "page.md";
 
 /// A paper's folder.
 #[derive(Clone, Debug)]
 pub enum Folder {
-    /// Carried in the binary, by name.
+    /// Included in the binary, by name.
     Shipped(&'static str),
     /// On disk.
     Disk(PathBuf),
 }
 
-/// Names of the papers that come with the program, in alphabetical order.
+/// Names of the shipped papers, in alphabetical order.
 pub fn names() -> Vec<&'static str> {
     let name = |dir: &Dir<'static>| dir.path().to_str().filter(|_| dir.get_file(dir.path().join(PUBLISHED)).is_some());
     let mut names: Vec<&str> = SHIPPED.dirs().filter_map(name).collect();
@@ -34,7 +34,7 @@ impl Folder {
     /// A shipped paper by its name, or any folder with a `published.toml`.
     ///
     /// # Errors
-    /// If there is neither; names those that exist.
+    /// If there is no such paper or folder; the message names the papers that exist.
     pub fn find(name: &str) -> Result<Folder, Problems> {
         if let Some(shipped) = names().into_iter().find(|n| *n == name) {
             return Ok(Folder::Shipped(shipped));
@@ -47,7 +47,7 @@ impl Folder {
         Err(Problems::one(Location::whole(name), "no paper is called this", help))
     }
 
-    /// The paper's name: that of the folder.
+    /// The paper's name, which is that of the folder.
     pub fn name(&self) -> String {
         match self {
             Folder::Shipped(name) => (*name).to_owned(),
@@ -58,7 +58,7 @@ impl Folder {
         }
     }
 
-    /// The name of a file in errors.
+    /// The name of a file in error messages.
     pub fn shown(&self, file: &str) -> String {
         match self {
             Folder::Shipped(name) => format!("papers/{name}/{file}"),
@@ -66,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// The folder of files that its files refer to.
+    /// The folder against which file names in its files are resolved.
     pub fn base(&self) -> PathBuf {
         match self {
             Folder::Shipped(_) => PathBuf::new(),
@@ -77,7 +77,7 @@ impl Folder {
     /// The text of a file.
     ///
     /// # Errors
-    /// If there is none, or it is not text.
+    /// If the file does not exist or is not text.
     pub fn text(&self, file: &str) -> io::Result<String> {
         match self {
             Folder::Shipped(name) => {

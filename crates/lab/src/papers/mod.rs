@@ -1,8 +1,8 @@
 //! Published evaluations, run again and compared: published, measured, spread, verdict.
 //!
-//! A paper is a folder with `published.toml` (what was published and how it is measured), scenario files, and `page.md`
-//! (what is open, what was chosen, what differs). Published numbers are targets, never inputs of a run.
-//! The format is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
+//! A paper is a folder with `published.toml` (the published values and how they are measured), scenario files, and
+//! `page.md` (open questions, choices, differences). Published numbers are targets, never inputs of a run. The format
+//! is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
 
 mod figures;
 pub mod library;

@@ -1,37 +1,37 @@
-//! A paper's evaluation as data: what to run, what was published, what to draw.
+//! A paper's evaluation as data: experiments, published values, figures.
 
 use super::trends::Trend;
 use crate::evaluation::ExperimentGrid;
 use crate::evaluation::expr::Expr;
 use ndnweir_scenario::Location;
 
-/// A paper and its evaluation, checked.
+/// A paper and its evaluation, after checks.
 #[derive(Clone, Debug)]
 pub struct Paper {
     /// The folder's name.
     pub name: String,
     /// The paper's title.
     pub title: String,
-    /// Authors, where and when.
+    /// Authors, publication and year.
     pub citation: String,
-    /// One line for lists.
+    /// One line for lists of papers.
     pub summary: String,
-    /// What is run. An entry takes all cases of an experiment together unless it names one.
+    /// The experiments. An entry uses all cases of an experiment together unless it names one.
     pub experiments: Vec<ExperimentGrid>,
-    /// What was published, in the order of the file.
+    /// The published values, in the order of the file.
     pub entries: Vec<PublishedEntry>,
-    /// What is drawn.
+    /// The figures.
     pub figures: Vec<PaperFigure>,
-    /// Experiments whose ideal allocations are tabulated.
+    /// Experiments whose ideal allocations are shown in a table.
     pub references: Vec<String>,
-    /// What the paper leaves open, what was chosen, what was tried, what differs: Markdown.
+    /// Open questions of the paper, choices, attempts and differences: Markdown.
     pub page: String,
 }
 
-/// What a measured value is compared with.
+/// A published value or statement that measured values are compared with.
 #[derive(Clone, Debug)]
 pub struct PublishedEntry {
-    /// Unique; for one of several schemes it ends with the scheme.
+    /// Unique; an entry for several schemes is split, and the ids end with the scheme.
     pub id: String,
     /// Table, figure or section of the paper.
     pub source: String,
@@ -39,19 +39,19 @@ pub struct PublishedEntry {
     pub label: String,
     /// Experiment by position.
     pub experiment: usize,
-    /// Case by position; none is all of them.
+    /// Case by position; `None` is all of them.
     pub case: Option<usize>,
-    /// The scheme; empty where an entry compares several.
+    /// The scheme; empty if an entry compares several.
     pub scheme: String,
     /// Unit of published and measured values.
     pub unit: String,
-    /// A choice of ours that was fitted to this figure, which therefore cannot confirm it.
+    /// A choice of ours that was fitted to this value, so that it cannot confirm it.
     pub fitted: Option<String>,
     /// Remark for the reader.
     pub note: String,
-    /// What is compared.
+    /// The statement that is compared.
     pub kind: StatementKind,
-    /// Where it was written.
+    /// Its place in the file.
     pub place: Location,
 }
 
@@ -60,22 +60,22 @@ pub struct PublishedEntry {
 pub enum StatementKind {
     /// A number in a text or table.
     Number {
-        /// How it is measured.
+        /// The expression that is measured.
         metric: Expr,
-        /// What the paper says.
+        /// The published number.
         published: f64,
-        /// What counts as the same, in the entry's unit.
+        /// The largest difference that counts as equal, in the entry's unit.
         tolerance: f64,
         /// The tolerance as written.
         written: String,
-        /// Why.
+        /// The reason for the tolerance.
         reason: String,
-        /// Id of the ordering that is looked at when the number is missed.
+        /// Id of the ordering that is checked if the number is not reproduced.
         ordering: Option<String>,
     },
     /// An order of several values.
     Ordering {
-        /// Labels and values, in the order that the rule speaks of.
+        /// Labels and values, in the order to which the rule refers.
         items: Vec<(String, Expr)>,
         /// The rule.
         rule: Rule,
@@ -86,23 +86,23 @@ pub enum StatementKind {
         trend: Trend,
         /// The curve.
         series: String,
-        /// From when, in s.
+        /// Start of the time range, in s.
         from: f64,
-        /// Until when.
+        /// End of the time range, in s.
         to: f64,
     },
 }
 
-/// What an ordering says.
+/// The rule of an ordering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// Each item is larger than the one before.
     Ascending,
-    /// Each is smaller.
+    /// Each item is smaller than the one before.
     Descending,
-    /// The first is smaller than every other.
+    /// The first item is smaller than every other.
     FirstSmallest,
-    /// The first is larger than every other.
+    /// The first item is larger than every other.
     FirstLargest,
     /// Any two differ by at most this fraction of their mean.
     Near(f64),
@@ -117,15 +117,15 @@ pub struct PaperFigure {
     pub source: String,
     /// Heading.
     pub title: String,
-    /// What is drawn.
+    /// Description of the figure.
     pub caption: String,
-    /// Vertical axis.
+    /// Label of the vertical axis.
     pub y: String,
     /// Lowest and highest value of the vertical axis, if fixed.
     pub y_range: Option<(f64, f64)>,
-    /// How.
+    /// The kind of drawing.
     pub kind: Drawing,
-    /// What.
+    /// The panels.
     pub panels: Vec<PaperPanel>,
 }
 
@@ -134,9 +134,9 @@ pub struct PaperFigure {
 pub enum Drawing {
     /// Series over time, of the first seed.
     Lines {
-        /// Until when, in s.
+        /// End of the time range, in s.
         to: f64,
-        /// Means over so many s.
+        /// Means over this many s.
         bin: f64,
     },
     /// Mean and spread over seeds, a group of bars for each item or case, a bar for each scheme.
@@ -152,11 +152,11 @@ pub struct PaperPanel {
     pub title: String,
     /// Experiment by position.
     pub experiment: usize,
-    /// Case by position; for bars none makes a group of each case.
+    /// Case by position; with `None`, bars have a group for each case.
     pub case: Option<usize>,
-    /// Schemes drawn.
+    /// The schemes that are drawn.
     pub schemes: Vec<String>,
-    /// Labels and what is drawn: series for lines, metrics for bars, consumers for boxes.
+    /// Labels and expressions: series for lines, metrics for bars, consumers for boxes.
     pub items: Vec<(String, Expr)>,
     /// Published or ideal values drawn as lines.
     pub marks: Vec<(f64, String)>,

@@ -1,4 +1,4 @@
-//! `published.toml`: everything wrong with it is reported at once, with file and line.
+//! Reads `published.toml`; all errors are reported together, with file and line.
 
 use super::figures;
 use super::library::{Folder, PAGE, PUBLISHED};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Reads and checks a paper.
 ///
 /// # Errors
-/// Everything that is wrong with its files.
+/// All errors in its files.
 pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     let shown = folder.shown(PUBLISHED);
     let text =
@@ -44,7 +44,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
             experiments.push(made);
         }
     }
-    // Without its experiments everything below would only say that they are missing.
+    // Without the experiments, all later errors would only be consequences.
     found.check()?;
     let resolver = Resolver::new(&experiments);
     let reader = PublishedReader { resolver: &resolver, experiments: &experiments, found: &found };
@@ -83,7 +83,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     Ok(Paper { name: folder.name(), title, citation, summary, experiments, entries, figures: drawn, references, page })
 }
 
-/// The event keys an entry needs, with the experiments that must record them.
+/// The event keys that an entry uses, with the experiments that must record them.
 fn event_keys(entry: &PublishedEntry, experiments: &[ExperimentGrid]) -> Vec<(usize, String)> {
     let of = |expr: &Expr| {
         let elsewhere = match expr {

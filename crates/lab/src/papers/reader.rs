@@ -1,4 +1,4 @@
-//! What `published.toml` is read with: entries and expressions, checked against the experiments.
+//! Reads entries and expressions of `published.toml` and checks them against the experiments.
 
 use super::model::{PublishedEntry, Rule, StatementKind};
 use super::trends::Trend;
@@ -40,7 +40,7 @@ impl PublishedReader<'_> {
         }
     }
 
-    /// An expression, checked.
+    /// Parses and checks an expression.
     pub fn expr(&self, text: &str, at: &Location, experiment: usize) -> Option<Expr> {
         let parsed = parse(text).map_err(|e| ExpressionError::new(e.to_string(), "see docs/reproductions.md"));
         let expr = self.wrong(at, parsed)?;
@@ -48,7 +48,7 @@ impl PublishedReader<'_> {
         Some(expr)
     }
 
-    /// Schemes that an experiment runs.
+    /// The schemes that an experiment runs.
     pub fn schemes(&self, item: Option<&Item>, experiment: usize) -> Vec<String> {
         let names = item.map(|item| texts(item, self.found)).unwrap_or_default();
         for (name, at) in &names {
@@ -57,7 +57,7 @@ impl PublishedReader<'_> {
         names.into_iter().map(|n| n.0).collect()
     }
 
-    /// What all entries have.
+    /// The common keys of all entries.
     fn entry(&self, f: &Fields<'_>, kind: StatementKind) -> Option<PublishedEntry> {
         let id = f.required::<String>("id", "\"table1.mice\"");
         let source = f.required::<String>("where", "\"Table 1\"");
@@ -130,7 +130,7 @@ impl PublishedReader<'_> {
         schemes.into_iter().zip(published).filter_map(each).collect()
     }
 
-    /// Absolute, in the unit, or a percentage of the published number.
+    /// A tolerance: absolute, in the unit, or a percentage of the published number.
     fn tolerance(&self, item: &Item, published: f64) -> Option<(f64, String)> {
         let read = match &item.value {
             Value::Int(n) => Some((*n as f64, format!("±{n}"))),

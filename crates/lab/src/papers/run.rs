@@ -6,7 +6,7 @@ use crate::experiment::{self, Error, Experiment, Progress};
 use crate::results::Optimum;
 use std::sync::atomic::AtomicBool;
 
-/// What running a paper gave.
+/// The results of a paper's experiments.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The runs.
@@ -17,12 +17,12 @@ pub struct Results {
     pub partial: bool,
 }
 
-/// How many runs a paper takes.
+/// The number of runs of a paper.
 pub fn count(paper: &Paper, seeds: usize) -> usize {
     paper.experiments.iter().map(|e| e.cases.len() * e.schemes.len() * seeds).sum()
 }
 
-/// Numbers the runs of one experiment on from those before it.
+/// Continues the numbering of runs from one experiment to the next.
 struct Offset<'a> {
     inner: &'a dyn Progress,
     before: usize,
@@ -34,7 +34,7 @@ impl Progress for Offset<'_> {
     }
 }
 
-/// Runs everything with seeds 1 to `seeds`. When `stop` is set, what is not complete is left out.
+/// Runs all experiments with seeds 1 to `seeds`. After `stop` is set, incomplete results are left out.
 ///
 /// # Errors
 /// [`Error`], except that an interruption gives partial results.

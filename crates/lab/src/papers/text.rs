@@ -6,7 +6,7 @@ use crate::evaluation::number;
 use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use serde_json::{Value, json};
 
-/// `{paper, entries, repeat}`, in `summary.json` and under `--json`: nothing in it depends on the machine or the time.
+/// `{paper, entries, repeat}`, in `summary.json` and with `--json`: it does not depend on the machine or the time.
 pub fn json(paper: &Paper, judged: &[Judged], command: &str, version: &str) -> Value {
     let entries: Vec<Value> = judged.iter().map(rounded).collect();
     json!({ "paper": paper.name, "entries": entries, "repeat": { "command": command, "version": version } })
@@ -23,7 +23,7 @@ fn rounded(judged: &Judged) -> Value {
 /// Headings of [`cells`].
 pub const HEADINGS: [&str; 8] = ["where", "scheme", "metric", "unit", "published", "measured", "tolerance", "verdict"];
 
-/// An entry's cells; measured is mean ± standard deviation (runs).
+/// The cells of an entry; the measured value is mean ± standard deviation (runs).
 pub fn cells(j: &Judged) -> [String; 8] {
     let dash = || "–".to_owned();
     let measured = match (j.mean, j.sd) {
@@ -43,20 +43,20 @@ pub fn cells(j: &Judged) -> [String; 8] {
     ]
 }
 
-/// How often each verdict was given, in words.
+/// The number of entries with each verdict, in words.
 pub fn tally(judged: &[Judged]) -> String {
     let of = |v: PaperVerdict| judged.iter().filter(|j| j.verdict == v).count();
     let all = [PaperVerdict::Reproduced, PaperVerdict::OrderingHolds, PaperVerdict::NotReproduced];
     all.map(|v| format!("{} {}", of(v), v.text())).join(", ")
 }
 
-/// Widest text of a column.
+/// Maximum width of a column.
 const WIDEST: usize = 46;
 
-/// How much each column of [`HEADINGS`] matters where room is short.
+/// The weight of each column of [`HEADINGS`] if the terminal is narrow.
 const WEIGHTS: [u8; 8] = [Column::ALWAYS, Column::ALWAYS, 50, 20, 60, Column::ALWAYS, 10, Column::ALWAYS];
 
-/// The table, entries of one place together, notes below their rows.
+/// The table: entries with the same source together, notes below their rows.
 pub fn table(judged: &[Judged], look: Look) -> String {
     let shorten = |text: &String| match text.chars().count() > WIDEST {
         true => text.chars().take(WIDEST - 1).chain(['…']).collect(),

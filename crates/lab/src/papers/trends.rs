@@ -1,6 +1,6 @@
-//! Statements that a paper makes only by a figure, as checks of a series.
+//! Statements that a paper makes only with a figure, as checks of a series.
 //!
-//! Every check looks at means over 0.5 s (or one bin where bins are wider), missing values left out.
+//! Every check uses means over 0.5 s (or one bin if bins are wider); missing values are ignored.
 
 use crate::metrics::rebin;
 use crate::results::mean_sd;
@@ -11,8 +11,8 @@ const STEP_S: f64 = 0.5;
 /// A named check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
-    /// The curve keeps falling to less than 85 % of its median and coming back above 95 % of it: at least three times,
-    /// with gaps between the falls whose standard deviation is at most half their mean.
+    /// The curve repeatedly falls below 85 % of its median and rises above 95 % of it again: at least three times, with
+    /// intervals between the falls whose standard deviation is at most half their mean.
     PeriodicDips,
     /// The first tenth is below 80 % of the mean of the last half, and the standard deviation of the last half is at
     /// most a tenth of that mean.
@@ -32,7 +32,7 @@ impl Trend {
         ("falls", Trend::Falls),
     ];
 
-    /// Whether the series, one value per `bin_s` seconds, shows it; none with fewer than eight means.
+    /// Whether the series, one value per `bin_s` seconds, shows the trend; `None` with fewer than eight means.
     pub fn holds(self, values: &[f64], bin_s: f64) -> Option<bool> {
         let by = if bin_s > 0.0 { ((STEP_S / bin_s).round() as usize).max(1) } else { 1 };
         let values: Vec<f64> = rebin(values, by).into_iter().filter(|v| v.is_finite()).collect();
@@ -63,8 +63,8 @@ fn periodic_dips(values: &[f64]) -> bool {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let median = sorted[sorted.len() / 2];
-    // Between the two levels nothing changes, so that a curve that jitters around one of them does not count as many
-    // dips.
+    // Between the two levels the state does not change, so that a curve with jitter around one of them does not count
+    // as many dips.
     let (mut low, mut at) = (false, Vec::new());
     for (i, v) in values.iter().enumerate() {
         if !low && *v < 0.85 * median {

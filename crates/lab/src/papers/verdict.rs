@@ -1,12 +1,12 @@
-//! What a measured value says of a published one.
+//! The comparison of a measured value with a published one.
 //!
-//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is what a reader would consider equal
-//!   and is fixed in the data before the first run. 2·sd/√n is what the seeds leave open about our own mean (two
-//!   standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot cause a verdict. For a trend: it
-//!   shows in at least four of five runs.
+//! - **reproduced**: |mean − published| ≤ max(tolerance, 2·sd/√n). The tolerance is a difference that a reader would
+//!   accept as equal; it is fixed in the data before the first run. 2·sd/√n is the uncertainty of our own mean over
+//!   seeds (two standard errors, about 95 %); it shrinks as seeds are added, so that noise cannot cause a verdict. For
+//!   a trend: at least four of five runs show it.
 //! - **ordering holds**: for an ordering, every difference in it, taken run by run, has the stated sign and a mean
-//!   beyond two standard errors. For a number that is missed: the ordering it names holds.
-//! - **not reproduced**: anything else, also when nothing could be measured.
+//!   beyond two standard errors. For a number that is not reproduced: the ordering that it names holds.
+//! - **not reproduced**: all other cases, including values that could not be measured.
 
 use super::model::{Paper, PublishedEntry, Rule, StatementKind};
 use crate::evaluation::eval::{between, series};
@@ -18,19 +18,19 @@ use serde::Serialize;
 /// The three verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum PaperVerdict {
-    /// The number is met, or the trend shows.
+    /// The number is within its tolerance, or the trend is shown.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// The order is met.
+    /// The ordering holds.
     #[serde(rename = "ordering holds")]
     OrderingHolds,
-    /// Neither.
+    /// Neither of these.
     #[serde(rename = "not reproduced")]
     NotReproduced,
 }
 
 impl PaperVerdict {
-    /// As text.
+    /// The verdict as text.
     pub fn text(self) -> &'static str {
         match self {
             PaperVerdict::Reproduced => "reproduced",
@@ -40,7 +40,7 @@ impl PaperVerdict {
     }
 }
 
-/// An entry with what was measured.
+/// An entry with its measured value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// Id of the entry.
@@ -48,25 +48,25 @@ pub struct Judged {
     /// Table, figure or section.
     #[serde(rename = "where")]
     pub source: String,
-    /// The scheme, or all that are compared.
+    /// The scheme, or all schemes that are compared.
     pub scheme: String,
     /// What is measured, in words.
     pub metric: String,
     /// Unit of the numbers.
     pub unit: String,
-    /// The published number; none where the paper makes a statement without one.
+    /// The published number; `None` for a statement without a number.
     pub published: Option<f64>,
     /// Mean over runs: of the metric; of the smallest margin of an ordering; the fraction of runs that show a trend.
     pub mean: Option<f64>,
-    /// Sample standard deviation; none with one run.
+    /// Sample standard deviation; `None` with one run.
     pub sd: Option<f64>,
-    /// Runs behind it.
+    /// The number of runs.
     pub n: usize,
-    /// In the entry's unit; none for statements.
+    /// In the entry's unit; `None` for statements.
     pub tolerance: Option<f64>,
     /// The verdict.
     pub verdict: PaperVerdict,
-    /// What to know about it.
+    /// A remark on the verdict.
     pub note: String,
 }
 
@@ -122,7 +122,7 @@ fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
                 put(&mut judged, &s);
                 let off = (s.mean - published).abs();
                 let doubt = doubt(&s).unwrap_or(0.0);
-                // A small tolerance, so that a tolerance met exactly is met.
+                // A small tolerance for rounding, so that a difference equal to the tolerance is accepted.
                 if off <= tolerance.max(doubt) * (1.0 + 1e-9) {
                     judged.verdict = PaperVerdict::Reproduced;
                     if off > *tolerance {
@@ -180,7 +180,7 @@ fn ordering(
         Rule::FirstSmallest | Rule::FirstLargest => format!("{}{sign}{}", labels[0], labels[1..].join(", ")),
         _ => labels.join(sign),
     };
-    // Any run of the experiment stands for its case and seed; the expressions say which schemes they mean.
+    // Any run of the experiment can represent its case and seed; the expressions name their schemes.
     let Some(scheme) = paper.experiments[entry.experiment].schemes.first() else { return };
     let rows: Vec<Vec<f64>> = (runs.of(entry.experiment, entry.case, &scheme.name))
         .filter_map(|m| items.iter().map(|(_, e)| runs.value(&paper.experiments, entry.experiment, m, e)).collect())
@@ -193,7 +193,7 @@ fn ordering(
         Rule::FirstSmallest | Rule::FirstLargest => (1..items.len()).map(|i| (0, i)).collect(),
         Rule::Near(_) => (0..items.len()).flat_map(|i| (i + 1..items.len()).map(move |j| (i, j))).collect(),
     };
-    // Margins are positive where the rule is met.
+    // Margins are positive if the rule holds.
     let margin = |row: &Vec<f64>, (i, j): (usize, usize)| match rule {
         Rule::Ascending | Rule::FirstSmallest => row[j] - row[i],
         Rule::Descending | Rule::FirstLargest => row[i] - row[j],
@@ -202,11 +202,11 @@ fn ordering(
     let means: Vec<f64> =
         (0..items.len()).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect();
     let mut worst: Option<(Summary, f64)> = None;
-    // A difference of the wrong sign is worse than one that is not clear.
+    // A difference with the wrong sign is worse than one that is not significant.
     let rank = |(s, clear): &(Summary, f64)| if s.mean > 0.0 { (1.0, *clear) } else { (0.0, s.mean) };
     for pair in pairs {
         let (s, clear) = match rule {
-            // Equality is of the means: run by run, noise alone would separate two equal schemes.
+            // Equality is that of the means: compared run by run, noise alone would separate two equal schemes.
             Rule::Near(_) => {
                 let mean = margin(&means, pair);
                 (Summary { mean, sd: None, n: rows.len() }, mean)

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Sample standard deviation; none with one seed.
+    /// Sample standard deviation; `None` with one seed.
     pub sd: Option<f64>,
-    /// Seeds in which the metric was defined.
+    /// Number of seeds for which the metric was defined.
     pub n: usize,
 }
 
@@ -38,9 +38,9 @@ impl Summary {
 pub struct Aggregate {
     /// The scheme.
     pub scheme: String,
-    /// How many runs.
+    /// Number of runs.
     pub seeds: usize,
-    /// By the dotted names of [`Run::scalars`].
+    /// Metrics by the dotted names of [`Run::scalars`].
     pub metrics: BTreeMap<String, Summary>,
 }
 
@@ -57,7 +57,7 @@ impl Aggregate {
 }
 
 impl Run {
-    /// Every defined metric under a dotted name: `goodput_mbps`, `delay_ms.p99`, `consumers.C1.goodput_mbps`,
+    /// Every defined metric with a dotted name: `goodput_mbps`, `delay_ms.p99`, `consumers.C1.goodput_mbps`,
     /// `consumers.C1.paths.P1>R1>C1.goodput_mbps`, `links.R1>R2.queue_ms`, `shares.R1./a.R1>R2`.
     pub fn scalars(&self) -> Vec<(String, f64)> {
         let mut all = Scalars::default();
@@ -158,7 +158,7 @@ struct Scalars(Vec<(String, f64)>);
 impl Scalars {
     fn put(&mut self, at: &str, name: &str, value: Option<f64>) {
         if let Some(value) = value.filter(|v| v.is_finite()) {
-            // As stored, so that aggregates of results read back are the same.
+            // Rounded as in stored results, so that aggregates of results read back are the same.
             self.0.push((format!("{at}{name}"), super::significant(value, 9)));
         }
     }
@@ -187,7 +187,7 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
         for run in comparison.runs_of(scheme) {
             seeds += 1;
             let attained = comparison.attained(run).into_iter().flat_map(|a| {
-                // As stored.
+                // Rounded as in stored results.
                 let stored = |name: &str, value| (name.to_owned(), super::significant(value, 9));
                 [stored("attained", a.mean), stored("attained_worst", a.worst)]
             });
@@ -208,17 +208,17 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
     all
 }
 
-/// A scheme whose runs did not differ at all although their seeds did.
+/// A scheme whose runs are equal although their seeds differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZeroSpread {
     /// The scheme.
     pub scheme: String,
-    /// How many seeds gave one result.
+    /// The number of seeds with one result.
     pub seeds: usize,
 }
 
-/// Schemes in which no metric at all differs between two or more seeds: the seed then does not reach the run, and a
-/// spread of zero would be meaningless.
+/// Schemes in which no metric differs between two or more seeds: the seed then has no effect on the run, and a spread
+/// of zero would be meaningless.
 pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
     let mut found = Vec::new();
     for all in aggregate(comparison) {

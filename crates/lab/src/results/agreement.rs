@@ -1,16 +1,16 @@
-//! How far emulations agree with simulations.
+//! The agreement of emulations with simulations.
 
 use super::{Run, significant};
 use crate::text_table::{Column, Look, Row, TextTable, Tone, wrapped};
 use serde::{Deserialize, Serialize};
 
-/// From this many runs of each kind on, a difference of medians does not depend on a single seed.
+/// Minimum number of runs of each kind for which a difference of medians does not depend on a single seed.
 pub const ENOUGH: usize = 5;
 
-/// Digits of what is stored.
+/// Significant digits of stored values.
 const DIGITS: usize = 9;
 
-/// The name of an emulated run beside the simulated one.
+/// The name of an emulated scheme, listed beside the simulated one.
 pub fn emulated_name(scheme: &str) -> String {
     format!("{scheme}{EMULATED}")
 }
@@ -30,35 +30,35 @@ pub struct Agreement {
     pub delay_ms: Compared,
     /// Jain index of the consumers' goodput.
     pub jain: Compared,
-    /// Payload of all consumers.
+    /// Goodput of all consumers.
     pub goodput_mbps: Compared,
 }
 
-/// The same quantity twice.
+/// One quantity in simulated and emulated runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// As simulated; none where it was not measured.
+    /// In simulated runs; `None` if it was not measured.
     pub simulated: Option<Spread>,
-    /// As emulated.
+    /// In emulated runs; `None` if it was not measured.
     pub emulated: Option<Spread>,
-    /// Emulated minus simulated median; over the simulated one where the limit is relative.
+    /// Emulated minus simulated median; divided by the simulated one if the limit is relative.
     pub difference: Option<f64>,
-    /// The largest allowed difference; none where there is no limit.
+    /// The largest allowed difference; `None` if there is no limit.
     pub limit: Option<f64>,
-    /// Whether it is within the limit; none without limit or measurement.
+    /// Whether the difference is within the limit; `None` without a limit or a measurement.
     pub within: Option<bool>,
 }
 
 /// A quantity over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The middle value, or the mean of the two.
+    /// The middle value, or the mean of the two middle values.
     pub median: f64,
-    /// The least.
+    /// The smallest value.
     pub least: f64,
-    /// The most.
+    /// The largest value.
     pub most: f64,
-    /// How many.
+    /// The number of values.
     pub n: usize,
 }
 
@@ -68,7 +68,7 @@ impl Spread {
         let (least, most) = (*values.first()?, *values.last()?);
         let n = values.len();
         let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
-        // As it is stored, so that results read back are the same.
+        // Rounded as in stored results, so that results read back are the same.
         let [median, least, most] = [median, least, most].map(|value| significant(value, DIGITS));
         Some(Spread { median, least, most, n })
     }
@@ -79,11 +79,11 @@ impl Spread {
 enum Measure {
     /// In the quantity's own unit.
     Absolute,
-    /// Over the simulated value.
+    /// Divided by the simulated value.
     Relative,
 }
 
-/// A quantity, how its difference is measured, and how large that may be.
+/// A quantity, how its difference is measured, and the largest allowed difference.
 struct Quantity {
     title: &'static str,
     measure: Measure,
@@ -164,8 +164,8 @@ pub fn side_by_side(simulated: Vec<Run>, emulated: Vec<Run>) -> Vec<Run> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// Sets runs against each other: those of every scheme with simulated and emulated ones (see [`emulated_name`]), in the
-/// order of the emulated ones.
+/// Compares the runs of every scheme that has simulated and emulated ones (see [`emulated_name`]), in the order of the
+/// emulated ones.
 pub fn agreement(runs: &[Run]) -> Vec<Agreement> {
     let mut schemes: Vec<&str> = Vec::new();
     for run in runs {
@@ -190,7 +190,7 @@ impl Agreement {
         [&self.utilization, &self.delay_ms, &self.jain, &self.goodput_mbps]
     }
 
-    /// How many seeds both kinds have at least.
+    /// The smaller of the numbers of simulated and emulated seeds.
     fn seeds(&self) -> usize {
         let n = |spread: Option<Spread>| spread.map_or(0, |spread| spread.n);
         n(self.goodput_mbps.simulated).min(n(self.goodput_mbps.emulated))
@@ -200,7 +200,8 @@ impl Agreement {
 /// Headings of [`cells`].
 pub const HEADINGS: [&str; 7] = ["scheme", "", "simulated", "emulated", "difference", "limit", "verdict"];
 
-/// A line for each scheme and quantity: medians with least and most in brackets, the difference and what it may be.
+/// A row for each scheme and quantity: medians with the smallest and largest values in brackets, the difference and its
+/// limit.
 pub fn cells(rows: &[Agreement]) -> Vec<[String; 7]> {
     let mut lines = Vec::new();
     for row in rows {
@@ -234,7 +235,7 @@ pub fn cells(rows: &[Agreement]) -> Vec<[String; 7]> {
     lines
 }
 
-/// What the numbers are, in a sentence or two.
+/// Explains the numbers in one or two sentences.
 pub fn legend(rows: &[Agreement]) -> String {
     let seeds = rows.iter().map(Agreement::seeds).min().unwrap_or(0);
     let few = match seeds < ENOUGH {
@@ -249,7 +250,7 @@ pub fn legend(rows: &[Agreement]) -> String {
     }
 }
 
-/// The lines as text for a terminal.
+/// The rows as a text table for a terminal.
 pub fn table(rows: &[Agreement], look: Look) -> String {
     let last = HEADINGS.len() - 1;
     let column = |(i, heading): (usize, &&str)| {

@@ -1,4 +1,4 @@
-//! Results of a scenario in several cases.
+//! Results of a scenario with several cases.
 
 use super::json::{Document, write};
 use super::table::{headings, overview};
@@ -12,9 +12,9 @@ use serde_json::ser::PrettyFormatter;
 pub struct CaseResult {
     /// The values that were varied, such as `100 packets, 1%`.
     pub name: String,
-    /// The overrides that make it of the scenario.
+    /// The overrides that turn the scenario into this case.
     pub set: Vec<String>,
-    /// What came out.
+    /// The results of the case.
     pub comparison: Comparison,
 }
 
@@ -23,7 +23,7 @@ pub struct CaseResult {
 pub struct CaseResults {
     /// In the order in which they vary, the last key fastest.
     pub cases: Vec<CaseResult>,
-    /// How to repeat all of them.
+    /// How to repeat all cases.
     pub repeat: Repeat,
 }
 
@@ -44,7 +44,7 @@ struct CasesDocument<'a> {
 }
 
 impl CaseResults {
-    /// The folder of a case within that of all results: its number, and its name as far as folders can have it.
+    /// The folder of a case within the result folder: its number, and its name as far as folder names allow.
     pub fn folder(&self, case: usize) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
         let name: String = self.cases[case].name.chars().take(60).map(plain).collect();
@@ -53,7 +53,7 @@ impl CaseResults {
         format!("cases/{:0width$}-{}", case + 1, name.join("-"))
     }
 
-    /// `summary.json` of all cases: of each the name, the overrides, its folder, and all that its own document has.
+    /// `summary.json` of all cases: for each case its name, overrides and folder, and the content of its own document.
     pub fn to_summary(&self) -> String {
         let case = |(i, case): (usize, &'_ CaseResult)| (i, case.comparison.document());
         let documents = self.cases.iter().enumerate().map(case);

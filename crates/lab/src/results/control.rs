@@ -14,11 +14,11 @@ pub struct ControlRun {
     pub signals_sent: u64,
     /// Signals that reached a planner.
     pub signals_heard: u64,
-    /// Of these, left to marks and consumers: severe congestion.
+    /// Of these, for severe congestion, which is left to marks and consumers.
     pub signals_sieved: u64,
     /// Of these, about interfaces whose state was unknown or too old.
     pub signals_unknown: u64,
-    /// Of these, without a router that could lead traffic elsewhere.
+    /// Of these, without a router that could use another next hop.
     pub signals_without_shunt: u64,
     /// Of these, without a better path.
     pub signals_not_better: u64,
@@ -28,7 +28,7 @@ pub struct ControlRun {
     pub signals_acted: u64,
     /// Switches of a prefix at a router to another next hop.
     pub switches: u64,
-    /// Orders given, repetitions included.
+    /// Orders sent, retransmissions included.
     pub orders: u64,
     /// Of these, lost.
     pub orders_lost: u64,
@@ -60,7 +60,7 @@ impl From<&ControlCounters> for ControlRun {
 }
 
 impl ControlRun {
-    /// Every count under its name.
+    /// Every counter with its name.
     pub fn counts(&self) -> [(&'static str, u64); 14] {
         [
             ("messages", self.messages),

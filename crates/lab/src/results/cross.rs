@@ -1,36 +1,37 @@
-//! What traffic that is not NDN did in one run.
+//! Results of cross traffic in one run.
 
 use ndnweir_core::units::Time;
 use ndnweir_scenario::{CrossKind, CrossTraffic, Scenario};
 use ndnweir_sim::outcome::CrossCounters;
 use serde::{Deserialize, Serialize};
 
-/// IPv4 and TCP headers with the timestamp option, which a segment has beside its payload.
+/// IPv4 and TCP headers with the timestamp option, which a segment has in addition to its payload.
 const HEADERS: u64 = 52;
 
-/// Totals of one piece of other traffic over the whole run, warm-up included.
+/// Totals of one cross-traffic flow over the whole run, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CrossRun {
     /// Its name.
     pub name: String,
-    /// Datagrams or segments sent, segments sent again included.
+    /// Datagrams or segments sent, retransmissions included.
     pub sent: u64,
-    /// Those that reached the other end, each segment once.
+    /// Datagrams or segments that reached the other end, each segment counted once.
     pub delivered: u64,
-    /// Bits delivered over the time it was on, in 10⁶ bit/s: of TCP payload, else of datagrams.
+    /// Bits delivered over the time in which the flow was active, in 10⁶ bit/s: payload for TCP, whole datagrams
+    /// otherwise.
     pub goodput_mbps: f64,
-    /// Of TCP: segments sent again.
+    /// For TCP: segments retransmitted.
     pub retransmissions: u64,
-    /// Of TCP: cuts for losses found by acknowledgements.
+    /// For TCP: window reductions after losses detected from acknowledgements.
     pub recoveries: u64,
-    /// Of TCP: times that the timer ran out.
+    /// For TCP: expirations of the retransmission timer.
     pub timeouts: u64,
-    /// When a finite transfer had been acknowledged, since the start of the run.
+    /// When all segments of a finite transfer were acknowledged, since the start of the run.
     pub completed_s: Option<f64>,
 }
 
 impl CrossRun {
-    /// What a scenario's other traffic did.
+    /// The results of all cross traffic of a scenario.
     pub fn all(scenario: &Scenario, counters: &[CrossCounters]) -> Vec<CrossRun> {
         let run = |(traffic, counters): (&CrossTraffic, &CrossCounters)| {
             let end = traffic.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
@@ -52,7 +53,7 @@ impl CrossRun {
         scenario.cross.iter().zip(counters).map(run).collect()
     }
 
-    /// Every count under its name.
+    /// Every counter with its name.
     pub fn counts(&self) -> [(&'static str, u64); 5] {
         [
             ("sent", self.sent),

@@ -1,4 +1,4 @@
-//! Series as CSV: one file for each table, one row for each scheme, seed, thing and bin.
+//! Series as CSV: one file for each table, one row for each scheme, seed, key and bin.
 //!
 //! The first line names the columns; undefined values are empty; names with a comma or a quote are quoted as in RFC
 //! 4180.
@@ -21,7 +21,7 @@ pub(crate) fn quoted(name: &str) -> String {
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }
 
-/// The table of all given runs; none when none of them kept it.
+/// The table of all given runs; `None` if none of them has it.
 pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<String> {
     let mut out = header(kind);
     out.push('\n');
@@ -46,7 +46,7 @@ pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -
     (out.len() > empty).then_some(out)
 }
 
-/// The fields of a line; none when a quote is not closed or followed by anything but a comma.
+/// The fields of a line; `None` if a quote is not closed or is followed by anything but a comma.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = line;

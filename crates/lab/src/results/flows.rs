@@ -1,34 +1,34 @@
-//! Flows that come and go, of a consumer that has many.
+//! Results of consumers whose flows come and go.
 
 use serde::{Deserialize, Serialize};
 
-/// What the slowdown of a consumer's flows is measured by.
+/// The reference values for the slowdown of a consumer's flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowsInfo {
-    /// What a flow alone takes beside the time of its Data on the narrowest link; none where no way is known.
+    /// Completion time of a flow alone, less the time of its Data on the narrowest link; `None` if no path is known.
     pub latency_s: Option<f64>,
-    /// The time of one Data on the narrowest link of that way.
+    /// The transmission time of one Data on the narrowest link of that path.
     pub data_s: Option<f64>,
     /// Content bytes of a Data.
     pub payload_bytes: u64,
-    /// Where sizes are divided, rising.
+    /// The boundaries between size classes, in rising order.
     pub classes_bytes: Vec<u64>,
 }
 
 impl FlowsInfo {
-    /// How long a flow of so many Data takes alone at the least.
+    /// The shortest completion time of a flow with this many Data, if it is alone.
     pub fn ideal_s(&self, segments: u64) -> Option<f64> {
         Some(self.latency_s? + self.data_s? * segments as f64)
     }
 
-    /// The place of a flow of so many Data among the classes, of which there is one more than divisions.
+    /// The index of the size class of a flow with this many Data; there is one class more than there are boundaries.
     pub fn class(&self, segments: u64) -> usize {
         let bytes = segments.saturating_mul(self.payload_bytes);
-        // The last Data of a flow is as long as the others: a size just at the division belongs below it.
+        // All Data of a flow have the same length: a size equal to the boundary belongs to the class below it.
         self.classes_bytes.partition_point(|most| most.div_ceil(self.payload_bytes.max(1)) * self.payload_bytes < bytes)
     }
 
-    /// What the classes are called: `to_100kB`, `to_10MB`, `above_10MB`.
+    /// The names of the classes: `to_100kB`, `to_10MB`, `above_10MB`.
     pub fn class_names(&self) -> Vec<String> {
         let text = |bytes: u64| match bytes {
             n if n >= 1_000_000_000 && n % 1_000_000_000 == 0 => format!("{}GB", n / 1_000_000_000),
@@ -41,7 +41,7 @@ impl FlowsInfo {
         below.chain([above]).collect()
     }
 
-    /// Flows of which every number is there, to tell the names of numbers.
+    /// Results in which every value is defined, to list the names of the values.
     pub(crate) fn pretended(&self) -> FlowsRun {
         let slowdown = || Slowdown::of(vec![1.0]);
         let class = |name| SizeClassRun { name, started: 1, completed: 1, slowdown: slowdown() };
@@ -59,7 +59,7 @@ impl FlowsInfo {
     }
 }
 
-/// Completion over ideal completion, of flows that were completed.
+/// Completion time over ideal completion time, of completed flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slowdown {
     /// Arithmetic mean.
@@ -73,7 +73,7 @@ pub struct Slowdown {
 }
 
 impl Slowdown {
-    /// Of these values; none of none.
+    /// The statistics of these values; `None` if there are no values.
     pub fn of(mut values: Vec<f64>) -> Option<Slowdown> {
         values.sort_by(f64::total_cmp);
         let max = *values.last()?;
@@ -82,13 +82,13 @@ impl Slowdown {
         Some(Slowdown { mean, p50: at(0.5), p99: at(0.99), max })
     }
 
-    /// Its numbers, under their names in results.
+    /// The values with their names in results.
     pub fn values(&self) -> [(&'static str, f64); 4] {
         [("mean", self.mean), ("p50", self.p50), ("p99", self.p99), ("max", self.max)]
     }
 }
 
-/// Flows of like size.
+/// The flows of one size class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeClassRun {
     /// `to_100kB`, `above_10MB`, …
@@ -97,7 +97,7 @@ pub struct SizeClassRun {
     pub started: u64,
     /// Of these, completed by the end of the run.
     pub completed: u64,
-    /// Of those that were completed; none where there is no ideal.
+    /// Of the completed flows; `None` without an ideal completion time.
     pub slowdown: Option<Slowdown>,
 }
 
@@ -110,22 +110,22 @@ pub struct FlowsRun {
     pub completed: u64,
     /// Of these, not completed.
     pub unfinished: u64,
-    /// Flows that arrived while too many were active, and never began.
+    /// Flows that were rejected on arrival because too many were active.
     pub rejected: u64,
-    /// Flows active at once, mean over the window.
+    /// Number of active flows, mean over the window.
     pub active_mean: f64,
-    /// Most flows active at once in the window.
+    /// Largest number of active flows in the window.
     pub active_max: u64,
-    /// Mean time from arrival to the last Data, of those completed.
+    /// Mean time from arrival to the last Data, of completed flows.
     pub completion_mean_s: Option<f64>,
-    /// Of those that were completed; none where there is no ideal.
+    /// Of the completed flows; `None` without an ideal completion time.
     pub slowdown: Option<Slowdown>,
-    /// The same by size, smallest first.
+    /// The same by size class, smallest first.
     pub classes: Vec<SizeClassRun>,
 }
 
 impl FlowsRun {
-    /// Its numbers, under their names in aggregates.
+    /// The values with their names in aggregates.
     pub(super) fn scalars(&self) -> Vec<(String, f64)> {
         let counts = [
             ("started", self.started),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn sizes_belong_to_the_class_whose_bound_they_do_not_exceed() {
-        // 98 Data hold 100 352 B, as many as a flow of 100 kB takes.
+        // 98 Data hold 100 352 B, the number of Data that a flow of 100 kB has.
         assert_eq!([1, 98, 99, 9_766, 9_767].map(|n| info().class(n)), [0, 0, 1, 1, 2]);
         assert_eq!(info().class_names(), ["to_100kB", "to_10MB", "above_10MB"]);
     }

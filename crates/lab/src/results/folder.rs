@@ -1,21 +1,21 @@
-//! Result folders: written whole or not at all.
+//! Result folders: written either completely or not at all.
 
 use super::{Comparison, Error, SeriesKind, csv, parse_document};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Which runs' series are stored.
+/// The runs whose series are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// Those of each scheme's first seed.
+    /// The run of each scheme's first seed.
     #[default]
     First,
-    /// Of every run.
+    /// Every run.
     All,
 }
 
-/// A file of a result folder: its path within, with `/`, and its bytes.
+/// A file of a result folder: its relative path, with `/`, and its content.
 pub type File = (String, Vec<u8>);
 
 /// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
@@ -45,7 +45,7 @@ fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Erro
 
 const WRITING: &str = "check that the folder is writable and the disk has room";
 
-/// A hidden name beside `dir`.
+/// A hidden name in the parent folder of `dir`.
 fn sibling(dir: &Path, tag: &str) -> PathBuf {
     let name = dir.file_name().map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
     dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
@@ -68,16 +68,16 @@ pub fn may_write(dir: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The command that wrote a result folder, if it says so.
+/// The command that wrote a result folder, if it is stored there.
 pub fn command(dir: &Path) -> Option<String> {
     let text = fs::read_to_string(dir.join("summary.json")).ok()?;
     let document: serde_json::Value = serde_json::from_str(&text).ok()?;
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
 }
 
-/// Writes a result folder: assembled beside its place and then renamed, so that `dir` is always either unchanged or
-/// complete. An older result folder is replaced; other files in it are moved along. When a file beside `summary.json`
-/// cannot be written, the others are kept.
+/// Writes a result folder: it is assembled next to `dir` and then renamed, so that `dir` is always either unchanged or
+/// complete. An older result folder is replaced; other files in it are moved to the new one. If a file other than
+/// `summary.json` cannot be written, the others are kept.
 ///
 /// # Errors
 /// [`Error::Foreign`] when `dir` exists and neither is empty nor holds a `summary.json`; [`Error::Incomplete`] when
@@ -92,7 +92,7 @@ pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     let (new, aside) = (sibling(dir, "new"), sibling(dir, "old"));
     let result = assemble(&new, files).and_then(|missing| swap(dir, &new, &aside, exists).map(|()| missing));
     let mut missing = result.inspect_err(|_| {
-        // Nothing else can be done about a leftover that cannot be removed.
+        // A remaining folder that cannot be removed is ignored.
         let _ = fs::remove_dir_all(&new);
     })?;
     let count = missing.len();
@@ -104,7 +104,7 @@ pub fn write_folder(dir: &Path, files: &[File]) -> Result<(), Error> {
     Err(Error::Incomplete { path, source, remedy: WRITING, count, all: files.len(), folder })
 }
 
-/// Files that could not be written, and why.
+/// Files that could not be written, with the errors.
 type Missing = Vec<(String, io::Error)>;
 
 fn assemble(new: &Path, files: &[File]) -> Result<Missing, Error> {
@@ -150,7 +150,7 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
 /// Replaces or adds files in a result folder, each one atomically.
 ///
 /// # Errors
-/// [`Error::Io`]; files already replaced stay so.
+/// [`Error::Io`]; files that were replaced before the error remain replaced.
 pub fn replace_files(dir: &Path, files: &[File]) -> Result<(), Error> {
     for (name, bytes) in files {
         let path = dir.join(name);
@@ -188,7 +188,7 @@ pub fn read(dir: &Path) -> Result<Comparison, Error> {
     load(&files, |name| dir.join(name).display().to_string())
 }
 
-/// The comparison that files in memory hold: the same as [`read`] returns once they are written.
+/// The comparison in files in memory: the same as [`read`] returns after they are written.
 ///
 /// # Errors
 /// [`Error::Damaged`] naming the file.

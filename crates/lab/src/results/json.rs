@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// Version of the stored shape; a reader rejects a newer one.
+/// Version of the format; a reader rejects newer versions.
 pub(super) const FORMAT: u32 = 1;
 
 /// The stored form of a [`Comparison`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Document {
-    /// Version of this shape.
+    /// Version of the format.
     pub format: u32,
-    /// What was run.
+    /// The scenario.
     pub scenario: ScenarioInfo,
     /// Whether runs are missing because the work was interrupted.
     #[serde(default)]
     pub partial: bool,
     /// Every run.
     pub runs: Vec<Run>,
-    /// The ceiling.
+    /// The optimum.
     pub optimum: Optimum,
     /// Mean, spread and number over the seeds of each scheme.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<Aggregate>,
-    /// How emulated runs agree with simulated ones, where there are both.
+    /// The agreement of emulated and simulated runs, if there are both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreement: Vec<Agreement>,
-    /// How to repeat it.
+    /// How to repeat the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
 }
@@ -48,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// `summary.json`, and what `--json` prints: nothing in it depends on the machine, the time or the number of
+    /// `summary.json`, and the output of `--json`: it does not depend on the machine, the time or the number of
     /// threads.
     pub fn to_summary(&self) -> String {
         write(&self.document(), PrettyFormatter::new())
@@ -64,10 +64,10 @@ pub(super) fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> Stri
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Reads a document; `path` is for the message.
+/// Reads a document; `path` is used in error messages.
 ///
 /// # Errors
-/// [`Error::Damaged`] with line and column when the text is no such document or of a newer format.
+/// [`Error::Damaged`] with line and column if the text is not such a document or has a newer format.
 pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     const REMEDY: &str = "run the scenario again, or restore the file";
     let damaged = |what: String, remedy| Error::Damaged { path: path.to_owned(), what, remedy };
@@ -101,7 +101,7 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     })
 }
 
-/// Writes floats with nine significant digits and without exponent; everything else as the inner formatter.
+/// Writes floats with nine significant digits and without exponent, everything else as the inner formatter.
 struct Fixed<F>(F);
 
 macro_rules! forward {

@@ -1,4 +1,4 @@
-//! What a comparison of schemes measured, in memory, on disk and as JSON.
+//! The results of a comparison of schemes, in memory, on disk and as JSON.
 //!
 //! Keys of stored documents carry their unit: `_mbps` is 10⁶ bit/s, `_ms` and `_s` are time; shares, utilisation and
 //! fairness are fractions of one. A value that is undefined (no packet arrived, one seed only) is `null`, never zero.
@@ -40,46 +40,46 @@ pub use table::{Sort, ceilings, overview, table};
 pub use ndnweir_sim::observer::Drops;
 use serde::{Deserialize, Serialize};
 
-/// Why results could not be stored or read back. Every message names the file, what is wrong and the remedy.
+/// Why results could not be stored or read back. Every message names the file, the error and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system's error.
+    /// An error of the operating system.
     #[error("{path}: {source}; {remedy}")]
     Io {
         /// The file or folder.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// A stored file does not hold what it should.
+    /// A stored file has invalid content.
     #[error("{path}: {what}; {remedy}")]
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong, with line where known.
+        /// The error, with the line if known.
         what: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// Some files could not be written; the others are there.
+    /// Some files could not be written; the others were.
     #[error("{path}: {source}; {remedy}; {count} of {all} files of {folder} are missing, the others are there")]
     Incomplete {
         /// The first file that is missing.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
-        /// How many are missing.
+        /// The number of missing files.
         count: usize,
-        /// How many there should be.
+        /// The number of all files.
         all: usize,
         /// The folder.
         folder: String,
     },
-    /// The target exists and is not a result folder, so it is not replaced.
+    /// The target exists and is not a result folder, so that it is not replaced.
     #[error("{path}: exists and is not a result folder; name another folder or remove it")]
     Foreign {
         /// The folder.
@@ -90,7 +90,7 @@ pub enum Error {
 /// Mean, spread, extremes and quantiles of a delay, in ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many values.
+    /// Number of values.
     pub n: u64,
     /// Arithmetic mean.
     pub mean: f64,
@@ -117,27 +117,27 @@ pub struct Distribution {
 pub struct PathRun {
     /// The nodes from producer or cache to consumer, e.g. `P1>R2>R1>C1`; `other` for the rest of many paths.
     pub path: String,
-    /// Payload over the consumer's active part of the window.
+    /// Content bits over the part of the window in which the consumer was active.
     pub goodput_mbps: f64,
 }
 
-/// How a consumer's deadline was kept in one run, over the measurement window.
+/// How a consumer met its deadline in one run, over the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadlineRun {
-    /// Data that came, but too late.
+    /// Data that arrived after the deadline.
     pub late: u64,
-    /// Segments that were given up.
+    /// Segments that the consumer received no Data for.
     pub lost: u64,
-    /// Both over the segments asked for that were not pending at the end; none without any.
+    /// Both, over the segments that were requested and not pending at the end; `None` if there are none.
     pub missed: Option<f64>,
 }
 
 /// How the network settled after a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecoveryRun {
-    /// When it changed.
+    /// Time of the change.
     pub at_s: f64,
-    /// How long until goodput stayed near its new level; none if it never did, or too little time was left.
+    /// Time until goodput stayed near its new level; `None` if it never did, or if too little time was left.
     pub recovery_s: Option<f64>,
 }
 
@@ -146,14 +146,14 @@ pub struct RecoveryRun {
 pub struct ConsumerRun {
     /// Its name.
     pub name: String,
-    /// Payload bits over the part of the window in which it was active (started, not stopped, not complete).
+    /// Content bits over the part of the window in which it was active (started, not stopped, not complete).
     pub goodput_mbps: f64,
     /// The same bits over the whole window; absent from results of older versions.
     #[serde(default)]
     pub goodput_run_mbps: f64,
-    /// Payload bits received in the window.
+    /// Content bits received in the window.
     pub payload_bits: u64,
-    /// How long it was active in the window.
+    /// Time in the window in which it was active.
     pub active_s: f64,
     /// From the first Interest for a segment to its Data.
     pub delay_ms: Option<Distribution>,
@@ -161,7 +161,7 @@ pub struct ConsumerRun {
     pub rtt_ms: Option<Distribution>,
     /// From the start to the last segment of a finite object.
     pub completion_s: Option<f64>,
-    /// Since its start, when its 1 s goodput had come within 10 % of the mean of its last quarter permanently.
+    /// Time since its start after which its 1 s goodput stayed within 10 % of the mean of its last quarter.
     pub convergence_s: Option<f64>,
     /// Interests sent, retransmissions included.
     pub interests: u64,
@@ -169,9 +169,9 @@ pub struct ConsumerRun {
     pub retransmissions: u64,
     /// Segments received for the first time.
     pub segments: u64,
-    /// Data that arrived again.
+    /// Data received more than once.
     pub duplicates: u64,
-    /// Segments that arrived when every earlier one had.
+    /// Segments that arrived after all earlier ones.
     pub in_order: u64,
     /// Segments that arrived before an earlier one.
     pub out_of_order: u64,
@@ -181,23 +181,23 @@ pub struct ConsumerRun {
     pub nacks: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Times the window was cut.
+    /// Number of times that the window was reduced in reaction to congestion.
     pub decreases: u64,
-    /// Times the window became smaller, cuts included; absent from results of older versions.
+    /// Number of times that the window became smaller, for any reason; absent from results of older versions.
     #[serde(default)]
     pub falls: u64,
     /// Mean of the sampled congestion window, in segments.
     pub window_mean: Option<f64>,
-    /// Interest bytes sent, framing included, over content bytes received; none without content.
+    /// Interest bytes sent, framing included, over content bytes received; `None` without content.
     #[serde(default)]
     pub interest_overhead: Option<f64>,
-    /// Of a consumer with a deadline.
+    /// Only for a consumer with a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineRun>,
-    /// Flows that came and went; none of a consumer of another kind.
+    /// Flows that came and went; `None` for other kinds of consumers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<FlowsRun>,
-    /// By path, most first; empty when all came over one path.
+    /// By path, in falling order; empty if all Data used one path.
     pub paths: Vec<PathRun>,
 }
 
@@ -208,25 +208,25 @@ pub struct LinkRun {
     pub name: String,
     /// Wire bits of all packets over the nominal rate.
     pub utilization: f64,
-    /// The part of it that is Data.
+    /// The part of it due to Data.
     pub utilization_data: f64,
-    /// The part of it that is Interests.
+    /// The part of it due to Interests.
     pub utilization_interests: f64,
     /// Mean time from joining the queue to the start of transmission, over departed packets; zero without packets.
     pub queue_ms: f64,
-    /// Longest such time.
+    /// Longest time from joining the queue to the start of transmission.
     pub queue_max_ms: f64,
     /// Mean number of packets waiting, over the samples.
     pub queue_packets: f64,
-    /// Most packets waiting at a sample.
+    /// Largest number of packets waiting at a sample.
     pub queue_max_packets: u32,
-    /// Data bits lost to a full queue, over the window.
+    /// Data bits dropped by a full queue, over the window.
     pub loss_mbps: f64,
     /// Marks set on Data.
     pub marks: u64,
     /// Marks set on Interests.
     pub interest_marks: u64,
-    /// NACKs sent over it.
+    /// NACKs sent over the link.
     pub nacks: u64,
     /// Packets dropped.
     pub drops: Drops,
@@ -235,26 +235,26 @@ pub struct LinkRun {
 /// A forwarding share: mean over the last tenth of the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShareRun {
-    /// Where it is decided.
+    /// The node that decides.
     pub node: String,
-    /// For which prefix.
+    /// The prefix.
     pub prefix: String,
-    /// Towards which next hop.
+    /// The next hop, as a link direction.
     pub link: String,
     /// In [0, 1].
     pub share: f64,
 }
 
-/// Something a component reported: (time, node, id, value).
+/// A value that a component reported: (time, node, id, value).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentEvent {
-    /// When, in s.
+    /// Time, in s.
     pub at_s: f64,
     /// Index of the node.
     pub node: u32,
     /// The component's key.
     pub key: &'static str,
-    /// The component's own number for what it is about.
+    /// A number that the component assigns to the subject of the event.
     pub id: u64,
     /// The value.
     pub value: f64,
@@ -267,19 +267,19 @@ pub struct Run {
     pub scheme: String,
     /// The seed that repeats the run.
     pub seed: u64,
-    /// A hash over every arrival of the run, equal for equal runs; empty when it was not computed.
+    /// A hash over every arrival of the run, equal for equal runs; empty if it was not computed.
     #[serde(default)]
     pub event_hash: String,
-    /// Whether the run ended before its measurement window did; the values then cover what there was.
+    /// Whether the run ended before its measurement window; the values then cover the part that was run.
     #[serde(default)]
     pub partial: bool,
     /// Length of the window that was measured.
     pub measured_s: f64,
-    /// Payload of all consumers over the window.
+    /// Goodput of all consumers over the window.
     pub goodput_mbps: f64,
-    /// Jain index of the long-lived consumers' goodput; none without any.
+    /// Jain index of the long-lived consumers' goodput; `None` if there are no such consumers.
     pub jain: Option<f64>,
-    /// Data bits lost to full queues anywhere, over the window.
+    /// Data bits dropped by full queues on all links, over the window.
     pub loss_mbps: f64,
     /// Delay of all segments together.
     pub delay_ms: Option<Distribution>,
@@ -289,13 +289,13 @@ pub struct Run {
     pub bottleneck_utilization: Option<f64>,
     /// Mean queueing delay at the bottleneck.
     pub bottleneck_queue_ms: Option<f64>,
-    /// Of all flows that came and went; none without any.
+    /// Slowdown of all flows that came and went; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<Slowdown>,
-    /// Interest bytes that consumers sent, framing included, over content bytes received; none without content.
+    /// Interest bytes that consumers sent, framing included, over content bytes received; `None` without content.
     #[serde(default)]
     pub interest_overhead: Option<f64>,
-    /// After each change of the network; empty without any.
+    /// By change of the network; empty if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<RecoveryRun>,
     /// Marked Data that reached consumers.
@@ -310,18 +310,18 @@ pub struct Run {
     pub consumers: Vec<ConsumerRun>,
     /// By link direction, in the scenario's order.
     pub links: Vec<LinkRun>,
-    /// Of every strategy that splits traffic.
+    /// For every strategy that splits traffic.
     pub shares: Vec<ShareRun>,
-    /// Tables of the nodes that Interests reached, in the scenario's order; none of emulated runs.
+    /// Tables of the nodes that Interests reached, in the scenario's order; empty for emulated runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRun>,
-    /// What passed between nodes and a planner; none without a planner.
+    /// Messages between nodes and a planner; `None` without a planner.
     #[serde(default)]
     pub control: Option<ControlRun>,
-    /// What other traffic did, in the order of its names.
+    /// Results of cross traffic, sorted by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossRun>,
-    /// Values over time; empty when not kept.
+    /// Values over time; empty if they were not kept.
     #[serde(skip)]
     pub series: Series,
     /// Scheme events requested; not stored.
@@ -332,7 +332,7 @@ pub struct Run {
     pub events_dropped: u64,
 }
 
-/// How to get the same numbers again.
+/// How to repeat the computation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repeat {
@@ -340,20 +340,20 @@ pub struct Repeat {
     pub command: String,
     /// Version of ndnweir.
     pub version: String,
-    /// Free remarks, e.g. which schemes are stand-ins for laws that are not public.
+    /// Remarks, e.g. which schemes are stand-ins for laws that are not public.
     pub notes: Vec<String>,
 }
 
-/// A scenario, the runs of every scheme with every seed, and the ceiling.
+/// A scenario, the runs of every scheme with every seed, and the optimum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// What was run.
+    /// The scenario.
     pub scenario: ScenarioInfo,
     /// By scheme, then seed, in the order requested.
     pub runs: Vec<Run>,
     /// The computed optimum.
     pub optimum: Optimum,
-    /// How to repeat it.
+    /// How to repeat the comparison.
     pub repeat: Repeat,
     /// Whether runs are missing because the work was interrupted.
     pub partial: bool,
@@ -376,9 +376,9 @@ impl Comparison {
         self.runs.iter().filter(move |run| run.scheme == scheme)
     }
 
-    /// How near the flows of a run came to the routed optimum; none where that is undefined.
+    /// How close the flows of a run came to the routed optimum; `None` if it is undefined.
     pub fn attained(&self, run: &Run) -> Option<Attained> {
-        // With goodputs as stored, so that results read back give the same.
+        // With rounded goodputs as in stored results, so that results read back give the same value.
         self.optimum.attained(run.consumers.iter().map(|c| (c.name.as_str(), significant(c.goodput_mbps, 9))))
     }
 }

@@ -1,4 +1,4 @@
-//! What a node's tables did in one run.
+//! Results about a node's tables in one run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 pub struct NodeRun {
     /// Its name.
     pub name: String,
-    /// Interests that arrived, from applications on the node too.
+    /// Interests that arrived, including those from applications on the node.
     pub interests: u64,
     /// Interests that the content store answered.
     pub cs_hits: u64,
-    /// Interests that it could not answer; like hits only counted by nodes with a content store.
+    /// Interests that it could not answer; like hits, only counted by nodes with a content store.
     pub cs_misses: u64,
-    /// Hits over hits and misses; none without either.
+    /// Hits over hits and misses; `None` if there are neither.
     pub cs_hit_ratio: Option<f64>,
     /// Packets in the content store, mean over the samples.
     pub cs_packets: f64,
     /// Names in the PIT, mean over the samples.
     pub pit_entries: f64,
-    /// Most names in the PIT at a sample.
+    /// Largest number of names in the PIT at a sample.
     pub pit_max_entries: u64,
-    /// Interests that joined a pending one from another face.
+    /// Interests that were aggregated with a pending one from another face.
     pub pit_aggregated: u64,
     /// Pending Interests answered with Data.
     pub pit_answered: u64,
@@ -32,7 +32,7 @@ pub struct NodeRun {
 }
 
 impl NodeRun {
-    /// Its counts, under their names in results.
+    /// The counters with their names in results.
     pub fn counts(&self) -> [(&'static str, u64); 8] {
         [
             ("interests", self.interests),

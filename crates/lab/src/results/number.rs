@@ -14,13 +14,13 @@ pub(crate) fn text(x: f64, digits: usize) -> String {
     format!("{}", significant(x, digits) + 0.0)
 }
 
-/// Mean and sample standard deviation (divisor n − 1); the latter is none below two values, both are below one.
+/// Mean and sample standard deviation (divisor n − 1); the latter is `None` below two values, both are below one.
 pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
     let n = values.len() as f64;
     if values.is_empty() {
         return None;
     }
-    // Equal values must give a spread of exactly zero, which rounding in the sum can spoil.
+    // Equal values must give a spread of exactly zero in spite of rounding errors in the sum.
     if values.iter().all(|v| *v == values[0]) {
         return Some((values[0], (values.len() > 1).then_some(0.0)));
     }

@@ -1,4 +1,4 @@
-//! The computed ceilings that results are set against.
+//! The computed optimum that results are compared with.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ pub struct ConsumerOptimum {
 pub struct LinkOptimum {
     /// The link direction.
     pub name: String,
-    /// Wire bits of Data and Interests over its rate. Where several routings give the same rates, this is one of them,
-    /// without needless detours.
+    /// Wire bits of Data and Interests over its rate. If several routings give the same rates, this is one of them,
+    /// without unnecessary detours.
     pub utilization: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct IdealCompletion {
     pub completion_s: f64,
 }
 
-/// What the links alone allow, by any loop-free ways from any producer.
+/// The optimum over any loop-free paths from any producer, limited only by the links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Physical {
     /// Total goodput of the max-min fair allocation.
@@ -42,26 +42,26 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// None where there is no optimum.
+    /// `None` if there is no optimum.
     pub fn of(optimum: Optimum) -> Option<Physical> {
         let Optimum { total_mbps, jain, consumers, .. } = optimum;
         total_mbps.map(|total_mbps| Physical { total_mbps, jain, consumers })
     }
 }
 
-/// How near the flows of a run came to their fair rates.
+/// How close the flows of a run came to their fair rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attained {
     /// Mean over flows of min(1, goodput over fair goodput).
     pub mean: f64,
-    /// The smallest of them.
+    /// The smallest of these values.
     pub worst: f64,
 }
 
-/// The computed ceiling of a scenario, over the next hops that its routing gives.
+/// The computed optimum of a scenario, over the next hops of its routing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Optimum {
-    /// Why there is none; all other values but `completions` are then absent.
+    /// Why it is undefined; all other values except `completions` are then absent.
     #[serde(default)]
     pub undefined: Option<String>,
     /// Total goodput of the max-min fair allocation.
@@ -72,24 +72,24 @@ pub struct Optimum {
     pub max_total_mbps: Option<f64>,
     /// The max-min fair rates, in the order of the flows.
     pub consumers: Vec<ConsumerOptimum>,
-    /// The loads that go with them.
+    /// The corresponding loads.
     pub links: Vec<LinkOptimum>,
-    /// The same without regard to routing.
+    /// The optimum without regard to routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical: Option<Physical>,
-    /// What finite fetches would take, in the order of consumers; there without an optimum, too.
+    /// Ideal completion times of finite fetches, in the order of consumers; also present if the optimum is undefined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<IdealCompletion>,
 }
 
 impl Optimum {
-    /// No optimum, with the reason the report prints, e.g. "routers cache Data".
+    /// An undefined optimum, with the reason that the report prints, e.g. "routers cache Data".
     pub fn undefined(reason: impl Into<String>) -> Optimum {
         Optimum { undefined: Some(reason.into()), ..Optimum::default() }
     }
 
-    /// How near consumers with these goodputs came to their fair rates; those that can have nothing do not count. None
-    /// where there is no fair rate.
+    /// How close consumers with these goodputs came to their fair rates; consumers with a fair rate of zero do not
+    /// count. `None` if there is no fair rate.
     pub fn attained<'a>(&self, goodputs: impl Iterator<Item = (&'a str, f64)>) -> Option<Attained> {
         let of = |(name, goodput): (&'a str, f64)| {
             self.goodput(name).filter(|fair| *fair > 0.0).map(|fair| (goodput / fair).min(1.0))
@@ -99,7 +99,7 @@ impl Optimum {
         Some(Attained { mean: all.iter().sum::<f64>() / all.len() as f64, worst })
     }
 
-    /// How many times as long as ideal a fetch took.
+    /// Completion time of a fetch over its ideal completion time.
     pub fn slowdown(&self, consumer: &str, completion_s: f64) -> Option<f64> {
         let ideal = self.ideal_completion(consumer).filter(|ideal| *ideal > 0.0)?;
         Some(completion_s / ideal)

@@ -9,9 +9,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::sync::Arc;
 
-/// The table of all given runs; none when none of them kept it.
+/// The table of all given runs; `None` if none of them has it.
 pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<Vec<u8>> {
-    // Writing to memory cannot fail for lack of room; a schema mistake shows in the test.
+    // Writing to memory does not fail; a test would reveal an error in the schema.
     encode(&runs.collect::<Vec<_>>(), kind).ok().flatten()
 }
 

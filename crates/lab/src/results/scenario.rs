@@ -1,4 +1,4 @@
-//! The description of a scenario that results carry with them.
+//! The description of a scenario in results.
 
 use super::FlowsInfo;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 pub struct NodeInfo {
     /// Its name.
     pub name: String,
-    /// What it is: `router`, `consumer`, `producer`, `switch`; only drawn.
+    /// Its role: `router`, `consumer`, `producer`, `switch`; used only for drawing.
     #[serde(default)]
     pub role: String,
-    /// Whether it forwards nothing for others.
+    /// Whether the node does not forward packets of others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub host: bool,
-    /// Where to draw it, in any unit; none lets the report choose for all nodes.
+    /// Horizontal position in a drawing, in any unit; with `None` the report chooses positions for all nodes.
     pub x: Option<f64>,
-    /// As `x`; grows downwards.
+    /// Vertical position, pointing downwards.
     pub y: Option<f64>,
 }
 
-/// One direction of a link, at the position of its `DirectedLinkId`; the return path is its neighbour.
+/// One direction of a link, at the position of its `DirectedLinkId`; the reverse direction is its neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Its name.
@@ -45,18 +45,18 @@ pub struct ConsumerInfo {
     pub name: String,
     /// The node it runs on.
     pub node: String,
-    /// What it requests.
+    /// The prefix that it requests.
     pub prefix: String,
-    /// When it starts.
+    /// When it sends its first Interest.
     pub start_s: f64,
     /// When it stops, if before the end.
     pub stop_s: Option<f64>,
     /// Whether it always has more to request.
     pub long_lived: bool,
-    /// Data that come later after their first Interest are late.
+    /// Data that arrive later than this after their first Interest are late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<f64>,
-    /// Of a consumer whose flows come and go: what slowdowns are measured by.
+    /// For a consumer whose flows come and go: the reference values for slowdowns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<FlowsInfo>,
 }
@@ -64,11 +64,11 @@ pub struct ConsumerInfo {
 /// A change during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventInfo {
-    /// When.
+    /// Time of the change, in s.
     pub at_s: f64,
-    /// What, as scenario files write it (`link-down`, …), or `planner-fails`, `planner-stand-by`, `planner-returns`.
+    /// The kind, as in scenario files (`link-down`, …), or `planner-fails`, `planner-stand-by`, `planner-returns`.
     pub what: String,
-    /// Name of the link or node it happens to; `planner`.
+    /// Name of the link or node that changes, or `planner`.
     pub target: String,
     /// The same in words.
     pub text: String,
@@ -79,12 +79,12 @@ pub struct EventInfo {
 pub struct ScenarioInfo {
     /// Its name.
     pub name: String,
-    /// One or two sentences for the head of the report.
+    /// One or two sentences for the top of the report.
     #[serde(default)]
     pub description: String,
     /// Simulated time.
     pub duration_s: f64,
-    /// End of the warm-up, which is measured but not counted.
+    /// End of the warm-up, which is in the series but not in the measurement window.
     pub warmup_s: f64,
     /// Width of the bins of all series.
     pub bin_s: f64,
@@ -96,22 +96,22 @@ pub struct ScenarioInfo {
     pub interest_wire_bytes: u64,
     /// By `NodeId`.
     pub nodes: Vec<NodeInfo>,
-    /// By `DirectedLinkId`: two entries for each link, there and back.
+    /// By `DirectedLinkId`: two entries for each link, one per direction.
     pub links: Vec<LinkInfo>,
     /// By `ConsumerId`.
     pub consumers: Vec<ConsumerInfo>,
     /// Prefix names by number.
     pub prefixes: Vec<String>,
-    /// What changes during the run, in the order of time.
+    /// The changes during the run, in the order of time.
     #[serde(default)]
     pub events: Vec<EventInfo>,
-    /// What was read differently than written, what was assumed, and how series were adapted.
+    /// Notes of the reader: corrections, assumptions, and how series were adapted.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
 impl ScenarioInfo {
-    /// When something changes during the run, in s, each instant once.
+    /// The times of changes during the run, in s, each time once.
     pub fn instants(&self) -> Vec<f64> {
         let mut instants: Vec<f64> = self.events.iter().map(|event| event.at_s).collect();
         instants.dedup();

@@ -13,11 +13,11 @@ pub enum SeriesKind {
     Links,
     /// By node, prefix and next hop.
     Shares,
-    /// By node: what its tables did.
+    /// By node: its tables.
     Nodes,
     /// By link direction: packets.
     Packets,
-    /// By consumer: over how many links Data came.
+    /// By consumer: the number of links that Data crossed.
     Hops,
     /// By consumer whose flows come and go.
     Flows,
@@ -52,7 +52,7 @@ impl SeriesKind {
         }
     }
 
-    /// The columns that say what a row is about.
+    /// The columns that identify the subject of a row.
     pub fn keys(self) -> &'static [&'static str] {
         match self {
             SeriesKind::Network => &[],
@@ -109,16 +109,16 @@ impl SeriesKind {
     }
 }
 
-/// The series about one thing: one column for each metric of the table, NaN where undefined.
+/// The series of one subject: one column for each metric of the table, NaN if undefined.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// What it is about, by [`SeriesKind::keys`].
+    /// The subject, by [`SeriesKind::keys`].
     pub key: Vec<String>,
     /// By [`SeriesKind::metrics`]; all of one length.
     pub columns: Vec<Vec<f64>>,
 }
 
-/// All series of a run: bin `i` covers the time from `i` times the bin width on.
+/// All series of a run: bin `i` begins at `i` times the bin width.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Width of a bin, in s.
@@ -133,14 +133,14 @@ impl Series {
         &self.tables[kind as usize]
     }
 
-    /// One series; none when it was not kept.
+    /// One series; `None` if it was not kept.
     pub fn get(&self, kind: SeriesKind, key: &[&str], metric: &str) -> Option<&[f64]> {
         let column = kind.metrics().iter().position(|m| *m == metric)?;
         let rows = self.table(kind).iter().find(|r| r.key.iter().map(String::as_str).eq(key.iter().copied()))?;
         rows.columns.get(column).map(Vec::as_slice)
     }
 
-    /// Whether nothing was kept.
+    /// Whether no series was kept.
     pub fn is_empty(&self) -> bool {
         self.tables.iter().all(Vec::is_empty)
     }

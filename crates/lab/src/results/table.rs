@@ -4,8 +4,8 @@ use super::{Aggregate, Comparison, Summary, aggregate};
 use crate::text_table::{Column, Look, Row, TextTable, Tone};
 use std::cmp::Ordering;
 
-/// A column of the overview: heading, metric, how it is to be shown, which end is the better one, and its weight where
-/// room is short.
+/// A column of the overview: heading, metric, format, which values are better, and its weight if the terminal is
+/// narrow.
 type Spec = (&'static str, &'static str, Show, Better, u8);
 
 const COLUMNS: [Spec; 14] = [
@@ -25,7 +25,7 @@ const COLUMNS: [Spec; 14] = [
     ("retransmitted", "retransmissions", Show::Plain, Better::Unsaid, 20),
 ];
 
-/// Which end of a column is the better one.
+/// Which values of a column are better.
 #[derive(Clone, Copy, PartialEq)]
 enum Better {
     More,
@@ -43,15 +43,15 @@ pub enum Sort {
     Delay,
     /// The lowest 99th percentile of delay first.
     P99,
-    /// The fairest first.
+    /// The highest Jain index first.
     Jain,
     /// The lowest queueing delay at the bottleneck first.
     Queue,
-    /// The least loss first.
+    /// The lowest loss first.
     Loss,
     /// By name.
     Name,
-    /// As the schemes were given.
+    /// In the order in which the schemes were given.
     Given,
 }
 
@@ -74,12 +74,12 @@ impl Sort {
         }
     }
 
-    /// The order of a name.
+    /// The order with this name.
     pub fn named(name: &str) -> Option<Sort> {
         Sort::ALL.into_iter().find(|sort| sort.name() == name)
     }
 
-    /// What comes first.
+    /// Describes what comes first.
     pub fn about(self) -> &'static str {
         match self {
             Sort::Goodput => "The highest goodput first",
@@ -104,7 +104,7 @@ impl Sort {
             Sort::Name => return a.scheme.cmp(&b.scheme),
             Sort::Given => return Ordering::Equal,
         };
-        // What is undefined comes last.
+        // Undefined values come last.
         match (a.mean(metric), b.mean(metric)) {
             (Some(a), Some(b)) if more => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -122,7 +122,7 @@ enum Show {
     Each,
 }
 
-/// Headings, and a row of cells for each scheme (the scheme first); `–` where a value is undefined.
+/// Headings, and a row of cells for each scheme (the scheme first); `–` if a value is undefined.
 ///
 /// With several seeds a cell is mean ± standard deviation.
 pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>) {
@@ -138,12 +138,12 @@ pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>
     (headings, all.iter().map(row).collect())
 }
 
-/// All headings of figures that an [`overview`] can have, in order.
+/// All headings of numeric columns that an [`overview`] can have, in order.
 pub(super) fn headings() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().map(|column| column.0)
 }
 
-/// The columns that mean something for this comparison.
+/// The columns that are meaningful for this comparison.
 fn specs(comparison: &Comparison) -> Vec<&'static Spec> {
     let optimum = comparison.optimum.total_mbps.is_some();
     let flows = comparison.scenario.consumers.iter().any(|c| c.flows.is_some());
@@ -169,7 +169,7 @@ fn cell(comparison: &Comparison, s: &Summary, show: Show) -> Option<String> {
     })
 }
 
-/// What the optimum's rows of tables hold: name, total in 10⁶ bit/s and Jain index.
+/// The rows of optima in tables: name, total in 10⁶ bit/s and Jain index.
 pub fn ceilings(comparison: &Comparison) -> Vec<(&'static str, f64, Option<f64>)> {
     let optimum = &comparison.optimum;
     let routed = optimum.total_mbps.map(|total| ("optimum routed", total, optimum.jain));
@@ -177,7 +177,7 @@ pub fn ceilings(comparison: &Comparison) -> Vec<(&'static str, f64, Option<f64>)
     routed.into_iter().chain(physical).collect()
 }
 
-/// The table for a terminal: aligned columns, one row for each scheme, then the optima and what to know about the runs.
+/// The table for a terminal: aligned columns, one row for each scheme, then the optima and remarks on the runs.
 pub fn table(comparison: &Comparison, sort: Sort, look: Look) -> String {
     let (headings, rows) = overview(comparison);
     let (all, specs) = (aggregate(comparison), specs(comparison));
@@ -218,7 +218,7 @@ pub fn table(comparison: &Comparison, sort: Sort, look: Look) -> String {
     out
 }
 
-/// The best mean of a column where several schemes differ in it.
+/// The best mean of a column if several schemes differ in it.
 fn best(all: &[Aggregate], (_, metric, _, better, _): &Spec) -> Option<f64> {
     let means: Vec<f64> = all.iter().filter_map(|a| a.mean(metric)).collect();
     let (least, most) = means.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), x| (l.min(*x), m.max(*x)));

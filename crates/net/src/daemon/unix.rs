@@ -104,7 +104,7 @@ mod tests {
         std::os::unix::fs::symlink(at("stale"), at("link-to-stale")).unwrap();
         for name in ["thesis", "folder", "link", "link-to-stale"] {
             let (error, remedy) = UnixPlace::open(&at(name)).err().unwrap();
-            assert!(error.to_string().contains("no socket") && remedy.contains("another path"), "{name}: {error}");
+            assert!(error.to_string().contains("not a socket") && remedy.contains("another path"), "{name}: {error}");
             assert!(fs::symlink_metadata(at(name)).is_ok());
         }
         assert_eq!(fs::read(at("thesis")).unwrap(), b"years of work");

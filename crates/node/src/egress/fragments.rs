@@ -34,11 +34,15 @@ impl Egress {
     #[cold]
     #[inline(never)]
     pub(super) fn offer_unusual(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        if self.up {
-            return self.offer_fragments(now, packet, out, trace);
+        if !self.up {
+            self.turn_away(packet, DropCause::Down, out);
+            return false;
         }
-        self.turn_away(packet, DropCause::Down, out);
-        false
+        // The largest size of all is not below any limit.
+        if packet.size <= self.cutter.whole {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        self.offer_fragments(now, packet, out, trace)
     }
 
     /// Drops what was offered before it joins the queue.

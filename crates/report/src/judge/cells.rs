@@ -6,7 +6,7 @@ use crate::svg::escape;
 use ndnweir_lab::criteria::{Criterion, Judgement, Shown, text};
 use std::fmt::Write;
 
-/// With more schemes than this, only cells that decide a verdict are drawn: a page must stay one that opens.
+/// With more schemes than this, only cells that decide a verdict are drawn, so that browsers can open the page.
 const MANY: usize = 6;
 
 /// All cells, in the order of the file.
@@ -35,7 +35,7 @@ fn decides(c: usize, judgement: &Judgement, (e, i): (usize, usize)) -> bool {
     measures.map(|m| m.cell()).any(|cell| (cell.experiment, cell.case) == (e, i))
 }
 
-/// One line for each measure that looks at the cell.
+/// One line for each measure that uses the cell.
 fn values(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize, usize)) -> String {
     let mut rows = String::new();
     for (m, measure) in criterion.measures.iter().enumerate().filter(|(_, m)| m.experiments.contains(&e)) {
@@ -93,7 +93,7 @@ fn drawn(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize,
     [goodput, queue].into_iter().filter_map(Grid::draw).map(|f| format!("<figure>{}</figure>", f.inline())).collect()
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -112,7 +112,7 @@ fn command(criterion: &Criterion, judgement: &Judgement, about: &About<'_>, (e, 
     if let (Some(first), n) = (judgement.seeds.first(), judgement.seeds.len()) {
         let _ = write!(words, " --seeds {n} --seed {first}");
     }
-    // The changes of schemes are among those of the case.
+    // The overrides of a case include those of the schemes.
     for change in &case.set {
         let _ = write!(words, " --set {}", quote(change));
     }

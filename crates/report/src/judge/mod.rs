@@ -1,4 +1,5 @@
-//! `judge.html`: criteria by schemes, the trade between rate and delay, and every cell with the command that repeats it.
+//! `judge.html`: criteria by schemes, the trade-off between rate and delay, and every cell with the command that
+//! repeats it.
 
 mod cells;
 mod pareto;
@@ -12,27 +13,27 @@ use ndnweir_lab::results::{Error, write_folder};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Colours of the verdicts, readable on white and on dark ground.
+/// Colours of the verdicts, readable on light and dark backgrounds.
 const STYLE: &str = "<style>td.v0,b.v0{color:#00805d;font-weight:600}td.v1,b.v1{color:#9a6a00;font-weight:600}\
 td.v2,b.v2{color:#c14f00;font-weight:600}td.v3,b.v3{color:var(--mute)}\
 @media (prefers-color-scheme:dark){td.v0,b.v0{color:#2cc39a}td.v1,b.v1{color:#f0b429}td.v2,b.v2{color:#f0803c}}\
 table.m td a{color:inherit;text-decoration:none}table.m td small{display:block;font-weight:400;color:var(--mute)}\
 td.q{white-space:normal;min-width:22ch;text-align:left;font-weight:400}</style>";
 
-/// What is written beside the verdicts.
+/// The information shown with the verdicts.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// Date of the criteria, if they have a log.
     pub dated: Option<&'a str>,
-    /// How much was run.
+    /// The depth of the judgement.
     pub depth: &'a str,
-    /// The command that gives the same again.
+    /// The command that repeats the judgement.
     pub command: &'a str,
     /// Version of ndnweir.
     pub version: &'a str,
-    /// Schemes from here on were requested as a comparison.
+    /// Schemes from this position on were requested for comparison.
     pub compared_from: usize,
-    /// Where the results go, as the user names it.
+    /// The result folder, as the user wrote it.
     pub folder: &'a Path,
 }
 
@@ -93,7 +94,7 @@ pub fn page(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) ->
     document("judge · ndnweir", &body, about.version)
 }
 
-/// Criteria by schemes: verdict, and the deciding value next to the threshold and the limit.
+/// Criteria by schemes: the verdict, and the deciding value with the threshold and the limit.
 fn matrix(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) -> String {
     let mut out = "<div class=\"scroll\"><table class=\"m\"><thead><tr><th class=\"t\">section</th>\
                    <th class=\"t\">criterion</th><th class=\"t\">strength</th>"
@@ -171,7 +172,7 @@ fn section(c: usize, criterion: &Criterion, judgement: &Judgement, about: &About
     out
 }
 
-/// A row for each measure and scheme, with the cell that decides.
+/// A row for each measure and scheme, with the deciding cell.
 fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
     let mut out = "<div class=\"scroll\"><table><thead><tr><th class=\"t\">measure</th><th class=\"t\">scheme</th><th>value</th>\
                    <th>limit</th><th class=\"t\">asked</th><th class=\"t\">verdict</th><th class=\"t\">decided by</th></tr></thead><tbody>"
@@ -213,7 +214,7 @@ fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
     out
 }
 
-/// Writes a folder: `judge.html`, `judge.txt`, `summary.json`, the scenario files that repetitions need.
+/// Writes a folder: `judge.html`, `judge.txt`, `summary.json`, and the scenario files that are needed to repeat runs.
 ///
 /// # Errors
 /// See [`write_folder`].

@@ -1,4 +1,4 @@
-//! Rate against delay: a point for each scheme and cell, the schemes' medians, and the front of those.
+//! Rate against delay: a point for each scheme and cell, the schemes' medians, and their Pareto front.
 
 use crate::axis::short;
 use crate::style::colour;
@@ -7,7 +7,7 @@ use ndnweir_lab::criteria::{Judgement, Shown};
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 430.0;
-/// Delays from a hundredth of the base RTT to a hundred, on a logarithmic axis; what is beyond is drawn at its ends.
+/// Decades of delay on the logarithmic axis, from 0.01 to 100 base RTTs; values beyond are drawn at the ends.
 const DECADES: (f64, f64) = (-2.0, 2.0);
 
 struct Frame {
@@ -41,7 +41,7 @@ fn points(judgement: &Judgement) -> Vec<Vec<(f64, f64)>> {
     (0..judgement.schemes.len()).map(|s| of(s).collect()).collect()
 }
 
-/// Those of the medians that no other betters in both, by delay.
+/// The Pareto front of the medians, sorted by delay: the medians that no other one dominates.
 fn front(medians: &[Option<(f64, f64)>]) -> Vec<(f64, f64)> {
     let known: Vec<(f64, f64)> = medians.iter().flatten().copied().collect();
     let beaten = |p: &(f64, f64)| known.iter().any(|q| q.0 >= p.0 && q.1 <= p.1 && (q.0 > p.0 || q.1 < p.1));
@@ -50,7 +50,7 @@ fn front(medians: &[Option<(f64, f64)>]) -> Vec<(f64, f64)> {
     front
 }
 
-/// The figure; none where no cell has an optimum.
+/// The figure; `None` if no cell has an optimum.
 pub fn draw(judgement: &Judgement) -> Option<Figure> {
     let points = points(judgement);
     let cells = points.iter().map(Vec::len).max().filter(|n| *n > 0)?;
@@ -99,7 +99,7 @@ pub fn draw(judgement: &Judgement) -> Option<Figure> {
             short(median.0),
             short(median.1)
         );
-        // Names stand in a column at the right, none over another.
+        // Names are in a column on the right and must not overlap.
         let y = (at.1 + 3.6).max(last + 12.0);
         last = y;
         canvas.open(&format!("{} k{k}", colour(k)));

@@ -1,4 +1,4 @@
-//! Groups of bars with spread, every run as a dot, and the published number as a diamond.
+//! Groups of bars with spread, a dot for every run, and a diamond for the published number.
 
 use crate::axis::{Axis, short};
 use crate::style::colour;
@@ -11,10 +11,10 @@ use ndnweir_lab::results::Summary;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 210.0;
 const HEAD: f64 = 46.0;
-/// Room in a row, in bars.
+/// Width of a row, in bars.
 const FULL: f64 = 32.0;
 
-/// A bar: scheme (by colour), mean and spread, every run, the published number.
+/// A bar: scheme (for the colour), mean and spread, every run, the published number.
 struct Bar {
     scheme: usize,
     name: String,
@@ -23,13 +23,13 @@ struct Bar {
     published: Option<f64>,
 }
 
-/// Bars that stand together.
+/// Bars that are drawn together.
 struct Group {
     label: String,
     bars: Vec<Bar>,
 }
 
-/// Draws a figure of bars; none if nothing was measured.
+/// Draws a figure of bars; `None` if nothing was measured.
 pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> {
     let panels: Vec<(&PaperPanel, Vec<Group>)> =
         spec.panels.iter().map(|p| (p, groups(paper, p, results, schemes))).collect();
@@ -40,7 +40,7 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
     canvas.text("mute", (0.0, 11.0), Anchor::Start, &spec.y);
     let rows = rows(&panels);
     for (row, list) in rows.iter().enumerate() {
-        // A lone panel with few bars is as wide as its neighbours above, not as the page.
+        // A single panel with few bars is as wide as the panels above it, not as the page.
         let bars = list.iter().map(|p| weight(&p.1)).sum::<f64>().max(FULL * 0.8);
         let mut x = 0.0;
         for (panel, groups) in list {
@@ -66,12 +66,12 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
     })
 }
 
-/// Room a panel needs: its bars, a gap after each group, its axis.
+/// Width that a panel needs: its bars, a gap after each group, its axis.
 fn weight(groups: &[Group]) -> f64 {
     groups.iter().map(|g| g.bars.len() as f64 + 0.8).sum::<f64>() + 2.0
 }
 
-/// Panels in rows that are not too full to read, or of one panel.
+/// Distributes panels over rows; a row that would be too full to read has a single panel.
 fn rows<'a, 'b>(panels: &'a [(&'b PaperPanel, Vec<Group>)]) -> Vec<Vec<&'a (&'b PaperPanel, Vec<Group>)>> {
     let mut rows: Vec<Vec<&(&PaperPanel, Vec<Group>)>> = Vec::new();
     for panel in panels {
@@ -111,7 +111,7 @@ fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]
     panel.items.iter().map(group).collect()
 }
 
-/// The published number of an entry that measures the same of the same runs.
+/// The published number of an entry with the same metric and the same runs.
 fn published(paper: &Paper, experiment: usize, case: Option<usize>, scheme: &str, expr: &Expr) -> Option<f64> {
     paper.entries.iter().find_map(|e| match &e.kind {
         StatementKind::Number { metric, published, .. } if metric == expr => {
@@ -168,7 +168,7 @@ fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) ->
     let said = bar.published.map(|p| format!(", published {p}")).unwrap_or_default();
     let title = format!("{}: {}{spread} ({n} runs){said}", bar.name, short(mean));
     canvas.rect("bar", (x - half, to.min(from)), (2.0 * half, (from - to).abs()), &title);
-    // Runs side by side in their order, so that equal values do not hide each other.
+    // Runs are drawn side by side in their order, so that equal values do not hide each other.
     let step = half / bar.values.len().max(1) as f64;
     for (i, value) in bar.values.iter().enumerate().filter(|_| bar.values.len() > 1) {
         let at = x + (2.0 * i as f64 + 1.0 - bar.values.len() as f64) * step * 0.8;
@@ -196,7 +196,7 @@ fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) ->
     }
 }
 
-/// The schemes that are drawn, with their colours; gives the height used.
+/// The drawn schemes with their colours; returns the height used.
 fn legend(canvas: &mut Canvas, panels: &[(&PaperPanel, Vec<Group>)], schemes: &[&str], top: f64) -> f64 {
     let mut shown: Vec<usize> = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).map(|b| b.scheme).collect();
     shown.sort_unstable();

@@ -1,4 +1,4 @@
-//! Box plots of consumers' delay.
+//! Box plots of the consumers' delay.
 
 use crate::bars::{BOX_CAPTION, averaged, box_rows};
 use crate::svg::Figure;
@@ -9,7 +9,7 @@ use ndnweir_lab::results::Distribution;
 
 const WIDTH: f64 = 1000.0;
 
-/// Draws a figure of boxes, the panels below each other; none if nothing was measured.
+/// Draws a figure of boxes, with the panels one below another; `None` if nothing was measured.
 pub fn draw(spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> {
     let rows: Vec<_> = spec.panels.iter().flat_map(|panel| rows(panel, results, schemes)).collect();
     let (height, body) = box_rows(schemes, &rows, 9.0)?;
@@ -17,7 +17,7 @@ pub fn draw(spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> 
     Some(Figure { id: spec.id.clone(), title: spec.title.clone(), caption, width: WIDTH, height, body })
 }
 
-/// Scheme, label and delay, scheme by scheme.
+/// Scheme, label and delay, ordered by scheme.
 fn rows(panel: &PaperPanel, results: &Results, schemes: &[&str]) -> Vec<(usize, String, Distribution)> {
     let mut rows = Vec::new();
     for scheme in &panel.schemes {

@@ -1,4 +1,4 @@
-//! Series over time, of each scheme's first run.
+//! Series over time of each scheme's first run.
 
 use crate::lines::{Grid, Line, Panel};
 use crate::svg::Figure;
@@ -8,7 +8,7 @@ use ndnweir_lab::metrics::rebin;
 use ndnweir_lab::papers::Results;
 use ndnweir_lab::papers::model::{PaperFigure as Spec, PaperPanel as PanelSpec};
 
-/// Draws a figure of series; none if nothing was measured.
+/// Draws a figure of series; `None` if nothing was measured.
 pub fn draw(spec: &Spec, results: &Results, schemes: &[&str], to: f64, bin: f64) -> Option<Figure> {
     let mut grid = Grid {
         id: spec.id.clone(),

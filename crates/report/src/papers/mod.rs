@@ -1,4 +1,4 @@
-//! A paper's report: its figures from our runs, the verdicts, and what is to be said about them.
+//! The report about a paper: its figures from our runs, the verdicts, and remarks.
 
 mod bars;
 mod boxes;
@@ -16,13 +16,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Colours of the verdicts, readable on white and on dark ground.
+/// Colours of the verdicts, readable on light and dark backgrounds.
 const STYLE: &str = "<style>.v0{color:#00805d;font-weight:600}.v1{color:#9a6a00;font-weight:600}.v2{color:#c14f00;font-weight:600}\
 @media (prefers-color-scheme:dark){.v0{color:#2cc39a}.v1{color:#f0b429}.v2{color:#f0803c}}\
 tr.note td{white-space:normal;color:var(--mute);font-weight:400;padding-top:0;border-bottom:1px solid var(--line)}tr.noted td{border-bottom:0}\
 td.w{white-space:normal;min-width:17ch;text-align:left}.md table{min-width:0}.md td,.md th{text-align:left;white-space:normal}.md li{max-width:76ch}</style>";
 
-/// Schemes of the paper in order of first appearance: positions are colours.
+/// Schemes of the paper in order of first appearance; the position selects the colour.
 fn schemes(paper: &Paper) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for scheme in paper.experiments.iter().flat_map(|e| &e.schemes) {
@@ -167,7 +167,7 @@ fn verdict_class(verdict: PaperVerdict) -> u8 {
     }
 }
 
-/// Markdown as HTML; tags in it are shown, not obeyed.
+/// Converts Markdown to HTML; HTML tags in it are escaped.
 fn markdown(text: &str) -> String {
     use pulldown_cmark::{Event, Options, Parser, html};
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
@@ -176,11 +176,11 @@ fn markdown(text: &str) -> String {
     });
     let mut out = String::new();
     html::push_html(&mut out, parser);
-    // The page has one title, that of the paper.
+    // The page has only one title, that of the paper.
     out.replace("<h1>", "<h2>").replace("</h1>", "</h2>")
 }
 
-/// Writes a folder: `report.html`, `summary.json` with the verdicts, `figures/*.svg`; whole or not at all.
+/// Writes a folder: `report.html`, `summary.json` with the verdicts, `figures/*.svg`; either completely or not at all.
 ///
 /// # Errors
 /// See [`write_folder`].

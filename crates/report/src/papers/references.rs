@@ -1,4 +1,4 @@
-//! What ideal allocations would give: max-min fair, and coupled as MPTCP's linked increases.
+//! Ideal allocations: max-min fair, and coupled as with MPTCP's linked increases.
 
 use crate::svg::escape;
 use crate::tables;
@@ -34,7 +34,7 @@ fn table(paper: &Paper, results: &Results, at: usize) -> String {
     let experiment = &paper.experiments[at];
     let Some(case) = experiment.cases.first() else { return String::new() };
     let described = describe(&case.scenario);
-    // What the links alone allow: these papers compare pooling with that, not with the routes of a run.
+    // The optimum over any path: these papers compare pooling with it, not with the routes of a run.
     let optimum = results.optima[at].physical.as_ref();
     let linked = allocation(&case.scenario);
     let mut headings = vec!["goodput, Mbit/s", "max-min fair", "coupled (LIA)"];

@@ -1,4 +1,4 @@
-//! Traffic that is not NDN: it joins the same queues, and is nothing to nodes.
+//! Cross traffic: it uses the same queues as NDN packets, and nodes do not process it.
 
 use super::Net;
 use crate::network::{CrossFlow, CrossKind, Network};
@@ -12,22 +12,22 @@ use ndnweir_core::units::{Duration, Time};
 /// Labels of the random streams (see [`Rng::derive`]).
 const STREAM: u64 = 0x6372_6f73;
 
-/// What a flow does next.
+/// The state of a flow's source.
 #[derive(Debug)]
 enum State {
     Poisson,
-    /// On until then.
+    /// On until this time.
     OnOff(Time),
     Tcp(Box<(Sender, Receiver)>),
 }
 
-/// A flow, at both ends of its way.
+/// A flow, with both of its ends.
 #[derive(Debug)]
 struct Flow {
     source: u32,
     state: State,
     rng: Rng,
-    /// When it sends a datagram, or looks at its timer.
+    /// When it next sends a datagram or checks its timer.
     next: Time,
     counters: CrossCounters,
 }
@@ -37,7 +37,7 @@ struct Flow {
 pub(super) struct Cross {
     given: Vec<CrossFlow>,
     flows: Vec<Flow>,
-    /// Channels from here on are theirs: two a flow, the second one for what comes back.
+    /// Channels from here on belong to cross traffic: two for each flow, the second one for the reverse direction.
     first_channel: u32,
 }
 
@@ -71,7 +71,7 @@ impl Cross {
         self.flows.len()
     }
 
-    /// Numbers a flow's events; says when the first is due.
+    /// Sets the event source of a flow; returns when its first event is due.
     pub(super) fn set_source(&mut self, flow: usize, source: u32) -> Time {
         self.flows[flow].source = source;
         self.flows[flow].next
@@ -85,7 +85,7 @@ impl Cross {
         self.flows.iter().map(read).collect()
     }
 
-    /// The directed link at this place of a way there or back.
+    /// The directed link at this hop of the path, in either direction.
     fn wire(&self, flow: usize, back: bool, hop: usize) -> Option<u32> {
         let path = &self.given[flow].path;
         if back { path.iter().rev().nth(hop).map(|wire| wire ^ 1) } else { path.get(hop).copied() }
@@ -93,7 +93,7 @@ impl Cross {
 }
 
 impl Flow {
-    /// A datagram that leaves now, which may be the last for now.
+    /// A datagram that is sent now; `None` if there is none.
     fn emit(&mut self, now: Time, given: &CrossFlow) -> Option<Packet> {
         let stopped = given.stop.is_some_and(|stop| now >= stop);
         if let State::Tcp(ends) = &mut self.state {
@@ -114,7 +114,7 @@ impl Flow {
         Some(Packet { size: given.size, ..datagram() })
     }
 
-    /// When the datagram after the one of now leaves.
+    /// Sets the time at which the next datagram is sent.
     fn advance(&mut self, now: Time, given: &CrossFlow) {
         let gap = given.gap().unwrap_or(Duration::MAX);
         self.next = match (&mut self.state, given.kind) {
@@ -132,7 +132,7 @@ impl Flow {
         };
     }
 
-    /// When its next event is due.
+    /// When the flow's next event is due.
     fn due(&self, given: &CrossFlow) -> Time {
         match &self.state {
             State::Tcp(ends) if ends.0.poll_timeout() == Time::NEVER && ends.0.counters().sent == 0 => given.start,
@@ -142,13 +142,13 @@ impl Flow {
     }
 }
 
-/// What all datagrams have in common.
+/// The fields that all datagrams have in common.
 fn datagram() -> Packet {
     Packet { flags: flags::FOREIGN, fragment: Fragment::FOREIGN, ..Packet::default() }
 }
 
 impl Net<'_> {
-    /// A flow's time has come.
+    /// Handles the event of a flow.
     pub(super) fn cross_due(&mut self, now: Time, number: usize) {
         if let State::Tcp(ends) = &mut self.cross.flows[number].state {
             ends.0.handle_timeout(now);
@@ -156,7 +156,7 @@ impl Net<'_> {
         self.cross_send(now, number);
     }
 
-    /// Sends what a flow may send now.
+    /// Sends all datagrams that a flow may send now.
     fn cross_send(&mut self, now: Time, number: usize) {
         let channel = self.cross.first_channel + 2 * number as u32;
         loop {

@@ -17,15 +17,15 @@ use std::collections::VecDeque;
 /// Labels of the random streams of flows (see [`Rng::derive`]).
 const STREAM: u64 = 0x666c_6f77;
 
-/// What new flows are made of.
+/// The template of new flows.
 pub(super) struct FlowTemplate {
-    /// For each flow with a name, a number and a length of its own.
+    /// Copied for each flow, with its own name, number and length.
     pub(super) config: FetcherConfig,
     pub(super) consumer: ComponentChoice<ConsumerParams>,
     pub(super) layout: FieldLayout,
     pub(super) link: Option<Rate>,
     pub(super) prefix: PrefixId,
-    /// By scheme.
+    /// By scheme index.
     pub(super) strategies: Vec<StrategyChoiceId>,
 }
 
@@ -35,7 +35,7 @@ struct ActiveFlow {
     began: Time,
     segments: u64,
     fetcher: Box<Fetcher>,
-    /// When the fetcher wants to act next, as of its last packet.
+    /// When the fetcher next has something to do, as of its last packet.
     due: Time,
 }
 
@@ -45,18 +45,18 @@ pub(super) struct FlowSet {
     template: FlowTemplate,
     /// When the next flow arrives.
     next: Time,
-    /// Its place in a trace, which began at `origin`.
+    /// Position in a trace, which began at `origin`.
     place: usize,
     origin: Time,
     times: Rng,
     sizes: Rng,
     numbers: Rng,
-    /// By id, since later flows have greater ones.
+    /// Sorted by id, since later flows have greater ids.
     active: Vec<ActiveFlow>,
     /// Flows that may have something to send.
     eager: VecDeque<FlowId>,
     ended: Option<FlowEvent>,
-    /// Of flows that have ended.
+    /// Counters of flows that have ended.
     totals: ConsumerCounters,
     trace: Vec<TraceEvent>,
 }
@@ -90,7 +90,7 @@ impl FlowSet {
         };
     }
 
-    /// No flow arrives any more; those that are active go on.
+    /// Ends the arrivals; active flows continue.
     pub(super) fn stop(&mut self) {
         self.next = Time::NEVER;
     }
@@ -99,7 +99,7 @@ impl FlowSet {
         self.active.binary_search_by_key(&id, |flow| flow.id).ok()
     }
 
-    /// The size of the flow that arrives now, if one does; the next one's time is drawn.
+    /// Returns the size of the flow that arrives now, if there is one, and draws the time of the next arrival.
     fn arrival(&mut self, now: Time) -> Option<u64> {
         if self.next > now {
             return None;
@@ -133,7 +133,7 @@ impl FlowSet {
     pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         let id = packet.name.flow;
         let Some(place) = self.place_of(id) else {
-            // Of a flow that has ended: an answer to a retransmission.
+            // For a flow that has ended: an answer to a retransmission.
             self.totals.duplicates += u64::from(packet.kind == Kind::Data);
             return None;
         };
@@ -183,7 +183,7 @@ impl FlowSet {
         None
     }
 
-    /// All flows together: totals, and the sum of windows and of Interests outstanding.
+    /// Counters of all flows together: totals, and the sum of windows and of outstanding Interests.
     pub(super) fn counters(&self) -> ConsumerCounters {
         let mut sum = self.totals;
         (sum.window, sum.in_flight) = (0.0, 0);
@@ -209,7 +209,7 @@ fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
     mean.scale(-libm::log(1.0 - rng.unit()))
 }
 
-/// Adds what only grows.
+/// Adds the monotonic counters.
 fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
     sum.interests += of.interests;
     sum.retransmissions += of.retransmissions;
@@ -229,7 +229,7 @@ fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
 }
 
 impl<O: Observer> super::Engine<'_, '_, O> {
-    /// Begins the flows that arrive now at a consumer, each under a name of its own.
+    /// Begins the flows that arrive now at a consumer, each with a name of its own.
     pub(super) fn begin_flows(&mut self, number: u32) {
         let Self { apps, places, observer, now, next_flow, .. } = self;
         let Some(set) = apps[number as usize].flow_set() else { return };
@@ -237,7 +237,7 @@ impl<O: Observer> super::Engine<'_, '_, O> {
             let id = FlowId(*next_flow);
             let FlowTemplate { prefix, ref strategies, .. } = set.template;
             let is_room = set.active.len() < set.flows.most_active as usize;
-            // Numbers end only where a description was not checked: then the rest is rejected, too.
+            // Flow numbers run out only if a description was not checked; the remaining flows are then rejected.
             let is_bound = is_room
                 && places.iter_mut().all(|place| match &mut place.node {
                     Some(node) => {
@@ -259,7 +259,7 @@ impl<O: Observer> super::Engine<'_, '_, O> {
     }
 }
 
-/// The first number of flows that come and go: those of objects that are known from the start are lower.
+/// The first number of flows that come and go; objects that are known from the start have lower numbers.
 pub(super) fn first_number(network: &Network) -> u32 {
     network.flows().len() as u32
 }

@@ -1,4 +1,4 @@
-//! Packets that arrive in fragments: put together again at the next node, within the bounds that a forwarder has.
+//! Packets that arrive in fragments: reassembled at the next node, within the bounds of a forwarder.
 
 use crate::outcome::FragmentCounters;
 use crate::topology::Channel;
@@ -9,7 +9,7 @@ use ndnweir_node::fragments::body;
 use ndnweir_wire::lp::ReassemblerConfig;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What the fragments of one packet have in common.
+/// What identifies the fragments of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     name: NameId,
@@ -19,16 +19,16 @@ struct Key {
     sequence: u8,
 }
 
-/// A packet of which some fragments have come.
+/// A packet of which some fragments have arrived.
 #[derive(Debug)]
 struct Partial {
     key: Key,
     deadline: Time,
-    /// Which ones.
+    /// Bitmap of the fragments that have arrived.
     there: [u64; 4],
-    /// How many.
+    /// Number of fragments that have arrived.
     arrived: u8,
-    /// Bytes of the packet in them.
+    /// Bytes of the packet in these fragments.
     bytes: u32,
     mark: u8,
     flags: u8,
@@ -39,7 +39,7 @@ impl Partial {
         Partial { key, deadline, there: [0; 4], arrived: 0, bytes: 0, mark: 0, flags: 0 }
     }
 
-    /// Takes a fragment; whether it was not there yet.
+    /// Adds a fragment; returns whether it is new.
     fn take(&mut self, packet: &Packet) -> bool {
         let (word, bit) = (usize::from(packet.fragment.index >> 6), 1 << (packet.fragment.index & 63));
         if self.there[word] & bit != 0 {
@@ -61,7 +61,7 @@ pub(super) struct Fragments {
     partials: BTreeMap<u32, VecDeque<Partial>>,
     timeout: Duration,
     most: usize,
-    /// By place.
+    /// By place in the engine.
     counters: Vec<FragmentCounters>,
 }
 
@@ -76,8 +76,8 @@ impl Fragments {
         }
     }
 
-    /// A fragment arrives at a place by a channel. Whether its packet is complete, which then stands in its stead, with
-    /// the highest mark of all fragments.
+    /// Handles a fragment that arrives by a channel. Returns whether its packet is complete; `packet` is then replaced
+    /// by the reassembled packet, with the highest mark of all fragments.
     #[cold]
     #[inline(never)]
     pub(super) fn complete(&mut self, now: Time, channel: u32, place: u32, packet: &mut Packet) -> bool {
@@ -95,7 +95,7 @@ impl Fragments {
             count,
             sequence: packet.fragment.sequence,
         };
-        // Most belong to the packet that came last.
+        // Most fragments belong to the packet that arrived last.
         let known = partials.iter().rposition(|partial| partial.key == key);
         let at = known.unwrap_or_else(|| {
             if partials.len() == self.most {
@@ -119,7 +119,7 @@ impl Fragments {
         true
     }
 
-    /// A node loses its state: its channels' incomplete packets with it.
+    /// A node loses its state, including the incomplete packets of its channels.
     pub(super) fn crash(&mut self, place: u32, channels: &[Channel]) {
         for (&channel, partials) in &mut self.partials {
             while channels[channel as usize].to == place && !partials.is_empty() {
@@ -128,7 +128,7 @@ impl Fragments {
         }
     }
 
-    /// What became of the fragments, by place.
+    /// The counters of fragments, by place.
     pub(super) fn counters(&self, channels: &[Channel]) -> Vec<FragmentCounters> {
         let mut counters = self.counters.clone();
         for (&channel, partials) in &self.partials {
@@ -139,7 +139,7 @@ impl Fragments {
     }
 }
 
-/// The oldest incomplete packet is given up.
+/// Drops the oldest incomplete packet.
 fn give_up(partials: &mut VecDeque<Partial>, counters: &mut FragmentCounters) {
     if let Some(oldest) = partials.pop_front() {
         counters.incomplete += 1;
@@ -156,7 +156,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(n)
     }
 
-    /// A part of 1000 B of a Data in three.
+    /// A fragment of 1000 B, one of three of a Data.
     fn part(sequence: u8, index: u8, mark: u8) -> Packet {
         Packet {
             kind: Kind::Data,

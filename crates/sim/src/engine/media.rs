@@ -1,4 +1,4 @@
-//! Media that several links share: when a frame ends, the next sender's turn comes.
+//! Media that several links share: when a frame ends, the next sender takes its turn.
 
 use super::Net;
 use crate::network::Network;
@@ -9,11 +9,11 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 use ndnweir_link::{Medium, MediumFrame};
 
-/// A medium, and where its events come from.
+/// A medium and the source of its events.
 #[derive(Debug)]
 struct Place {
     medium: Medium,
-    /// By place in the medium: the directed link.
+    /// The directed links, by position in the medium.
     directed_links: Vec<u32>,
     source: u32,
 }
@@ -22,7 +22,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Media {
     places: Vec<Place>,
-    /// By directed link: its medium and its place there; empty without media.
+    /// By directed link: its medium and its position there; empty without media.
     of: Vec<Option<(usize, usize)>>,
 }
 
@@ -57,7 +57,7 @@ impl Media {
         self.places[number].source = source;
     }
 
-    /// The medium of a directed link, and the link's place there.
+    /// The medium of a directed link, and the link's position there.
     pub(super) fn of(&self, directed_link: u32) -> Option<(usize, usize)> {
         self.of.get(directed_link as usize).copied().flatten()
     }
@@ -69,7 +69,7 @@ impl Media {
 }
 
 impl Net<'_> {
-    /// Hands a packet to the medium of its link, if that has one.
+    /// Gives a packet to the medium of its link, if it has one.
     pub(super) fn offer_to_medium(&mut self, now: Time, directed_link: u32, channel: u32, packet: &Packet) {
         let Some((number, place)) = self.media.of(directed_link) else { return };
         let frame = self.media.places[number].medium.offer(now, place, channel, packet);
@@ -82,7 +82,7 @@ impl Net<'_> {
         self.follow_medium(now, number, frame);
     }
 
-    /// Takes a link down or up in its medium; how many packets had not left completely.
+    /// Takes a link down or up in its medium; returns the number of packets whose transmission was not complete.
     pub(super) fn set_medium_link(&mut self, now: Time, directed_link: u32, up: bool) -> usize {
         let Some((number, place)) = self.media.of(directed_link) else { return 0 };
         let unsent = self.media.places[number].medium.set_up(now, place, up);

@@ -1,9 +1,9 @@
-//! Who acknowledges.
+//! The receiver of a transfer.
 
 use super::{Ack, Segment};
 use std::collections::BTreeSet;
 
-/// The receiving end.
+/// The receiving end of a transfer, which acknowledges every segment.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     next: u32,
@@ -11,7 +11,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A segment arrives. Its acknowledgement, and whether it is new.
+    /// Handles a segment; returns its acknowledgement, and whether the segment is new.
     pub fn segment(&mut self, segment: Segment) -> (Ack, bool) {
         let Segment { number, transmission } = segment;
         let fresh = number >= self.next && self.above.insert(number);
@@ -21,7 +21,7 @@ impl Receiver {
         (Ack { next: self.next, segment: number, transmission }, fresh)
     }
 
-    /// All segments below it have come.
+    /// All segments below this number have arrived.
     pub fn next(&self) -> u32 {
         self.next
     }

@@ -1,4 +1,4 @@
-//! Who sends: what is under way, what is lost, when to send what.
+//! The sender of a transfer: segments in flight, loss detection and timing.
 
 use super::{Ack, Segment};
 use ndnweir_core::consumer::windowed::{Cause, WindowLaw};
@@ -9,52 +9,52 @@ use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use std::collections::VecDeque;
 
-/// Segments acknowledged above a gap that make it a loss (RFC 6675, DupThresh).
+/// Number of acknowledged segments above a gap after which it counts as lost (RFC 6675, DupThresh).
 const THRESHOLD: u32 = 3;
 
-/// What a sender did.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Segments sent, again ones included.
+    /// Segments sent, retransmissions included.
     pub sent: u64,
-    /// Of these, sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Times that the window was cut for losses found by acknowledgements.
+    /// Number of times that the window was reduced after losses detected from acknowledgements.
     pub recoveries: u64,
-    /// Times that the retransmission timer ran out.
+    /// Number of times that the retransmission timer expired.
     pub timeouts: u64,
 }
 
-/// A segment that is not acknowledged with all before it.
+/// A segment above the cumulative acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Time,
     transmissions: u32,
-    /// Acknowledged by itself.
+    /// Selectively acknowledged.
     sacked: bool,
-    /// On its way, as far as is known.
+    /// In flight, as far as the sender can infer.
     in_flight: bool,
 }
 
-/// The sending end.
+/// The sending end of a transfer.
 #[derive(Debug)]
 pub struct Sender {
     law: cubic::Law,
     estimator: RttEstimator,
-    /// From `first` on.
+    /// The segments from `first` on.
     window: VecDeque<Sent>,
     first: u32,
-    /// How many segments there are.
+    /// Number of segments of the transfer.
     total: u32,
     in_flight: u32,
     sacked: u32,
-    /// Segments in `window` known to be lost and not sent again.
+    /// Segments in `window` that are considered lost and have not been retransmitted.
     lost: u32,
-    /// Recovery, or what follows a timeout, ends when all below it is acknowledged.
+    /// Recovery, also after a timeout, ends when all segments below this number are acknowledged.
     recover: u32,
-    /// Whether the window is held while losses are repaired.
+    /// Whether the window is held during recovery.
     recovering: bool,
-    /// The first segment at the last timeout: the threshold falls once for it.
+    /// The first segment at the last timeout: repeated timeouts of one segment reduce the threshold only once.
     timed_out: Option<u32>,
     deadline: Time,
     rng: Rng,
@@ -63,7 +63,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// One of `total` segments, with the constants of RFC 9438.
+    /// The sender of `total` segments, with the constants of RFC 9438.
     pub fn new(total: u32) -> Sender {
         let params = cubic::Params { initial_window: 10.0, ..cubic::Params::of(cubic::Edition::Rfc9438) };
         let timer = Timer {
@@ -85,7 +85,7 @@ impl Sender {
             recovering: false,
             timed_out: None,
             deadline: Time::NEVER,
-            // The law draws nothing.
+            // The law draws no random numbers.
             rng: Rng::derive(0, &[]),
             trace: Trace::new(false),
             counters: SenderCounters::default(),
@@ -97,7 +97,7 @@ impl Sender {
         self.law.window()
     }
 
-    /// What it did.
+    /// The counters.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
@@ -112,12 +112,12 @@ impl Sender {
         self.first >= self.total
     }
 
-    /// No new segments from now on.
+    /// Sends no new segments from now on.
     pub fn stop(&mut self) {
         self.total = self.next();
     }
 
-    /// When [`Sender::handle_timeout`] is wanted.
+    /// When [`Sender::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Time {
         self.deadline
     }
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// A segment to send now; call until none.
+    /// A segment to send now; call it until it returns `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if f64::from(self.in_flight + 1) > self.law.window() {
             return None;
@@ -163,7 +163,7 @@ impl Sender {
         Some(Segment { number: self.first + place as u32, transmission: sent.transmissions })
     }
 
-    /// An acknowledgement arrives.
+    /// Handles an acknowledgement.
     pub fn ack(&mut self, now: Time, ack: Ack) {
         let mut delivered = self.take(now, ack.segment, Some(ack.transmission));
         let advances = ack.next > self.first;
@@ -191,7 +191,8 @@ impl Sender {
         }
     }
 
-    /// A segment has arrived; 1 if that is news. `transmission` says which one of it, for its round-trip time.
+    /// Records the arrival of a segment; returns 1 if it was not known. `transmission` identifies the transmission for
+    /// the RTT sample.
     fn take(&mut self, now: Time, number: u32, transmission: Option<u32>) -> u32 {
         let Some(sent) = number.checked_sub(self.first).and_then(|place| self.window.get_mut(place as usize)) else {
             return 0;
@@ -213,8 +214,8 @@ impl Sender {
         1
     }
 
-    /// Gives up what has enough acknowledged segments above it; whether a segment was among it that was sent after the
-    /// window was cut last. What was sent again waits for the timer.
+    /// Marks segments with enough acknowledged segments above them as lost. Returns whether one of these was first sent
+    /// after the last window reduction. Retransmitted segments wait for the timer.
     fn find_losses(&mut self) -> bool {
         if self.sacked < THRESHOLD {
             return false;
@@ -233,8 +234,8 @@ impl Sender {
         anew
     }
 
-    /// The time of [`Sender::poll_timeout`] has come: everything that is not acknowledged counts as lost, and the
-    /// window begins anew (RFC 9438 section 4.8, RFC 6298 section 5).
+    /// The time of [`Sender::poll_timeout`] has come: all segments that are not acknowledged count as lost, and the
+    /// window restarts (RFC 9438 section 4.8, RFC 6298 section 5).
     pub fn handle_timeout(&mut self, now: Time) {
         if now < self.deadline {
             return;

@@ -1,10 +1,10 @@
 //! The inverse of a square matrix whose rows and columns are added, replaced and removed one at a time.
 
-/// Entries below this are rounding errors.
+/// Smaller absolute values are rounding errors.
 const NOTHING: f64 = 1e-14;
 
-/// By row of the inverse, which is a column of the matrix: a basic variable. Its columns are the matrix's rows: full
-/// links.
+/// Rows of the inverse are columns of the matrix (basic variables); columns of the inverse are rows of the matrix (full
+/// links).
 #[derive(Default)]
 pub(super) struct Inverse(Vec<Vec<f64>>);
 
@@ -13,7 +13,7 @@ impl Inverse {
         self.0.len()
     }
 
-    /// What a variable gains from each row.
+    /// The row of the inverse for a variable.
     pub(super) fn row(&self, variable: usize) -> &[f64] {
         &self.0[variable]
     }
@@ -36,14 +36,14 @@ impl Inverse {
         product
     }
 
-    /// Column `at` of the matrix is replaced by one that is `alpha` times the inverse.
+    /// Replaces column `at` of the matrix by one whose product with the inverse is `alpha`.
     pub(super) fn replace_column(&mut self, at: usize, alpha: &[f64]) {
         let pivot = alpha[at];
         self.0[at].iter_mut().for_each(|v| *v /= pivot);
         self.eliminate(at, |p| alpha[p]);
     }
 
-    /// Row `at` of the matrix is replaced by one that is `row` times the inverse.
+    /// Replaces row `at` of the matrix by one whose product with the inverse is `row`.
     pub(super) fn replace_row(&mut self, at: usize, row: &[f64]) {
         for line in &mut self.0 {
             let scaled = line[at] / row[at];
@@ -54,7 +54,8 @@ impl Inverse {
         }
     }
 
-    /// A new last column, `alpha` by the inverse, and a new last row, `row` by the inverse, whose corner is `corner`.
+    /// Adds a last column whose product with the inverse is `alpha`, and a last row whose product is `row`; the corner
+    /// element is `corner`.
     pub(super) fn border(&mut self, alpha: &[f64], row: &[f64], row_times_alpha: f64, corner: f64) {
         let rest = corner - row_times_alpha;
         let mut last: Vec<f64> = row.iter().map(|v| -v / rest).collect();
@@ -68,7 +69,7 @@ impl Inverse {
         self.0.push(last);
     }
 
-    /// Column `at` and row `row` of the matrix go; the last ones take their numbers.
+    /// Removes column `at` and row `row` of the matrix; the last ones take their positions.
     pub(super) fn remove(&mut self, at: usize, row: usize) {
         let pivot = self.0[at][row];
         self.0[at].iter_mut().for_each(|v| *v /= pivot);
@@ -92,10 +93,10 @@ impl Inverse {
         self.0[at] = line;
     }
 
-    /// The inverse of a matrix given by columns; none if it has none.
+    /// The inverse of a matrix given by columns; `None` if it is singular.
     pub(super) fn of(columns: &[Vec<(usize, f64)>]) -> Option<Inverse> {
         let n = columns.len();
-        // Starts as the identity, whose columns the others replace one by one, always where that is safest.
+        // Starts with the identity; its columns are replaced one by one, each at the position with the best pivot.
         let unit = |i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect();
         let mut inverse = Inverse((0..n).map(unit).collect());
         let mut free = vec![true; n];

@@ -1,16 +1,17 @@
-//! Max-min fair rates of many flows over many paths: the level of all rates rises as far as it goes, flows that cannot
-//! follow keep theirs, the others continue.
+//! Max-min fair rates of many flows over many paths: the level of all rates increases as far as possible, flows that
+//! are limited keep their rates, and the others continue.
 //!
-//! One simplex runs through all levels. Its rows are the full links alone: the rate of a flow is met by its *key* path,
-//! which gives to its other paths (generalised upper bounds, Dantzig and Van Slyke 1967), and links that are not full
-//! need no row. When nothing raises the level any more, the prices of full links prove it; flows that pay them are at
-//! their rate, the level leaves the basis with one of the links, and enters again for the flows that are left, so that
-//! nothing starts again. Paths come in as they are needed: the cheapest one of a flow at the prices of the links.
+//! One simplex covers all levels. Its rows are only the full links: the rate of a flow is constrained by its *key*
+//! path, whose rate depends on those of its other paths (generalised upper bounds, Dantzig and Van Slyke 1967), and
+//! links that are not full need no row. When the level cannot increase any more, the prices of full links prove it;
+//! flows with a positive price have reached their rate, the level leaves the basis together with one of the links, and
+//! enters again for the remaining flows, so that the basis is kept from level to level. Paths are added as they are
+//! needed: the cheapest path of a flow at the prices of the links.
 //!
-//! Capacities are lowered by different fractions of up to [`LESS`]: links that would fill at the same moment would
-//! stall the simplex. So would a link that leaves the basis with the level and stays full: it gets [`MORE`]. The prices
-//! of a level prove its rate with the true capacities as well (see [`super::certificate`]), which is the one that is
-//! reported; the paths then exceed capacities by as little.
+//! Capacities are lowered by different fractions of up to [`LESS`], because links that become full at the same time
+//! would stall the simplex. The same would happen with a link that leaves the basis with the level and stays full: its
+//! capacity is increased by [`MORE`]. The prices of a level prove its rate with the true capacities as well (see
+//! [`super::certificate`]); that rate is reported, and the paths exceed capacities by the same small fractions.
 
 mod inverse;
 mod pivot;
@@ -21,30 +22,30 @@ use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
 use inverse::Inverse;
 
-/// Largest fraction by which a capacity is lowered; half of it is the smallest.
+/// The largest fraction by which a capacity is lowered; the smallest is half of it.
 const LESS: f64 = 2e-8;
-/// The fraction by which the capacity of a link that leaves the basis with the level grows again.
+/// The fraction by which the capacity of a link is increased again when it leaves the basis with the level.
 const MORE: f64 = 2e-10;
-/// A path is cheaper if it is by this fraction of the flow's price.
+/// A path counts as cheaper if the difference exceeds this fraction of the flow's price.
 const CHEAPER: f64 = 1e-8;
-/// Flows that pay less than this part of the highest price wait for a level at which they pay more.
+/// Flows whose price is below this fraction of the highest price remain open for a later level.
 const PAYS: f64 = 1e-2;
-/// New paths that are enough to continue with.
+/// Maximum number of new paths found in one search.
 const BATCH: usize = 48;
-/// Steps after which values are recomputed.
+/// Number of steps after which values are recomputed.
 const REFRESH: usize = 100;
-/// Steps without a gain after which cheaper paths are chosen at random, which ends any cycle.
+/// Number of steps without a gain after which cheaper paths are chosen at random, which ends any cycle.
 const STALLED: usize = 1000;
-/// Far more steps for each flow and link than any network needs.
+/// Maximum number of steps for each flow and link, far more than any network needs.
 const MAX_STEPS: usize = 50;
-/// The part of a flow's price that a new path may cost more for leading over links with room.
+/// The fraction of a flow's price by which a new path over links that are not full may be more expensive.
 const TOLL: f64 = 0.3;
-/// How many of the steepest rises are tried.
+/// Number of steepest candidates that are tried.
 const TRIED: usize = 6;
-/// The part of the last prices in the mean that guides searches.
+/// The weight of the latest prices in the mean that guides searches.
 const SWING: f64 = 0.3;
 
-/// A path that is known.
+/// A known path.
 struct Column {
     flow: usize,
     path: Path,
@@ -55,9 +56,9 @@ struct Column {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Location {
-    /// Carries nothing.
+    /// Not in the basis; its rate is zero.
     Out,
-    /// Carries what the flow's others do not.
+    /// The key path: its rate is the flow's rate less those of its other paths.
     Key,
     /// The basic variable at this position.
     Basic(usize),
@@ -66,22 +67,22 @@ enum Location {
 /// A basic variable.
 #[derive(Clone, Copy, PartialEq)]
 enum Member {
-    /// What a path carries.
+    /// The rate on a path.
     Path(usize),
     /// The level of the open flows.
     Level,
 }
 
-/// What begins to change.
+/// The entering variable.
 #[derive(Clone, Copy, PartialEq)]
 enum Entering {
     Path(usize),
     Level,
-    /// The room on a full link.
+    /// The free capacity of a full link.
     Room(usize),
 }
 
-/// An error of prices at which the inverse is recomputed, when so many steps have passed.
+/// If the error of prices exceeds this, the inverse is recomputed, provided that [`INVERT`] steps have passed.
 const WRONG: f64 = 1e-11;
 const INVERT: usize = 20;
 
@@ -93,7 +94,7 @@ struct Filling<'a> {
     paths: Paths<'a>,
     capacity: Vec<f64>,
     columns: Vec<Column>,
-    /// Columns of each flow; the key; the basic ones beside it.
+    /// Columns of each flow; its key column; its other basic columns.
     of_flow: Vec<Vec<usize>>,
     key: Vec<usize>,
     others: Vec<Vec<usize>>,
@@ -104,21 +105,21 @@ struct Filling<'a> {
     rows: Vec<usize>,
     row_of: Vec<usize>,
     inverse: Inverse,
-    /// Room on links without a row.
+    /// Free capacity of links without a row.
     room: Vec<f64>,
     open: Vec<bool>,
     rate: Vec<f64>,
-    /// The same with the true capacities.
+    /// The rates with the true capacities.
     exact: Vec<f64>,
     level: f64,
     level_at: Option<usize>,
-    /// What the key paths of open flows put on each link when the level rises by one.
+    /// The load that the key paths of open flows add to each link when the level increases by one.
     lift: Vec<f64>,
-    /// A mean of the prices of this level.
+    /// A mean of the prices at this level.
     center: Vec<f64>,
     random: u64,
     steps: usize,
-    /// The step after which the inverse was computed.
+    /// The step after which the inverse was last computed.
     inverted: usize,
     stalled: usize,
     searches: usize,
@@ -136,7 +137,7 @@ impl<'a> Filling<'a> {
     fn new(problem: &'a Problem) -> Filling<'a> {
         let paths = Paths::new(problem);
         let (flows, links) = (problem.flows.len(), problem.links.len());
-        // Fractions as far apart as can be: multiples of the golden ratio.
+        // Fractions with large differences: multiples of the golden ratio.
         let less = |l: usize| LESS * (0.5 + 0.5 * ((l + 1) as f64 * 0.618_033_988_749_895).fract());
         let capacity: Vec<f64> =
             problem.links.iter().enumerate().map(|(l, link)| link.rate.mbps() * (1.0 - less(l))).collect();
@@ -169,7 +170,7 @@ impl<'a> Filling<'a> {
             next: 0,
             paths,
         };
-        // Wide links first, so that the first paths are good ones.
+        // Links with high rates are preferred, so that the first paths are good ones.
         let widest = filling.capacity.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let narrow: Vec<f64> = filling.capacity.iter().map(|c| widest / c.max(widest * 1e-9)).collect();
         let costs = filling.paths.costs(&narrow);
@@ -192,7 +193,7 @@ impl<'a> Filling<'a> {
         filling
     }
 
-    /// Adds a path. Whether it was new.
+    /// Adds a path; returns whether it was new.
     fn add(&mut self, flow: usize, path: Path) -> bool {
         if self.of_flow[flow].iter().any(|c| self.columns[*c].path == path) {
             return false;
@@ -219,7 +220,7 @@ impl<'a> Filling<'a> {
         Ok(levels)
     }
 
-    /// Raises the level as far as it goes; the prices of links and flows that prove it.
+    /// Increases the level as far as possible; returns the prices of links and flows that prove it.
     fn raise(&mut self) -> Result<(Vec<f64>, Vec<f64>), SolverError> {
         loop {
             let at = self.level_at.ok_or(SolverError::Unlimited)?;
@@ -258,7 +259,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Of the steepest rises the one that leads highest.
+    /// Of the steepest candidates, the one with the largest increase of the level.
     fn best_of(
         &self,
         mut rooms: Vec<(f64, Entering)>,
@@ -277,7 +278,7 @@ impl<'a> Filling<'a> {
         self.columns[column].charges.iter().map(|(l, weight)| weight * links[*l]).sum()
     }
 
-    /// By how much prices of basic paths differ from their flows', against the highest.
+    /// The largest difference between the price of a basic path and that of its flow, relative to the highest price.
     fn error(&self, links: &[f64], flows: &[f64]) -> f64 {
         let highest = flows.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let paths = self.members.iter().filter_map(|m| match m {
@@ -287,13 +288,13 @@ impl<'a> Filling<'a> {
         paths.fold(0.0, f64::max) / highest
     }
 
-    /// A number below `n`.
+    /// A pseudorandom number below `n`.
     fn draw(&mut self, n: usize) -> usize {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.random >> 33) as usize) % n
     }
 
-    /// The known paths that are cheaper than their flow's price, and by how much.
+    /// The known paths that are cheaper than their flow's price, with the difference.
     fn cheaper(&self, links: &[f64], flows: &[f64]) -> Vec<(f64, Entering)> {
         let highest = flows.iter().copied().fold(0.0, f64::max);
         let mut all = Vec::new();
@@ -308,18 +309,18 @@ impl<'a> Filling<'a> {
         all
     }
 
-    /// Looks for paths that are cheaper than their flow's price. Whether there are any.
+    /// Searches for paths that are cheaper than their flow's price; returns whether there are any.
     fn search(&mut self, links: &[f64], flows: &[f64]) -> bool {
         let highest = flows.iter().copied().fold(0.0, f64::max);
         let n = flows.len();
         let costs = self.paths.costs(links);
-        // Prices swing from search to search; their mean is a better guide than the last ones.
+        // Prices oscillate from search to search; their mean is a better guide than the latest prices.
         if self.center.is_empty() {
             self.center = links.to_vec();
         }
         self.center.iter_mut().zip(links).for_each(|(c, l)| *c += SWING * (l - *c));
         let smooth = self.paths.costs(&self.center);
-        // First among paths over links with room, then, for the proof, among all.
+        // First among paths over links that are not full, then, for the proof, among all paths.
         let most = self.room.iter().zip(&self.capacity).map(|(r, c)| c / r.max(1e-3 * c).max(1e-300));
         let narrow: Vec<f64> = most.map(|n| n.min(1e3)).collect();
         let tolls = self.paths.costs(&narrow);
@@ -352,10 +353,10 @@ impl<'a> Filling<'a> {
         false
     }
 
-    /// Ends a level: flows that pay are at their rate.
+    /// Ends a level: flows with a positive price have reached their rate.
     fn freeze(&mut self, links: &[f64], prices: &[f64]) -> Result<Level, SolverError> {
         let at = self.level_at.take().ok_or(SolverError::Unlimited)?;
-        // Never below those before, not even by a rounding error.
+        // Not below earlier levels, not even because of rounding.
         let before = self.rate.iter().copied().fold(0.0, f64::max);
         self.level = self.value[at].max(before);
         let gains = self.inverse.row(at);
@@ -365,7 +366,7 @@ impl<'a> Filling<'a> {
         let room = self.capacity[link] * MORE * (0.5 + 0.001 * self.draw(1000) as f64);
         self.capacity[link] = (self.capacity[link] + room).min(self.problem.links[link].rate.mbps());
         self.remove(at, row, room);
-        // What the prices prove is the level with the true capacities, too.
+        // The level that the prices prove with the true capacities.
         let worth: f64 = self.problem.links.iter().zip(links).map(|(l, p)| l.rate.mbps() * p).sum();
         let paid: f64 = self.exact.iter().zip(prices).map(|(x, p)| x * p).sum();
         let rising: f64 = prices.iter().zip(&self.open).filter(|(_, open)| **open).map(|(p, _)| p).sum();
@@ -401,7 +402,7 @@ impl<'a> Filling<'a> {
                 paths[column.flow].push((column.path.clone(), carried));
             }
         }
-        // Paths that carried nothing, but for the difference of capacities, are left out.
+        // Paths whose rate is zero, apart from the changes of capacities, are left out.
         for (carried, rate) in paths.iter_mut().zip(&self.rate) {
             let sum: f64 = carried.iter().map(|p: &(Path, f64)| p.1).sum();
             carried.iter_mut().for_each(|p| p.1 *= rate / sum);

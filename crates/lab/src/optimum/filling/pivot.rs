@@ -1,11 +1,11 @@
-//! One step of the simplex: a variable enters, all basic ones follow until one reaches its bound and leaves.
+//! One step of the simplex: a variable enters, the basic ones change with it until one reaches its bound and leaves.
 
 use super::super::error::SolverError;
 use super::{Entering, Filling, Inverse, Location, MAX_STEPS, Member, NONE, REFRESH};
 
-/// Rates of change below this, against the largest, are rounding errors.
+/// Rates of change below this fraction of the largest one are rounding errors.
 const STILL: f64 = 1e-8;
-/// How far below zero a value may come, against its scale, for a better pivot.
+/// How far a value may fall below zero, relative to its scale, in favour of a better pivot.
 const BELOW: f64 = 4e-12;
 
 /// A variable that reaches its bound.
@@ -16,16 +16,16 @@ enum Leaving {
     Room(usize),
 }
 
-/// How everything changes while the entering variable grows by one.
+/// The changes of all values when the entering variable increases by one.
 struct Direction {
-    /// Of the inverse: members change by the opposite.
+    /// Product with the inverse: members change by the negative.
     alpha: Vec<f64>,
     keys: Vec<f64>,
     loads: Vec<f64>,
 }
 
 impl Filling<'_> {
-    /// What one more of a basic variable puts on a link.
+    /// The load that a unit of a basic variable adds to a link.
     fn coefficient(&self, member: Member, link: usize) -> f64 {
         match member {
             Member::Level => self.lift[link],
@@ -38,7 +38,7 @@ impl Filling<'_> {
         charges.binary_search_by_key(&link, |c| c.0).map_or(0.0, |at| charges[at].1)
     }
 
-    /// What one more of the entering variable puts on full links, by row.
+    /// The load that a unit of the entering variable adds to full links, by row.
     fn on_rows(&self, entering: Entering) -> Vec<(usize, f64)> {
         let row = |(link, weight): (usize, f64)| (self.row_of[link] != NONE).then(|| (self.row_of[link], weight));
         match entering {
@@ -86,7 +86,7 @@ impl Filling<'_> {
         Direction { alpha, keys, loads }
     }
 
-    /// Which variable reaches its bound first, and after which step. Of those that do together, the one that changes
+    /// The variable that reaches its bound first, and the step length. If several do so together, the one that changes
     /// fastest.
     fn first_end(&self, direction: &Direction) -> Option<(Leaving, f64)> {
         let scale = self.level.max(1e-12);
@@ -113,12 +113,12 @@ impl Filling<'_> {
         Some((*leaving, left / speed))
     }
 
-    /// How far something can enter.
+    /// The largest possible value of an entering variable.
     pub(super) fn reach(&self, entering: Entering) -> Option<f64> {
         self.first_end(&self.direction(entering)).map(|(_, step)| step)
     }
 
-    /// One step.
+    /// Performs one step.
     pub(super) fn enter(&mut self, entering: Entering) -> Result<(), SolverError> {
         self.steps += 1;
         if self.steps > MAX_STEPS * (100 + self.key.len() + self.capacity.len()) {
@@ -190,13 +190,13 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// The row of a link that is not full yet, over the members; and what the level puts on it.
+    /// The row of a link that is not full yet, over the members, and the coefficient of the level.
     fn line_of(&self, link: usize) -> (Vec<(usize, f64)>, f64) {
         let line = self.members.iter().map(|m| self.coefficient(*m, link)).enumerate();
         (line.filter(|(_, v)| *v != 0.0).collect(), self.lift[link])
     }
 
-    /// Moves all values.
+    /// Changes all values by one step.
     fn go(&mut self, entering: Entering, direction: &Direction, step: f64) {
         for (value, a) in self.value.iter_mut().zip(&direction.alpha) {
             *value -= step * a;
@@ -214,7 +214,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Another basic path of a flow: the one that carries most.
+    /// Of the other basic paths of a flow, the one with the highest rate.
     fn other(&self, flow: usize) -> Option<usize> {
         let places = self.others[flow].iter().filter_map(|c| match self.columns[*c].place {
             Location::Basic(at) => Some(at),
@@ -223,7 +223,7 @@ impl Filling<'_> {
         places.max_by(|a, b| self.value[*a].total_cmp(&self.value[*b]))
     }
 
-    /// The path at a position becomes the flow's key, and the key takes its position.
+    /// Exchanges the flow's key path with the basic path at a position.
     fn swap_key(&mut self, flow: usize, at: usize) {
         let mut line = match self.level_at {
             Some(level) if self.open[flow] => self.inverse.row(level).to_vec(),
@@ -249,7 +249,7 @@ impl Filling<'_> {
         std::mem::swap(&mut self.key_value[flow], &mut self.value[at]);
     }
 
-    /// The only basic path of a flow is replaced by another.
+    /// Replaces the only basic path of a flow by another path.
     fn change_key(&mut self, flow: usize, column: usize, alpha: &[f64], entered: &mut f64) {
         let old = self.key[flow];
         if self.open[flow] {
@@ -267,7 +267,7 @@ impl Filling<'_> {
         self.key_value[flow] = *entered;
     }
 
-    /// The member at a position leaves; something takes its place.
+    /// The member at a position leaves the basis.
     fn out(&mut self, at: usize) {
         if let Member::Path(column) = self.members[at] {
             self.columns[column].place = Location::Out;
@@ -291,7 +291,7 @@ impl Filling<'_> {
         }
     }
 
-    /// A member leaves with a row, whose link then has this much room.
+    /// Removes a member and a row, whose link then has `room` as free capacity.
     pub(super) fn remove(&mut self, at: usize, row: usize, room: f64) {
         self.inverse.remove(at, row);
         let link = self.rows.swap_remove(row);
@@ -310,7 +310,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Computes all values from the capacities, and the inverse when it has become too inaccurate.
+    /// Computes all values from the capacities, and the inverse if it has become too inaccurate.
     pub(super) fn refresh(&mut self) {
         for attempt in 0..6 {
             for flow in (0..self.key.len()).filter(|f| self.key[*f] != NONE) {
@@ -347,7 +347,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Works out the inverse again.
+    /// Recomputes the inverse.
     pub(super) fn invert(&mut self) {
         self.inverted = self.steps;
         let column = |m: &Member| {

@@ -1,4 +1,4 @@
-//! Against traces and closed forms worked out by hand, over a path of constant delay without a queue.
+//! Tests against traces and closed forms computed by hand, over a path of constant delay without a queue.
 
 use super::*;
 use crate::tcp::Receiver;
@@ -9,7 +9,7 @@ fn ms(n: u64) -> Time {
     Time::ZERO + Duration::from_millis(n)
 }
 
-/// A sender and a receiver with the round-trip time between them; the k-th transmission is lost where `lose` says so.
+/// A sender and a receiver with the round-trip time between them; the k-th transmission is lost if `lose` returns true.
 struct Path<F> {
     sender: Sender,
     receiver: Receiver,
@@ -36,7 +36,7 @@ impl<F: FnMut(u64) -> bool> Path<F> {
         }
     }
 
-    /// Goes on until `end`; calls `look` after each event.
+    /// Continues until `end`; calls `look` after each event.
     fn run(&mut self, end: Time, mut look: impl FnMut(Time, &Sender)) {
         self.send();
         loop {
@@ -58,7 +58,7 @@ impl<F: FnMut(u64) -> bool> Path<F> {
     }
 }
 
-// Ten segments at once, then one more for each that is acknowledged: 10, 20, 40, 80 a round trip.
+// Ten segments immediately, then one more for each that is acknowledged: 10, 20, 40, 80 per round trip.
 #[test]
 fn slow_start_begins_with_ten_segments_and_doubles_every_round_trip() {
     let mut path = Path::new(|_| false);
@@ -85,7 +85,7 @@ fn after_a_loss_the_window_follows_the_cubic_function() {
     for (t, w) in [(0.0, 70.0), (1.0, 86.68), (2.0, 95.63), (4.2172, 100.0), (6.0, 102.27)] {
         assert!((cubic(100.0, t) - w).abs() < 0.02, "{t}: {}", cubic(100.0, t));
     }
-    // 10 + 20 + 40 + 80 segments go out in slow start; the 51st of the next 160 is lost. By then the window has grown
+    // 10 + 20 + 40 + 80 segments are sent in slow start; the 51st of the next 160 is lost. By then the window has grown
     // by the 50 before it and by two after it: 212.
     let mut path = Path::new(|sent| sent == 200);
     let (mut cut, mut max, mut last) = (None, 0.0, 0.0);
@@ -132,9 +132,9 @@ fn all_losses_of_a_window_are_repaired_by_one_recovery() {
     assert!(path.receiver.next() > 1000);
 }
 
-// By hand: 10 and 20 segments arrive, the 40 of the third round trip (sent at 200 ms) are lost, and so is what three
-// timeouts send again. After 29 equal samples the deviation is nothing, so that the timer takes the least, 200 ms: it
-// runs out at 400, 800, 1600 and 3200 ms.
+// By hand: 10 and 20 segments arrive; the 40 of the third round trip (sent at 200 ms) are lost, and so are the
+// retransmissions after three timeouts. After 29 equal samples the deviation is near zero, so that the timer has its
+// minimum, 200 ms: it expires at 400, 800, 1600 and 3200 ms.
 #[test]
 fn the_timer_backs_off_and_the_window_begins_anew() {
     let mut path = Path::new(|sent| (30..73).contains(&sent));
