@@ -1,6 +1,7 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
-use super::sim::{changed_in_vain, check, quote, repeat, seeds};
+use super::inputs::{changed_in_vain, check, seeds};
+use super::repeat::{quote, repeat};
 use super::{joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! `ndnweir emulate`.
 
-use super::sim::{changed_in_vain, load, seeds, words};
+use super::inputs::{changed_in_vain, load, seeds};
+use super::repeat::words;
 use super::{joined, print, target};
 use crate::failure::Failure;
 use crate::network_args::{EmulateArgs, NOISE};

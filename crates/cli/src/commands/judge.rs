@@ -1,7 +1,7 @@
 //! `ndnweir judge`.
 
 use super::judge_plan::Plan;
-use super::sim::quote;
+use super::repeat::quote;
 use super::target;
 use super::{joined, print, print_json};
 use crate::failure::Failure;

@@ -12,6 +12,7 @@ mod explain;
 mod fwd;
 #[cfg(feature = "network")]
 mod get;
+mod inputs;
 mod judge;
 mod judge_plan;
 #[cfg(feature = "network")]
@@ -25,6 +26,7 @@ mod manage;
 mod papers;
 #[cfg(feature = "network")]
 mod put;
+mod repeat;
 mod report;
 mod sim;
 mod target;

@@ -1,18 +1,17 @@
 //! `ndnweir sim`.
 
+use super::inputs::{changed_in_vain, check, load, seeds};
+use super::repeat::repeat;
 use super::{cases, joined, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::run_args::RunArgs;
 use crate::terminal;
-use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::experiment::{self, Experiment};
-use ndnweir_lab::results::{Comparison, Keep, Repeat, table};
+use ndnweir_lab::results::{Comparison, Keep, table};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_lab::{deliveries, trace};
 use ndnweir_report as report;
-use ndnweir_scenario::{self as scenario, Scenario};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
@@ -70,29 +69,6 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     }
 }
 
-/// Checks, before the work, that a scenario can be simulated under these schemes.
-pub(super) fn check(scenario: &Scenario, schemes: &[Scheme]) -> Result<(), Failure> {
-    let network = scenario.network();
-    network.check().map_err(Failure::input)?;
-    schemes.iter().try_for_each(|scheme| network.check_parts(scheme)).map_err(Failure::input)
-}
-
-/// The seeds from the first on.
-pub(super) fn seeds(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
-    let last = first.checked_add(u64::from(count).saturating_sub(1)).ok_or_else(|| {
-        let most = u64::MAX - u64::from(count) + 1;
-        Failure::Input(format!("--seed {first}: {count} seeds from there on do not exist; give at most {most}"))
-    })?;
-    Ok((first..=last).collect())
-}
-
-/// Says which schemes were changed on the command line and do not run.
-pub(super) fn changed_in_vain(scenario: &Scenario, schemes: &[Scheme]) -> Vec<String> {
-    let idle = scenario.compositions.iter().filter(|own| own.place.source.starts_with("--set "));
-    let idle = idle.filter(|own| !schemes.iter().any(|scheme| scheme.name == own.name));
-    idle.map(|own| format!("{}: scheme {} is not run; name it with --scheme", own.place, own.name)).collect()
-}
-
 /// Checks that an option's file can be put at `path`, before the work.
 fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -103,17 +79,6 @@ fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Input(format!("{option} {}: check that the folder exists", path.display()))),
     }
-}
-
-/// Loads a scenario and checks that its schemes exist.
-pub fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
-    let mut source = scenario::find(name).map_err(Failure::input)?;
-    if let Some(vary) = source.vary() {
-        let message = format!("{}: the scenario has several cases, and this runs one", vary.at);
-        return Err(Failure::Input(format!("{message}; delete [[vary]] from a copy of the file")));
-    }
-    scenario::apply_overrides(&mut source, overrides).map_err(Failure::input)?;
-    source.validate().map_err(Failure::input)
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
@@ -155,38 +120,4 @@ fn events(comparison: &Comparison) -> String {
         text.push_str(&format!("event: {} more in the report\n", all.len() - SHOWN));
     }
     text
-}
-
-/// The command that gives the same numbers again.
-pub(super) fn repeat(args: &RunArgs, schemes: &[Scheme], overrides: &[String], more: &[String]) -> Repeat {
-    let stand_ins = schemes.iter().filter(|s| s.is_stand_in());
-    let notes = stand_ins.map(|s| format!("{} is a stand-in: the original law is not public", s.name));
-    let words = words("sim", args, schemes, overrides, more);
-    Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes: notes.collect() }
-}
-
-/// The words of a command that runs the same again, with what only it has.
-pub(super) fn words(
-    command: &str,
-    args: &RunArgs,
-    schemes: &[Scheme],
-    overrides: &[String],
-    more: &[String],
-) -> Vec<String> {
-    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
-    let mut words = vec!["ndnweir".to_string(), command.into(), quote(&args.scenario)];
-    words.extend(["--scheme".into(), quote(&names.join(","))]);
-    words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
-    words.extend_from_slice(more);
-    words.extend(overrides.iter().flat_map(|change| ["--set".into(), quote(change)]));
-    words
-}
-
-/// A word as a shell reads it.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }

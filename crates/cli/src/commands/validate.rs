@@ -10,7 +10,7 @@ use serde_json::json;
 
 fn check(scenario: &Scenario) -> Result<(), Failure> {
     let schemes = experiment::choose(scenario, &[]).map_err(Failure::input)?;
-    super::sim::check(scenario, &schemes)
+    super::inputs::check(scenario, &schemes)
 }
 
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
         let names: String = cases.iter().map(|case| format!("case: {}\n", case.name)).collect();
         return print(&format!("{}: valid in {} cases\n{names}", args.scenario, cases.len()));
     }
-    let scenario = super::sim::load(&args.scenario, &args.overrides)?;
+    let scenario = super::inputs::load(&args.scenario, &args.overrides)?;
     check(&scenario)?;
     if args.json {
         return print_json(&json!(scenario));

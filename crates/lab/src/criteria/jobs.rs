@@ -3,8 +3,9 @@
 //! A job runs a scheme in a criterion: all cells with all seeds. Its key is a hash of everything that its result
 //! depends on, so that a result stored under this key can replace the job, on any machine.
 
+use super::chosen::schemes_in;
 use super::model::Criterion;
-use super::run::{Shown, schemes_in};
+use super::shown::Shown;
 use super::verdict::CriterionResult;
 use crate::experiment::Error;
 use crate::results::{self, replace_files};

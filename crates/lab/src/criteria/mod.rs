@@ -5,12 +5,14 @@
 //! verdicts in `verdict`, the results in `docs/judge.md`. There is no overall score.
 
 mod budget;
+mod chosen;
 mod drawn;
 mod folder;
 mod jobs;
 mod model;
 mod read;
 mod run;
+mod shown;
 pub mod text;
 mod verdict;
 
@@ -19,5 +21,6 @@ pub use folder::Folder;
 pub use jobs::{Job, JobResult, Kept, engine, jobs};
 pub use model::{Better, Combine, Criterion, Depth, Measure, NotApplicable, Strength};
 pub use read::{Extent, read, read_all};
-pub use run::{Judgement, Shown, count, keep, run};
+pub use run::{Judgement, count, keep, run};
+pub use shown::Shown;
 pub use verdict::{CellResult, CriterionResult, CriterionVerdict, MeasureResult};

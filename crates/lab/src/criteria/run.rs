@@ -1,15 +1,16 @@
 //! Runs schemes in all criteria.
 
+use super::chosen::{chosen, schemes_in};
 use super::jobs::{JobResult, Kept};
 use super::model::Criterion;
+use super::shown::Shown;
 use super::verdict::CriterionResult;
 use crate::evaluation::{Limits, Measured, Runs};
-use crate::experiment::{ChoiceError, Error, Experiment, Progress, choose, describe};
+use crate::experiment::{Error, Experiment, Progress, describe};
 use crate::metrics::rebin;
 use crate::results::{Run, ScenarioInfo, SeriesKind};
 use ndnweir_core::scheme::Scheme;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The results of a judgement.
@@ -31,41 +32,12 @@ pub struct Judgement {
     pub partial: bool,
 }
 
-/// The data that are drawn of a cell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
-    /// Experiment by position.
-    pub experiment: usize,
-    /// Case by position.
-    pub case: usize,
-    /// Attained share of the fair rate and the 99th percentile of the delay above the base RTT, in base RTTs, means
-    /// over seeds; `None` without an optimum.
-    pub point: Option<(f64, f64)>,
-    /// Width of the bins below, in s.
-    pub bin_s: f64,
-    /// Goodput of all consumers in the run of the first seed.
-    pub goodput_mbps: Vec<f64>,
-    /// The longest mean queueing time at any link in the run of the first seed.
-    pub queue_ms: Vec<f64>,
-}
-
 /// Maximum number of bins kept of a series.
 const MAX_SHOWN: usize = 120;
 
 /// Number of runs.
 pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
     criteria.iter().map(|c| c.cells().count()).sum::<usize>() * schemes * seeds
-}
-
-/// The schemes called `names` in the scenario of a cell.
-fn chosen(criterion: &Criterion, cell: (usize, usize), names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
-    choose(&criterion.experiments[cell.0].cases[cell.1].scenario, names)
-}
-
-/// The scheme called `name` as each cell's scenario has it.
-pub(super) fn schemes_in(criterion: &Criterion, name: &String) -> Result<Vec<Scheme>, Error> {
-    let find = |cell| chosen(criterion, cell, std::slice::from_ref(name))?.into_iter().next().ok_or(Error::Nothing);
-    criterion.cells().map(find).collect()
 }
 
 /// Runs and judges all criteria. After `stop` is set, incomplete results are left out. With `kept`, stored results are

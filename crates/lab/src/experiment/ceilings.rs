@@ -1,6 +1,6 @@
 //! The optimum of a scenario: over the next hops of its FIBs, and over any loop-free paths.
 
-use super::describe;
+use super::outline::outline;
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
 use ndnweir_scenario::{Routes as Fibs, Scenario};
 use ndnweir_sim::NetworkError;
@@ -41,7 +41,7 @@ pub fn physical(scenario: &Scenario) -> Problem {
     let producers = (scenario.consumers.iter().zip(scenario.sources()))
         .map(|(c, nodes)| (c.prefix.clone(), nodes.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()))
         .collect();
-    Problem::new(&describe(scenario), &producers)
+    Problem::new(&outline(scenario), &producers)
 }
 
 /// The same over the next hops of the FIBs while all links and nodes work. If routing gives no next hops and strategies

@@ -1,78 +1,15 @@
 //! The description of a scenario in results.
 
-use crate::metrics::{MAX_BINS, bin_width};
-use crate::results;
-use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
-use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_scenario::{Diagnostic, Direction, NodeKind, Scenario};
-
-/// A diagnostic of the scenario's reader in one line.
-fn in_one_line(note: &Diagnostic) -> String {
-    let help = if note.help.is_empty() { String::new() } else { format!("; {}", note.help) };
-    format!("{}: {}{help}", note.place, note.message)
-}
+use super::ideal::ideals;
+use super::outline::outline;
+use crate::results::ScenarioInfo;
+use ndnweir_scenario::Scenario;
 
 /// The description of the scenario in results.
-pub fn describe(scenario: &Scenario) -> results::ScenarioInfo {
-    let run = &scenario.run;
-    let payload = scenario.producers.first().map_or(Bytes::ZERO, |p| p.payload);
-    let role = |i: usize, kind: NodeKind| match kind {
-        NodeKind::Switch => "switch",
-        _ if scenario.producers.iter().any(|p| p.node == i) => "producer",
-        _ if scenario.consumers.iter().any(|c| c.node == i) => "consumer",
-        _ => "router",
-    };
-    let nodes = scenario.nodes.iter().enumerate().map(|(i, node)| NodeInfo {
-        name: node.name.clone(),
-        role: role(i, node.kind).into(),
-        host: node.kind.is_host(),
-        x: node.position.map(|p| p.0),
-        // In scenario files y points upwards, in drawings downwards.
-        y: node.position.map(|p| -p.1),
-    });
-    let name = |i: usize| scenario.nodes[i].name.clone();
-    let direction = |from: usize, to: usize, direction: &Direction| LinkInfo {
-        name: format!("{}>{}", name(from), name(to)),
-        from: name(from),
-        to: name(to),
-        rate_mbps: direction.rate.map_or(0.0, Rate::mbps),
-        delay_ms: direction.delay.millis(),
-        queue: direction.limit.to_string(),
-    };
-    let links = scenario.links.iter().flat_map(|l| [direction(l.a, l.b, &l.forward), direction(l.b, l.a, &l.backward)]);
-    let ideals = super::ideal::ideals(scenario);
-    let consumers = scenario.consumers.iter().zip(ideals).map(|(c, flows)| ConsumerInfo {
-        name: c.name.clone(),
-        node: name(c.node),
-        prefix: c.prefix.clone(),
-        start_s: c.start.secs(),
-        stop_s: c.stop.map(Duration::secs),
-        long_lived: c.traffic.is_long_lived(),
-        deadline_ms: c.deadline.map(Duration::millis),
-        flows,
-    });
-    let bin = bin_width(run.sample, run.duration);
-    let mut notes: Vec<String> = scenario.notes.iter().map(in_one_line).collect();
-    if bin != run.sample {
-        notes.push(format!(
-            "{} of series at one value every {} are more than {MAX_BINS}: there is one every {bin}",
-            run.duration, run.sample
-        ));
+pub fn describe(scenario: &Scenario) -> ScenarioInfo {
+    let mut info = outline(scenario);
+    for (consumer, flows) in info.consumers.iter_mut().zip(ideals(scenario)) {
+        consumer.flows = flows;
     }
-    results::ScenarioInfo {
-        name: scenario.name.clone(),
-        description: scenario.about.clone(),
-        duration_s: run.duration.secs(),
-        warmup_s: run.warm_up.secs(),
-        bin_s: bin.secs(),
-        payload_bytes: payload.get(),
-        data_wire_bytes: run.data_on_wire(payload).get(),
-        interest_wire_bytes: run.interest_on_wire().get(),
-        nodes: nodes.collect(),
-        links: links.collect(),
-        consumers: consumers.collect(),
-        prefixes: scenario.prefixes().into_iter().map(str::to_owned).collect(),
-        events: super::events::describe(scenario),
-        notes,
-    }
+    info
 }

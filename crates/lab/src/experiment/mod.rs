@@ -6,6 +6,7 @@ mod completions;
 mod describe;
 mod events;
 mod ideal;
+mod outline;
 
 pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};
