@@ -193,6 +193,6 @@ fn bad_parts_are_told_with_line_and_remedy() {
         let problems = read(text, &[]).err().unwrap_or_else(|| panic!("{text}: accepted"));
         let [problem] = &problems.list[..] else { panic!("{text}: {problems}") };
         assert!(problem.message.contains(message) && problem.help.contains(help), "{text}: {problem}");
-        assert!(problem.place.line as usize > NETWORK.lines().count(), "{text}: {problem}");
+        assert!(problem.place.line > NETWORK.lines().count(), "{text}: {problem}");
     }
 }
