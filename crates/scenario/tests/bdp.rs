@@ -77,7 +77,7 @@ fn defaults_and_directions_may_be_in_products_too() {
     assert_eq!(queues(&text, &[], "C-R"), [100_000, 100_000]);
     let scenario = read(&text, &[]).unwrap();
     let link = &scenario.links[scenario.link("R-P").unwrap()];
-    assert_eq!([&link.backward, &link.forward].map(|d| d.limit).contains(&QueueLimit::Packets(7)), true);
+    assert!([&link.backward, &link.forward].map(|d| d.limit).contains(&QueueLimit::Packets(7)));
     assert!([&link.backward, &link.forward].map(|d| d.limit).contains(&QueueLimit::Bytes(Bytes::new(100_000))));
 }
 
