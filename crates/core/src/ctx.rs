@@ -1,6 +1,6 @@
 //! The context of every hook of a scheme: the time, randomness and a recorder.
 
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -38,6 +38,20 @@ impl Rng {
     /// Uniform in 0..n; 0 when `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// Exponentially distributed with this mean: the gaps of Poisson arrivals.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        mean.scale(-libm::log(1.0 - self.unit()))
+    }
+
+    /// Moves `count` of the items to the front, every choice in every order equally likely. `count` is at most the
+    /// number of items.
+    pub fn shuffle_front<T>(&mut self, items: &mut [T], count: usize) {
+        for place in 0..count {
+            let other = place + self.below((items.len() - place) as u64) as usize;
+            items.swap(place, other);
+        }
     }
 
     /// 32 random bits, for nonces.
@@ -121,5 +135,22 @@ mod tests {
         assert!((mean - 0.5).abs() < 0.02, "{mean}");
         assert!((0..1000).all(|_| rng.below(3) < 3));
         assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn exponential_gaps_have_their_mean_and_a_front_is_drawn_from_all() {
+        let mut rng = Rng::derive(7, &[]);
+        let mean = Duration::from_millis(10);
+        let sum: u64 = (0..10_000).map(|_| rng.exponential(mean).nanos()).sum();
+        assert!((sum as f64 / 1e11 - 1.0).abs() < 0.03, "{sum}");
+        let mut front = [0; 4];
+        for _ in 0..1000 {
+            let mut items = [0, 1, 2, 3];
+            rng.shuffle_front(&mut items, 1);
+            front[items[0]] += 1;
+            items.sort_unstable();
+            assert_eq!(items, [0, 1, 2, 3]);
+        }
+        assert!(front.iter().all(|n| (180..320).contains(n)), "{front:?}");
     }
 }

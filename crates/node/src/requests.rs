@@ -222,7 +222,7 @@ impl Requests {
                 }
             };
             let gap = match &mut self.gaps {
-                Some(rng) => self.gap.scale(-libm::log(1.0 - rng.unit())),
+                Some(rng) => rng.exponential(self.gap),
                 None => self.gap,
             };
             self.next_request += gap.max(Duration::from_nanos(1));

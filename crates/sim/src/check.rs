@@ -1,6 +1,7 @@
 //! Whether a [`Network`] can be simulated.
 
 use crate::flows::{Arrivals, MOST_ACTIVE};
+use crate::groups::Groups;
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use crate::{below, mtu};
 use ndnweir_core::queue::Limit;
@@ -161,13 +162,7 @@ impl Network {
 
     /// A fetch whose round trip takes no time at all would fetch forever in one instant.
     fn check_instant(&self) -> Result<(), NetworkError> {
-        let mut group: Vec<usize> = (0..self.nodes.len()).collect();
-        let find = |group: &[usize], mut node: usize| {
-            while group[node] != node {
-                node = group[node];
-            }
-            node
-        };
+        let mut groups = Groups::new(self.nodes.len());
         for (i, link) in self.links.iter().enumerate() {
             let becomes_zero = |which: usize| {
                 self.changes.iter().any(|&(_, change)| match change {
@@ -182,15 +177,14 @@ impl Network {
                 direction.rate.is_none() && (direction.delay == Duration::ZERO || becomes_zero(which))
             };
             if instant(0) && instant(1) {
-                let (a, b) = (find(&group, link.a), find(&group, link.b));
-                group[a.max(b)] = a.min(b);
+                groups.join(link.a, link.b);
             }
         }
         for (i, consumer) in self.consumers.iter().enumerate() {
-            let here = find(&group, consumer.node);
+            let here = groups.of(consumer.node);
             let mut producers = self.producers.iter().filter(|p| p.prefix == consumer.prefix);
             if matches!(consumer.traffic, Traffic::Fetch { .. } | Traffic::Flows(_))
-                && producers.any(|p| find(&group, p.node) == here)
+                && producers.any(|p| groups.of(p.node) == here)
             {
                 return fail(format!(
                     "consumer {i} on node {} fetches from a producer that no delay and no rate separates from it: \

@@ -83,6 +83,7 @@ pub mod bench;
 mod check;
 pub mod engine;
 pub mod flows;
+mod groups;
 mod mtu;
 pub mod network;
 pub mod observer;
@@ -96,6 +97,7 @@ pub mod schedule;
 pub mod shortest;
 pub mod tcp;
 pub mod topology;
+mod traffic;
 
 pub use engine::{PacketTap, RunOptions, run};
 pub use mtu::{frames_of, largest_frames};

@@ -1,5 +1,6 @@
 //! The largest packets that links carry in one frame.
 
+use crate::groups::Groups;
 use crate::network::{Link, Network, NetworkError, NodeKind};
 use crate::topology::{Channel, Topology};
 use ndnweir_core::units::Bytes;
@@ -26,18 +27,11 @@ pub fn largest_frames(network: &Network) -> Vec<Option<Bytes>> {
     }
     let is_switch = |node: usize| network.nodes[node] == NodeKind::Switch;
     // The switched network that a switch belongs to, by its first switch.
-    let mut domain: Vec<usize> = (0..network.nodes.len()).collect();
-    fn first(domain: &[usize], mut node: usize) -> usize {
-        while domain[node] != node {
-            node = domain[node];
-        }
-        node
-    }
+    let mut domains = Groups::new(network.nodes.len());
     for link in network.links.iter().filter(|link| is_switch(link.a) && is_switch(link.b)) {
-        let (a, b) = (first(&domain, link.a), first(&domain, link.b));
-        domain[a.max(b)] = a.min(b);
+        domains.join(link.a, link.b);
     }
-    let of = |link: &Link| [link.a, link.b].into_iter().find(|&end| is_switch(end)).map(|end| first(&domain, end));
+    let of = |link: &Link| [link.a, link.b].into_iter().find(|&end| is_switch(end)).map(|end| domains.of(end));
     let mut smallest = vec![None; network.nodes.len()];
     for (link, own) in network.links.iter().zip(&largest) {
         if let (Some(domain), Some(own)) = (of(link), *own) {

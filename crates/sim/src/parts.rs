@@ -132,10 +132,7 @@ fn drawn(of: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
     let mut members = of.to_vec();
     let count = ((share * of.len() as f64).round() as usize).min(of.len());
     if count < members.len() {
-        for place in 0..count {
-            let other = place + rng.below((members.len() - place) as u64) as usize;
-            members.swap(place, other);
-        }
+        rng.shuffle_front(&mut members, count);
         members.truncate(count);
     }
     members

@@ -41,24 +41,19 @@ pub(super) struct Cross {
     first_channel: u32,
 }
 
-/// A time drawn from an exponential distribution.
-fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
-    mean.scale(-libm::log(1.0 - rng.unit()))
-}
-
 impl Cross {
     pub(super) fn new(network: &Network, seed: u64, channels: usize) -> Cross {
         let flow = |(number, given): (usize, &CrossFlow)| {
             let mut rng = Rng::derive(seed, &[STREAM, number as u64]);
             let state = match given.kind {
                 CrossKind::Poisson { .. } => State::Poisson,
-                CrossKind::OnOff { on, .. } => State::OnOff(given.start + exponential(&mut rng, on)),
+                CrossKind::OnOff { on, .. } => State::OnOff(given.start + rng.exponential(on)),
                 CrossKind::Tcp { segments, .. } => {
                     State::Tcp(Box::new((Sender::new(segments.unwrap_or(u32::MAX)), Receiver::default())))
                 }
             };
             let wait = match (&state, given.gap()) {
-                (State::Poisson, Some(gap)) => exponential(&mut rng, gap),
+                (State::Poisson, Some(gap)) => rng.exponential(gap),
                 _ => Duration::ZERO,
             };
             Flow { source: 0, state, rng, next: given.start + wait, counters: CrossCounters::default() }
@@ -123,12 +118,12 @@ impl Flow {
                 if next < *until {
                     next
                 } else {
-                    let start = (*until).max(now) + exponential(&mut self.rng, off);
-                    *until = start + exponential(&mut self.rng, on);
+                    let start = (*until).max(now) + self.rng.exponential(off);
+                    *until = start + self.rng.exponential(on);
                     start.max(next)
                 }
             }
-            _ => now + exponential(&mut self.rng, gap).max(Duration::from_nanos(1)),
+            _ => now + self.rng.exponential(gap).max(Duration::from_nanos(1)),
         };
     }
 

@@ -85,7 +85,7 @@ impl FlowSet {
         self.origin = now;
         self.next = match &self.flows.arrivals {
             Arrivals::Drawn { poisson: false, .. } => now,
-            Arrivals::Drawn { gap, .. } => now + exponential(*gap, &mut self.times),
+            Arrivals::Drawn { gap, .. } => now + self.times.exponential(*gap),
             Arrivals::Trace(trace) => trace.first().map_or(Time::NEVER, |first| now + first.0),
         };
     }
@@ -106,7 +106,7 @@ impl FlowSet {
         }
         match &self.flows.arrivals {
             Arrivals::Drawn { gap, poisson, sizes } => {
-                let gap = if *poisson { exponential(*gap, &mut self.times) } else { *gap };
+                let gap = if *poisson { self.times.exponential(*gap) } else { *gap };
                 self.next += gap.max(Duration::from_nanos(1));
                 Some(sizes.draw(&mut self.sizes))
             }
@@ -203,10 +203,6 @@ impl FlowSet {
             flow.fetcher.drain_trace().for_each(&mut tell);
         }
     }
-}
-
-fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
-    mean.scale(-libm::log(1.0 - rng.unit()))
 }
 
 /// Adds the monotonic counters.

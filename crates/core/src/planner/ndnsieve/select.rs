@@ -54,12 +54,7 @@ pub(super) fn select(
     let count = count.min(prefixes.len());
     match how {
         Select::HighestRate => prefixes.sort_by_key(|&prefix| (std::cmp::Reverse(rate(prefix)), prefix)),
-        Select::Random => {
-            for i in 0..count {
-                let other = i + rng.below((prefixes.len() - i) as u64) as usize;
-                prefixes.swap(i, other);
-            }
-        }
+        Select::Random => rng.shuffle_front(&mut prefixes, count),
     }
     prefixes.truncate(count);
     prefixes
