@@ -1,6 +1,6 @@
 //! Consumers of kind `flows`: the arrivals and the sizes of their flows.
 
-use super::diag::{Location, Problems, suggest};
+use super::diag::{Location, Problems};
 use super::fields::{Fields, Packets, Read, ReadError, RequestRate};
 use super::flow_sizes::{pairs, sizes};
 use super::model::Traffic;
@@ -163,17 +163,13 @@ fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<A
 fn link_rate(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<f64> {
     let network = context.network;
     let name = f.required::<String>("link", "\"A-B\"")?;
-    let straight = network.link_index.get(&name).map(|&link| &network.links[link].forward);
-    let reversed = || {
-        let ends = |a: usize, b: usize| format!("{}-{}", network.nodes[a].name, network.nodes[b].name);
-        network.links.iter().find(|link| name == ends(link.b, link.a)).map(|link| &link.backward)
+    let Some((link, is_reversed)) = network.directed_link(&name) else {
+        network.no_link(&name, &f.place("link"), context.found);
+        return None;
     };
-    let direction = straight.or_else(reversed);
-    if direction.is_none() && !network.partial {
-        let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
-        f.error("link", format!("there is no link \"{name}\""), help);
-    }
-    direction.and_then(|direction| direction.rate).map(|rate| rate.bps() as f64)
+    let link = &network.links[link];
+    let direction = if is_reversed { &link.backward } else { &link.forward };
+    direction.rate.map(|rate| rate.bps() as f64)
 }
 
 fn trace(file: &str, at: &Location, context: &FlowContext<'_>) -> Option<Vec<(Duration, u64)>> {

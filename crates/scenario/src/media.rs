@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ndnweir_core::units::{Duration, Rate};
 
-use super::diag::{Findings, Location, suggest};
+use super::diag::{Findings, Location};
 use super::direction::{RATE_HELP, rate_check};
 use super::fields::Fields;
 use super::model::Medium;
@@ -70,10 +70,7 @@ impl Media {
             let mut indices = Vec::new();
             for (link, at) in links {
                 let Some(index) = network.link_called(&link) else {
-                    if !network.partial {
-                        let help = suggest(&link, "links", network.links.iter().map(|l| l.name.as_str()));
-                        found.error(&at, format!("there is no link \"{link}\""), help);
-                    }
+                    network.no_link(&link, &at, found);
                     continue;
                 };
                 match taken.insert(index, name.clone()) {

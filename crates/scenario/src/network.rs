@@ -128,11 +128,28 @@ fn names_of(table: &Table) -> Vec<String> {
 }
 
 impl Network {
+    fn is_between(&self, name: &str, a: usize, b: usize) -> bool {
+        name == format!("{}-{}", self.nodes[a].name, self.nodes[b].name)
+    }
+
+    /// The link of this name, or of these ends in the opposite order, and whether it is the latter.
+    pub(super) fn directed_link(&self, name: &str) -> Option<(usize, bool)> {
+        let reversed = || self.links.iter().position(|l| self.is_between(name, l.b, l.a)).map(|link| (link, true));
+        self.link_index.get(name).map(|&link| (link, false)).or_else(reversed)
+    }
+
     /// The link of this name, or of these ends in either order.
     pub(super) fn link_called(&self, name: &str) -> Option<usize> {
-        let called = |a: usize, b: usize| name == format!("{}-{}", self.nodes[a].name, self.nodes[b].name);
-        let by_ends = || self.links.iter().position(|l| called(l.a, l.b) || called(l.b, l.a));
-        self.link_index.get(name).copied().or_else(by_ends)
+        let by_ends = || self.links.iter().position(|l| self.is_between(name, l.a, l.b));
+        self.directed_link(name).map(|found| found.0).or_else(by_ends)
+    }
+
+    /// Reports that no link has this name, unless links are missing because of other errors.
+    pub(super) fn no_link(&self, name: &str, at: &Location, found: &Findings) {
+        if !self.partial {
+            let help = suggest(name, "links", self.links.iter().map(|l| l.name.as_str()));
+            found.error(at, format!("there is no link \"{name}\""), help);
+        }
     }
 }
 

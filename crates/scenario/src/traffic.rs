@@ -401,15 +401,8 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
         return Some(if action == 5 { Change::Crash { node } } else { Change::Restart { node } });
     }
     let name = f.required::<String>("link", "\"A-B\"")?;
-    let reversed = || {
-        network.links.iter().position(|l| name == format!("{}-{}", network.nodes[l.b].name, network.nodes[l.a].name))
-    };
-    let straight = network.link_index.get(&name).copied();
-    let Some(link) = straight.or_else(reversed) else {
-        if !network.partial {
-            let help = suggest(&name, "links", network.links.iter().map(|l| l.name.as_str()));
-            f.error("link", format!("there is no link \"{name}\""), help);
-        }
+    let Some((link, is_reversed)) = network.directed_link(&name) else {
+        network.no_link(&name, &f.place("link"), found);
         f.excuse(&["rate", "delay", "loss", "direction"]);
         return None;
     };
@@ -417,7 +410,7 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
     if action >= 2 {
         let directions =
             [("both", LinkDirection::Both), ("forward", LinkDirection::Forward), ("backward", LinkDirection::Backward)];
-        direction = match (f.word("direction", &directions).unwrap_or(LinkDirection::Both), straight.is_none()) {
+        direction = match (f.word("direction", &directions).unwrap_or(LinkDirection::Both), is_reversed) {
             (LinkDirection::Forward, true) => LinkDirection::Backward,
             (LinkDirection::Backward, true) => LinkDirection::Forward,
             (direction, _) => direction,
