@@ -11,6 +11,7 @@ use crate::metrics::rebin;
 use crate::results::{Run, ScenarioInfo, SeriesKind};
 use ndnweir_core::scheme::Scheme;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The results of a judgement.
@@ -111,8 +112,8 @@ pub fn keep(
 struct Prepared {
     schemes: Vec<Scheme>,
     names: Vec<String>,
-    /// By criterion, then cell.
-    limits: Vec<Vec<Limits>>,
+    /// By criterion, then cell; computed by the first run that needs them, as stored results need none.
+    limits: Vec<Vec<OnceLock<Limits>>>,
 }
 
 impl Prepared {
@@ -122,12 +123,7 @@ impl Prepared {
         };
         let schemes = chosen(first, cell, names)?;
         let names = schemes.iter().map(|s| s.name.clone()).collect();
-        let limits = (criteria.par_iter())
-            .map(|c| {
-                let cells: Vec<_> = c.cells().collect();
-                cells.into_par_iter().map(|(e, i)| Limits::of(&c.experiments[e].cases[i].scenario)).collect()
-            })
-            .collect();
+        let limits = criteria.iter().map(|c| c.cells().map(|_| OnceLock::new()).collect()).collect();
         Ok(Prepared { schemes, names, limits })
     }
 
@@ -148,7 +144,7 @@ impl Prepared {
 /// One scheme in one criterion.
 struct Unit<'a> {
     criterion: &'a Criterion,
-    limits: &'a [Limits],
+    limits: &'a [OnceLock<Limits>],
     /// The scheme's position and name.
     scheme: (usize, &'a String),
     seeds: &'a [u64],
@@ -203,7 +199,8 @@ impl Unit<'_> {
             let finished = experiment.run_one(&network, scheme, seed, Some(&mut advanced), stop, None)?;
             Ok(finished.map(|f| {
                 hops.fetch_add(f.outcome.packet_hops, Ordering::Relaxed);
-                Measured::beside(cells[at].1, f.run, &described[at], &self.limits[at])
+                let limits = self.limits[at].get_or_init(|| Limits::of(&case.scenario));
+                Measured::beside(cells[at].1, f.run, &described[at], limits)
             }))
         };
         let runs: Vec<Option<Measured>> =
