@@ -1,17 +1,15 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
 use super::inputs::{changed_in_vain, check, seeds};
-use super::repeat::{quote, repeat};
-use super::{joined, print, target};
+use super::repeat::repeat;
+use super::{outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::run_args::RunArgs;
 use crate::terminal;
-use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
-use ndnweir_lab::results::{CaseResult, CaseResults, Keep, Repeat};
+use ndnweir_lab::results::{CaseResult, CaseResults, Keep, shell_word};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_report as report;
 use ndnweir_scenario as scenario;
@@ -53,11 +51,6 @@ impl Progress for CaseProgress<'_> {
     }
 }
 
-/// A command of its own for a case.
-fn own(args: &RunArgs, case: &Case, schemes: &[Scheme]) -> Repeat {
-    repeat(args, schemes, &case.set, &[])
-}
-
 pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     if let Some(option) = [("--trace", &args.trace), ("--deliveries", &args.deliveries)].iter().find(|o| o.1.is_some())
     {
@@ -79,7 +72,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let Some(first) = experiments.first() else {
         return Err(Failure::Input(format!("{}: nothing varies", args.run.scenario)));
     };
-    let vary: Vec<String> = args.vary.iter().flat_map(|text| ["--vary".to_owned(), quote(text)]).collect();
+    let vary: Vec<String> = args.vary.iter().flat_map(|text| ["--vary".to_owned(), shell_word(text)]).collect();
     let whole = repeat(&args.run, &first.schemes, &args.run.overrides, &vary);
     let default = Path::new("results").join(&first.scenario.name);
     let target = target::choose(args.run.out.as_deref(), default, Some(&whole.command), args.run.output.force)?;
@@ -95,7 +88,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
             Err(experiment::Error::Nothing) => return Ok(None),
             Err(error) => return Err(Failure::Work(format!("case {}: {error}", case.name))),
         };
-        comparison.repeat = own(&args.run, case, &experiment.schemes);
+        comparison.repeat = repeat(&args.run, &experiment.schemes, &case.set, &[]);
         Ok(Some(CaseResult { name: case.name.clone(), set: case.set.clone(), comparison }))
     };
     let done: Result<Vec<Option<CaseResult>>, Failure> =
@@ -127,8 +120,5 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     if partial {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Work(joined(&problems))),
-    }
+    outcome(&problems)
 }

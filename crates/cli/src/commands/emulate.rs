@@ -2,7 +2,7 @@
 
 use super::inputs::{changed_in_vain, load, seeds};
 use super::repeat::words;
-use super::{joined, print, target};
+use super::{outcome, print, target};
 use crate::failure::Failure;
 use crate::network_args::{EmulateArgs, NOISE};
 use crate::progress::Bar;
@@ -74,10 +74,7 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
         (Ok(()), true) => problems.push(format!("interrupted; {there}")),
         (Ok(()), false) => {}
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Work(joined(&problems))),
-    }
+    outcome(&problems)
 }
 
 /// What the machine itself lost, if that is known and not nothing.

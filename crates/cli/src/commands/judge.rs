@@ -1,15 +1,14 @@
 //! `ndnweir judge`.
 
 use super::judge_plan::Plan;
-use super::repeat::quote;
-use super::target;
-use super::{joined, print, print_json};
+use super::{outcome, print, print_json, target};
 use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::criteria::{self, Criterion, Depth, Extent, Folder, Job, Judgement, Kept, Strength, text};
 use ndnweir_lab::experiment;
+use ndnweir_lab::results::shell_word;
 use ndnweir_lab::text_table::{Column, Row, TextTable, Tone};
 use ndnweir_report::judge::{self as report, About};
 use serde_json::json;
@@ -98,10 +97,7 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
         let note = note.map(|note| format!("note: {note}\n")).unwrap_or_default();
         print(&format!("{}{note}{}", shown(&criteria, &judgement, args), last(&judgement, &out)))?;
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Work(joined(&problems))),
-    }
+    outcome(&problems)
 }
 
 /// The jobs of one part, done and kept; no page, since others do the rest.
@@ -174,10 +170,10 @@ fn schemes(criteria: &[Criterion], args: &JudgeArgs) -> Result<(Vec<String>, usi
 
 /// The command that gives the same again.
 fn command(args: &JudgeArgs) -> String {
-    let mut words = vec!["ndnweir judge".to_owned(), quote(&args.schemes.join(","))];
+    let mut words = vec!["ndnweir judge".to_owned(), shell_word(&args.schemes.join(","))];
     let mut list = |option: &str, values: &[String]| {
         if !values.is_empty() {
-            words.push(format!("{option} {}", quote(&values.join(","))));
+            words.push(format!("{option} {}", shell_word(&values.join(","))));
         }
     };
     list("--against", &args.against);
@@ -190,8 +186,8 @@ fn command(args: &JudgeArgs) -> String {
     }
     words.push(format!("--seeds {}", args.seeds));
     words.extend(args.held_out.map(|seed| format!("--held-out {seed}")));
-    words.extend(args.criteria.as_ref().map(|dir| format!("--criteria {}", quote(&dir.display().to_string()))));
-    words.extend(args.overrides.iter().map(|set| format!("--set {}", quote(set))));
+    words.extend(args.criteria.as_ref().map(|dir| format!("--criteria {}", shell_word(&dir.display().to_string()))));
+    words.extend(args.overrides.iter().map(|set| format!("--set {}", shell_word(set))));
     words.join(" ")
 }
 

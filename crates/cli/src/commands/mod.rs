@@ -83,9 +83,12 @@ fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Joins what went wrong after the work was done.
-fn joined(problems: &[String]) -> String {
-    problems.join("\n")
+/// Fails with all that went wrong after the work was done, if anything did.
+fn outcome(problems: &[String]) -> Result<(), Failure> {
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Work(problems.join("\n"))),
+    }
 }
 
 /// Writes `value` to standard output as JSON.

@@ -1,7 +1,7 @@
 //! `ndnweir papers`.
 
 use super::target::{self, Target};
-use super::{joined, print, print_json};
+use super::{outcome, print, print_json};
 use crate::args::PapersArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -49,10 +49,7 @@ pub fn run(args: &PapersArgs) -> Result<(), Failure> {
         (true, false) => print_json(&json!({ "papers": documents }))?,
         (false, _) => {}
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Work(joined(&problems))),
-    }
+    outcome(&problems)
 }
 
 /// The command that gives the same numbers again.

@@ -2,7 +2,7 @@
 
 use crate::run_args::RunArgs;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::results::Repeat;
+use ndnweir_lab::results::{Repeat, shell_word};
 
 /// The command that gives the same numbers again.
 pub(super) fn repeat(args: &RunArgs, schemes: &[Scheme], overrides: &[String], more: &[String]) -> Repeat {
@@ -21,19 +21,10 @@ pub(super) fn words(
     more: &[String],
 ) -> Vec<String> {
     let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
-    let mut words = vec!["ndnweir".to_string(), command.into(), quote(&args.scenario)];
-    words.extend(["--scheme".into(), quote(&names.join(","))]);
+    let mut words = vec!["ndnweir".to_string(), command.into(), shell_word(&args.scenario)];
+    words.extend(["--scheme".into(), shell_word(&names.join(","))]);
     words.extend(["--seeds".into(), args.seeds.to_string(), "--seed".into(), args.seed.to_string()]);
     words.extend_from_slice(more);
-    words.extend(overrides.iter().flat_map(|change| ["--set".into(), quote(change)]));
+    words.extend(overrides.iter().flat_map(|change| ["--set".into(), shell_word(change)]));
     words
-}
-
-/// A word as a shell reads it.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }

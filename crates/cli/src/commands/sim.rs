@@ -2,7 +2,7 @@
 
 use super::inputs::{changed_in_vain, check, load, seeds};
 use super::repeat::repeat;
-use super::{cases, joined, print, target};
+use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -63,10 +63,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if comparison.partial {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Work(joined(&problems))),
-    }
+    outcome(&problems)
 }
 
 /// Checks that an option's file can be put at `path`, before the work.

@@ -19,6 +19,7 @@ mod optimum;
 mod parquet;
 mod scenario;
 mod series;
+mod shell;
 mod table;
 
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
@@ -35,6 +36,7 @@ pub use number::{mean_sd, significant};
 pub use optimum::{Attained, ConsumerOptimum, IdealCompletion, LinkOptimum, Optimum, Physical};
 pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
+pub use shell::shell_word;
 pub use table::{Sort, ceilings, overview, table};
 
 pub use ndnweir_sim::observer::Drops;

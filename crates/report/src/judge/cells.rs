@@ -4,6 +4,7 @@ use super::{About, class};
 use crate::lines::{Grid, Line, Panel};
 use crate::svg::escape;
 use ndnweir_lab::criteria::{Criterion, Judgement, Shown, text};
+use ndnweir_lab::results::shell_word;
 use std::fmt::Write;
 
 /// With more schemes than this, only cells that decide a verdict are drawn, so that browsers can open the page.
@@ -93,28 +94,19 @@ fn drawn(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize,
     [goodput, queue].into_iter().filter_map(Grid::draw).map(|f| format!("<figure>{}</figure>", f.inline())).collect()
 }
 
-/// Quotes a word for a shell.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 fn command(criterion: &Criterion, judgement: &Judgement, about: &About<'_>, (e, i): (usize, usize)) -> String {
     let case = &criterion.experiments[e].cases[i];
     let file = match criterion.files.iter().any(|(name, _)| *name == case.file) {
         true => about.folder.join("scenarios").join(&case.file).display().to_string(),
         false => case.file.clone(),
     };
-    let mut words = format!("ndnweir sim {} --scheme {}", quote(&file), quote(&judgement.schemes.join(",")));
+    let mut words = format!("ndnweir sim {} --scheme {}", shell_word(&file), shell_word(&judgement.schemes.join(",")));
     if let (Some(first), n) = (judgement.seeds.first(), judgement.seeds.len()) {
         let _ = write!(words, " --seeds {n} --seed {first}");
     }
     // The overrides of a case include those of the schemes.
     for change in &case.set {
-        let _ = write!(words, " --set {}", quote(change));
+        let _ = write!(words, " --set {}", shell_word(change));
     }
     words
 }
