@@ -96,9 +96,9 @@ def victim(attack, size, flags=()):
 
 
 def rss(program):
-    """Bytes of memory of a running program."""
+    """Bytes of memory of a running program, without the pages of its file: a program with debug information has more."""
     with open(f"/proc/{program.process.pid}/status") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("RssAnon"))
 
 
 def tcp_memory():
