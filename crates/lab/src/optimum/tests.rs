@@ -62,7 +62,12 @@ proptest! {
     fn one_simplex_gives_what_successive_programs_give_and_proves_it(
         nodes in 2usize..9, flows in 1usize..9, sources in 1usize..3, seed in any::<u64>(),
     ) {
-        let problem = random(nodes, flows, sources, seed);
+        let mut problem = random(nodes, flows, sources, seed);
+        let gain = problem.allocate().unwrap().check(&problem, 1).unwrap();
+        prop_assert!(gain < 1e-3, "a flow could gain {gain}");
+        // A flow may gain 30 times what another loses where Interests are that much smaller than Data, and the next 30
+        // times that: then the successive programs, which relax, do not give the fair rates.
+        problem.sizes.interest_wire_bytes = 400;
         let found = problem.allocate().unwrap();
         let gain = found.check(&problem, 1).unwrap();
         prop_assert!(gain < 1e-3, "a flow could gain {gain}");
