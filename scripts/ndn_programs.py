@@ -22,7 +22,7 @@ PATIENCE = 30.0  # seconds for a server to be ready
 
 
 class Failed(Exception):
-    """Something did not do what it should; says which log to look at."""
+    """A program failed; names the log to read."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Program:
         return self.done
 
     def stop(self):
-        """Asks it to end, then insists."""
+        """Ends it: SIGTERM first, then SIGKILL."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             end = time.monotonic() + 5
             if self.poll() is None:
@@ -130,7 +130,7 @@ class Lab:
         return program
 
     def tool(self, forwarder, words):
-        """What a tool of ours says about a forwarder, as JSON."""
+        """The output of one of our tools about a forwarder, as JSON."""
         env = os.environ | {"NDN_CLIENT_TRANSPORT": forwarder.uri("unix")}
         done = subprocess.run([self.ndnweir, *words.split(), "--json"], env=env, capture_output=True, text=True)
         if done.returncode:
@@ -251,7 +251,7 @@ def same(one, other):
 
 
 def fetched(program, seconds, original, copy):
-    """The end of a consumer that did all that was asked of it: in time, without error, every byte the same."""
+    """Checks the end of a consumer: in time, without error, every byte the same."""
     done = program.wait(seconds)
     if done is None:
         raise Failed(f"not done in {seconds:.0f} s: {program.last_words()}")

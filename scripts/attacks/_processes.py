@@ -28,7 +28,7 @@ def tcp(port, source="127.0.0.1", receive=None):
 
 
 class Attacker:
-    """A function in a process of its own, as nobody where that is possible; `said` is what it returns."""
+    """A function in its own process, as the user nobody where possible; `said` is what it returns."""
 
     def __init__(self, function, *args):
         self.here, there = multiprocessing.Pipe()

@@ -1,4 +1,4 @@
-"""Forged segments: sent by an attacker all the time, and handed out by an upstream that lies for a while or forever."""
+"""Forged segments: sent by an attacker all the time, and sent by an upstream that forges a few answers or all."""
 
 import socket
 import threading
@@ -22,10 +22,10 @@ def keys(lab):
 
 
 class Forger:
-    """Stands between a consumer and a forwarder; the first `lies` answers for one segment are forged."""
+    """A relay between a consumer and a forwarder; the first `forgeries` answers for one segment are forged."""
 
-    def __init__(self, lab, forwarder, lies):
-        self.path, self.left, self.told = lab.folder / f"forger-{lies}.sock", lies, 0
+    def __init__(self, lab, forwarder, forgeries):
+        self.path, self.left, self.count = lab.folder / f"forger-{forgeries}.sock", forgeries, 0
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.path))
         self.listener.listen()
@@ -54,7 +54,7 @@ class Forger:
         last = list(wire.inside(name))[-1]
         if last[:2] != (wire.SEGMENT, bytes([SEGMENT])):
             return packet
-        self.left, self.told = self.left - 1, self.told + 1
+        self.left, self.count = self.left - 1, self.count + 1
         return wire.data(element, b"forged" * 100)
 
 
@@ -84,14 +84,14 @@ def run(attack):
     lab.until(producer, lambda: any(r["prefix"] == "/attack/file" for r in lab.tool(forwarder, "route list")))
 
     figures = []
-    for lies, ends in ((5, 0), (1_000_000, 1)):
-        forger = Forger(lab, forwarder, lies)
+    for forgeries, ends in ((5, 0), (1_000_000, 1)):
+        forger = Forger(lab, forwarder, forgeries)
         done, text = get(lab, f"unix://{forger.path}", "/attack/file/v=7", public)
         if done.status != ends:
-            raise Failed(f"after {forger.told} forged answers the exit status is {done.status}, not {ends}: {text.strip()}")
+            raise Failed(f"after {forger.count} forged answers the exit status is {done.status}, not {ends}: {text.strip()}")
         if ends and not all(part in text for part in (f"/seg={SEGMENT}", "sha256digest=", "ndnweir cs erase")):
             raise Failed(f"the error names no segment, digest and remedy: {text.strip()}")
-        figures.append(f"{forger.told} forged answers: exit {done.status} after {done.seconds:.1f} s")
+        figures.append(f"{forger.count} forged answers: exit {done.status} after {done.seconds:.1f} s")
 
     stop, sent = threading.Event(), [0]
     forged = wire.data(wire.name("attack", "file", (wire.VERSION, 7), (wire.SEGMENT, SEGMENT)), b"forged" * 100)

@@ -55,4 +55,4 @@ def run(attack):
         forging.join()
     if sent[0] < asked:
         raise Failed(f"only {sent[0]} lists were forged: the attack did not take place")
-    return f"{asked} lists asked for, {sent[0]} forged ones sent: none came through"
+    return f"{asked} lists requested, {sent[0]} forged ones sent: none came through"

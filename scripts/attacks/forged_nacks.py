@@ -1,4 +1,4 @@
-"""NACKs from peers that were not asked, or with nonces that were not sent."""
+"""NACKs from peers without an out-record, or with nonces that were not sent."""
 
 import os
 import socket
@@ -64,7 +64,7 @@ def run(attack):
 
 
 def asked_and_rejected(lab, forwarder):
-    """A neighbour that is asked: its NACK with another nonce is ignored, its true one passed on."""
+    """A neighbour with an out-record: its NACK with another nonce is ignored, its true one goes downstream."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour, unix(forwarder.unix) as application:
         neighbour.bind(("127.0.0.1", 0))
         neighbour.settimeout(5)

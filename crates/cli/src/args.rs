@@ -49,22 +49,22 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario with one or more schemes, compare them and write a report
     Sim(SimArgs),
-    /// Judge schemes by the criteria of RFC 9743, beside the optimum
+    /// Judge schemes by the criteria of RFC 9743, relative to the optimum
     Judge(JudgeArgs),
     /// Reproduce published evaluations: published, measured, spread, verdict
     Papers(PapersArgs),
     /// List schemes, components and scenarios
     List(ListArgs),
-    /// Tell what a scheme or component does, its parameters and its source
+    /// Explain a scheme or component: what it does, its parameters and its source
     Explain(ExplainArgs),
     /// Check a scenario or topology file without running it
     Validate(ValidateArgs),
     /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
-    /// Run a scenario with real processes over emulated links, beside its simulation
+    /// Run a scenario with real processes over emulated links, and simulate it for comparison
     #[cfg(feature = "network")]
     Emulate(EmulateArgs),
-    /// Play one process of an emulation; told what to do on standard input
+    /// Run one process of an emulation; it reads its task from standard input
     #[cfg(feature = "network")]
     #[command(hide = true)]
     EmulationRole,
@@ -119,7 +119,7 @@ Examples:
 pub struct SimArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Run a case for each of these values; repeated, for every combination. Takes the place of [[vary]] in the scenario
+    /// Run a case for each of these values; repeated, for every combination. Replaces the scenario's vary tables
     #[arg(long, value_name = "KEY=V1,V2,…")]
     pub vary: Vec<String>,
     /// The order of the table: by this column, the best first

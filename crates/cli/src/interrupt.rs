@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks the work to end with what it has, the second ends the program at once.
+//! Ctrl-C: the first ends the work with the results so far, the second ends the program at once.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -11,7 +11,7 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
 #[cfg(not(unix))]
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
-/// Starts to watch for Ctrl-C and SIGTERM; the flag tells whether one came. Called once in a process.
+/// Starts to watch for Ctrl-C and SIGTERM; the flag is set when one has come. Called once in a process.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let stop = STOP.get_or_init(Arc::default);

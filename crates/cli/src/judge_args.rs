@@ -39,12 +39,12 @@ Examples:
   ndnweir judge all --plan plan.json                 the jobs with their keys; then, in several places:
   ndnweir judge --run-plan plan.json --jobs jobs --shard 1/4
 
-Exit status 0 means that the work was done, whatever the verdicts.")]
+Exit status 0 means that the work was done, independent of the verdicts.")]
 pub struct JudgeArgs {
     /// Schemes to judge, separated by commas, or "all"
     #[arg(value_delimiter = ',', value_name = "SCHEME", required_unless_present_any = ["list", "run_plan"])]
     pub schemes: Vec<String>,
-    /// Schemes to run on the same and show beside
+    /// Schemes to run for comparison
     #[arg(long, value_delimiter = ',', value_name = "SCHEME")]
     pub against: Vec<String>,
     /// Judge by these criteria alone
@@ -77,7 +77,7 @@ pub struct JudgeArgs {
     /// List the jobs with their keys, and run nothing
     #[arg(long, conflicts_with = "list")]
     pub list_jobs: bool,
-    /// Write the jobs and what was asked for to this file, and run nothing
+    /// Write the jobs and the options to this file, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "list_jobs", "run_plan", "jobs"])]
     pub plan: Option<PathBuf>,
     /// Do what --plan wrote to this file

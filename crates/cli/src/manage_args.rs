@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ndnweir_wire::Name;
 use std::path::PathBuf;
 
-/// Which forwarder, and how to speak with it.
+/// The forwarder, and how to reach it.
 #[derive(Args, Clone)]
 pub struct RemoteArgs {
     /// Where the forwarder is: unix:///PATH or tcp://HOST:PORT
@@ -268,7 +268,7 @@ Examples:
   ndnweir cs info
   ndnweir cs info --json")]
     Info,
-    /// Change capacity, admission and service; what is not said stays
+    /// Change capacity, admission and service; the rest stays
     #[command(after_help = "\
 Examples:
   ndnweir cs config --capacity 100000

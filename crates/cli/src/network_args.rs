@@ -67,7 +67,7 @@ pub struct LinkArgs {
     /// Extra delay of each datagram, uniform up to this; the order is kept
     #[arg(long, default_value = "0ms", value_name = "TIME")]
     pub jitter: Duration,
-    /// Bytes counted for each datagram beside its own: IP and UDP headers
+    /// Bytes counted for each datagram in addition to its own: IP and UDP headers
     #[arg(long, default_value_t = UDP_FRAMING, value_name = "SIZE")]
     pub framing: Bytes,
     /// The UDP ports of the two ends on 127.0.0.1; 0 is any free port
@@ -162,7 +162,7 @@ Examples:
   ndnweir fwd --config fwd.toml --metrics 127.0.0.1:9090
 
 SIGTERM or Ctrl-C ends it, SIGHUP reads the faces, routes, strategies and regions of the configuration again.
-NDNWEIR_LOG=debug says more (see docs/forwarder.md).")]
+NDNWEIR_LOG=debug writes more (see docs/forwarder.md).")]
 pub struct FwdArgs {
     /// A configuration file (TOML); flags add to it or replace what it says
     #[arg(long, short, value_name = "FILE")]

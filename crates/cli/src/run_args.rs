@@ -29,7 +29,7 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
-/// How a command that writes a result folder says what came out.
+/// How a command that writes a result folder prints its results.
 #[derive(Args)]
 pub struct OutputArgs {
     /// Write into a folder that holds the results of another command

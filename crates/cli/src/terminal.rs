@@ -1,14 +1,14 @@
 //! What standard output can show.
 
 use anstream::{AutoStream, ColorChoice};
-use ndnweir_lab::text_table::Look;
+use ndnweir_lab::text_table::TableStyle;
 use std::io::{IsTerminal, stderr, stdout};
 
-/// How tables look on standard output: as wide as the terminal, in colour where it has them. What is not a terminal
+/// The style of tables on standard output: as wide as the terminal, in colour where it has them. What is not a terminal
 /// gets all columns; NO_COLOR switches colours off, CLICOLOR_FORCE switches them on.
-pub fn look(wide: bool) -> Look {
+pub fn table_style(wide: bool) -> TableStyle {
     let colour = AutoStream::choice(&stdout()) != ColorChoice::Never;
-    Look { width: if wide { None } else { width() }, colour }
+    TableStyle { width: if wide { None } else { width() }, colour }
 }
 
 /// Characters in a line of the terminal; none where standard output is none. COLUMNS says otherwise.

@@ -26,14 +26,14 @@ pub struct Fetched {
     largest: u64,
     began: Option<Time>,
     /// When something arrived last.
-    heard: Time,
+    last_arrival: Time,
     drawn: Time,
 }
 
 /// From one drawing to the next.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// After so long without content the bar says so.
+/// Time without content after which the bar shows that nothing arrives.
 const SILENCE: Duration = Duration::from_millis(1000);
 
 impl Fetched {
@@ -42,7 +42,7 @@ impl Fetched {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = styled(ProgressBar::with_draw_target(None, target), "{spinner} {msg}");
         bar.set_message("looking for the newest version");
-        Fetched { bar, stored: 0, received: 0, largest: 0, began: None, heard: Time::ZERO, drawn: Time::ZERO }
+        Fetched { bar, stored: 0, received: 0, largest: 0, began: None, last_arrival: Time::ZERO, drawn: Time::ZERO }
     }
 
     /// The object is known, and so many bytes of it are there.
@@ -54,10 +54,10 @@ impl Fetched {
         self.bar.reset_eta();
     }
 
-    /// Time passes: says so when nothing arrives.
+    /// Time passes: shows when nothing arrives.
     pub fn wait(&mut self, now: Time) {
         let Some(began) = self.began else { return };
-        let silence = now.since(self.heard.max(began));
+        let silence = now.since(self.last_arrival.max(began));
         if silence >= SILENCE && now.since(self.drawn) >= REDRAW {
             self.drawn = now;
             self.bar.set_message(format!("nothing has arrived for {:.0} s", silence.secs()));
@@ -68,7 +68,7 @@ impl Fetched {
     /// Bytes of a segment arrived; `last` is the last segment's number, if known.
     pub fn advance(&mut self, now: Time, bytes: u64, last: Option<u64>, counters: &FetcherCounters) {
         let began = *self.began.get_or_insert(now);
-        self.heard = now;
+        self.last_arrival = now;
         self.received += bytes;
         self.largest = self.largest.max(bytes);
         if now.since(self.drawn) < REDRAW {
@@ -90,8 +90,8 @@ impl Fetched {
         self.bar.set_position(self.stored + self.received);
     }
 
-    /// Prints a line beside the bar.
-    pub fn say(&self, line: &str) {
+    /// Prints a line above the bar.
+    pub fn print_line(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 

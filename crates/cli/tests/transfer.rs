@@ -40,7 +40,7 @@ impl Place {
         fs::write(dir.path().join("in"), content).unwrap();
         fs::write(dir.path().join("key"), KEY).unwrap();
         fs::write(dir.path().join("pub"), PUBLIC).unwrap();
-        fs::write(dir.path().join("stranger"), UNTRUSTED_KEY).unwrap();
+        fs::write(dir.path().join("untrusted"), UNTRUSTED_KEY).unwrap();
         let fwd = Some(forwarder(dir.path()));
         let put = Some(start(dir.path(), &[&["put", "in", "/t"], put].concat()));
         Place { dir, fwd, put }
@@ -111,7 +111,7 @@ fn only_the_key_that_is_trusted_is_accepted() {
     let place = Place::new(20_000, &["--sign", "ed25519:key"]);
     let (status, _, stderr) = place.run("get /t -o out --trust ed25519:pub");
     assert!(status == 0 && place.is_same("out"), "{stderr}");
-    for (trust, says) in [("ed25519:stranger", "does not match"), ("digest", "found SignatureEd25519")] {
+    for (trust, says) in [("ed25519:untrusted", "does not match"), ("digest", "found SignatureEd25519")] {
         let (status, _, stderr) = place.run(&format!("get /t -o rejected --trust {trust}"));
         assert_eq!(status, 1, "{stderr}");
         for part in ["is not signed as demanded", says, "sha256digest=", "cs erase /t/32=metadata"] {
@@ -317,7 +317,7 @@ fn a_private_key_that_everybody_can_read_gets_a_warning() {
 }
 
 #[test]
-fn a_flag_that_does_not_exist_is_not_said_to_be_a_value() {
+fn a_flag_that_does_not_exist_is_not_reported_as_a_value() {
     let dir = tempdir().unwrap();
     for line in ["get /a --otput x", "put in /a --frehsness 1s", "route list --jsno", "fwd --unx /s"] {
         let done = ndnweir(dir.path()).args(line.split(' ')).assert().code(2);

@@ -71,7 +71,7 @@ fn a_scenario_may_say_itself_what_varies() {
 }
 
 #[test]
-fn what_cannot_vary_is_told_before_anything_is_written() {
+fn what_cannot_vary_is_reported_before_anything_is_written() {
     let dir = tempdir().unwrap();
     for (vary, message) in [
         ("link.R1-R2.queue", "has no ="),

@@ -17,7 +17,7 @@ pub trait Component: Sized {
     const SUMMARY: &'static str;
     /// Where the law comes from: paper and section, RFC or code; "ours" where it is our completion.
     const SOURCE: &'static str;
-    /// Whether this stands in for a scheme whose law is not public; every output says so.
+    /// Whether this stands in for a scheme whose law is not public; every output notes it.
     const STAND_IN: bool = false;
     /// The header fields it may read or write.
     const FIELDS: &'static [Field] = &[];
@@ -120,7 +120,7 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
     ///
     /// # Errors
     /// If there is no such component or the parameters do not fit.
-    fn read(name: &str, given: &Value) -> Result<Self, SchemeError>;
+    fn read(name: &str, params: &Value) -> Result<Self, SchemeError>;
 
     /// The component's name.
     fn name(&self) -> &'static str;
@@ -136,11 +136,11 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
 ///
 /// # Errors
 /// If they do not fit.
-pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeError> {
-    let given = if given.is_null() { &Value::Object(Map::new()) } else { given };
-    let parsed = C::Params::deserialize(given).map_err(|error| {
+pub fn parse_params<C: Component>(params: &Value) -> Result<C::Params, SchemeError> {
+    let params = if params.is_null() { &Value::Object(Map::new()) } else { params };
+    let parsed = C::Params::deserialize(params).map_err(|error| {
         let (message, help) = suggest::with_suggestion(&error.to_string());
-        match culprit(given, &|given| C::Params::deserialize(given).is_ok()) {
+        match culprit(params, &|params| C::Params::deserialize(params).is_ok()) {
             // Messages about unknown keys name them.
             Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),
             Some(parameter) => SchemeError::about(&parameter, format!("{parameter}: {message}"), help),
@@ -152,9 +152,9 @@ pub fn parse_params<C: Component>(given: &Value) -> Result<C::Params, SchemeErro
 }
 
 /// The parameter that cannot be read, with dots into tables: the first that cannot be read alone.
-fn culprit(given: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<String> {
+fn culprit(params: &Value, reads: &dyn Fn(&Value) -> bool) -> Option<String> {
     let alone = |key: &str, value: &Value| serde_json::json!({ key: value });
-    let (key, value) = given.as_object()?.iter().find(|(key, value)| !reads(&alone(key, value)))?;
+    let (key, value) = params.as_object()?.iter().find(|(key, value)| !reads(&alone(key, value)))?;
     let inner = culprit(value, &|inner| reads(&alone(key, inner)));
     Some(inner.map_or_else(|| key.clone(), |inner| format!("{key}.{inner}")))
 }

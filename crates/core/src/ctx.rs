@@ -67,7 +67,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Something a component wants recorded.
+/// A record that a component writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceEvent {
     /// When.

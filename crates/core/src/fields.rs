@@ -220,7 +220,7 @@ mod tests {
         fields.set(second, 7);
         fields.keep(layout.slots_of(&[Field::PathUse, Field::LowLatency]));
         assert_eq!((fields.get(first.unwrap()), fields.get(second)), (0, 7));
-        let given = FIELDS.iter().filter(|row| layout.slot(row.field).is_some()).count();
-        assert_eq!(given, Fields::SLOTS);
+        let used = FIELDS.iter().filter(|row| layout.slot(row.field).is_some()).count();
+        assert_eq!(used, Fields::SLOTS);
     }
 }

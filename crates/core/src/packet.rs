@@ -8,7 +8,7 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Kind {
-    /// Asks for Data.
+    /// Requests Data.
     #[default]
     Interest,
     /// Answers an Interest.
@@ -57,7 +57,7 @@ pub struct Fragment {
     pub index: u8,
     /// How many there are; 0 of a packet that is whole.
     pub count: u8,
-    /// Tells the packets of one sender apart, modulo 256.
+    /// Distinguishes the packets of one sender, modulo 256.
     pub sequence: u8,
 }
 

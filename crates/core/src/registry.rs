@@ -50,9 +50,9 @@ macro_rules! family {
             const FAMILY: Family = Family::$family;
             type Instance = $enum;
 
-            fn read(name: &str, given: &Value) -> Result<$params, SchemeError> {
+            fn read(name: &str, params: &Value) -> Result<$params, SchemeError> {
                 $(if name == <$type as Component>::NAME {
-                    let params = parse_params::<$type>(given);
+                    let params = parse_params::<$type>(params);
                     return params.map($params::$variant).map_err(|e| e.of(Family::$family, <$type as Component>::NAME));
                 })*
                 Err(unknown(Family::$family, name))
@@ -85,16 +85,16 @@ macro_rules! family {
             ///
             /// # Errors
             /// If there is no such component or the parameters do not fit.
-            pub fn check(name: &str, given: &Value) -> Result<(), SchemeError> {
-                $params::read(name, given).map(drop)
+            pub fn check(name: &str, params: &Value) -> Result<(), SchemeError> {
+                $params::read(name, params).map(drop)
             }
 
             /// Builds the component called `name`, once. A scheme reads its [`FamilyParams`] once and builds from them.
             ///
             /// # Errors
             /// As [`Self::check`].
-            pub fn build(name: &str, given: &Value, env: &mut Env<'_>) -> Result<$enum, SchemeError> {
-                Ok($params::read(name, given)?.build(env))
+            pub fn build(name: &str, params: &Value, env: &mut Env<'_>) -> Result<$enum, SchemeError> {
+                Ok($params::read(name, params)?.build(env))
             }
         }
 
@@ -231,15 +231,15 @@ impl Family {
     ///
     /// # Errors
     /// If there is no such component, or the parameters do not fit.
-    pub fn check(self, name: &str, given: &Value) -> Result<(), SchemeError> {
+    pub fn check(self, name: &str, params: &Value) -> Result<(), SchemeError> {
         match self {
-            Family::Consumer => AnyConsumer::check(name, given),
-            Family::Marker => AnyMarker::check(name, given),
-            Family::Discipline => AnyDiscipline::check(name, given),
-            Family::Shaper => AnyShaper::check(name, given),
-            Family::Strategy => AnyStrategy::check(name, given),
-            Family::Meter => AnyMeter::check(name, given),
-            Family::Planner => AnyPlanner::check(name, given),
+            Family::Consumer => AnyConsumer::check(name, params),
+            Family::Marker => AnyMarker::check(name, params),
+            Family::Discipline => AnyDiscipline::check(name, params),
+            Family::Shaper => AnyShaper::check(name, params),
+            Family::Strategy => AnyStrategy::check(name, params),
+            Family::Meter => AnyMeter::check(name, params),
+            Family::Planner => AnyPlanner::check(name, params),
         }
     }
 

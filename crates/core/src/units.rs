@@ -50,7 +50,7 @@ impl Time {
 impl Duration {
     /// No time at all.
     pub const ZERO: Duration = Duration(0);
-    /// Longer than every span that occurs.
+    /// Longer than every duration that occurs.
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// `ns` nanoseconds.
@@ -81,7 +81,7 @@ impl Duration {
     pub fn millis(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// The span times `factor`, rounded; negative and NaN give zero.
+    /// The duration times `factor`, rounded; negative and NaN give zero.
     pub fn scale(self, factor: f64) -> Duration {
         Duration(to_u64(self.0 as f64 * factor))
     }
@@ -148,19 +148,19 @@ fn to_u64(x: f64) -> u64 {
 
 impl Add<Duration> for Time {
     type Output = Time;
-    fn add(self, span: Duration) -> Time {
-        Time(self.0.saturating_add(span.0))
+    fn add(self, duration: Duration) -> Time {
+        Time(self.0.saturating_add(duration.0))
     }
 }
 impl AddAssign<Duration> for Time {
-    fn add_assign(&mut self, span: Duration) {
-        *self = *self + span;
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
     }
 }
 impl Sub<Duration> for Time {
     type Output = Time;
-    fn sub(self, span: Duration) -> Time {
-        Time(self.0.saturating_sub(span.0))
+    fn sub(self, duration: Duration) -> Time {
+        Time(self.0.saturating_sub(duration.0))
     }
 }
 impl Add for Duration {
@@ -218,7 +218,7 @@ struct Kind {
     units: &'static [(&'static str, f64)],
 }
 
-const SPAN: Kind = Kind {
+const DURATION: Kind = Kind {
     what: "time",
     example: "\"10ms\"",
     units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)],
@@ -345,7 +345,7 @@ macro_rules! quantity_text {
     };
 }
 
-quantity_text!(Duration, SPAN, "time");
+quantity_text!(Duration, DURATION, "time");
 quantity_text!(Rate, RATE, "rate");
 quantity_text!(Bytes, BYTES, "size");
 

@@ -64,7 +64,7 @@ pub enum Error {
     Process {
         /// Which.
         who: String,
-        /// What it said, or did not.
+        /// Its message, or that it sent none.
         what: String,
     },
     /// The scenario cannot be emulated.
@@ -82,16 +82,16 @@ pub enum Error {
 }
 
 /// How often to check whether something is due.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(5);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(5);
 /// Start-up time of forwarders and producers, and of each process in addition.
-const LEAD: Duration = Duration::from_millis(1000);
-const LEAD_EACH: Duration = Duration::from_millis(60);
+const START_TIME: Duration = Duration::from_millis(1000);
+const START_TIME_PER_PROCESS: Duration = Duration::from_millis(60);
 /// How much longer they get each time they were not ready in time, and how often that may happen.
-const LEADS: [u64; 4] = [1, 4, 16, 64];
+const START_TIME_FACTORS: [u64; 4] = [1, 4, 16, 64];
 /// How long packets in flight at the end may take to arrive.
 const DRAIN: Duration = Duration::from_millis(3000);
 /// Nothing is in flight when nothing has moved for this long.
-const QUIET: Duration = Duration::from_millis(200);
+const IDLE_TIME: Duration = Duration::from_millis(200);
 
 /// What is watched during a run.
 struct EmulationMonitor<'a> {
@@ -114,7 +114,7 @@ impl Emulation {
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<Emulated>, Error> {
         let mut result = Ok(None);
-        for times in LEADS {
+        for times in START_TIME_FACTORS {
             result = self.attempt(scheme, seed, times, stop, progress);
             if !matches!(result, Err(Error::Slow(..))) || stop.load(Ordering::Relaxed) {
                 break;
@@ -137,7 +137,7 @@ impl Emulation {
         let origin = monotonic();
         let clock = Clock::since(origin);
         let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
-        let zero = clock.now() + (LEAD + LEAD_EACH * count as u64) * times;
+        let zero = clock.now() + (START_TIME + START_TIME_PER_PROCESS * count as u64) * times;
         let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
         let mtus = ndnweir_sim::largest_frames(&network);
         let plan =
@@ -231,7 +231,7 @@ impl Emulation {
             if zero + run.duration <= now {
                 return Ok(true);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -286,10 +286,10 @@ fn drain(links: &Running, clock: Clock) -> bool {
         if in_flight > 0 || before != Some(sent) {
             (moved, before) = (clock.now(), Some(sent));
         }
-        if clock.now().since(moved) >= QUIET {
+        if clock.now().since(moved) >= IDLE_TIME {
             return true;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     false
 }

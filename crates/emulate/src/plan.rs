@@ -8,10 +8,10 @@ use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Time};
-use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, Joint, Running, UDP_FRAMING};
+use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, ProcessPair, Running, UDP_FRAMING};
 use ndnweir_scenario::{Change, Direction, Retry, Scenario, Traffic};
 use ndnweir_sim::network::Network;
-use ndnweir_sim::routing::{Working, next_hops};
+use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
 use ndnweir_wire::{LpPacketView, PacketView};
 use serde_json::Value;
@@ -54,16 +54,16 @@ pub(super) fn below(network: &Network, topology: &Topology) -> emulator::Emulate
         impairment: from.impairment,
     };
     let links = network.links.iter().enumerate();
-    let joint = |joint: usize| Joint {
+    let pair = |pair: usize| ProcessPair {
         processes: [None; 2],
         ports: [0; 2],
-        routes: [2 * joint, 2 * joint + 1].map(|channel| {
+        routes: [2 * pair, 2 * pair + 1].map(|channel| {
             topology.route(channel as u32).into_iter().map(|directed_link| directed_link as usize).collect()
         }),
     };
     emulator::EmulatedNetwork {
         links: links.map(|(i, l)| [direction(2 * i, &l.forward), direction(2 * i + 1, &l.backward)]).collect(),
-        joints: (0..topology.channels.len() / 2).map(joint).collect(),
+        pairs: (0..topology.channels.len() / 2).map(pair).collect(),
         kind,
     }
 }
@@ -89,7 +89,7 @@ fn written(scheme: &Scheme) -> Value {
 }
 
 impl Plan<'_> {
-    /// The joints that end at a node, and which end that is, in the order of the node's faces.
+    /// The pairs that end at a node, and which end that is, in the order of the node's faces.
     pub(super) fn ends_of(&self, node: usize) -> impl Iterator<Item = (usize, End)> + '_ {
         let channels = self.topology.faces[node].iter();
         channels.map(|channel| (*channel as usize / 2, if channel % 2 == 0 { End::A } else { End::B }))
@@ -118,16 +118,16 @@ impl Plan<'_> {
     fn forwarder_at(&self, node: usize, udp: SocketAddr, remotes: &[SocketAddr], folder: &Path, life: u32) -> Role {
         let channels = self.topology.faces[node].iter().map(|channel| &self.topology.channels[*channel as usize]);
         let faces = channels.zip(remotes).map(|(channel, remote)| {
-            let there = self.direction(channel.directed_link);
+            let forward = self.direction(channel.directed_link);
             let own_queue = !self.topology.is_below_ndn(channel.directed_link);
             FaceTask {
                 remote: *remote,
-                rate: there.rate.filter(|_| own_queue),
+                rate: forward.rate.filter(|_| own_queue),
                 return_rate: self.direction(channel.directed_link ^ 1).rate.filter(|_| channel.direct),
-                queue_packets: if let Limit::Packets(n) = there.limit { Some(n) } else { None },
-                queue_bytes: if let Limit::Bytes(bytes) = there.limit { Some(bytes) } else { None },
+                queue_packets: if let Limit::Packets(n) = forward.limit { Some(n) } else { None },
+                queue_bytes: if let Limit::Bytes(bytes) = forward.limit { Some(bytes) } else { None },
                 mtu: self.mtus[channel.directed_link as usize / 2].and_then(|mtu| usize::try_from(mtu.get()).ok()),
-                marker: there.marker.clone().filter(|_| own_queue),
+                marker: forward.marker.clone().filter(|_| own_queue),
             }
         });
         Role::Forwarder(ForwarderTask {
@@ -176,7 +176,8 @@ impl Plan<'_> {
         for (number, prefix) in (0..).zip(self.scenario.prefixes()) {
             let serving = self.network.producers.iter().filter(|producer| producer.prefix == number);
             let serving: Vec<u32> = serving.map(|producer| producer.node as u32).collect();
-            let hops = next_hops(self.topology, &Working::all(self.topology), &serving, self.network.routing.routes);
+            let hops =
+                next_hops(self.topology, &Availability::all(self.topology), &serving, self.network.routing.routes);
             for hop in &hops[node] {
                 let face = usize::from(hop.face.0);
                 routes.push(RouteTask { prefix: prefix.to_owned(), face, cost: hop.cost });

@@ -40,7 +40,7 @@ pub(super) struct Fleet {
 /// How long a process may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one may take to end.
-const FAREWELL: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Fleet {
     /// None yet.
@@ -79,7 +79,7 @@ impl Fleet {
     /// Waits until all that were started are ready; returns what forwarders reported, by node.
     pub(super) fn wait(&mut self) -> Result<Vec<(usize, Ready)>, Error> {
         let deadline = Instant::now() + PATIENCE;
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         let mut failed = None;
         for (who, process) in self.running.iter_mut().filter(|(_, process)| !process.ready) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -88,7 +88,7 @@ impl Fleet {
                     Ok(ready) => {
                         process.ready = true;
                         if let Child::Node(node) = *who {
-                            said.push((node, ready));
+                            output.push((node, ready));
                         }
                         continue;
                     }
@@ -103,7 +103,7 @@ impl Fleet {
             failed = Some((*who, what));
             break;
         }
-        failed.map_or(Ok(said), |(who, what)| Err(self.failure(who, &what)))
+        failed.map_or(Ok(output), |(who, what)| Err(self.failure(who, &what)))
     }
 
     /// Whether all are still running.
@@ -137,7 +137,7 @@ impl Fleet {
                 drop(process.process.stdin.take());
             }
         }
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + END_TIMEOUT;
         for who in leaving.into_iter().rev() {
             let Some(mut process) = self.running.remove(&who) else { continue };
             loop {

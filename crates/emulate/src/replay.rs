@@ -9,7 +9,7 @@ use ndnweir_scenario::Traffic;
 use ndnweir_sim::observer::{
     ConsumerCounters, ConsumerId, Delivery, DirectedLinkId, LinkCounters, NodeId, Observer, PathId, Share, Snapshot,
 };
-use ndnweir_sim::outcome::Account;
+use ndnweir_sim::outcome::InterestAccount;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) struct ReplayOutcome {
     passed: BTreeMap<(usize, usize), Passed>,
     /// The failed packet accounting of a forwarder.
     problem: Option<String>,
-    accounts: Vec<Account>,
+    accounts: Vec<InterestAccount>,
 }
 
 impl ReplayOutcome {
@@ -206,11 +206,11 @@ impl State {
             Record::Share { prefix, face, share, .. } => {
                 let Some(directed_link) = directed_link(*face) else { return };
                 let (node, link) = (NodeId(node as u32), DirectedLinkId(directed_link as u32));
-                let told = Share { node, prefix: *prefix as u32, link, share: *share };
-                let same = |s: &&mut Share| (s.node, s.prefix, s.link) == (told.node, told.prefix, told.link);
+                let share = Share { node, prefix: *prefix as u32, link, share: *share };
+                let same = |s: &&mut Share| (s.node, s.prefix, s.link) == (share.node, share.prefix, share.link);
                 match self.shares.iter_mut().find(same) {
-                    Some(known) => known.share = told.share,
-                    None => self.shares.push(told),
+                    Some(known) => known.share = share.share,
+                    None => self.shares.push(share),
                 }
             }
             _ => {}
@@ -241,8 +241,8 @@ impl State {
     }
 
     /// The Interests of each consumer by outcome, as the simulator adds them up.
-    fn accounts(&self, plan: &Plan<'_>) -> Vec<Account> {
-        let account = |(c, consumer): (&ConsumerCounters, &ndnweir_scenario::Consumer)| Account {
+    fn accounts(&self, plan: &Plan<'_>) -> Vec<InterestAccount> {
+        let account = |(c, consumer): (&ConsumerCounters, &ndnweir_scenario::Consumer)| InterestAccount {
             interests: c.interests,
             answered: c.segments,
             // A NACK does not end a request of a consumer without congestion control.
@@ -312,7 +312,7 @@ mod tests {
                 .to_string()
                 .contains("link 0")
         );
-        found.accounts = vec![Account { interests: 9, answered: 7, pending: 1, ..Default::default() }];
+        found.accounts = vec![InterestAccount { interests: 9, answered: 7, pending: 1, ..Default::default() }];
         assert!(found.check(&[]).unwrap_err().to_string().contains("consumer 0"));
     }
 }

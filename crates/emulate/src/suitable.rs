@@ -11,7 +11,7 @@ use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
 /// What cannot be emulated, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuitable {
-    /// Consumers want different objects under one prefix.
+    /// Consumers request different objects under one prefix.
     #[error(
         "consumers {one} and {other} ask for {prefix} as objects of different lengths or kinds: one producer publishes \
          one object; give one of them another prefix"
@@ -197,11 +197,11 @@ mod tests {
     use ndnweir_scenario::{Source, load};
 
     #[test]
-    fn what_emulated_links_cannot_do_is_refused_with_a_reason() {
-        let refused = |scenario: &Scenario| check(scenario).unwrap_err().to_string();
+    fn what_emulated_links_cannot_do_is_rejected_with_a_reason() {
+        let rejected = |scenario: &Scenario| check(scenario).unwrap_err().to_string();
         let of = |name: &str, set: &[&str]| load(name, set).unwrap();
-        assert!(refused(&of("cellular", &[])).contains("link B-C follows a trace"));
-        assert!(refused(&of("dumbbell", &["link.R1-R2.mtu=200B"])).contains("write 284B or more"));
+        assert!(rejected(&of("cellular", &[])).contains("link B-C follows a trace"));
+        assert!(rejected(&of("dumbbell", &["link.R1-R2.mtu=200B"])).contains("write 284B or more"));
         check(&of("dumbbell", &["link.R1-R2.mtu=284B"])).unwrap();
         for (more, reason) in [
             ("[[medium]]\nname = \"air\"\nlinks = [\"A-B\"]\nrate = \"9Mbps\"", "medium air share one transmitter"),
@@ -216,8 +216,8 @@ mod tests {
                  [[consumer]]\nname = \"C\"\nnode = \"B\"\nprefix = \"/p\"\n{more}\n"
             );
             let source = Source::from_text("x.toml", &text, std::path::Path::new("")).unwrap();
-            let said = refused(&source.validate().unwrap());
-            assert!(said.contains(reason) && said.contains("simulate this"), "{said}");
+            let problem = rejected(&source.validate().unwrap());
+            assert!(problem.contains(reason) && problem.contains("simulate this"), "{problem}");
         }
     }
 }

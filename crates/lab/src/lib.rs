@@ -6,7 +6,7 @@
 //! - [`optimum`]: what an ideal scheme would give, by linear programs.
 //! - [`evaluation`]: what evaluations written as data have in common: grids of cases, metrics as expressions.
 //! - [`papers`]: published evaluations, run again and judged.
-//! - [`criteria`]: schemes judged by criteria that are written down beforehand, beside the optimum.
+//! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
 //!
 //! It contains experiments and statistics, and no sockets, processes or pictures.

@@ -24,7 +24,7 @@ pub struct Measurement {
     pub peak_in_flight: u64,
     /// Most PIT entries, added up over all nodes.
     pub peak_pending: u64,
-    /// Peak resident memory of the process during the case, in MiB; none where the system does not tell.
+    /// Peak resident memory of the process during the case, in MiB; none where the system does not report it.
     pub peak_rss_mib: Option<f64>,
     /// Memory the case added, per PIT entry at the peak: tables, queues and packets in flight together.
     pub bytes_per_pending_interest: Option<f64>,

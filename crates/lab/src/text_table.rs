@@ -2,7 +2,7 @@
 
 /// What the place can show where a table is printed; by default all columns and no colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct TableStyle {
     /// Characters in a line; none shows all columns however wide they are.
     pub width: Option<usize>,
     /// Whether escape sequences for colours and weights may be written.
@@ -12,14 +12,14 @@ pub struct Look {
 /// How a cell is written where there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Without a colour.
     #[default]
     Plain,
     /// The best of its column.
     Best,
-    /// Not measured: beside the others for comparison.
+    /// Not measured: a reference for comparison.
     Aside,
-    /// Something to look at.
+    /// A failure or a value that needs attention.
     Bad,
 }
 
@@ -81,13 +81,13 @@ fn toned(text: &str, code: &str) -> String {
 
 impl TextTable {
     /// The table, and below it which columns had no room.
-    pub fn render(&self, look: Look) -> String {
+    pub fn render(&self, style: TableStyle) -> String {
         let width = |i: usize| {
             let cells = self.rows.iter().filter_map(|r| r.cells.get(i)).map(|c| length(&c.0));
             cells.chain([length(&self.columns[i].heading)]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let shown = self.fitting(&widths, look.width);
+        let shown = self.fitting(&widths, style.width);
         let total = |shown: &[usize]| shown.iter().map(|&i| widths[i] + GAP).sum::<usize>().saturating_sub(GAP);
         let line = |cell: &dyn Fn(usize) -> (String, &'static str)| {
             let mut text = String::new();
@@ -106,7 +106,7 @@ impl TextTable {
             }
             text + "\n"
         };
-        let bold = if look.colour { "\x1b[1m" } else { "" };
+        let bold = if style.colour { "\x1b[1m" } else { "" };
         let mut out = line(&|i| (self.columns[i].heading.clone(), bold));
         out.push_str(&"─".repeat(total(&shown)));
         out.push('\n');
@@ -114,10 +114,10 @@ impl TextTable {
         for row in &self.rows {
             out.push_str(&line(&|i| {
                 let (text, tone) = row.cells.get(i).cloned().unwrap_or_default();
-                (text, if look.colour { tone.code() } else { "" })
+                (text, if style.colour { tone.code() } else { "" })
             }));
             if !row.below.is_empty() {
-                let room = look.width.map(|width| width.saturating_sub(indent).max(20));
+                let room = style.width.map(|width| width.saturating_sub(indent).max(20));
                 for part in wrapped(&row.below, room) {
                     out.push_str(&format!("{}{part}\n", " ".repeat(indent)));
                 }
@@ -127,7 +127,7 @@ impl TextTable {
             (0..self.columns.len()).filter(|i| !shown.contains(i)).map(|i| self.columns[i].heading.as_str()).collect();
         if !hidden.is_empty() {
             let text = format!("no room for: {}; --wide shows all", hidden.join(", "));
-            wrapped(&text, look.width).iter().for_each(|part| out.push_str(&format!("{part}\n")));
+            wrapped(&text, style.width).iter().for_each(|part| out.push_str(&format!("{part}\n")));
         }
         out
     }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_gets_fewer_columns_and_a_note() {
-        let all = table().render(Look::default());
+        let all = table().render(TableStyle::default());
         assert_eq!(
             all.lines().collect::<Vec<_>>(),
             [
@@ -191,25 +191,25 @@ mod tests {
             ]
         );
         for width in 12..25 {
-            let text = table().render(Look { width: Some(width), colour: false });
+            let text = table().render(TableStyle { width: Some(width), colour: false });
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
             assert!(text.contains("--wide") && text.starts_with("name    much"), "{width}: {text}");
         }
-        let eighteen = table().render(Look { width: Some(18), colour: false });
+        let eighteen = table().render(TableStyle { width: Some(18), colour: false });
         assert!(eighteen.starts_with("name    much  less\n"), "{eighteen}");
-        assert_eq!(table().render(Look { width: Some(25), colour: false }), all);
+        assert_eq!(table().render(TableStyle { width: Some(25), colour: false }), all);
     }
 
     #[test]
     fn colours_change_no_width() {
         let mut table = table();
         table.rows[0].cells[1].1 = Tone::Best;
-        let text = table.render(Look { width: None, colour: true });
+        let text = table.render(TableStyle { width: None, colour: true });
         assert!(text.contains("\x1b[32m1\x1b[0m") && text.contains("\x1b[1mname"), "{text}");
         let mut plain = text;
         for code in ["\x1b[32m", "\x1b[1m", "\x1b[0m"] {
             plain = plain.replace(code, "");
         }
-        assert_eq!(plain, table.render(Look::default()));
+        assert_eq!(plain, table.render(TableStyle::default()));
     }
 }

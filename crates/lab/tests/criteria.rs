@@ -1,19 +1,19 @@
 //! Criteria: those that come with the program are sound, slips are named, verdicts follow thresholds, and tables do not
 //! depend on the number of threads.
 
-use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Extent, Folder, Judgement, text};
+use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, Judgement, ReadOptions, text};
 use ndnweir_lab::evaluation::{Measured, Runs};
 use ndnweir_lab::experiment::Silent;
 use ndnweir_lab::results::Run;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-fn extent(depth: Depth) -> Extent {
-    Extent { depth, held_out: Some(1), set: Vec::new() }
+fn options(depth: Depth) -> ReadOptions {
+    ReadOptions { depth, held_out: Some(1), set: Vec::new() }
 }
 
 fn shipped(depth: Depth) -> Vec<Criterion> {
-    criteria::read_all(&Folder::Shipped, &[], &extent(depth)).unwrap_or_else(|problems| panic!("{problems}"))
+    criteria::read_all(&Folder::Shipped, &[], &options(depth)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn folder(text: &str) -> Folder {
 }
 
 fn small(text: &str, depth: Depth) -> Criterion {
-    let extent = Extent { depth, ..Extent::default() };
-    criteria::read(&folder(text), "small", &extent).unwrap_or_else(|problems| panic!("{problems}")).unwrap()
+    let options = ReadOptions { depth, ..ReadOptions::default() };
+    criteria::read(&folder(text), "small", &options).unwrap_or_else(|problems| panic!("{problems}")).unwrap()
 }
 
 #[test]
@@ -72,8 +72,9 @@ fn slips_in_criteria_name_file_line_and_remedy() {
         ("better = \"less\"", "beter = \"less\"", 37, "unknown key \"beter\""),
     ] {
         assert!(SMALL.contains(from), "{from}");
-        let extent = extent(Depth::Full);
-        let problems = criteria::read(&folder(&SMALL.replacen(from, to, 1)), "small", &extent).unwrap_err().to_string();
+        let options = options(Depth::Full);
+        let problems =
+            criteria::read(&folder(&SMALL.replacen(from, to, 1)), "small", &options).unwrap_err().to_string();
         assert!(problems.contains(part), "{to}: {problems}");
         assert!(line == 0 || problems.contains(&format!("small.toml:{line}:")), "{to} in line {line}: {problems}");
         assert!(problems.contains("help: "), "{problems}");
@@ -82,12 +83,12 @@ fn slips_in_criteria_name_file_line_and_remedy() {
 
 #[test]
 fn missing_files_are_reported_before_anything_runs() {
-    let none = criteria::read_all(&Folder::Shipped, &["bufferblot".into()], &extent(Depth::Quick)).unwrap_err();
+    let none = criteria::read_all(&Folder::Shipped, &["bufferblot".into()], &options(Depth::Quick)).unwrap_err();
     assert!(none.to_string().contains("did you mean \"bufferbloat\""), "{none}");
     let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no-criteria");
     std::fs::create_dir_all(&empty).unwrap();
     assert!(Folder::find(Some(&empty)).unwrap_err().to_string().contains("no criterion"));
-    let drawn = criteria::read(&Folder::Shipped, "held-out", &Extent::default()).unwrap();
+    let drawn = criteria::read(&Folder::Shipped, "held-out", &ReadOptions::default()).unwrap();
     assert!(drawn.is_none(), "without a seed nothing is drawn");
 }
 
@@ -165,7 +166,7 @@ fn a_scheme_that_a_criterion_does_not_apply_to_gets_the_reason() {
 #[test]
 fn the_smoke_subset_gives_the_table_that_is_pinned() {
     let only = ["constrained", "data-centre", "starvation", "reordering"].map(String::from);
-    let criteria = criteria::read_all(&Folder::Shipped, &only, &extent(Depth::Quick)).unwrap();
+    let criteria = criteria::read_all(&Folder::Shipped, &only, &options(Depth::Quick)).unwrap();
     let judgement = judged(&criteria, &["pcon", "bic", "hobhis"], &[1]);
     let table = table(&criteria, &judgement);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/criteria/smoke.txt");

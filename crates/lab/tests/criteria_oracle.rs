@@ -7,7 +7,7 @@
 //! It takes minutes without optimisation, so `scripts/judge-oracle` runs it; the test that runs always looks at a few.
 
 use ndnweir_core::scheme::ComponentChoice;
-use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Extent, Folder, text};
+use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, ReadOptions, text};
 use ndnweir_lab::evaluation::grid::Case;
 use ndnweir_lab::evaluation::{Limits, number};
 use ndnweir_lab::experiment::{Silent, describe, routed};
@@ -67,10 +67,10 @@ fn enlighten(case: &mut Case, oracle: Oracle) {
 
 fn read(only: &[&str], set: &[String]) -> Vec<Criterion> {
     let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
-    let extent = Extent { depth: Depth::Quick, held_out: Some(1), set: set.to_vec() };
+    let options = ReadOptions { depth: Depth::Quick, held_out: Some(1), set: set.to_vec() };
     // Not those in the program: who changes a criterion wants to see what it does.
     let folder = Folder::find(Some(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../judge")))).unwrap();
-    criteria::read_all(&folder, &only, &extent).unwrap_or_else(|problems| panic!("{problems}"))
+    criteria::read_all(&folder, &only, &options).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// What a candidate came to in a measure.
@@ -81,12 +81,12 @@ struct Found {
     cell: String,
 }
 
-/// By criterion and measure: what is asked, and what each candidate came to.
+/// By criterion and measure: the thresholds, and the result of each candidate.
 #[derive(Default)]
 struct Seen(BTreeMap<(String, String), (String, Vec<Found>)>);
 
 impl Seen {
-    fn look(&mut self, candidate: &str, criteria: &[Criterion], scheme: &str) {
+    fn record(&mut self, candidate: &str, criteria: &[Criterion], scheme: &str) {
         let names = [scheme.to_owned()];
         let judgement = criteria::run(criteria, &names, &[1], None, &Silent, &AtomicBool::new(false)).unwrap();
         for (criterion, results) in criteria.iter().zip(&judgement.results) {
@@ -94,7 +94,7 @@ impl Seen {
             for (measure, found) in criterion.measures.iter().zip(&result.measures) {
                 let cell = found.cell();
                 let place = self.0.entry((criterion.name.clone(), measure.id.clone())).or_default();
-                place.0 = text::asked(measure);
+                place.0 = text::thresholds(measure);
                 place.1.push(Found {
                     candidate: candidate.to_owned(),
                     verdict: cell.verdict,
@@ -116,8 +116,8 @@ impl Seen {
     fn report(&self) -> (String, Vec<String>) {
         let mut table = String::new();
         let mut wrong = Vec::new();
-        for ((criterion, measure), (asked, found)) in &self.0 {
-            table.push_str(&format!("{criterion}.{measure}: {asked}\n"));
+        for ((criterion, measure), (thresholds, found)) in &self.0 {
+            table.push_str(&format!("{criterion}.{measure}: {thresholds}\n"));
             for f in found {
                 let value = f.value.map_or_else(|| "undefined".to_owned(), number);
                 table.push_str(&format!("  {:<18} {value:>9}  {}  {}\n", f.candidate, f.verdict.text(), f.cell));
@@ -171,13 +171,13 @@ fn cases(criteria: &mut [Criterion]) -> impl Iterator<Item = &mut Case> {
     criteria.iter_mut().flat_map(|c| &mut c.experiments).flat_map(|e| &mut e.cases)
 }
 
-fn look(only: &[&str], schemes: &[String]) -> Seen {
+fn judge(only: &[&str], schemes: &[String]) -> Seen {
     let mut seen = Seen::default();
     for (name, oracle, part) in ORACLES {
         let set: Vec<String> = ["scheme.oracle.marker=droptail"].into_iter().chain(part).map(String::from).collect();
         let mut criteria = read(only, &set);
         cases(&mut criteria).for_each(|case| enlighten(case, oracle));
-        seen.look(name, &criteria, "oracle");
+        seen.record(name, &criteria, "oracle");
     }
     for (name, parts) in BROKEN {
         let parts = parts.iter().map(|part| format!("scheme.broken.{part}"));
@@ -190,17 +190,17 @@ fn look(only: &[&str], schemes: &[String]) -> Seen {
         if name == ONE_TAKES_ALL {
             cases(&mut criteria).for_each(favour_the_first);
         }
-        seen.look(name, &criteria, "broken");
+        seen.record(name, &criteria, "broken");
     }
     for scheme in schemes {
-        seen.look(scheme, &read(only, &[]), scheme);
+        seen.record(scheme, &read(only, &[]), scheme);
     }
     seen
 }
 
 #[test]
 fn oracles_pass_and_broken_schemes_fail_where_it_is_quick_to_see() {
-    let seen = look(&["tail-drop", "constrained"], &[]);
+    let seen = judge(&["tail-drop", "constrained"], &[]);
     let (table, _) = seen.report();
     for measure in ["rate", "loss", "queue"] {
         assert!(seen.has("tail-drop", measure, "oracle by rate", CriterionVerdict::Pass), "{table}");
@@ -223,7 +223,7 @@ fn handed(variable: &str) -> Vec<String> {
 fn every_measure_is_passed_by_something_and_failed_by_something() {
     let (only, schemes) = (handed("JUDGE_ONLY"), handed("JUDGE_SCHEMES"));
     let only: Vec<&str> = only.iter().map(String::as_str).collect();
-    let seen = look(&only, &schemes);
+    let seen = judge(&only, &schemes);
     let (table, wrong) = seen.report();
     println!("{table}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

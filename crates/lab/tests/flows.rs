@@ -80,7 +80,7 @@ fn each_flow_begins_in_the_start_state_of_the_scheme() {
 }
 
 #[test]
-fn poisson_arrivals_bring_the_load_that_was_asked_for() {
+fn poisson_arrivals_bring_the_configured_load() {
     let text = consumer(
         "load = \"50%\"\nlink = \"B-R\"\nsizes = { kind = \"pareto\", shape = 1.3, least = \"2kB\", most = \"200kB\" }",
     );

@@ -4,7 +4,7 @@ use ndnweir_lab::evaluation::{Measured, Runs};
 use ndnweir_lab::papers::model::StatementKind;
 use ndnweir_lab::papers::{self, Folder, Judged, Paper, PaperVerdict, library};
 use ndnweir_lab::results::Run;
-use ndnweir_lab::text_table::Look;
+use ndnweir_lab::text_table::TableStyle;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -217,7 +217,7 @@ fn a_paper_runs_twice_with_the_same_document() {
         let judged = papers::judge(&paper, &results.runs);
         (
             papers::text::json(&paper, &judged, "ndnweir papers x", "0").to_string(),
-            papers::text::table(&judged, Look::default()),
+            papers::text::table(&judged, TableStyle::default()),
         )
     };
     let (json, table) = once();

@@ -85,7 +85,7 @@ fn a_part_that_is_everything_is_the_scheme_itself() {
 }
 
 #[test]
-fn a_part_of_nobody_changes_nothing() {
+fn an_empty_part_changes_nothing() {
     let nobody = part("pcon", "nodes = \"*\"", "0%");
     assert_eq!(outcome(&compare("", "cubic")), outcome(&compare(&nobody, "cubic")));
 }
@@ -149,7 +149,7 @@ fn the_last_part_counts_and_a_node_of_its_own_overrules_all() {
 }
 
 #[test]
-fn what_cannot_work_together_is_refused_with_a_reason() {
+fn schemes_that_cannot_work_together_are_rejected_with_a_reason() {
     let check = |text: &str, scheme: &str| {
         let scenario = scenario(text);
         let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
@@ -167,7 +167,7 @@ fn what_cannot_work_together_is_refused_with_a_reason() {
 }
 
 #[test]
-fn bad_parts_are_told_with_line_and_remedy() {
+fn bad_parts_are_reported_with_line_and_remedy() {
     for (text, message, help) in [
         ("[[part]]\nname = \"x\"\nscheme = \"cubic\"\n", "no nodes", "consumers"),
         ("[[part]]\nname = \"x\"\nnodes = \"R*\"\n", "no scheme", "cubic"),

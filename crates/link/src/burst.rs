@@ -27,7 +27,7 @@ pub(crate) struct BurstState {
 }
 
 /// How far back the state is sought.
-const LOOK_BACK: u32 = 1 << 20;
+const MAX_HISTORY: u32 = 1 << 20;
 
 impl BurstLoss {
     /// The part of packets lost in the long run: [p(1 − h) + r(1 − k)] / (p + r).
@@ -60,7 +60,7 @@ impl BurstLoss {
             return known.bad;
         }
         let mut turned = false;
-        for back in 1..=LOOK_BACK.min(number) {
+        for back in 1..=MAX_HISTORY.min(number) {
             let before = number - back;
             match self.next(draw(before)) {
                 Ok(bad) => return bad != turned,
@@ -71,7 +71,7 @@ impl BurstLoss {
             }
         }
         // At the first packet, or in a state that has lasted for so long that it was the known one, too.
-        if number <= LOOK_BACK { turned } else { known.bad != turned }
+        if number <= MAX_HISTORY { turned } else { known.bad != turned }
     }
 }
 

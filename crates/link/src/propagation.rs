@@ -143,7 +143,7 @@ impl Propagation {
     }
 
     /// Reads the first two arrivals, after any change of the ring but at its ends.
-    fn look(&mut self) {
+    fn read_first_two(&mut self) {
         let read = |place: usize| self.ring.get(place).map_or((Time::NEVER, 0), |entry| (entry.arrival, entry.age));
         ((self.next, self.ages[0]), (self.following, self.ages[1])) = (read(0), read(1));
     }
@@ -234,7 +234,7 @@ impl Propagation {
             self.ring.push_back(entry);
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
-        self.look();
+        self.read_first_two();
     }
 
     /// The packet that arrives next, lost or not.
@@ -306,14 +306,14 @@ impl Propagation {
 
     /// The number of the first of the latest `unsent` packets. It is used again: a queue that hands packets over only
     /// when they start has not numbered those that wait.
-    fn take_back(&mut self, unsent: usize) -> u32 {
+    fn reuse_numbers(&mut self, unsent: usize) -> u32 {
         self.next_number = self.next_number.wrapping_sub(unsent as u32);
         self.next_number
     }
 
     /// The link fails: the latest `unsent` packets never left, and all others are lost in flight.
     pub fn cut(&mut self, unsent: usize) {
-        let first = self.take_back(unsent);
+        let first = self.reuse_numbers(unsent);
         for entry in self.ring.drain(..) {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
             match (revoked, entry.is(COPY), entry.is(LOST)) {
@@ -324,12 +324,12 @@ impl Propagation {
             }
         }
         self.last_arrival = Time::ZERO;
-        self.look();
+        self.read_first_two();
     }
 
     /// The sender fails: the latest `unsent` packets never left; those in flight continue.
     pub fn revoke(&mut self, unsent: usize) {
-        let first = self.take_back(unsent);
+        let first = self.reuse_numbers(unsent);
         let totals = &mut self.totals;
         self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
@@ -341,7 +341,7 @@ impl Propagation {
             !revoked
         });
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
-        self.look();
+        self.read_first_two();
     }
 
     /// Restores the order of arrival after instants were rewritten.
@@ -356,7 +356,7 @@ impl Propagation {
             }
         }
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
-        self.look();
+        self.read_first_two();
     }
 
     /// Whether every packet sent is accounted for.

@@ -9,9 +9,9 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Starts to write messages of level `info` and above, or as [`VARIABLE`] says.
 pub fn start() {
-    let said = std::env::var(VARIABLE).unwrap_or_default();
-    let filter = filter(&said).unwrap_or_else(|problem| {
-        eprintln!("warning: {VARIABLE}={said}: {problem}; going on with info");
+    let level = std::env::var(VARIABLE).unwrap_or_default();
+    let filter = filter(&level).unwrap_or_else(|problem| {
+        eprintln!("warning: {VARIABLE}={level}: {problem}; going on with info");
         EnvFilter::new("info")
     });
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);

@@ -24,7 +24,7 @@ pub struct Ready {
 const TIMER: u64 = u64::MAX;
 /// The longest single wait, which timers can express on every machine.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Sources told at once.
+/// The most sources reported at once.
 const BATCH: usize = 256;
 
 /// A set of sources. A source leaves it when it is closed.
@@ -46,7 +46,7 @@ impl Sources {
     ///
     /// # Errors
     /// The system's.
-    pub fn want(&self, source: impl AsFd, key: usize, readable: bool, writable: bool) -> io::Result<()> {
+    pub fn set_readiness(&self, source: impl AsFd, key: usize, readable: bool, writable: bool) -> io::Result<()> {
         let mut flags = EpollFlags::empty();
         flags.set(EpollFlags::EPOLLIN, readable);
         flags.set(EpollFlags::EPOLLOUT, writable);
@@ -155,7 +155,7 @@ mod tests {
             poll.wait(None, &mut ready).unwrap();
             assert_eq!(ready, [Ready { key: 7, readable: true, writable: false }]);
         }
-        poll.sources().want(&there, 7, false, true).unwrap();
+        poll.sources().set_readiness(&there, 7, false, true).unwrap();
         poll.wait(None, &mut ready).unwrap();
         assert_eq!(ready, [Ready { key: 7, readable: false, writable: true }]);
         poll.sources().remove(&there).unwrap();

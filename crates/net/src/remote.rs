@@ -49,7 +49,7 @@ pub enum RemoteError {
     /// A Nack came.
     #[error("no management answers at the other end: the forwarder has no route for {0}")]
     Nack(String),
-    /// The forwarder said no.
+    /// The forwarder rejected the command.
     #[error("{} ({})", .0.text, .0.code)]
     Rejected(ControlResponse),
     /// A dataset that could not be fetched.

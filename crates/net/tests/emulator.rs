@@ -4,7 +4,7 @@ use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_net::emulator::{
-    EmulatedChange, EmulatedDirection, EmulatedEvent, EmulatedNetwork, Emulator, End, Joint, Running,
+    EmulatedChange, EmulatedDirection, EmulatedEvent, EmulatedNetwork, Emulator, End, ProcessPair, Running,
 };
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Instant;
@@ -104,14 +104,14 @@ fn two_pairs_share_the_queue_of_a_link_between_switches() {
     let near = EmulatedDirection { delay: Duration::from_millis(5), ..EmulatedDirection::default() };
     let shared = EmulatedDirection { rate: Some(Rate::from_mbps(1.0)), limit: Limit::Packets(4), ..near.clone() };
     let both = |direction: &EmulatedDirection| [direction.clone(), direction.clone()];
-    let joint = |pair: usize| Joint {
+    let pair = |pair: usize| ProcessPair {
         processes: [processes[pair].local_addr().ok(), processes[2 + pair].local_addr().ok()],
         ports: [0; 2],
         routes: [vec![2 * pair, 4], vec![5, 2 * pair + 1]],
     };
     let network = EmulatedNetwork {
         links: vec![both(&near), both(&near), both(&shared)],
-        joints: vec![joint(0), joint(1)],
+        pairs: vec![pair(0), pair(1)],
         kind: |datagram| if datagram[0] == 0 { Kind::Interest } else { Kind::Data },
     };
     let running = Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[]).unwrap();
@@ -156,7 +156,7 @@ fn framing_counts_on_the_link_and_an_event_without_a_link_is_rejected() {
     let network = EmulatedNetwork::link(EmulatedDirection::default(), [None, None], [0, 0]);
     let event = EmulatedEvent { at: Duration::ZERO, link: 3, change: EmulatedChange::Down };
     assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[event]).is_err());
-    let joint = Joint { processes: [None; 2], ports: [0; 2], routes: [vec![0, 2], vec![1]] };
-    let network = EmulatedNetwork { joints: vec![joint], ..network };
+    let pair = ProcessPair { processes: [None; 2], ports: [0; 2], routes: [vec![0, 2], vec![1]] };
+    let network = EmulatedNetwork { pairs: vec![pair], ..network };
     assert!(Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).is_err());
 }

@@ -80,7 +80,7 @@ fn only_the_demanded_signature_is_accepted() {
 }
 
 /// Sends what the fetch may request by `now`: number of the segment, nonce and MustBeFresh of each Interest.
-fn asked(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
+fn transmitted(fetch: &mut SegmentFetch, now: Time) -> Vec<(u64, [u8; 4], bool)> {
     fetch.handle_timeout(now).unwrap();
     std::iter::from_fn(|| fetch.poll_transmit(now))
         .map(|(_, wire)| {
@@ -113,8 +113,8 @@ fn a_forged_segment_is_requested_again_past_caches_and_the_valid_one_is_stored()
             // More than was requested: nothing is counted.
             assert!(!give(&mut fetch, &forged, &mut sink).unwrap());
             assert_eq!(fetch.rejections(), round);
-            assert_eq!(asked(&mut fetch, Time::from_nanos(3)), [], "no pause");
-            let again = asked(&mut fetch, Time::from_nanos(3) + Duration::from_millis(50));
+            assert_eq!(transmitted(&mut fetch, Time::from_nanos(3)), [], "no pause");
+            let again = transmitted(&mut fetch, Time::from_nanos(3) + Duration::from_millis(50));
             let [(0, nonce, true)] = again[..] else { panic!("{again:?}") };
             assert!(nonces.insert(nonce));
         }
@@ -142,7 +142,7 @@ fn a_fetch_for_which_only_forged_segments_come_ends_soon_and_names_segment_diges
         given += 1;
         assert!(given < 10_000, "it requests forever");
         now += Duration::from_millis(5);
-        asked(&mut fetch, now);
+        transmitted(&mut fetch, now);
     };
     assert!(now.since(Time::ZERO) < Duration::from_millis(5000), "{now:?}");
     let digest = DataView::decode(&forged).unwrap().implicit_digest();
@@ -224,7 +224,7 @@ fn a_fetch_that_gets_only_rejections_ends_and_reports_it() {
     };
     let header = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
     // A producer rejects what is behind its last segment: that has no effect on the others.
-    let out = asked(&mut fetch, Time::from_nanos(1) + Duration::from_millis(1400));
+    let out = transmitted(&mut fetch, Time::from_nanos(1) + Duration::from_millis(1400));
     let nonce = |of: u64| out.iter().find(|(segment, ..)| *segment == of).unwrap().1;
     let now = Time::from_nanos(2) + Duration::from_millis(1400);
     fetch.handle_nack(now, &header, &InterestView::decode(&returned(7, nonce(7))).unwrap());

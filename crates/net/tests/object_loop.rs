@@ -150,7 +150,7 @@ proptest! {
                 sink.finish().unwrap();
                 break;
             }
-            sink.keep().unwrap();
+            sink.save_partial().unwrap();
         }
         prop_assert_eq!(std::fs::read(&target).unwrap(), content);
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

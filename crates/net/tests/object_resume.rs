@@ -31,10 +31,10 @@ fn store(sink: &mut FileSink, numbers: &[u64], trust: &Trust, signer: &dyn Signe
     }
 }
 
-fn keep(target: &Path, numbers: &[u64], trust: &Trust, signer: &dyn Signer) {
+fn store_partial(target: &Path, numbers: &[u64], trust: &Trust, signer: &dyn Signer) {
     let mut sink = Box::new(FileSink::open(target, &object(), trust, false).unwrap());
     store(&mut sink, numbers, trust, signer);
-    sink.keep().unwrap();
+    sink.save_partial().unwrap();
 }
 
 fn ranges(sink: &FileSink) -> Vec<(u64, u64)> {
@@ -60,7 +60,7 @@ fn bytes_that_changed_on_the_disk_are_fetched_again_whatever_the_signatures() {
     for (trust, signer) in trusts() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("f");
-        keep(&target, &[0, 2, 3, 9], &trust, &*signer);
+        store_partial(&target, &[0, 2, 3, 9], &trust, &*signer);
         let sink = open(&target, &trust).unwrap();
         assert_eq!(ranges(&sink), [(0, 1), (2, 4), (9, 10)], "{}", trust.fingerprint());
         assert_eq!((sink.stored_bytes(), sink.last_segment(), sink.changed_segments().count()), (15, Some(9), 0));
@@ -85,10 +85,10 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
     let dir = tempfile::tempdir().unwrap();
     let (target, forged) = (dir.path().join("f"), dir.path().join("forged"));
     // Segments signed with a digest, and with another key, under the header of a valid state file.
-    keep(&target, &[], &trust, &own);
+    store_partial(&target, &[], &trust, &own);
     let head = std::fs::read(dir.path().join("f.part.state")).unwrap();
     for signer in [&DigestSha256 as &dyn Signer, &Ed25519Signer::from_seed(&[2; 32], None)] {
-        keep(&forged, &[0, 1, 2, 9], &Trust::Any, signer);
+        store_partial(&forged, &[0, 1, 2, 9], &Trust::Any, signer);
         let state = std::fs::read(dir.path().join("forged.part.state")).unwrap();
         let records = state.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         std::fs::write(dir.path().join("f.part.state"), [&head, &state[records..]].concat()).unwrap();
@@ -110,7 +110,7 @@ fn a_made_up_state_counts_for_nothing_under_a_key() {
 fn what_another_fetch_left_is_continued_only_if_version_and_trust_are_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("f");
-    keep(&target, &[0, 2, 3], &Trust::Any, &DigestSha256);
+    store_partial(&target, &[0, 2, 3], &Trust::Any, &DigestSha256);
     for (name, trust) in [("/a/v=8", Trust::Any), ("/b/v=9", Trust::Any), ("/a/v=9", Trust::Digest)] {
         let rejected = FileSink::open(&target, &name.parse().unwrap(), &trust, false).unwrap_err();
         assert!(rejected.to_string().contains("--restart"), "{rejected}");
@@ -125,7 +125,7 @@ fn what_another_fetch_left_is_continued_only_if_version_and_trust_are_the_same()
 fn what_the_file_lost_at_its_end_is_fetched_again() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("f");
-    keep(&target, &[0, 2], &Trust::Any, &DigestSha256);
+    store_partial(&target, &[0, 2], &Trust::Any, &DigestSha256);
     std::fs::File::options().write(true).open(dir.path().join("f.part")).unwrap().set_len(11).unwrap();
     assert_eq!(ranges(&open(&target, &Trust::Any).unwrap()), [(0, 1)]);
 }
@@ -194,7 +194,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("f");
-        keep(&target, &[0, 2, 9], &Trust::Digest, &DigestSha256);
+        store_partial(&target, &[0, 2, 9], &Trust::Digest, &DigestSha256);
         let state = std::fs::read(dir.path().join("f.part.state")).unwrap();
         let (start, end) = (start.min(state.len()), end.max(start).min(state.len()));
         std::fs::write(dir.path().join("f.part.state"), [&state[..start], &middle, &state[end..]].concat()).unwrap();
@@ -218,7 +218,7 @@ fn a_packet_without_content_is_kept_as_well() {
     let packet = DataBuilder::new(name.as_view()).final_block_id(last.as_view()).sign(&DigestSha256).unwrap();
     let mut sink = Box::new(open(&target, &Trust::Any).unwrap());
     sink.put_packet(0, &DataView::decode(&packet).unwrap(), Verification::Digest, Some(0)).unwrap();
-    sink.keep().unwrap();
+    sink.save_partial().unwrap();
     let sink = Box::new(open(&target, &Trust::Any).unwrap());
     assert_eq!(ranges(&sink), [(0, 1)]);
     sink.finish().unwrap();

@@ -49,7 +49,7 @@ pub struct FaceConfig {
     /// Bytes the link adds to each packet.
     pub framing: Bytes,
     /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments that queue singly. None
-    /// where the driver cuts (a real forwarder), or nobody.
+    /// where the driver cuts (a real forwarder), or no one.
     pub mtu: Option<Bytes>,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,

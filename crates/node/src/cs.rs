@@ -45,7 +45,7 @@ pub(crate) struct ContentStore {
 }
 
 impl ContentStore {
-    /// A store of at most `limit` packets, which keeps their marks if `marks` says so.
+    /// A store of at most `limit` packets, which keeps their marks if `marks` requires it.
     pub(crate) fn new(limit: usize, marks: CachedMarks) -> ContentStore {
         let limit = limit.min(NIL as usize - 1);
         ContentStore {
@@ -66,7 +66,7 @@ impl ContentStore {
         self.index.set_hash(hash);
     }
 
-    /// From now on it holds at most `limit` packets, and takes in and answers as said. What exceeds the limit stays
+    /// From now on it holds at most `limit` packets, and admits and answers accordingly. What exceeds the limit stays
     /// until [`ContentStore::evict`] is called; see [`ContentStore::is_too_full`].
     pub(crate) fn configure(&mut self, limit: usize, admits: bool, serves: bool) {
         self.limit = limit.min(NIL as usize - 1);
@@ -226,12 +226,12 @@ mod tests {
     #[test]
     fn marks_fields_and_the_cache_flag_are_stripped_and_the_rest_is_kept() {
         let mut store = ContentStore::new(4, CachedMarks::Strip);
-        let mut given = data(1, 0);
-        given.flags |= flags::FROM_CACHE;
-        given.tag = 77;
-        store.insert(&given, ms(0));
-        let got = store.get(given.name, false, ms(9)).unwrap();
-        assert_eq!(got, Packet { mark: 0, flags: flags::FINAL, ..given });
+        let mut stored = data(1, 0);
+        stored.flags |= flags::FROM_CACHE;
+        stored.tag = 77;
+        store.insert(&stored, ms(0));
+        let got = store.get(stored.name, false, ms(9)).unwrap();
+        assert_eq!(got, Packet { mark: 0, flags: flags::FINAL, ..stored });
     }
 
     #[test]

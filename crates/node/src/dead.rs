@@ -6,13 +6,13 @@
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
-const WAYS: usize = 8;
+const BUCKET_ENTRIES: usize = 8;
 const BUCKETS: usize = 512;
 
 /// The list; takes no memory until the first nonce is added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadNonces {
-    buckets: Vec<[u64; WAYS]>,
+    buckets: Vec<[u64; BUCKET_ENTRIES]>,
     hash: NumberHash,
 }
 
@@ -30,7 +30,7 @@ impl DeadNonces {
     /// Adds a nonce.
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
         if self.buckets.is_empty() {
-            self.buckets = vec![[0; WAYS]; BUCKETS];
+            self.buckets = vec![[0; BUCKET_ENTRIES]; BUCKETS];
         }
         let digest = self.digest(name, nonce);
         let bucket = &mut self.buckets[digest as usize % BUCKETS];
@@ -49,7 +49,7 @@ impl DeadNonces {
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.buckets.fill([0; WAYS]);
+        self.buckets.fill([0; BUCKET_ENTRIES]);
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         }
         assert!(!dead.contains(name(5), 36));
         let known = (0..100_000).filter(|&i| dead.contains(name(i), i * 7)).count();
-        assert!((3500..=WAYS * BUCKETS).contains(&known), "{known}");
+        assert!((3500..=BUCKET_ENTRIES * BUCKETS).contains(&known), "{known}");
         dead.clear();
         assert!(!dead.contains(name(99_999), 99_999 * 7));
     }

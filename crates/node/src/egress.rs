@@ -325,7 +325,7 @@ impl Egress {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
-        out.kept(packet.tag);
+        out.held(packet.tag);
         if self.rate.is_none() || self.local {
             self.counters.count_started(packet.kind, u64::from(size) * 8);
             out.stage(self.face, packet, now);
@@ -348,20 +348,20 @@ impl Egress {
             return now;
         }
         let size = u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing);
-        let span = transmission_time(self.rate, size);
+        let transmission = transmission_time(self.rate, size);
         let work = u64::from(size).saturating_mul(8_000_000_000);
         if self.idle {
             self.idle = false;
-            self.busy_until = now + span;
+            self.busy_until = now + transmission;
             self.transmission = CurrentTransmission { start: now, since: now, work };
         } else {
-            self.busy_until += span;
+            self.busy_until += transmission;
             self.transmission.work = self.transmission.work.saturating_add(work);
         }
-        now + span
+        now + transmission
     }
 
-    /// What the marker says about a packet that would join and fits.
+    /// The marker's verdict on a packet that would join and fits.
     #[inline]
     fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {
         let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };

@@ -183,7 +183,7 @@ mod tests {
     }
 
     /// What a header should say of this packet, from the packet itself.
-    fn said(packet: &Packet) -> LinkHeaderFields {
+    fn expected(packet: &Packet) -> LinkHeaderFields {
         let data = packet.kind == Kind::Data;
         LinkHeaderFields {
             mark: packet.mark,
@@ -225,10 +225,10 @@ mod tests {
                         packet.fields.set(other, more);
                         packet.fields.set(slot, value);
                         let header = write(&packet, &layout);
-                        prop_assert_eq!(LinkHeaderFields::of_header(&header, &layout, FieldTrust::Neighbour), said(&packet));
+                        prop_assert_eq!(LinkHeaderFields::of_header(&header, &layout, FieldTrust::Neighbour), expected(&packet));
                         let bytes = header.encode(Some(&[5, 3, 7, 1, 8]));
                         let view = LpPacketView::decode(&bytes).unwrap();
-                        prop_assert_eq!(LinkHeaderFields::of_view(&view, &layout, FieldTrust::Neighbour), said(&packet));
+                        prop_assert_eq!(LinkHeaderFields::of_view(&view, &layout, FieldTrust::Neighbour), expected(&packet));
                     }
                 }
             }

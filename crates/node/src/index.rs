@@ -17,7 +17,7 @@ const STEPS: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
 
 /// More probe steps than occur by chance, as the table is at most half full.
-const FAR: usize = 1024;
+const MAX_PROBES: usize = 1024;
 
 /// A free bucket found by [`Index::find`], valid until the index changes.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Index {
 
     /// Whether the probe sequence to a vacancy is so long that the names in it must have been chosen to collide.
     pub(crate) fn is_far(&self, vacant: Vacant) -> bool {
-        vacant.bucket.wrapping_sub(vacant.tag as usize).wrapping_mul(STEPS) & self.mask() > FAR
+        vacant.bucket.wrapping_sub(vacant.tag as usize).wrapping_mul(STEPS) & self.mask() > MAX_PROBES
     }
 
     fn mask(&self) -> usize {
@@ -207,26 +207,26 @@ mod tests {
     }
 
     /// Whether filling an index with these names comes to a vacancy that is far.
-    fn gets_far(hash: NumberHash, names: &[NameId]) -> bool {
+    fn exceeds_max_probes(hash: NumberHash, names: &[NameId]) -> bool {
         let mut index = Index::new();
         index.set_hash(hash);
-        let mut far = false;
+        let mut displaced = false;
         for (slot, name) in names.iter().enumerate() {
             index.reserve();
             let vacant = index.find(*name, |slot| names[slot as usize] == *name).unwrap_err();
-            far |= index.is_far(vacant);
+            displaced |= index.is_far(vacant);
             index.fill(vacant, slot as u32);
         }
-        far
+        displaced
     }
 
     #[test]
     fn segments_chosen_against_one_key_spread_under_another() {
         let known = NumberHash::default();
         let names = chosen(&known, 1500);
-        assert!(gets_far(known, &names), "and where they do not, that is noticed");
+        assert!(exceeds_max_probes(known, &names), "and where they do not, that is noticed");
         for key in 0..20 {
-            assert!(!gets_far(crate::keyed::HashKey::new([key, 1]).numbers(1), &names), "key {key}");
+            assert!(!exceeds_max_probes(crate::keyed::HashKey::new([key, 1]).numbers(1), &names), "key {key}");
         }
     }
 

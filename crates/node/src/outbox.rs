@@ -24,7 +24,7 @@ impl Outbox {
         self.log_uses = true;
     }
 
-    /// Records a use, for a driver that asked.
+    /// Records a use, if the driver wants them.
     #[inline(always)]
     pub(crate) fn log(&mut self, entry: impl FnOnce() -> Use) {
         if self.log_uses {
@@ -32,7 +32,7 @@ impl Outbox {
         }
     }
 
-    /// The tag of an Interest that the node makes itself, of one that is long gone and had `tag`.
+    /// The tag of an Interest that the node makes itself, in place of an earlier one that had `tag`.
     pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
         if self.log_uses { NO_PAYLOAD } else { tag }
     }
@@ -44,13 +44,13 @@ impl Outbox {
         self.uses.push(entry);
     }
 
-    /// One more place keeps the payload of this tag.
+    /// One more place holds the payload of this tag.
     #[inline(always)]
-    pub(crate) fn kept(&mut self, tag: u32) {
-        self.log(|| Use::Kept(tag));
+    pub(crate) fn held(&mut self, tag: u32) {
+        self.log(|| Use::Held(tag));
     }
 
-    /// One place fewer keeps it.
+    /// One place fewer holds it.
     #[inline(always)]
     pub(crate) fn released(&mut self, tag: u32) {
         self.log(|| Use::Released(tag));

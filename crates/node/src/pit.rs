@@ -102,7 +102,7 @@ impl Pit {
         self.shares = Some(Box::new(Shares::new(limits)));
     }
 
-    /// Says whose share a face has.
+    /// Sets whose share a face has.
     pub(crate) fn share_face(&mut self, face: FaceId, class: FaceClass, group: u128) {
         if let Some(shares) = &mut self.shares {
             shares.set(face, class, group);
@@ -298,7 +298,7 @@ impl Pit {
     /// The lifetime of the `i`-th downstream's Interest.
     pub(crate) fn lifetime_ms(&self, slot: u32, i: usize) -> u32 {
         let (record, expiry) = self.downstream(slot, i);
-        u32::try_from(expiry.since(record.asked).nanos() / 1_000_000).unwrap_or(u32::MAX)
+        u32::try_from(expiry.since(record.arrival).nanos() / 1_000_000).unwrap_or(u32::MAX)
     }
 
     /// The side-table row of an entry, made if need be.
@@ -319,7 +319,7 @@ impl Pit {
         let mut record = InRecord::of(packet, face, now);
         let entry = &mut self.entries[slot as usize];
         if !entry.ins_spilled && entry.first.face == face {
-            record.renew();
+            record.set_retransmitted();
             if let Some(shares) = &mut self.shares {
                 shares.give_back(face, entry.first.size());
                 shares.take(face, record.size());
@@ -345,7 +345,7 @@ impl Pit {
         }
         match waiting {
             Some(known) => {
-                record.renew();
+                record.set_retransmitted();
                 *known = (record, expiry);
             }
             None => ins.push((record, expiry)),

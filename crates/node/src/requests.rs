@@ -138,7 +138,7 @@ impl Requests {
         }
     }
 
-    /// Begins to ask.
+    /// Begins to send Interests.
     pub fn start(&mut self, now: Time) {
         self.next_request = now;
     }

@@ -7,7 +7,7 @@
 //!   always room for one more (dynamic thresholds: A. K. Choudhury, E. L. Hahne, IEEE/ACM Transactions on Networking
 //!   6(2), 1998; that they are used for a PIT, and the factor, are ours);
 //! - on-demand peers have three quarters at most, all together, so that a quarter is left to local and configured faces
-//!   whatever on-demand peers do;
+//!   independent of on-demand peers;
 //! - among on-demand peers the rule applies to addresses, and within an address to its faces.
 
 use ndnweir_core::ids::FaceId;
@@ -28,12 +28,12 @@ pub enum FaceClass {
     OnDemand,
 }
 
-/// What the table may hold beside its number of entries.
+/// What the table may hold, apart from its number of entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShareLimits {
     /// Bytes of all pending Interests.
     pub(crate) bytes: usize,
-    /// What an Interest takes beside twice its size: a name, and a packet while a shaper or queue holds it.
+    /// What an Interest takes in addition to twice its size: a name, and a packet while a shaper or queue holds it.
     pub(crate) overhead: usize,
 }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     /// How many of `want` Interests of this size a face may add.
-    fn ask(shares: &mut Shares, face: u16, want: usize, size: u32) -> usize {
+    fn admitted(shares: &mut Shares, face: u16, want: usize, size: u32) -> usize {
         let face = FaceId(face);
         let take = |_: &usize| {
             let room = shares.rejection(face, size, LIMIT).is_none();
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn a_face_alone_gets_seven_eighths_and_the_next_still_has_room() {
         let mut shares = shares();
-        assert_eq!(ask(&mut shares, 0, LIMIT, 50), 56_000);
-        assert_eq!(ask(&mut shares, 1, LIMIT, 50), 7000);
+        assert_eq!(admitted(&mut shares, 0, LIMIT, 50), 56_000);
+        assert_eq!(admitted(&mut shares, 1, LIMIT, 50), 7000);
     }
 
     #[test]
@@ -207,10 +207,10 @@ mod tests {
         let mut shares = shares();
         for face in 0..1000 {
             shares.set(FaceId(face), FaceClass::OnDemand, face.into());
-            ask(&mut shares, face, 1000, 50);
+            admitted(&mut shares, face, 1000, 50);
         }
         assert!((40_000..=48_000).contains(&shares.all.records), "{:?}", shares.all);
-        assert_eq!(ask(&mut shares, 1000, 10_000, 50), 10_000, "a configured face has its room");
+        assert_eq!(admitted(&mut shares, 1000, 10_000, 50), 10_000, "a configured face has its room");
     }
 
     #[test]
@@ -219,14 +219,14 @@ mod tests {
         (0..900).for_each(|face| shares.set(FaceId(face), FaceClass::OnDemand, 7));
         for _ in 0..75 {
             for face in 0..900 {
-                ask(&mut shares, face, 1, 50);
+                admitted(&mut shares, face, 1, 50);
             }
         }
         assert!((41_000..=42_000).contains(&shares.all.records), "7/8 of three quarters: {:?}", shares.all);
         let held = || shares.members[..900].iter().map(|member| member.held.records);
         assert!(held().min() >= Some(45) && held().max() <= Some(48), "{:?} to {:?}", held().min(), held().max());
         shares.set(FaceId(900), FaceClass::OnDemand, 8);
-        assert_eq!(ask(&mut shares, 900, 3000, 50), 3000, "another address");
+        assert_eq!(admitted(&mut shares, 900, 3000, 50), 3000, "another address");
     }
 
     #[test]
@@ -236,17 +236,17 @@ mod tests {
         // 7/8 of three quarters of 64 MiB, at 2 * 8600 + 100 bytes each, and 7/8 again of what is then left to its
         // address.
         let most = (64 << 20) * 3 / 4 * 49 / 57 / 17_300;
-        let got = ask(&mut shares, 0, LIMIT, 8600);
+        let got = admitted(&mut shares, 0, LIMIT, 8600);
         assert!((most - 1..=most + 1).contains(&got), "{got} of {most}");
         assert_eq!(shares.rejection(FaceId(0), 8600, LIMIT), Some(Rejection::Bytes));
-        assert_eq!(ask(&mut shares, 1, 900, 8600), 900, "a quarter is left to others");
+        assert_eq!(admitted(&mut shares, 1, 900, 8600), 900, "a quarter is left to others");
     }
 
     #[test]
     fn what_a_face_holds_goes_with_it_when_it_is_adopted_and_all_is_given_back() {
         let mut shares = shares();
         shares.set(FaceId(3), FaceClass::OnDemand, 9);
-        ask(&mut shares, 3, 10, 50);
+        admitted(&mut shares, 3, 10, 50);
         assert_eq!((shares.on_demand_peers.records, shares.groups.len()), (10, 1));
         shares.set(FaceId(3), FaceClass::Configured, 0);
         assert_eq!((shares.on_demand_peers.records, shares.groups.len(), shares.all.records), (0, 0, 10));

@@ -14,7 +14,7 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::{Released, Strategy};
 use ndnweir_core::units::Time;
 
-/// The most strategies beside the first, those to be removed included.
+/// The most strategies in addition to the first, those to be removed included.
 const MAX_OTHERS: usize = 127;
 
 /// Names that have one choice in common.
@@ -26,8 +26,8 @@ impl StrategyChoiceId {
     pub const ROOT: StrategyChoiceId = StrategyChoiceId(0);
 
     /// The n-th choice of a node's scheme, as [`ndnweir_core::scheme::Scheme::choice_for_name`] counts; 0 is the root.
-    pub fn of_scheme(governing: usize) -> StrategyChoiceId {
-        StrategyChoiceId(u8::try_from(governing).unwrap_or(0))
+    pub fn of_scheme(index: usize) -> StrategyChoiceId {
+        StrategyChoiceId(u8::try_from(index).unwrap_or(0))
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct StrategyInstance {
     part: ComponentChoice<StrategyParams>,
     /// Whether its Interests go through shapers.
     shaped: bool,
-    /// Interests it said it holds and has not released.
+    /// Interests that it holds and has not released.
     held: u64,
     /// Pending Interests that still belong to it, once it has no names any more.
     leaving: Option<usize>,
@@ -67,7 +67,7 @@ struct Owner {
     shaped: bool,
 }
 
-/// All of them.
+/// All strategies of a node.
 pub(crate) struct Strategies {
     first: StrategyInstance,
     /// The others, by number less one; empty while the first has all names.
@@ -93,7 +93,7 @@ impl Strategies {
         self.made - 1
     }
 
-    /// Whether there are others beside the first.
+    /// Whether there are others than the first.
     #[inline(always)]
     pub(crate) fn several(&self) -> bool {
         !self.others.is_empty()
@@ -112,7 +112,7 @@ impl Strategies {
         self.by_id(id)
     }
 
-    /// Whose a pending Interest is.
+    /// The strategy that a pending Interest belongs to.
     #[inline(always)]
     pub(crate) fn at(&mut self, slot: u32) -> &mut StrategyInstance {
         if self.others.is_empty() { &mut self.first } else { self.one_at(slot) }

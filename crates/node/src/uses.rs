@@ -17,7 +17,7 @@ pub const NO_PAYLOAD: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// One more place holds a packet with this tag: an egress (and then perhaps a Transmit), a shaper, the strategy.
-    Kept(u32),
+    Held(u32),
     /// One of those places has released it.
     Released(u32),
     /// A PIT entry for this name begins.

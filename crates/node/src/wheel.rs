@@ -93,7 +93,7 @@ impl Wheel {
         Time::from_nanos(self.links[id as usize].at)
     }
 
-    /// When [`Wheel::pop`] should be asked next: not after the earliest deadline, perhaps before.
+    /// When [`Wheel::pop`] should be called next: not after the earliest deadline, perhaps before.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next

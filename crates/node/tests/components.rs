@@ -210,7 +210,7 @@ impl Meter for Watch {
         event.packet.mark = 3;
     }
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
-        let since = ctx.now.since(event.asked).nanos() / 1_000_000;
+        let since = ctx.now.since(event.interest_arrival).nanos() / 1_000_000;
         let line = format!("data out {} after {since} flows {}", event.face.0, event.flows);
         self.0.lock().unwrap().push(line);
         assert_eq!(event.packet.mark, 3, "what the meter marked passes the strategy");

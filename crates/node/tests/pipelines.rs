@@ -236,7 +236,7 @@ fn a_marked_data_from_the_content_store_is_marked_for_another_consumer_only_with
             let mut node = router(&Setup { scheme, cache: 4, ..Setup::default() });
             give(&mut node, ms(0), 0, interest(1, 7));
             let out = give(&mut node, ms(1), 1, Packet { mark: 1, ..data(1) });
-            assert_eq!(out[0].packet.mark, 1, "the consumer that asked first sees the mark");
+            assert_eq!(out[0].packet.mark, 1, "the consumer whose Interest came first sees the mark");
             let out = give(&mut node, ms(2), 3, interest(1, 8));
             assert_eq!((out[0].face.0, out[0].packet.mark), (3, cached), "{mode}, {interest_marks}");
             // An Interest's own mark counts on top, unless it is ignored.

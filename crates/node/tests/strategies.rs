@@ -154,8 +154,8 @@ fn an_interest_that_is_retried_after_a_nack_has_its_lifetime_although_nacks_carr
 fn stateful_forwarding_sends_again_what_a_silent_face_does_not_answer() {
     let scheme = json!({ "strategy": { "name": "stateful-forwarding", "probing": 0.0 } });
     let mut node = router(&Setup { scheme, ..Setup::default() });
-    let asked = Packet { lifetime_ms: 4000, ..interest(1, 11) };
-    assert_eq!(summary(&give(&mut node, ms(0), 0, asked)), [(1, I)]);
+    let first = Packet { lifetime_ms: 4000, ..interest(1, 11) };
+    assert_eq!(summary(&give(&mut node, ms(0), 0, first)), [(1, I)]);
     assert!(wake(&mut node, ms(999)).is_empty());
     let out = wake(&mut node, ms(1000));
     assert_eq!((summary(&out), out[0].packet.nonce), (vec![(2, I)], 11));

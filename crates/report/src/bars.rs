@@ -160,8 +160,8 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
     for (k, scheme) in schemes.iter().enumerate() {
         if each {
             for name in &consumers {
-                let of = comparison.runs_of(scheme).flat_map(|r| &r.consumers).filter(|c| c.name == *name);
-                if let Some(d) = averaged(of.filter_map(|c| c.delay_ms.as_ref())) {
+                let consumers = comparison.runs_of(scheme).flat_map(|r| &r.consumers).filter(|c| c.name == *name);
+                if let Some(d) = averaged(consumers.filter_map(|c| c.delay_ms.as_ref())) {
                     rows.push((k, (*name).to_owned(), d));
                 }
             }

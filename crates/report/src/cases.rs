@@ -3,7 +3,7 @@
 use super::html::document;
 use super::svg::escape;
 use super::tables::html;
-use ndnweir_lab::results::{CaseResults, Error, File, Keep, files, from_files, write_folder};
+use ndnweir_lab::results::{CaseResults, Error, File, SeriesOf, files, from_files, write_folder};
 use std::path::Path;
 
 fn page(results: &CaseResults) -> String {
@@ -34,14 +34,14 @@ fn page(results: &CaseResults) -> String {
 ///
 /// # Errors
 /// See [`write_folder`] and [`crate::write`].
-pub fn write_cases(results: &CaseResults, dir: &Path, keep: Keep) -> Result<(), Error> {
+pub fn write_cases(results: &CaseResults, dir: &Path, series: SeriesOf) -> Result<(), Error> {
     let mut all: Vec<File> = vec![
         ("summary.json".to_owned(), results.to_summary().into_bytes()),
         ("report.html".to_owned(), page(results).into_bytes()),
     ];
     let mut unreadable = None;
     for (i, case) in results.cases.iter().enumerate() {
-        let mut own = files(&case.comparison, keep);
+        let mut own = files(&case.comparison, series);
         // Drawn from the stored results, so that drawing again gives the same bytes.
         let drawn = match from_files(&own) {
             Ok(stored) => super::drawn(&stored),

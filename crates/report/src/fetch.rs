@@ -55,7 +55,7 @@ fn figures(traces: &[(String, Vec<Row>)]) -> Vec<Figure> {
         draw(
             "rtt",
             "Round-trip time",
-            &by_bin("Mean over segments asked for once"),
+            &by_bin("Mean over segments requested once"),
             "ms",
             &mean(|r| r.rtt.map(|rtt| rtt.millis())),
         ),

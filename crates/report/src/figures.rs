@@ -10,21 +10,21 @@ const MAX_LINES: usize = 4;
 
 /// All figures in the order of the report. `all` contains the aggregates of the comparison.
 pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
-    let shown = Shown::new(comparison);
+    let runs = FigureRuns::new(comparison);
     let mut list = Vec::new();
     list.extend(bars::glance(comparison, all));
-    list.extend(shown.total());
-    list.extend(shown.consumers("goodput", "goodput_mbps", "Goodput over time", "goodput of each consumer (Mbit/s)"));
-    list.extend(shown.consumers("delay", "delay_ms", "Delay over time", "delay, first Interest to Data (ms)"));
+    list.extend(runs.total());
+    list.extend(runs.consumers("goodput", "goodput_mbps", "Goodput over time", "goodput of each consumer (Mbit/s)"));
+    list.extend(runs.consumers("delay", "delay_ms", "Delay over time", "delay, first Interest to Data (ms)"));
     list.extend(bars::boxes(comparison));
-    list.extend(shown.consumers("window", "window", "Congestion window", "window (segments)"));
-    list.extend(shown.queues());
-    list.extend(shown.flows());
-    list.extend(shown.jain());
-    list.extend(shown.shares());
-    list.extend(shown.paths());
-    list.extend(topology::topology(&comparison.scenario, shown.first.first().copied().flatten(), "topology"));
-    for (k, run) in shown.first.iter().enumerate().skip(1) {
+    list.extend(runs.consumers("window", "window", "Congestion window", "window (segments)"));
+    list.extend(runs.queues());
+    list.extend(runs.flows());
+    list.extend(runs.jain());
+    list.extend(runs.shares());
+    list.extend(runs.paths());
+    list.extend(topology::topology(&comparison.scenario, runs.first.first().copied().flatten(), "topology"));
+    for (k, run) in runs.first.iter().enumerate().skip(1) {
         if let Some(run) = run {
             list.extend(topology::topology(&comparison.scenario, Some(run), &format!("topology-{k}")));
         }
@@ -33,7 +33,7 @@ pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
 }
 
 /// The runs whose series are drawn: the first run of each scheme that has series.
-struct Shown<'a> {
+struct FigureRuns<'a> {
     comparison: &'a Comparison,
     schemes: Vec<&'a str>,
     first: Vec<Option<&'a Run>>,
@@ -41,19 +41,19 @@ struct Shown<'a> {
     from_s: f64,
 }
 
-impl<'a> Shown<'a> {
-    fn new(comparison: &'a Comparison) -> Shown<'a> {
+impl<'a> FigureRuns<'a> {
+    fn new(comparison: &'a Comparison) -> FigureRuns<'a> {
         let schemes = comparison.schemes();
         let first: Vec<Option<&Run>> = (schemes.iter())
             .map(|s| {
-                let mut of = comparison.runs.iter().filter(|r| r.scheme == *s);
-                of.clone().find(|r| !r.series.is_empty()).or_else(|| of.next())
+                let mut runs = comparison.runs.iter().filter(|r| r.scheme == *s);
+                runs.clone().find(|r| !r.series.is_empty()).or_else(|| runs.next())
             })
             .collect();
         let bin_s = first.iter().flatten().map(|r| r.series.bin_s).find(|b| *b > 0.0).unwrap_or(1.0);
         let long = comparison.scenario.consumers.iter().filter(|c| c.long_lived);
         let from_s = long.map(|c| c.start_s).fold(0.0, f64::max);
-        Shown { comparison, schemes, first, bin_s, from_s }
+        FigureRuns { comparison, schemes, first, bin_s, from_s }
     }
 
     fn runs(&self) -> impl Iterator<Item = (usize, &'a Run)> {
@@ -167,8 +167,8 @@ impl<'a> Shown<'a> {
 
     /// Leaves out values from times in which the consumer is not active.
     fn while_active(&self, name: &str, values: &[f64]) -> Vec<f64> {
-        let of = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
-        let (start, stop) = of.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
+        let consumer = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
+        let (start, stop) = consumer.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
         let inside = |bin: usize| {
             let at = bin as f64 * self.bin_s;
             at + 1e-9 >= start && at < stop

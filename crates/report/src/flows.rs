@@ -15,7 +15,7 @@ pub fn table(comparison: &Comparison, all: &[Aggregate]) -> String {
             let all_sizes = std::iter::once(String::new());
             for class in all_sizes.chain(names.into_iter().filter(|_| several)) {
                 let dot = if class.is_empty() { "" } else { "." };
-                let of = |metric: &str| {
+                let value = |metric: &str| {
                     let name = format!("consumers.{}.flows.{class}{dot}{metric}", consumer.name);
                     a.get(&name).map_or_else(|| "–".to_owned(), |s| escape(&s.text()))
                 };
@@ -30,7 +30,7 @@ pub fn table(comparison: &Comparison, all: &[Aggregate]) -> String {
                     "rejected",
                     "active_mean",
                 ];
-                row.extend(metrics.map(of));
+                row.extend(metrics.map(value));
                 rows.push(row);
             }
         }

@@ -51,7 +51,7 @@ pub fn document(title: &str, body: &str, version: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n<style>{}</style></head>\n<body>{body}\n<footer>Written by ndnweir {}. Metrics are defined in docs/metrics.md; \
-         the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any ways (physical), \
+         the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any paths (physical), \
          computed by linear programs, without losses, queues or start-up.</footer>\n\
          <script>{SCRIPT}</script></body></html>\n",
         escape(title),
@@ -93,7 +93,7 @@ fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
     if let Some(total) = comparison.optimum.total_mbps {
         let most = comparison.optimum.max_total_mbps.filter(|m| *m > total * 1.001);
         let most = most.map(|m| format!(" (at most {m:.2} unfairly)")).unwrap_or_default();
-        let physical = comparison.optimum.physical.as_ref().map(|p| format!(", {:.2} over any ways", p.total_mbps));
+        let physical = comparison.optimum.physical.as_ref().map(|p| format!(", {:.2} over any paths", p.total_mbps));
         list.push(format!("optimum <b>{total:.2} Mbit/s</b>{most}{}", physical.unwrap_or_default()));
     }
     let items: String = list.iter().map(|f| format!("<li>{f}</li>")).collect();

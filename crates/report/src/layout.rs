@@ -11,10 +11,10 @@ const COLUMN: usize = 8;
 /// A position in px for each node: the scenario's own coordinates, or layers from consumers to producers, or a spring
 /// layout.
 pub fn layout(scenario: &ScenarioInfo) -> Vec<(f64, f64)> {
-    let given: Option<Vec<(f64, f64)>> =
+    let positions: Option<Vec<(f64, f64)>> =
         scenario.nodes.iter().map(|n| n.x.zip(n.y).filter(|(x, y)| x.is_finite() && y.is_finite())).collect();
-    if let Some(given) = given {
-        return fit(given);
+    if let Some(positions) = positions {
+        return fit(positions);
     }
     let edges = edges(scenario);
     match layers(scenario, &edges) {
@@ -68,7 +68,7 @@ fn neighbours(n: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
 /// Nodes by distance from the consumers, producers last; `None` if layers would be crowded or there is no consumer.
 fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     let n = scenario.nodes.len();
-    let near = neighbours(n, edges);
+    let adjacency = neighbours(n, edges);
     let mut depth = vec![usize::MAX; n];
     let sources = (0..n).filter(|i| {
         scenario.nodes[*i].role == "consumer" || scenario.consumers.iter().any(|c| c.node == scenario.nodes[*i].name)
@@ -76,7 +76,7 @@ fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<u
     let mut open: VecDeque<usize> = sources.collect();
     open.iter().for_each(|i| depth[*i] = 0);
     while let Some(i) = open.pop_front() {
-        for j in &near[i] {
+        for j in &adjacency[i] {
             if depth[*j] == usize::MAX {
                 depth[*j] = depth[i] + 1;
                 open.push_back(*j);
@@ -86,21 +86,21 @@ fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<u
     let last = depth.iter().filter(|d| **d != usize::MAX).max().copied()?;
     let mut layers = vec![Vec::new(); last + 1];
     for i in 0..n {
-        let producer = scenario.nodes[i].role == "producer" && near[i].len() <= 1;
+        let producer = scenario.nodes[i].role == "producer" && adjacency[i].len() <= 1;
         let at = if producer { last } else { depth[i].min(last) };
         layers[at].push(i);
     }
     layers.retain(|l| !l.is_empty());
     // A layer of many hosts is split into several columns; networks with many routers in a layer use the spring layout.
     let drawable =
-        |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| near[*i].len() <= 1));
+        |l: &Vec<usize>| l.len() <= COLUMN || (l.len() <= 6 * COLUMN && l.iter().all(|i| adjacency[*i].len() <= 1));
     (layers.len() >= 3 && layers.iter().all(drawable)).then_some(layers)
 }
 
 /// Layers from left to right, each ordered by the positions of its neighbours; a layer with many hosts has several
 /// columns.
 fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
-    let near = neighbours(n, edges);
+    let adjacency = neighbours(n, edges);
     let columns = |layer: &[usize]| layer.len().div_ceil(COLUMN);
     let rows = |layer: &[usize]| layer.len().div_ceil(columns(layer).max(1));
     let height = (layers.iter().map(|l| rows(l)).max().unwrap_or(1) as f64 - 1.0) * 66.0;
@@ -116,22 +116,23 @@ fn layered(n: usize, layers: &[Vec<usize>], edges: &[(usize, usize)]) -> Vec<(f6
     order.iter().for_each(|l| spread(l, &mut y));
     for _ in 0..6 {
         for layer in &mut order {
-            let centre =
-                |i: &usize, y: &[f64]| near[*i].iter().map(|j| y[*j]).sum::<f64>() / near[*i].len().max(1) as f64;
+            let centre = |i: &usize, y: &[f64]| {
+                adjacency[*i].iter().map(|j| y[*j]).sum::<f64>() / adjacency[*i].len().max(1) as f64
+            };
             let mut keyed: Vec<(f64, usize)> = layer.iter().map(|i| (centre(i, &y), *i)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             *layer = keyed.into_iter().map(|k| k.1).collect();
             spread(layer, &mut y);
         }
     }
-    const BESIDE: f64 = 46.0;
-    let width = |layer: &Vec<usize>| (columns(layer) as f64 - 1.0) * BESIDE;
+    const LABEL_OFFSET: f64 = 46.0;
+    let width = |layer: &Vec<usize>| (columns(layer) as f64 - 1.0) * LABEL_OFFSET;
     let between = (WIDTH - 2.0 * MARGIN.0 - order.iter().map(width).sum::<f64>()) / (order.len() - 1) as f64;
     let mut places = vec![(0.0, 0.0); n];
     let mut x = MARGIN.0;
     for layer in &order {
         for (i, node) in layer.iter().enumerate() {
-            places[*node] = (x + (i % columns(layer)) as f64 * BESIDE, MARGIN.1 + y[*node]);
+            places[*node] = (x + (i % columns(layer)) as f64 * LABEL_OFFSET, MARGIN.1 + y[*node]);
         }
         x += width(layer) + between;
     }

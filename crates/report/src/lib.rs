@@ -28,7 +28,9 @@ pub use compare::compare;
 pub use fetch::fetches;
 pub use svg::Figure;
 
-use ndnweir_lab::results::{Comparison, Error, Keep, aggregate, files, from_files, read, replace_files, write_folder};
+use ndnweir_lab::results::{
+    Comparison, Error, SeriesOf, aggregate, files, from_files, read, replace_files, write_folder,
+};
 use std::path::Path;
 
 /// All figures of a comparison.
@@ -56,8 +58,8 @@ fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
 /// # Errors
 /// See [`write_folder`]; all files that could be written are kept. Results that cannot be read back are an error too,
 /// after all of them are written.
-pub fn write(comparison: &Comparison, dir: &Path, keep: Keep) -> Result<(), Error> {
-    let mut all = files(comparison, keep);
+pub fn write(comparison: &Comparison, dir: &Path, series: SeriesOf) -> Result<(), Error> {
+    let mut all = files(comparison, series);
     // Drawn from the stored results, so that drawing again gives the same bytes.
     let stored = from_files(&all);
     all.extend(drawn(stored.as_ref().unwrap_or(comparison)));

@@ -82,7 +82,7 @@ pub struct EventMark {
 }
 
 /// Events closer together than this share one line.
-const APART: f64 = 3.0;
+const MIN_GAP: f64 = 3.0;
 
 /// Means over groups of bins so that no more than [`MAX_POINTS`] remain.
 fn thin(values: &[f64], by: usize) -> Vec<f64> {
@@ -241,7 +241,7 @@ impl Frame<'_> {
         let (mut line, mut mark) = (f64::MIN, f64::MIN);
         for event in &self.grid.events {
             let x = self.x.place(event.at_s, left, left + width);
-            if !(left..=left + width).contains(&x) || x - line < APART {
+            if !(left..=left + width).contains(&x) || x - line < MIN_GAP {
                 continue;
             }
             line = x;

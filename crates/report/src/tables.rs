@@ -93,8 +93,8 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
     let mut rows = Vec::new();
     for (k, a) in all.iter().enumerate() {
         for name in &names {
-            let of = |m: &str| metric(a, &format!("consumers.{name}.{m}"));
-            let mut row = vec![scheme_cell(k, &a.scheme), escape(name), of("goodput_mbps")];
+            let value = |m: &str| metric(a, &format!("consumers.{name}.{m}"));
+            let mut row = vec![scheme_cell(k, &a.scheme), escape(name), value("goodput_mbps")];
             if optimum {
                 let goodput = a.mean(&format!("consumers.{name}.goodput_mbps"));
                 let best = comparison.optimum.goodput(name).filter(|b| *b > 0.0);
@@ -113,15 +113,15 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
                 "nacks",
                 "convergence_s",
             ] {
-                row.push(of(m));
+                row.push(value(m));
             }
             if finite {
-                row.push(of("completion_s"));
+                row.push(value("completion_s"));
             }
             if finite && ideal {
                 let best = comparison.optimum.ideal_completion(name);
                 row.push(best.map_or("–".to_owned(), |s| format!("{s:.3}")));
-                row.push(of("slowdown"));
+                row.push(value("slowdown"));
             }
             rows.push(row);
         }

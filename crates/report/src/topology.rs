@@ -53,15 +53,15 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         );
     }
     if !crowded {
-        let mut told: Vec<(String, String)> = Vec::new();
+        let mut drawn: Vec<(String, String)> = Vec::new();
         for link in scenario.links.iter().step_by(2) {
             // If one node has many equal links, only one of them is labelled.
             let centre = if degree(&link.from) > degree(&link.to) { &link.from } else { &link.to };
             let like = (centre.clone(), format!("{} {}", link.rate_mbps, link.delay_ms));
-            if degree(centre) > 6 && told.contains(&like) {
+            if degree(centre) > 6 && drawn.contains(&like) {
                 continue;
             }
-            told.push(like);
+            drawn.push(like);
             if let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) {
                 let text = format!("{} Mbit/s · {} ms", plain(link.rate_mbps), plain(link.delay_ms));
                 label_link(&mut canvas, places[a], places[b], &text);

@@ -2,8 +2,8 @@
 
 mod report_synthetic;
 
-use ndnweir_lab::results::{self, Comparison, Keep, Sort};
-use ndnweir_lab::text_table::Look;
+use ndnweir_lab::results::{self, Comparison, SeriesOf, Sort};
+use ndnweir_lab::text_table::TableStyle;
 use ndnweir_report as report;
 use report_synthetic::{comparison, dumbbell};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ fn gallery() {
         ("one", comparison(dumbbell(1, false), &["pcon"], 1)),
     ];
     for (name, case) in &cases {
-        println!("{}", results::table(case, Sort::Given, Look::default()));
-        report::write(case, &root.join(name), Keep::First).unwrap();
+        println!("{}", results::table(case, Sort::Given, TableStyle::default()));
+        report::write(case, &root.join(name), SeriesOf::First).unwrap();
     }
     let page = report::compare(&cases[0].1, &cases[1].1, ("small", "paths"));
     std::fs::write(root.join("compare.html"), page).unwrap();
@@ -72,7 +72,7 @@ fn the_json_document_has_the_promised_shape_and_is_the_same_every_time() {
 fn a_written_folder_reads_back_and_redraws_to_the_same_bytes() {
     let root = temp("roundtrip");
     let dir = root.join("out");
-    report::write(&small(), &dir, Keep::All).unwrap();
+    report::write(&small(), &dir, SeriesOf::All).unwrap();
     assert_eq!(entries(&dir), ["figures", "report.html", "series", "summary.json"]);
     let back = results::read(&dir).unwrap();
     assert_eq!(back.to_summary(), std::fs::read_to_string(dir.join("summary.json")).unwrap());
@@ -115,7 +115,7 @@ fn a_folder_is_replaced_whole_and_a_foreign_one_is_left_alone() {
 fn damaged_files_are_rejected_with_file_fault_and_remedy() {
     let root = temp("damaged");
     let dir = root.join("out");
-    report::write(&small(), &dir, Keep::First).unwrap();
+    report::write(&small(), &dir, SeriesOf::First).unwrap();
     let summary = std::fs::read_to_string(dir.join("summary.json")).unwrap();
     let csv = std::fs::read_to_string(dir.join("series/links.csv")).unwrap();
     let check = |file: &str, text: &str, expected: &str| {
@@ -178,20 +178,22 @@ fn the_page_refers_to_nothing_outside_and_escapes_names() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", figure.id);
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", figure.id);
     }
-    let files = results::files(&case, Keep::All);
+    let files = results::files(&case, SeriesOf::All);
     assert_eq!(results::from_files(&files).unwrap().schemes(), ["<i>x", "a,\"b\""]);
 }
 
 #[test]
 fn missing_parts_leave_their_figures_out() {
     assert!(report::page(&Comparison::default()).contains("How to repeat"));
-    assert!(results::table(&Comparison::default(), Sort::Goodput, Look::default()).starts_with("scheme"));
+    assert!(results::table(&Comparison::default(), Sort::Goodput, TableStyle::default()).starts_with("scheme"));
     let mut case = small();
     case.runs.iter_mut().for_each(|r| r.series = results::Series::default());
     case.optimum = ndnweir_lab::optimum::Optimum::undefined("routers cache Data");
     let page = report::page(&case);
     assert!(page.contains("routers cache Data") && page.contains("id=\"glance\"") && !page.contains("id=\"window\""));
-    assert!(results::table(&case, Sort::Goodput, Look::default()).contains("optimum undefined: routers cache Data"));
+    assert!(
+        results::table(&case, Sort::Goodput, TableStyle::default()).contains("optimum undefined: routers cache Data")
+    );
     let mut empty = case.clone();
     empty.runs.iter_mut().for_each(|r| {
         r.consumers.clear();
@@ -231,25 +233,25 @@ fn two_folders_are_compared_scheme_by_scheme() {
 #[test]
 fn tables_show_the_routed_and_the_physical_optimum_and_judge_by_the_routed() {
     let mut case = small();
-    let ways = ndnweir_lab::optimum::Physical { total_mbps: 77.25, jain: Some(0.875), consumers: Vec::new() };
-    case.optimum.physical = Some(ways);
-    let table = results::table(&case, Sort::Given, Look::default());
+    let physical = ndnweir_lab::optimum::Physical { total_mbps: 77.25, jain: Some(0.875), consumers: Vec::new() };
+    case.optimum.physical = Some(physical);
+    let table = results::table(&case, Sort::Given, TableStyle::default());
     let row = |name: &str| table.lines().find(|l| l.starts_with(name)).unwrap_or_default();
     let routed = format!("{:.2}", case.optimum.total_mbps.unwrap());
     assert!(row("optimum routed").contains(&routed) && table.contains("attained") && table.contains("worst flow"));
     assert!(row("optimum physical").contains("77.25") && row("optimum physical").contains("0.875"));
     let page = report::page(&case);
     assert!(page.contains("<em>optimum routed</em>") && page.contains("<em>optimum physical</em>"));
-    assert!(page.contains(", 77.25 over any ways"));
+    assert!(page.contains(", 77.25 over any paths"));
     case.optimum.undefined = Some("nodes cache Data".into());
     case.optimum.total_mbps = None;
     case.optimum.physical = None;
-    assert!(!results::table(&case, Sort::Given, Look::default()).contains("attained"));
+    assert!(!results::table(&case, Sort::Given, TableStyle::default()).contains("attained"));
 }
 
 #[test]
 fn the_terminal_table_is_aligned_and_shows_the_spread() {
-    let table = results::table(&small(), Sort::Given, Look::default());
+    let table = results::table(&small(), Sort::Given, TableStyle::default());
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].contains("goodput Mbit/s") && lines[0].contains("retransmitted"));
     assert!(lines[2].starts_with("aimd") && lines[2].contains(" ± ") && lines[4].starts_with("optimum"));
@@ -260,7 +262,7 @@ fn the_terminal_table_is_aligned_and_shows_the_spread() {
 fn rows_are_sorted_as_requested_and_undefined_values_come_last() {
     let mut case = small();
     let order = |case: &Comparison, sort| -> Vec<String> {
-        let table = results::table(case, sort, Look::default());
+        let table = results::table(case, sort, TableStyle::default());
         table.lines().skip(2).take(2).map(|l| l.split_whitespace().next().unwrap().to_owned()).collect()
     };
     case.runs.iter_mut().filter(|r| r.scheme == "aimd").for_each(|r| (r.goodput_mbps, r.jain) = (1.0, None));

@@ -8,12 +8,12 @@ use super::model::{QueueLimit, Scenario};
 use super::tree::{Item, Quantity, Table, Value};
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_sim::network::Routes;
-use ndnweir_sim::routing::{Working, next_hops};
+use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
 
 const HELP: &str = "write \"1 BDP\", for the longest round trip of the flows over the link, or \"1 BDP of 40ms\"";
 /// Maximum number of bandwidth-delay products of one queue.
-const MOST: f64 = 10_000.0;
+const MAX_BDPS: f64 = 10_000.0;
 
 /// A queue size in bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,8 @@ pub(super) struct PendingQueue {
 fn parse(text: &str) -> Option<Result<Products, String>> {
     let (factor, rest) = text.split_once("BDP")?;
     let read = || {
-        let factor = factor.trim().parse::<f64>().ok().filter(|x| *x > 0.0 && *x <= MOST);
-        let factor = factor.ok_or_else(|| format!("\"{text}\" is no number of BDP above 0 and up to {MOST}"))?;
+        let factor = factor.trim().parse::<f64>().ok().filter(|x| *x > 0.0 && *x <= MAX_BDPS);
+        let factor = factor.ok_or_else(|| format!("\"{text}\" is no number of BDP above 0 and up to {MAX_BDPS}"))?;
         let round_trip = match rest.trim() {
             "" => None,
             rest => {
@@ -131,15 +131,14 @@ fn round_trips(scenario: &Scenario) -> Vec<Option<Duration>> {
     let mut longest = vec![None; scenario.links.len()];
     let network = scenario.network();
     let Ok(topology) = Topology::new(&network) else { return longest };
-    let working = Working::all(&topology);
+    let up = Availability::all(&topology);
     let delay = |wire: u32| network.links[wire as usize / 2].directions()[wire as usize % 2].delay;
     let mut hops_of = std::collections::BTreeMap::new();
     for consumer in &network.consumers {
         let serving = network.producers.iter().filter(|p| p.prefix == consumer.prefix).map(|p| p.node as u32);
         let serving: Vec<u32> = serving.collect();
-        let hops = hops_of
-            .entry(consumer.prefix)
-            .or_insert_with(|| next_hops(&topology, &working, &serving, Routes::Shortest));
+        let hops =
+            hops_of.entry(consumer.prefix).or_insert_with(|| next_hops(&topology, &up, &serving, Routes::Shortest));
         let (mut at, mut round_trip, mut crossed) = (consumer.node, Duration::ZERO, Vec::new());
         while !serving.contains(&(at as u32)) && crossed.len() <= 2 * scenario.links.len() {
             let Some(hop) = hops[at].first() else { break };

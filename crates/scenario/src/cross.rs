@@ -55,7 +55,7 @@ fn kind(f: &Fields<'_>) -> Option<CrossKind> {
     let kinds = ["poisson", "on-off", "tcp"].map(|kind| (kind, kind));
     f.required::<String>("kind", "\"poisson\"")?;
     let Some(kind) = f.word("kind", &kinds) else {
-        f.excuse(&["rate", "on", "off", "packets", "ack"]);
+        f.mark_known(&["rate", "on", "off", "packets", "ack"]);
         return None;
     };
     let rate = || -> Option<Rate> {

@@ -74,7 +74,7 @@ pub struct Problems {
 }
 
 /// Findings beyond this number are counted, not printed.
-const PRINTED: usize = 20;
+const MAX_PRINTED: usize = 20;
 
 impl Problems {
     /// One finding.
@@ -85,13 +85,13 @@ impl Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, finding) in self.list.iter().take(PRINTED).enumerate() {
+        for (i, finding) in self.list.iter().take(MAX_PRINTED).enumerate() {
             if i > 0 {
                 writeln!(f)?;
             }
             write!(f, "{finding}")?;
         }
-        match self.list.len().saturating_sub(PRINTED) {
+        match self.list.len().saturating_sub(MAX_PRINTED) {
             0 => Ok(()),
             more => write!(f, "\n... and {more} more"),
         }
@@ -132,8 +132,8 @@ impl Findings {
             return Ok(());
         }
         // Reported once, even where another finding about the same place came between.
-        let mut told = std::collections::BTreeSet::new();
-        list.retain(|finding| told.insert((finding.place.clone(), finding.message.clone(), finding.help.clone())));
+        let mut reported = std::collections::BTreeSet::new();
+        list.retain(|finding| reported.insert((finding.place.clone(), finding.message.clone(), finding.help.clone())));
         list.sort_by(|a, b| a.place.cmp(&b.place));
         Err(Problems { list })
     }

@@ -1,4 +1,4 @@
-//! What a link's table says about its directions.
+//! The keys of a link's table about its directions.
 
 use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::ComponentChoice;
@@ -109,8 +109,8 @@ impl DirectionTable {
     pub(super) fn finish(self, f: &Fields<'_>, payload: Bytes, run: &Run) -> Option<Direction> {
         let has = |key: &str| self.present.iter().any(|k| k == key);
         for (key, example) in [("rate", "\"10Mbps\""), ("delay", "\"10ms\"")] {
-            let given = has(key) || (key == "rate" && has("trace"));
-            if !given {
+            let is_set = has(key) || (key == "rate" && has("trace"));
+            if !is_set {
                 f.missing(key, example);
             }
         }

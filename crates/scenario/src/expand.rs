@@ -96,7 +96,7 @@ fn insert(root: &mut Table, topology: &mut TopologyFile, scale: f64, at: &Locati
     if !measured.is_empty() {
         let message = format!(
             "{}: the distance of their ends at two thirds of the speed of light assumed for {}",
-            lacking(&measured, "delay"),
+            without(&measured, "delay"),
             listed(&measured, topology.links.len())
         );
         let help = "set link.NAME.delay where you know better".into();
@@ -150,7 +150,7 @@ fn listed(names: &[String], of: usize) -> String {
 }
 
 /// `3 links have no rate`, for a note.
-fn lacking(names: &[String], what: &str) -> String {
+fn without(names: &[String], what: &str) -> String {
     match names.len() {
         1 => format!("1 link has no {what}"),
         n => format!("{n} links have no {what}"),
@@ -166,7 +166,7 @@ fn fallback(root: &mut Table, notes: &mut Vec<Diagnostic>, at: &Location) {
         let Some(defaults) = root.table_mut("link-defaults", at) else { return };
         if !open.is_empty() && defaults.get(key).is_none() {
             defaults.set(key, Item::text(at, value));
-            let message = format!("{}: {value} assumed for {}", lacking(&open, key), listed(&open, all));
+            let message = format!("{}: {value} assumed for {}", without(&open, key), listed(&open, all));
             let help = format!("set {key} in [link-defaults], or --set link-defaults.{key}=VALUE");
             notes.push(Diagnostic { place: at.clone(), message, help });
         }

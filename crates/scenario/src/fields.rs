@@ -141,7 +141,7 @@ impl Read for QueueLimit {
             Some(Err(error)) => Err(error),
             Some(Ok(n)) => match u32::try_from(n) {
                 Ok(n) => sensible(QueueLimit::Packets(n)),
-                Err(_) => Err(absurd(n)),
+                Err(_) => Err(too_many(n)),
             },
             None => match text.parse::<Bytes>() {
                 Ok(bytes) => sensible(QueueLimit::Bytes(bytes)),
@@ -155,7 +155,7 @@ impl Read for QueueLimit {
     }
 }
 
-fn absurd(packets: u64) -> ReadError {
+fn too_many(packets: u64) -> ReadError {
     ReadError::new(format!("a queue of {packets} packets is absurd"), "write at most \"100000000 packets\"")
 }
 
@@ -165,7 +165,7 @@ fn sensible(limit: QueueLimit) -> Result<QueueLimit, ReadError> {
         QueueLimit::Packets(0) => {
             Err(ReadError::new("a queue of zero packets passes nothing", "write at least \"1 packets\""))
         }
-        QueueLimit::Packets(n) if n > 100_000_000 => Err(absurd(n.into())),
+        QueueLimit::Packets(n) if n > 100_000_000 => Err(too_many(n.into())),
         QueueLimit::Bytes(Bytes::ZERO) => {
             Err(ReadError::new("a queue of zero bytes passes nothing", format!("write {QUEUE}")))
         }
@@ -290,7 +290,7 @@ impl<'a> Fields<'a> {
         self.get(key)
     }
     /// Counts keys as known that were not read because something before them failed.
-    pub(crate) fn excuse(&self, keys: &[&'static str]) {
+    pub(crate) fn mark_known(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
     /// Reports the present name of a key that was renamed from `old`.

@@ -77,7 +77,7 @@ pub(super) fn sizes(item: &Item, context: &FlowContext<'_>) -> Option<FlowSizes>
 fn points(f: &Fields<'_>, context: &FlowContext<'_>) -> Option<Vec<(f64, f64)>> {
     let (at, points) = match (f.has("points"), f.has("file")) {
         (true, true) => {
-            f.excuse(&["points"]);
+            f.mark_known(&["points"]);
             f.error("file", "file: points are given, too", "delete one of the two");
             return None;
         }

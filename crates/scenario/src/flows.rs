@@ -11,7 +11,7 @@ use super::tree::{Item, Value};
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
-use ndnweir_sim::flows::{Arrivals, Flows, MOST_ACTIVE};
+use ndnweir_sim::flows::{Arrivals, Flows, MAX_ACTIVE};
 
 /// Maximum number of flows that the consumers of a scenario may be expected to have in one run.
 const MAX_FLOWS: f64 = 1e6;
@@ -84,15 +84,15 @@ pub(super) fn read(
     context: &FlowContext<'_>,
 ) -> Option<Traffic> {
     let check = |&Packets(n): &Packets| {
-        let fits = (1..=u64::from(MOST_ACTIVE)).contains(&n);
+        let fits = (1..=u64::from(MAX_ACTIVE)).contains(&n);
         if fits { Ok(()) } else { Err(format!("{n} flows at once cannot be")) }
     };
-    let help = format!("write a whole number from 1 to {MOST_ACTIVE}");
-    let most_active = f.checked("most-active", &help, check).map_or(1000, |Packets(n)| n as u32);
+    let help = format!("write a whole number from 1 to {MAX_ACTIVE}");
+    let max_active = f.checked("most-active", &help, check).map_or(1000, |Packets(n)| n as u32);
     let payload = context.payload.get() as u32;
     let arrivals = arrivals(f, payload, context)?;
     let stream = super::name_key(context.name);
-    let flows = Flows { arrivals, most_active, payload, consumer, stream };
+    let flows = Flows { arrivals, max_active, payload, consumer, stream };
     count(f, flows.expected(context.active), context)?;
     Some(Traffic::Flows(Box::new(flows)))
 }
@@ -121,7 +121,7 @@ fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<A
         (false, _) => Kind::Poisson,
         (true, Some(kind)) => kind,
         (true, None) => {
-            f.excuse(KEYS);
+            f.mark_known(KEYS);
             return None;
         }
     };
@@ -139,7 +139,7 @@ fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<A
     let mean = sizes.as_ref().map_or(1.0, |sizes| sizes.mean_segments(payload));
     let per_second = match (f.has("rate"), f.has("load")) {
         (true, true) => {
-            f.excuse(&["rate", "load", "link"]);
+            f.mark_known(&["rate", "load", "link"]);
             f.error("load", "load: the rate is given, too", "delete one of the two");
             None
         }

@@ -106,7 +106,7 @@ fn links(f: &Fields<'_>, found: &Findings) -> Option<Vec<(String, Location)>> {
 }
 
 /// Reports what a link in a medium cannot say itself.
-pub(super) fn refuse(table: &Table, found: &Findings) {
+pub(super) fn reject_excluded_keys(table: &Table, found: &Findings) {
     let directions = ["forward", "backward"].into_iter().filter_map(|way| table.get(way).and_then(Item::as_table));
     for table in std::iter::once(table).chain(directions) {
         for key in ["rate", "trace", "marker"] {

@@ -137,7 +137,7 @@ pub struct Producer {
     pub freshness: Duration,
 }
 
-/// Who asks.
+/// A consumer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Consumer {
     /// Unique name among the consumers.
@@ -182,7 +182,7 @@ pub struct Run {
     pub warm_up: Duration,
     /// Spacing of the points of time series.
     pub sample: Duration,
-    /// A seed moves each consumer's start by a uniform draw from zero to this, unless the consumer says otherwise.
+    /// A seed moves each consumer's start by a uniform draw from zero to this, unless the consumer sets another.
     pub start_jitter: Duration,
     /// Whether packets grow with the segment number, as real names do; their sizes then hold for the numbers from 256 to
     /// 65 535.

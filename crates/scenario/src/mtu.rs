@@ -9,9 +9,9 @@ use super::network::Network;
 
 /// What most links between forwarders carry whole: that of Ethernet (IEEE 802.3). Links that do not say are compared
 /// with it, and carry everything whole all the same.
-const USUAL: Bytes = Bytes::new(1500);
+const ETHERNET_MTU: Bytes = Bytes::new(1500);
 
-/// Bytes by which a packet of a run with growing sizes may exceed what the scenario says.
+/// Bytes by which a packet of a run with growing sizes may exceed the scenario's size.
 const GROWTH: Bytes = Bytes::new(2);
 
 /// The key `mtu`.
@@ -37,13 +37,14 @@ pub(super) fn check(network: &Network, run: &Run, payload: Bytes, whole: &Locati
         }
     }
     let whole_links: Vec<&Link> = network.links.iter().filter(|link| link.mtu.is_none()).collect();
-    let Some(first) = whole_links.first().filter(|_| largest > USUAL) else { return };
+    let Some(first) = whole_links.first().filter(|_| largest > ETHERNET_MTU) else { return };
     let more = match whole_links.len() {
         1 => String::new(),
         n => format!(" and {} more links", n - 1),
     };
     let message = format!(
-        "Data of {largest} exceed the {USUAL} that Ethernet carries; link {}{more} without an mtu: they travel whole",
+        "Data of {largest} exceed the {ETHERNET_MTU} that Ethernet carries; link {}{more} without an mtu: \
+         they travel whole",
         first.name
     );
     let help = "write mtu = \"1500B\" for the fragments that a router would send, or a smaller payload".into();

@@ -104,7 +104,7 @@ fn nodes(root: &Table, settings: &Settings, whole: &Location, found: &Findings, 
         if table.get("x").is_some() != table.get("y").is_some() {
             found.error(&item.at, "the node has one coordinate only", "give both x and y, or neither");
         }
-        // Read by `parts`, once everything is there that a part can name.
+        // Read by `parts`, once everything that a part can name is known.
         f.item("scheme");
         f.finish();
         let Some(name) = name else { continue };
@@ -173,7 +173,7 @@ pub(super) fn remedy(error: &SchemeError) -> String {
     }
 }
 
-/// Where the parameter stands that an error is about, if it is there; else the component.
+/// The place of the parameter that an error is about, if it is written; else that of the component.
 pub(super) fn place_in<'a>(item: &'a Item, error: &SchemeError) -> &'a Location {
     let mut place = &item.at;
     let mut table = item.as_table();
@@ -260,7 +260,7 @@ fn links(
         };
         let (mut forward, mut backward) = (way("forward"), way("backward"));
         if let Some(rate) = media.rate_of(&names_of(table)) {
-            media::refuse(table, found);
+            media::reject_excluded_keys(table, found);
             [&mut forward, &mut backward].into_iter().for_each(|part| part.share(rate));
         }
         if let Some((a, b)) = ends {

@@ -158,8 +158,8 @@ fn component_key(section: &str) -> Option<&'static str> {
     }
 }
 
-/// The key that cannot stand beside this one: a link has a rate or a trace.
-fn rival(key: &str) -> Option<&'static str> {
+/// The key that excludes this one: a link has a rate or a trace.
+fn excluded_key(key: &str) -> Option<&'static str> {
     match key {
         "rate" => Some("trace"),
         "trace" => Some("rate"),
@@ -171,8 +171,8 @@ fn rival(key: &str) -> Option<&'static str> {
 fn put(table: &mut Table, key: &str, parameter: Option<&str>, o: &Override, found: &Findings) {
     match parameter {
         None => {
-            if let Some(rival) = rival(key).filter(|_| o.section == "link") {
-                table.remove(rival);
+            if let Some(excluded_key) = excluded_key(key).filter(|_| o.section == "link") {
+                table.remove(excluded_key);
             }
             table.set(key, o.value.clone());
         }
@@ -225,7 +225,7 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
                         let Some(direction) = table.get_mut(way).and_then(Item::as_table_mut) else { continue };
                         if parameter.is_none() {
                             direction.remove(key);
-                            rival(key).into_iter().for_each(|rival| direction.remove(rival));
+                            excluded_key(key).into_iter().for_each(|excluded_key| direction.remove(excluded_key));
                         } else if direction.get(key).is_some() {
                             directions += 1;
                             put(direction, key, parameter, o, found);

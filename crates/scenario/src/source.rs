@@ -63,7 +63,7 @@ impl Base {
 /// topology).
 ///
 /// # Errors
-/// Unknown names (with the names that exist), unreadable files, and whatever is wrong with the syntax of the file.
+/// Unknown names (with the names that exist), unreadable files, and errors of the file's syntax.
 pub fn find(name_or_path: &str) -> Result<Source, Problems> {
     let path = Path::new(name_or_path);
     if let Some(shipped) = shipped::by_name(name_or_path) {

@@ -1,4 +1,4 @@
-//! Rate traces of links: files beside the scenario.
+//! Rate traces of links: files next to the scenario.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// The text of a trace's file; if it cannot be read, that is said where the scenario names it.
+/// The text of a trace's file; if it cannot be read, the error is reported where the scenario names it.
 fn text_of(path: &std::path::Path, shown: &str, at: &Location) -> Result<String, Problems> {
     read_text(path, shown).map_err(|problems| {
         let message = problems.list.first().map_or(String::new(), |problem| problem.message.clone());

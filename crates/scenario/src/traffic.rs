@@ -283,8 +283,8 @@ impl ConsumerReader<'_> {
             (None, _) => Kind::Fetch,
             (Some(_), Some(kind)) => kind,
             (Some(_), None) => {
-                f.excuse(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries", "deadline"]);
-                f.excuse(flows::KEYS);
+                f.mark_known(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries", "deadline"]);
+                f.mark_known(flows::KEYS);
                 return None;
             }
         };
@@ -319,7 +319,7 @@ impl ConsumerReader<'_> {
             Kind::Flows => {
                 let flows = flows::read(f, consumer, context);
                 if flows.is_none() {
-                    f.excuse(flows::KEYS);
+                    f.mark_known(flows::KEYS);
                 }
                 flows
             }
@@ -388,7 +388,7 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
     f.renamed("way", "direction");
     f.required::<String>("action", "\"link-down\"")?;
     let Some(action) = f.word("action", &actions) else {
-        f.excuse(&["link", "node", "rate", "delay", "loss", "direction"]);
+        f.mark_known(&["link", "node", "rate", "delay", "loss", "direction"]);
         return None;
     };
     if action >= 5 {
@@ -403,7 +403,7 @@ fn change(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Change>
     let name = f.required::<String>("link", "\"A-B\"")?;
     let Some((link, is_reversed)) = network.directed_link(&name) else {
         network.no_link(&name, &f.place("link"), found);
-        f.excuse(&["rate", "delay", "loss", "direction"]);
+        f.mark_known(&["rate", "delay", "loss", "direction"]);
         return None;
     };
     let mut direction = LinkDirection::Both;

@@ -82,7 +82,7 @@ fn defaults_and_directions_may_be_in_products_too() {
 }
 
 #[test]
-fn what_is_no_queue_is_told_with_line_and_remedy() {
+fn an_invalid_queue_is_reported_with_line_and_remedy() {
     for (queue, message) in [
         ("0 BDP", "no number of BDP"),
         ("many BDP", "no number of BDP"),

@@ -73,7 +73,7 @@ fn problems(folder: &Path, link: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_a_trace_is_told_with_line_and_remedy() {
+fn errors_in_a_trace_are_reported_with_line_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("falls", "5\n3\n"), ("slow", "4000000000\n"), ("empty", "")] {
         std::fs::write(folder.path().join(name), text).unwrap();

@@ -52,7 +52,7 @@ fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
 }
 
 #[test]
-fn what_is_wrong_with_other_traffic_is_told_with_line_and_remedy() {
+fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
     for (from, to, line, message, help) in [
         ("\"web\"", "\"w b\"", 19, "not a valid name", "letters"),
         ("\"C\", \"A\", \"B\"", "\"C\", \"B\"", 20, "no link joins C and B", "write path"),

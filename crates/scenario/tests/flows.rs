@@ -80,7 +80,7 @@ fn a_trace_gives_times_and_sizes() {
     let flows = flows("arrivals = \"trace\"\ntrace = \"tests/flows.csv\"\nmost-active = 7");
     let ms = Duration::from_millis;
     assert_eq!(flows.arrivals, Arrivals::Trace(vec![(ms(0), 1000), (ms(500), 20_000), (ms(500), 1)]));
-    assert_eq!((flows.most_active, flows.payload), (7, 1024));
+    assert_eq!((flows.max_active, flows.payload), (7, 1024));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn flows_have_streams_by_name_and_classes_of_size() {
 }
 
 #[test]
-fn what_cannot_be_is_told_with_line_and_remedy() {
+fn impossible_flows_are_reported_with_line_and_remedy() {
     let sizes = "sizes = \"10kB\"\n";
     for (text, line, message, help) in [
         ("rate = \"1/s\"\n", 14, "this consumer has no sizes", "web-search"),

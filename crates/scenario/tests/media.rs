@@ -43,7 +43,7 @@ fn links_of_a_medium_have_its_rate_and_are_found_by_name_or_ends() {
 }
 
 #[test]
-fn what_is_wrong_with_a_medium_is_told_with_line_and_remedy() {
+fn errors_in_a_medium_are_reported_with_line_and_remedy() {
     for (text, line, message, help) in [
         (
             MEDIUM.replace("\"radio\"", "\"radio\", \"radoi\""),

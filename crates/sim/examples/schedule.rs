@@ -10,7 +10,7 @@ use heap::ReferenceHeap;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::schedule::tournament::Tournament;
-use ndnweir_sim::schedule::{Due, Schedule, Turn};
+use ndnweir_sim::schedule::{Due, EventRank, Schedule};
 
 const STEPS: u32 = 5_000_000;
 
@@ -18,12 +18,12 @@ fn measure<S: Schedule>(sources: u32) -> f64 {
     let mut rng = Rng::derive(1, &[]);
     let mut schedule = S::new(sources as usize);
     let mut gap = || Duration::from_nanos(1 + rng.below(20_000_000));
-    (0..sources).for_each(|source| schedule.set(source, Due::new(Time::ZERO + gap(), Turn::CHANGE)));
+    (0..sources).for_each(|source| schedule.set(source, Due::new(Time::ZERO + gap(), EventRank::CHANGE)));
     #[expect(clippy::disallowed_methods, reason = "measures from outside")]
     let start = std::time::Instant::now();
     for _ in 0..STEPS {
         let (due, source) = schedule.next();
-        schedule.set(source, Due::new(due.at() + gap(), Turn::CHANGE));
+        schedule.set(source, Due::new(due.at() + gap(), EventRank::CHANGE));
     }
     start.elapsed().as_secs_f64() * 1e9 / f64::from(STEPS)
 }

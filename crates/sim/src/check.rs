@@ -1,6 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
-use crate::flows::{Arrivals, MOST_ACTIVE};
+use crate::flows::{Arrivals, MAX_ACTIVE};
 use crate::groups::Groups;
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use crate::{below, mtu};
@@ -9,7 +9,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate};
 
 /// The most places, links, prefixes or applications a run can have (sources of events are numbered in 32 bits, faces
 /// of a node in 16).
-const MOST: usize = 1 << 24;
+const MAX_COUNT: usize = 1 << 24;
 /// The most applications and neighbours one node can have.
 const MAX_FACES: usize = 60_000;
 /// The longest run: about 39 hours, well within what a schedule can hold.
@@ -40,8 +40,8 @@ impl Network {
             ("producers", self.producers.len()),
             ("prefixes", self.prefixes as usize),
         ] {
-            if count > MOST {
-                return fail(format!("{count} {what}: at most {MOST} can be simulated"));
+            if count > MAX_COUNT {
+                return fail(format!("{count} {what}: at most {MAX_COUNT} can be simulated"));
             }
         }
         if self.duration == Duration::ZERO || self.duration > LONGEST_RUN {
@@ -286,10 +286,10 @@ fn check_direction(i: usize, direction: &Direction) -> Result<(), NetworkError> 
 }
 
 fn check_flows(i: usize, flows: &crate::flows::Flows) -> Result<(), NetworkError> {
-    if flows.most_active == 0 || flows.most_active > MOST_ACTIVE || flows.payload == 0 {
+    if flows.max_active == 0 || flows.max_active > MAX_ACTIVE || flows.payload == 0 {
         return fail(format!(
-            "consumer {i}: {} flows at once with {} bytes in a Data; give 1 to {MOST_ACTIVE}, and at least a byte",
-            flows.most_active, flows.payload
+            "consumer {i}: {} flows at once with {} bytes in a Data; give 1 to {MAX_ACTIVE}, and at least a byte",
+            flows.max_active, flows.payload
         ));
     }
     match &flows.arrivals {

@@ -7,20 +7,21 @@ use ndnweir_core::units::Duration;
 use serde::Serialize;
 
 /// Maximum number of flows that one consumer can have active at the same time.
-pub const MOST_ACTIVE: u32 = 10_000;
+pub const MAX_ACTIVE: u32 = 10_000;
 
 /// The flows of one consumer: each fetches an object of its own, beginning in the start state of the scheme's consumer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flows {
     /// The arrival times and sizes.
     pub arrivals: Arrivals,
-    /// Flows that arrive while this many are active are rejected and counted; at most [`MOST_ACTIVE`].
-    pub most_active: u32,
+    /// Flows that arrive while this many are active are rejected and counted; at most [`MAX_ACTIVE`].
+    #[serde(rename = "most_active")]
+    pub max_active: u32,
     /// Content bytes of a Data: the size of a flow is rounded up to whole Data of this length.
     pub payload: u32,
     /// A consumer component that replaces the scheme's.
     pub consumer: Option<ComponentChoice<ConsumerParams>>,
-    /// Identifies the random streams, so that the same flows arrive whatever else is in the network.
+    /// Identifies the random streams, so that the same flows arrive in any network.
     pub stream: u64,
 }
 
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_that_are_none_are_told_from_sound_ones() {
+    fn invalid_distributions_are_distinguished_from_valid_ones() {
         for sizes in [
             FlowSizes::Pareto { shape: 0.0, least: 1.0, most: 2.0 },
             FlowSizes::Pareto { shape: 1.0, least: 3.0, most: 2.0 },

@@ -48,7 +48,7 @@
 //! and not as the traffic in it. Of one instant, changes of the network come first, then packets that arrive, then
 //! timeouts of nodes, of applications and of the planner's channel, then samples. Packets that arrive at one instant
 //! come in the order in which they joined their senders' queues, as in a simulator that processes events in the order
-//! of their scheduling ([`schedule::Turn::arrival`] says to which precision); then, as events of another kind, by
+//! of their scheduling ([`schedule::EventRank::arrival`] says to which precision); then, as events of another kind, by
 //! destination and link. A network that is described in the order of names, as scenarios are, gives results that do not
 //! depend on the order in which it was written. The same seed gives the same bytes on every machine and in every
 //! thread.
@@ -102,4 +102,4 @@ mod traffic;
 pub use engine::{PacketTap, RunOptions, run};
 pub use mtu::{frames_of, largest_frames};
 pub use network::{Network, NetworkError};
-pub use outcome::{Account, Outcome};
+pub use outcome::{InterestAccount, Outcome};

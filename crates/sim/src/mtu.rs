@@ -31,15 +31,15 @@ pub fn largest_frames(network: &Network) -> Vec<Option<Bytes>> {
     for link in network.links.iter().filter(|link| is_switch(link.a) && is_switch(link.b)) {
         domains.join(link.a, link.b);
     }
-    let of = |link: &Link| [link.a, link.b].into_iter().find(|&end| is_switch(end)).map(|end| domains.of(end));
+    let domain = |link: &Link| [link.a, link.b].into_iter().find(|&end| is_switch(end)).map(|end| domains.of(end));
     let mut smallest = vec![None; network.nodes.len()];
     for (link, own) in network.links.iter().zip(&largest) {
-        if let (Some(domain), Some(own)) = (of(link), *own) {
+        if let (Some(domain), Some(own)) = (domain(link), *own) {
             smallest[domain] = Some(smallest[domain].map_or(own, |least: Bytes| least.min(own)));
         }
     }
     for (link, own) in network.links.iter().zip(&mut largest) {
-        if let Some(domain) = of(link) {
+        if let Some(domain) = domain(link) {
             *own = smallest[domain];
         }
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
-    /// A node that speaks NDN: consumer, producer, forwarder or all of them.
+    /// An NDN node: consumer, producer, forwarder or all of them.
     Ndn {
         /// Content store size in packets; 0 is none.
         cache: usize,
@@ -52,7 +52,7 @@ impl NodeKind {
 pub struct Direction {
     /// Transmission rate; none transmits instantly and queues nothing.
     pub rate: Option<Rate>,
-    /// When it can deliver; `rate` is then the mean, which nodes and schemes are told. A change of rate ends it.
+    /// When it can deliver; `rate` is then the mean, which nodes and schemes get. A change of rate ends it.
     /// Without a delay, frames that share a delivery arrive at the instant at which they leave, and the order of that
     /// instant may be another under [`crate::RunOptions::force_events`].
     #[serde(skip_serializing_if = "Option::is_none")]

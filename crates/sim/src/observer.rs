@@ -69,7 +69,7 @@ pub struct Snapshot<'a> {
 /// What happens to a flow of a consumer with many (see [`crate::flows::Flows`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEvent {
-    /// It arrived, and asks for so many Data.
+    /// It arrived, and requests this number of Data.
     Began {
         /// How many.
         segments: u64,
@@ -81,7 +81,7 @@ pub enum FlowEvent {
         /// How many.
         segments: u64,
     },
-    /// It arrived while too many were active, and never asks.
+    /// It arrived while too many were active, and never sends an Interest.
     Rejected,
 }
 

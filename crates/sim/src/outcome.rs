@@ -19,18 +19,18 @@ impl EventHash {
     }
 
     #[inline]
-    fn absorb(&mut self, word: u64) {
+    fn update(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
     /// Adds an arrival.
     #[inline]
     pub fn arrival(&mut self, at: Time, directed_link: u32, packet: &Packet) {
-        self.absorb(at.nanos());
-        self.absorb(packet.name.key());
-        self.absorb(u64::from(directed_link) << 32 | u64::from(packet.nonce));
+        self.update(at.nanos());
+        self.update(packet.name.key());
+        self.update(u64::from(directed_link) << 32 | u64::from(packet.nonce));
         let small = [packet.kind as u8, packet.reason as u8, packet.mark, packet.flags];
-        self.absorb(u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)));
+        self.update(u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)));
     }
 
     /// The hash.
@@ -47,7 +47,7 @@ impl Default for EventHash {
 
 /// The Interests of one consumer, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct InterestAccount {
     /// Interests sent, retransmissions included.
     pub interests: u64,
     /// Segments answered with Data.
@@ -60,7 +60,7 @@ pub struct Account {
     pub pending: u64,
 }
 
-impl Account {
+impl InterestAccount {
     /// Answers (Data or NACK) that came after their Interest had been given up and before another was sent: they are
     /// counted twice in the fields above. Negative if Interests are missing.
     pub const fn late(&self) -> i64 {
@@ -134,7 +134,7 @@ pub struct Outcome {
     /// The same at the end.
     pub in_flight: u64,
     /// By [`crate::observer::ConsumerId`].
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<InterestAccount>,
     /// By [`crate::observer::ConsumerId`].
     pub consumers: Vec<ConsumerCounters>,
     /// Counters of each directed link at the end.
@@ -166,7 +166,7 @@ pub enum AccountingError {
         /// Its number.
         consumer: usize,
         /// Its Interests, by outcome.
-        account: Account,
+        account: InterestAccount,
     },
     /// The packets of a directed link do not add up.
     #[error("link {link}: {totals:?}, {in_flight} in flight")]
@@ -243,8 +243,8 @@ impl Outcome {
             }
         }
         for (link, (&totals, &in_flight)) in self.propagations.iter().zip(&self.in_flight_by_link).enumerate() {
-            let there = totals.revoked + totals.arrived + totals.lost + totals.down + in_flight;
-            if totals.sent + totals.copies != there {
+            let accounted = totals.revoked + totals.arrived + totals.lost + totals.down + in_flight;
+            if totals.sent + totals.copies != accounted {
                 return Err(AccountingError::Link { link, totals, in_flight });
             }
         }

@@ -55,12 +55,12 @@ impl<'a> Placement<'a> {
             consumers: vec![0; network.consumers.len()],
         };
         for part in &network.parts {
-            let (all, of) = match &part.members {
+            let (all, members) = match &part.members {
                 Members::Nodes(members) => (&mut placement.nodes, members),
                 Members::Consumers(members) => (&mut placement.consumers, members),
             };
             let mut rng = Rng::derive(seed, &[STREAM, part.stream]);
-            for member in drawn(of, part.share, &mut rng) {
+            for member in draw_share(members, part.share, &mut rng) {
                 all[member] = part.scheme + 1;
             }
         }
@@ -102,15 +102,15 @@ impl<'a> Placement<'a> {
     }
 
     /// By node: the slots of the header fields that its scheme uses.
-    pub fn known_by_nodes(&self, layout: &FieldLayout) -> Vec<Slots> {
+    pub fn slots_by_node(&self, layout: &FieldLayout) -> Vec<Slots> {
         self.nodes.iter().map(|&scheme| layout.slots_of(&self.schemes[scheme].fields())).collect()
     }
 
     /// By consumer: the slots of the header fields that its scheme and its own component use.
-    pub fn known_by_consumers(&self, network: &Network, layout: &FieldLayout) -> Vec<Slots> {
+    pub fn slots_by_consumer(&self, network: &Network, layout: &FieldLayout) -> Vec<Slots> {
         let known = |(i, &scheme): (usize, &usize)| {
             let mut fields = self.schemes[scheme].fields();
-            fields.extend(own_needs(network, i));
+            fields.extend(fields_of_own_component(network, i));
             layout.slots_of(&fields)
         };
         self.consumers.iter().enumerate().map(known).collect()
@@ -118,7 +118,7 @@ impl<'a> Placement<'a> {
 }
 
 /// The header fields that a consumer's own component requires.
-fn own_needs(network: &Network, consumer: usize) -> Vec<Field> {
+fn fields_of_own_component(network: &Network, consumer: usize) -> Vec<Field> {
     let own = match &network.consumers[consumer].traffic {
         Traffic::Fetch { consumer, .. } => consumer.as_ref(),
         Traffic::Flows(flows) => flows.consumer.as_ref(),
@@ -128,14 +128,14 @@ fn own_needs(network: &Network, consumer: usize) -> Vec<Field> {
 }
 
 /// A random share of the members, all equally likely.
-fn drawn(of: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
-    let mut members = of.to_vec();
-    let count = ((share * of.len() as f64).round() as usize).min(of.len());
-    if count < members.len() {
-        rng.shuffle_front(&mut members, count);
-        members.truncate(count);
+fn draw_share(members: &[usize], share: f64, rng: &mut Rng) -> Vec<usize> {
+    let mut drawn = members.to_vec();
+    let count = ((share * members.len() as f64).round() as usize).min(members.len());
+    if count < drawn.len() {
+        rng.shuffle_front(&mut drawn, count);
+        drawn.truncate(count);
     }
-    members
+    drawn
 }
 
 impl Network {
@@ -191,16 +191,16 @@ impl Network {
                 Fields::SLOTS
             ));
         }
-        self.check_heard(scheme)
+        self.check_consumers_get_their_fields(scheme)
     }
 
     fn consumer_fields(&self) -> impl Iterator<Item = Field> + '_ {
-        (0..self.consumers.len()).flat_map(|consumer| own_needs(self, consumer))
+        (0..self.consumers.len()).flat_map(|consumer| fields_of_own_component(self, consumer))
     }
 
     /// Rejects a consumer that depends on header fields if its own node drops all of them. Parts with a share below 1
     /// are not checked: the effect of random draws is what a user wants to measure.
-    fn check_heard(&self, scheme: &Scheme) -> Result<(), NetworkError> {
+    fn check_consumers_get_their_fields(&self, scheme: &Scheme) -> Result<(), NetworkError> {
         if self.parts.iter().any(|part| part.share < 1.0) {
             return Ok(());
         }
@@ -233,15 +233,15 @@ mod tests {
 
     #[test]
     fn a_share_is_drawn_by_the_seed_and_every_member_can_be_in_it() {
-        let of: Vec<usize> = (10..20).collect();
-        let draw = |seed| drawn(&of, 0.3, &mut Rng::derive(seed, &[1]));
+        let members: Vec<usize> = (10..20).collect();
+        let draw = |seed| draw_share(&members, 0.3, &mut Rng::derive(seed, &[1]));
         assert_eq!(draw(1), draw(1));
         assert_eq!(draw(1).len(), 3);
         let mut seen: Vec<usize> = (0..200).flat_map(draw).collect();
         seen.sort_unstable();
-        let counts: Vec<usize> = of.iter().map(|m| seen.iter().filter(|s| *s == m).count()).collect();
+        let counts: Vec<usize> = members.iter().map(|m| seen.iter().filter(|s| *s == m).count()).collect();
         assert!(counts.iter().all(|n| (30..=90).contains(n)), "{counts:?}");
-        assert_eq!(drawn(&of, 1.0, &mut Rng::derive(1, &[1])), of);
-        assert!(drawn(&of, 0.0, &mut Rng::derive(1, &[1])).is_empty());
+        assert_eq!(draw_share(&members, 1.0, &mut Rng::derive(1, &[1])), members);
+        assert!(draw_share(&members, 0.0, &mut Rng::derive(1, &[1])).is_empty());
     }
 }

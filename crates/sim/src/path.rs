@@ -21,7 +21,7 @@ pub struct Paths {
 }
 
 /// More paths than this share the last number: a random walk over a large network has too many to distinguish.
-const MOST: usize = 1 << 20;
+const MAX_STEPS: usize = 1 << 20;
 
 impl Default for Paths {
     /// The empty path, number 0, alone.
@@ -39,8 +39,8 @@ impl Paths {
         if let Some(&known) = self.numbers.get(&key) {
             return known;
         }
-        if self.steps.len() >= MOST {
-            return MOST as u32;
+        if self.steps.len() >= MAX_STEPS {
+            return MAX_STEPS as u32;
         }
         let number = self.steps.len() as u32;
         self.steps.push(Step { before, directed_link, told: false });

@@ -6,26 +6,26 @@ use crate::topology::Topology;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::strategy::NextHop;
 
-/// What of the network works.
+/// Which directed links and nodes are up.
 #[derive(Clone, Debug)]
-pub struct Working {
+pub struct Availability {
     /// By channel.
     pub channels: Vec<bool>,
     /// By place.
     pub nodes: Vec<bool>,
 }
 
-impl Working {
-    /// Everything.
-    pub fn all(topology: &Topology) -> Working {
-        Working { channels: vec![true; topology.channels.len()], nodes: vec![true; topology.faces.len()] }
+impl Availability {
+    /// With everything up.
+    pub fn all(topology: &Topology) -> Availability {
+        Availability { channels: vec![true; topology.channels.len()], nodes: vec![true; topology.faces.len()] }
     }
 }
 
 /// The cost from every node to the nearest of `targets`, never passing through `avoid` or a host; [`u64::MAX`] where
 /// there is no path.
-pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
-    let usable = |node: u32| working.nodes[node as usize] && avoid != Some(node);
+pub fn distances(topology: &Topology, up: &Availability, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
+    let usable = |node: u32| up.nodes[node as usize] && avoid != Some(node);
     let roots = targets.iter().filter(|target| usable(**target)).map(|target| *target as usize);
     let paths = ShortestPaths::new(topology.faces.len(), roots, 0, |node, distance: u64| {
         let out: &[u32] = if leads_on(topology, node as u32, distance) { &topology.faces[node] } else { &[] };
@@ -34,7 +34,7 @@ pub fn distances(topology: &Topology, working: &Working, targets: &[u32], avoid:
             let id = out as usize ^ 1;
             let inward = topology.channels[id];
             let cost = distance.saturating_add(u64::from(inward.cost));
-            (working.channels[id] && usable(inward.from)).then_some(Edge { from: inward.from as usize, cost, id })
+            (up.channels[id] && usable(inward.from)).then_some(Edge { from: inward.from as usize, cost, id })
         })
     });
     (0..topology.faces.len()).map(|node| paths.cost(node).unwrap_or(u64::MAX)).collect()
@@ -47,14 +47,14 @@ fn leads_on(topology: &Topology, node: u32, distance: u64) -> bool {
 
 /// The next hops of every node for a prefix served at `producers`, in ascending order of cost, then of the neighbour's
 /// and the face's number. A node that serves the prefix itself has none: its application comes first.
-pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], routes: Routes) -> Vec<Vec<NextHop>> {
+pub fn next_hops(topology: &Topology, up: &Availability, producers: &[u32], routes: Routes) -> Vec<Vec<NextHop>> {
     let nodes = topology.faces.len() as u32;
     let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); nodes as usize];
     let candidates = |node: u32, distances: &[u64], most: u64| {
         let channels = topology.faces[node as usize].iter().map(|&c| (c, topology.channels[c as usize]));
         let usable = channels.filter(|&(c, ch)| {
             let beyond = distances[ch.to as usize];
-            working.channels[c as usize] && beyond < most && leads_on(topology, ch.to, beyond)
+            up.channels[c as usize] && beyond < most && leads_on(topology, ch.to, beyond)
         });
         let usable = usable.map(|(_, ch)| {
             let cost = distances[ch.to as usize].saturating_add(u64::from(ch.cost));
@@ -65,14 +65,14 @@ pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], rout
     match routes {
         Routes::None => {}
         Routes::Shortest => {
-            let distances = distances(topology, working, producers, None);
+            let distances = distances(topology, up, producers, None);
             for node in 0..nodes {
                 found[node as usize].extend(candidates(node, &distances, u64::MAX).into_iter().min());
             }
         }
         Routes::KShortest(k) => {
             for node in (0..nodes).filter(|node| !topology.faces[*node as usize].is_empty()) {
-                let distances = distances(topology, working, producers, Some(node));
+                let distances = distances(topology, up, producers, Some(node));
                 let mut all = candidates(node, &distances, u64::MAX);
                 all.sort_unstable();
                 all.truncate(k as usize);
@@ -81,7 +81,7 @@ pub fn next_hops(topology: &Topology, working: &Working, producers: &[u32], rout
         }
         Routes::LoopFree => {
             for producer in producers {
-                let distances = distances(topology, working, &[*producer], None);
+                let distances = distances(topology, up, &[*producer], None);
                 for node in 0..nodes {
                     for candidate in candidates(node, &distances, distances[node as usize]) {
                         let known = found[node as usize].iter_mut().find(|known| known.face == candidate.face);
@@ -122,11 +122,11 @@ pub fn check_reachable(
     producers: &[Vec<u32>],
     consumers: impl Iterator<Item = (u32, u32)>,
 ) -> Result<(), NetworkError> {
-    let working = Working::all(topology);
+    let up = Availability::all(topology);
     let mut by_prefix: Vec<Option<Vec<u64>>> = vec![None; producers.len()];
     for (i, (node, prefix)) in consumers.enumerate() {
-        let of = &producers[prefix as usize];
-        let distances = by_prefix[prefix as usize].get_or_insert_with(|| distances(topology, &working, of, None));
+        let targets = &producers[prefix as usize];
+        let distances = by_prefix[prefix as usize].get_or_insert_with(|| distances(topology, &up, targets, None));
         if distances[node as usize] == u64::MAX {
             return Err(NetworkError(format!(
                 "consumer {i} on node {node} cannot reach any producer of prefix {prefix}"

@@ -67,7 +67,7 @@ impl Traffic {
     }
 }
 
-/// An application that asks.
+/// A requesting application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consumer {
     /// The node.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Keep;
+use common::Recorder;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
@@ -11,7 +11,7 @@ use ndnweir_sim::observer::{DirectedLinkId, DropCause};
 use ndnweir_sim::{Outcome, RunOptions};
 
 /// Segments requested early enough to arrive.
-const ASKED: u64 = 490;
+const REQUESTED: u64 = 490;
 
 fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
@@ -33,7 +33,7 @@ fn stream(nodes: Vec<NodeKind>, links: &[(usize, usize)], producer_at: usize, ch
     }
 }
 
-fn simulate(network: &Network) -> (Outcome, Keep) {
+fn simulate(network: &Network) -> (Outcome, Recorder) {
     common::simulate(network, &Scheme::named("fixed").unwrap(), RunOptions::full())
 }
 
@@ -45,13 +45,13 @@ fn ndn(n: usize) -> Vec<NodeKind> {
 fn traffic_moves_to_the_other_path_when_routing_reacts_and_back_when_the_link_returns() {
     let diamond = [(0, 1), (1, 3), (0, 2), (2, 3)];
     let changes = [(1000, Change::LinkDown { link: 1 }), (3000, Change::LinkUp { link: 1 })];
-    let (outcome, keep) = simulate(&stream(ndn(4), &diamond, 3, &changes));
-    let used: Vec<_> = keep.paths.iter().map(|(_, links)| links.iter().map(|l| l.0).collect::<Vec<_>>()).collect();
+    let (outcome, recorder) = simulate(&stream(ndn(4), &diamond, 3, &changes));
+    let used: Vec<_> = recorder.paths.iter().map(|(_, links)| links.iter().map(|l| l.0).collect::<Vec<_>>()).collect();
     assert_eq!(used, [vec![3, 1], vec![7, 5]]);
-    let on = |at: u64| keep.last(ms(at)).path;
-    assert_eq!((on(900), on(2900), on(4900)), (keep.paths[0].0, keep.paths[1].0, keep.paths[0].0));
+    let on = |at: u64| recorder.last(ms(at)).path;
+    assert_eq!((on(900), on(2900), on(4900)), (recorder.paths[0].0, recorder.paths[1].0, recorder.paths[0].0));
     // What was in flight at 1 s and all requested until 1.2 s, when routing reacts.
-    let missing = keep.missing(ASKED);
+    let missing = recorder.missing(REQUESTED);
     assert!(missing.iter().all(|s| (96..=120).contains(s)) && missing.len() >= 20, "{missing:?}");
     assert!(outcome.drops()[DropCause::Down] >= 20);
 }
@@ -62,8 +62,8 @@ fn a_node_that_crashes_forgets_and_forwards_again_after_its_restart() {
     let changes = [(1000, Change::Crash { node: 1 }), (2000, Change::Restart { node: 1 })];
     let mut network = stream(ndn(3), &chain, 2, &changes);
     network.routing.reaction = None;
-    let (outcome, keep) = simulate(&network);
-    let missing = keep.missing(ASKED);
+    let (outcome, recorder) = simulate(&network);
+    let missing = recorder.missing(REQUESTED);
     assert!(missing.len() >= 100 && missing.iter().all(|s| (95..=200).contains(s)), "{missing:?}");
     assert!(outcome.dead[1] >= 98, "{:?}", outcome.dead);
 }
@@ -74,8 +74,8 @@ fn a_longer_delay_and_a_lower_rate_show_in_the_round_trip() {
         (1000, Change::Delay { link: 0, direction: LinkDirection::Forward, delay: Duration::from_millis(40) }),
         (2000, Change::Rate { link: 0, direction: LinkDirection::Backward, rate: Rate::from_mbps(1.0) }),
     ];
-    let (_, keep) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
-    let rtt = |at: u64| keep.last(ms(at)).arrival.rtt.unwrap();
+    let (_, recorder) = simulate(&stream(ndn(2), &[(0, 1)], 1, &changes));
+    let rtt = |at: u64| recorder.last(ms(at)).arrival.rtt.unwrap();
     let on = |mbps: f64, bytes| Rate::from_mbps(mbps).transmission_time(ndnweir_core::units::Bytes::new(bytes));
     let base = Duration::from_millis(20) + on(10.0, 32) + on(10.0, 1066);
     assert_eq!(rtt(900), base);
@@ -89,8 +89,8 @@ fn congestion_at_a_switch_is_lost_there_and_seen_by_no_node() {
     let nodes = [ndn(1), vec![NodeKind::Switch; 2], ndn(1)].concat();
     let mut network = stream(nodes, &[(0, 1), (1, 2), (2, 3)], 3, &[]);
     network.links[1] = link(1, 2, Rate::from_mbps(0.5), Duration::from_millis(10), 5);
-    let (outcome, keep) = simulate(&network);
-    assert_eq!(keep.paths[0].1, [DirectedLinkId(5), DirectedLinkId(3), DirectedLinkId(1)]);
+    let (outcome, recorder) = simulate(&network);
+    assert_eq!(recorder.paths[0].1, [DirectedLinkId(5), DirectedLinkId(3), DirectedLinkId(1)]);
     let overflow = |directed_link: usize| outcome.links[directed_link].drops[DropCause::Overflow];
     assert!(overflow(3) > 100 && overflow(5) == 0 && overflow(1) == 0);
     let carried = outcome.links[3].data_bits as f64 / 5e5 / 5.0;
@@ -133,8 +133,8 @@ fn shapers_follow_the_rate_at_which_data_come_back() {
         network.consumers[0].traffic = Traffic::Fetch { segments: None, consumer: None };
         network.duration = Duration::from_millis(30_000);
         let scheme = Scheme::named("nack-once").unwrap();
-        let (outcome, keep) = common::simulate(&network, &scheme, RunOptions::full());
-        let between = |a: u64, b: u64| keep.deliveries.iter().filter(|d| d.at >= ms(a) && d.at < ms(b)).count();
+        let (outcome, recorder) = common::simulate(&network, &scheme, RunOptions::full());
+        let between = |a: u64, b: u64| recorder.deliveries.iter().filter(|d| d.at >= ms(a) && d.at < ms(b)).count();
         let overflow: u64 = outcome.links.iter().map(|l| l.drops[DropCause::Overflow]).sum();
         (between(5_000, 10_000), between(12_000, 20_000), between(25_000, 30_000), overflow)
     };

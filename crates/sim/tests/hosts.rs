@@ -16,7 +16,7 @@ const ROUTER: NodeKind = NodeKind::Ndn { cache: 0 };
 const ALL: [Routes; 4] = [Routes::Shortest, Routes::KShortest(4), Routes::LoopFree, Routes::None];
 
 /// Segments requested in a second, less those in flight at its end.
-const ASKED: usize = 190;
+const REQUESTED: usize = 190;
 
 /// Counts the Data put on each directed link.
 #[derive(Default)]
@@ -56,8 +56,8 @@ fn data(network: &Network, strategy: &str) -> (Vec<u64>, usize) {
     let mut sent = Data::default();
     sent.0.resize(2 * network.links.len(), 0);
     let options = RunOptions { tap: Some(&mut sent), ..RunOptions::full() };
-    let (_, keep) = common::simulate(network, &scheme, options);
-    (sent.0, keep.deliveries.len())
+    let (_, recorder) = common::simulate(network, &scheme, options);
+    (sent.0, recorder.deliveries.len())
 }
 
 fn strategies(routes: Routes) -> &'static [&'static str] {
@@ -72,7 +72,7 @@ fn on_a_local_network_no_host_carries_transit() {
         for strategy in strategies(routes) {
             let ends = [(0, 4), (1, 4), (2, 4), (3, 4), (3, 5)];
             let (sent, arrived) = data(&network(&nodes, &ends, &[0, 1], 5, routes), strategy);
-            assert!(arrived >= 2 * ASKED, "{strategy}, {routes:?}: {arrived} arrived");
+            assert!(arrived >= 2 * REQUESTED, "{strategy}, {routes:?}: {arrived} arrived");
             assert_eq!((sent[0], sent[2], sent[4]), (0, 0, 0), "{strategy}, {routes:?}: hosts send Data");
         }
     }
@@ -87,7 +87,7 @@ fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
         for strategy in strategies(routes) {
             let ends = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4)];
             let (sent, arrived) = data(&network(&nodes, &ends, &[0, 1], 3, routes), strategy);
-            assert!(arrived >= 2 * ASKED, "{strategy}, {routes:?}: {arrived} arrived");
+            assert!(arrived >= 2 * REQUESTED, "{strategy}, {routes:?}: {arrived} arrived");
             assert_eq!((sent[9], sent[11]), (0, 0), "{strategy}, {routes:?}: host 4 sends Data");
             assert_eq!((sent[0], sent[2]), (0, 0), "{strategy}, {routes:?}: host 0 sends Data");
             if routes == Routes::LoopFree && *strategy == "random" {
@@ -101,6 +101,6 @@ fn a_host_on_two_links_receives_over_both_and_joins_nothing() {
 fn parts_joined_only_by_a_host_are_not_connected() {
     let network = network(&[HOST, HOST, HOST], &[(0, 1), (1, 2)], &[0], 2, Routes::LoopFree);
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed" })).unwrap();
-    let rejected = ndnweir_sim::run(&network, &scheme, 1, &mut common::Keep::default(), RunOptions::full());
+    let rejected = ndnweir_sim::run(&network, &scheme, 1, &mut common::Recorder::default(), RunOptions::full());
     assert!(rejected.unwrap_err().0.contains("cannot reach"));
 }

@@ -3,7 +3,7 @@
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::network::{Direction, Link, Network, NodeKind, Routes};
-use ndnweir_sim::routing::{Working, next_hops};
+use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ fn network(nodes: usize, links: &[(usize, usize, u32)]) -> Network {
 }
 
 /// The cheapest simple path from `from` to one of `targets`, by the face it leaves by.
-fn cheapest(topology: &Topology, working: &Working, from: u32, targets: &[u32]) -> BTreeMap<u16, (u64, u32)> {
+fn cheapest(topology: &Topology, up: &Availability, from: u32, targets: &[u32]) -> BTreeMap<u16, (u64, u32)> {
     fn walk(
         topology: &Topology,
-        working: &Working,
+        up: &Availability,
         at: u32,
         cost: u64,
         visited: &mut Vec<u32>,
@@ -34,9 +34,9 @@ fn cheapest(topology: &Topology, working: &Working, from: u32, targets: &[u32]) 
         }
         for &channel in &topology.faces[at as usize] {
             let c = topology.channels[channel as usize];
-            if working.channels[channel as usize] && !visited.contains(&c.to) {
+            if up.channels[channel as usize] && !visited.contains(&c.to) {
                 visited.push(c.to);
-                walk(topology, working, c.to, cost + u64::from(c.cost), visited, targets, found);
+                walk(topology, up, c.to, cost + u64::from(c.cost), visited, targets, found);
                 visited.pop();
             }
         }
@@ -44,13 +44,11 @@ fn cheapest(topology: &Topology, working: &Working, from: u32, targets: &[u32]) 
     let mut best = BTreeMap::new();
     for &channel in &topology.faces[from as usize] {
         let c = topology.channels[channel as usize];
-        if !working.channels[channel as usize] {
+        if !up.channels[channel as usize] {
             continue;
         }
         let mut least = u64::MAX;
-        walk(topology, working, c.to, c.cost.into(), &mut vec![from, c.to], targets, &mut |cost| {
-            least = least.min(cost)
-        });
+        walk(topology, up, c.to, c.cost.into(), &mut vec![from, c.to], targets, &mut |cost| least = least.min(cost));
         if least < u64::MAX {
             best.insert(c.out_face, (least, c.to));
         }
@@ -58,11 +56,11 @@ fn cheapest(topology: &Topology, working: &Working, from: u32, targets: &[u32]) 
     best
 }
 
-fn distance(topology: &Topology, working: &Working, from: u32, target: u32) -> u64 {
+fn distance(topology: &Topology, up: &Availability, from: u32, target: u32) -> u64 {
     if from == target {
         return 0;
     }
-    cheapest(topology, working, from, &[target]).values().map(|v| v.0).min().unwrap_or(u64::MAX)
+    cheapest(topology, up, from, &[target]).values().map(|v| v.0).min().unwrap_or(u64::MAX)
 }
 
 proptest! {
@@ -82,17 +80,17 @@ proptest! {
             network.nodes[node] = NodeKind::Host { cache: 0 };
         }
         let topology = Topology::new(&network).unwrap();
-        let mut working = Working::all(&topology);
+        let mut up = Availability::all(&topology);
         for (i, channel) in topology.channels.iter().enumerate() {
-            working.channels[i] = !broken[channel.directed_link as usize / 2];
+            up.channels[i] = !broken[channel.directed_link as usize / 2];
         }
         let mut producers: Vec<u32> = producers.into_iter().map(|p| p % nodes as u32).collect();
         producers.dedup();
         producers.sort_unstable();
         producers.dedup();
-        let shortest = next_hops(&topology, &working, &producers, Routes::Shortest);
-        let several = next_hops(&topology, &working, &producers, Routes::KShortest(k));
-        let loop_free = next_hops(&topology, &working, &producers, Routes::LoopFree);
+        let shortest = next_hops(&topology, &up, &producers, Routes::Shortest);
+        let several = next_hops(&topology, &up, &producers, Routes::KShortest(k));
+        let loop_free = next_hops(&topology, &up, &producers, Routes::LoopFree);
         for node in 0..nodes as u32 {
             let hops = |hops: &[ndnweir_core::strategy::NextHop]| {
                 hops.iter().map(|h| (u64::from(h.cost), h.face.0)).collect::<Vec<_>>()
@@ -102,19 +100,19 @@ proptest! {
                 continue;
             }
             let mut expected: Vec<(u64, u32, u16)> =
-                cheapest(&topology, &working, node, &producers).into_iter().map(|(f, (c, n))| (c, n, f)).collect();
+                cheapest(&topology, &up, node, &producers).into_iter().map(|(f, (c, n))| (c, n, f)).collect();
             expected.sort_unstable();
             let expected: Vec<_> = expected.into_iter().map(|(cost, _, face)| (cost, face)).collect();
             prop_assert_eq!(hops(&shortest[node as usize]), expected[..expected.len().min(1)].to_vec());
             prop_assert_eq!(hops(&several[node as usize]), expected[..expected.len().min(k as usize)].to_vec());
             let mut alternatives = BTreeMap::new();
             for &producer in &producers {
-                let own = distance(&topology, &working, node, producer);
+                let own = distance(&topology, &up, node, producer);
                 for &channel in &topology.faces[node as usize] {
                     let c = topology.channels[channel as usize];
-                    let beyond = distance(&topology, &working, c.to, producer);
+                    let beyond = distance(&topology, &up, c.to, producer);
                     let leads_on = c.to == producer || !topology.is_host(c.to);
-                    if working.channels[channel as usize] && beyond < own && leads_on {
+                    if up.channels[channel as usize] && beyond < own && leads_on {
                         let cost = alternatives.entry(c.out_face).or_insert(u64::MAX);
                         *cost = (*cost).min(beyond + u64::from(c.cost));
                     }
@@ -133,7 +131,7 @@ proptest! {
     ) {
         let network = network(nodes, &links);
         let topology = Topology::new(&network).unwrap();
-        let hops = next_hops(&topology, &Working::all(&topology), &[0], Routes::LoopFree);
+        let hops = next_hops(&topology, &Availability::all(&topology), &[0], Routes::LoopFree);
         // Whichever next hop every node takes, each step comes nearer: peel off nodes all of whose next hops are done.
         let mut done = vec![false; nodes];
         done[0] = true;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Keep;
+use common::Recorder;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
@@ -12,7 +12,7 @@ use ndnweir_sim::{Outcome, RunOptions};
 use serde_json::{Value, json};
 
 /// Segments requested early enough to arrive.
-const ASKED: u64 = 490;
+const REQUESTED: u64 = 490;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
@@ -39,7 +39,7 @@ fn diamond(retry: Retry) -> Network {
     network
 }
 
-fn simulate(network: &Network, strategy: Value) -> (Outcome, Keep) {
+fn simulate(network: &Network, strategy: Value) -> (Outcome, Recorder) {
     let scheme = Scheme::resolve("test", &json!({ "consumer": "fixed", "strategy": strategy })).unwrap();
     common::simulate(network, &scheme, RunOptions::full())
 }
@@ -48,33 +48,33 @@ const OVER_2: [DirectedLinkId; 2] = [DirectedLinkId(7), DirectedLinkId(5)];
 
 #[test]
 fn best_route_keeps_sending_into_the_failed_path() {
-    let (_, keep) = simulate(&diamond(Retry::Never), json!("best-route"));
-    assert!(keep.missing(ASKED).len() > 380, "{}", keep.missing(ASKED).len());
+    let (_, recorder) = simulate(&diamond(Retry::Never), json!("best-route"));
+    assert!(recorder.missing(REQUESTED).len() > 380, "{}", recorder.missing(REQUESTED).len());
 }
 
 // Three timeouts of at least 200 ms, one after the other. Each starts with the first Interest after the one before.
 #[test]
 fn asf_leaves_the_failed_path_after_three_timeouts() {
-    let (_, keep) = simulate(&diamond(Retry::Never), json!("asf"));
-    let missing = keep.missing(ASKED);
+    let (_, recorder) = simulate(&diamond(Retry::Never), json!("asf"));
+    let missing = recorder.missing(REQUESTED);
     assert!((60..=75).contains(&missing.len()), "{missing:?}");
     assert!(missing.iter().all(|segment| (95..=175).contains(segment)), "{missing:?}");
-    assert_eq!(keep.propagation(at(4900)), OVER_2);
+    assert_eq!(recorder.last_links(at(4900)), OVER_2);
 }
 
 #[test]
 fn stateful_forwarding_sends_every_interest_of_the_failed_path_over_the_other() {
-    let (_, keep) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "probing": 0.0 }));
-    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
-    assert_eq!(keep.propagation(at(4900)), OVER_2);
+    let (_, recorder) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "probing": 0.0 }));
+    assert!(recorder.missing(REQUESTED).is_empty(), "{:?}", recorder.missing(REQUESTED));
+    assert_eq!(recorder.last_links(at(4900)), OVER_2);
     let (_, patient) = simulate(&diamond(Retry::Never), json!({ "name": "stateful-forwarding", "retry-timer": false }));
-    assert!(patient.missing(ASKED).len() > 90, "without the timer only lifetimes and probes tell");
+    assert!(patient.missing(REQUESTED).len() > 90, "without the timer only lifetimes and probes tell");
 }
 
 #[test]
 fn multicast_does_not_notice_and_sends_twice() {
-    let (outcome, keep) = simulate(&diamond(Retry::Never), json!("multicast"));
-    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
+    let (outcome, recorder) = simulate(&diamond(Retry::Never), json!("multicast"));
+    assert!(recorder.missing(REQUESTED).is_empty(), "{:?}", recorder.missing(REQUESTED));
     assert!(outcome.links[0].interest_packets > 490 && outcome.links[4].interest_packets > 490);
 }
 
@@ -84,10 +84,10 @@ fn a_next_hop_that_routing_adds_gets_what_is_pending_from_multicast() {
     let mut network = diamond(Retry::Never);
     network.routing.routes = Routes::Shortest;
     network.routing.reaction = Some(Duration::from_millis(500));
-    let (_, keep) = simulate(&network, json!("multicast"));
-    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
-    let (_, keep) = simulate(&network, json!("best-route"));
-    assert!(keep.missing(ASKED).len() >= 50, "{:?}", keep.missing(ASKED));
+    let (_, recorder) = simulate(&network, json!("multicast"));
+    assert!(recorder.missing(REQUESTED).is_empty(), "{:?}", recorder.missing(REQUESTED));
+    let (_, recorder) = simulate(&network, json!("best-route"));
+    assert!(recorder.missing(REQUESTED).len() >= 50, "{:?}", recorder.missing(REQUESTED));
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn self_learning_floods_once_and_then_takes_the_way_the_data_came() {
     let mut network = diamond(Retry::Never);
     network.routing.routes = Routes::None;
     network.changes.clear();
-    let (outcome, keep) = simulate(&network, json!("self-learning"));
-    assert!(keep.missing(ASKED).is_empty(), "{:?}", keep.missing(ASKED));
+    let (outcome, recorder) = simulate(&network, json!("self-learning"));
+    assert!(recorder.missing(REQUESTED).is_empty(), "{:?}", recorder.missing(REQUESTED));
     // Requested at 0, 10, … ms; the first Data arrives after 42 ms, so that a handful is flooded.
     let flooded = outcome.links[4].interest_packets.min(outcome.links[0].interest_packets);
     assert!((4..=6).contains(&flooded), "{flooded}");
@@ -106,14 +106,14 @@ fn self_learning_floods_once_and_then_takes_the_way_the_data_came() {
 fn self_learning_finds_the_other_way_when_a_link_fails_that_a_node_on_the_way_sees() {
     let mut network = diamond(Retry::Never);
     network.routing.routes = Routes::None;
-    let (_, keep) = simulate(&network, json!("self-learning"));
-    let missing = keep.missing(ASKED);
+    let (_, recorder) = simulate(&network, json!("self-learning"));
+    let missing = recorder.missing(REQUESTED);
     assert!(missing.len() < 12 && missing.iter().all(|segment| (94..=106).contains(segment)), "{missing:?}");
-    assert_eq!(keep.propagation(at(4900)), OVER_2);
+    assert_eq!(recorder.last_links(at(4900)), OVER_2);
 }
 
 /// Two consumers that request /a and /b, which have the same next hops everywhere, and a scheme with these strategies.
-fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
+fn two_prefixes(prefixes: Value) -> (Outcome, Recorder) {
     let mut network = diamond(Retry::Never);
     network.prefixes = 2;
     network.names.prefixes = vec!["/a".into(), "/b".into()];
@@ -128,11 +128,11 @@ fn two_prefixes(prefixes: Value) -> (Outcome, Keep) {
 
 #[test]
 fn two_prefixes_behave_as_their_strategies_do_alone() {
-    let (outcome, keep) = two_prefixes(json!({ "/b": "multicast" }));
+    let (outcome, recorder) = two_prefixes(json!({ "/b": "multicast" }));
     let missing = |consumer: u32| {
-        let got = keep.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.arrival.segment);
+        let got = recorder.deliveries.iter().filter(|d| d.consumer == ConsumerId(consumer)).map(|d| d.arrival.segment);
         let got: std::collections::BTreeSet<u64> = got.collect();
-        (0..ASKED).filter(|segment| !got.contains(segment)).count()
+        (0..REQUESTED).filter(|segment| !got.contains(segment)).count()
     };
     // The link of the first path fails at 1 s of 5: best-route keeps sending into it, multicast does not notice.
     assert!(missing(0) > 380 && missing(1) == 0, "{} {}", missing(0), missing(1));

@@ -60,7 +60,7 @@ fn larger_packets_take_several_lines() {
 // A window of 1: sent at 0, delivered at 12, there at 22; the next Interest is at P at 32 ms, a line's instant. The
 // lines between are lost.
 #[test]
-fn what_nobody_uses_is_lost() {
+fn unused_opportunities_are_lost() {
     let network = network("8\n12\n12\n20\n", 1504, Some(3), 100);
     assert_eq!(arrivals(&network, &window(1.0), false), [22, 42, 62]);
 }

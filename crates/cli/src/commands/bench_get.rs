@@ -14,7 +14,7 @@ use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use serde_json::{Value, json};
 
-/// Descriptors beside those of connections.
+/// Descriptors in addition to those of connections.
 const SPARE_DESCRIPTORS: usize = 32;
 
 pub fn run(args: &BenchGetArgs) -> Result<(), Failure> {

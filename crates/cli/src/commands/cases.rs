@@ -1,6 +1,6 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
-use super::inputs::{changed_in_vain, check, seeds};
+use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
 use super::{outcome, print, target};
 use crate::args::SimArgs;
@@ -9,7 +9,7 @@ use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
-use ndnweir_lab::results::{CaseResult, CaseResults, Keep, shell_word};
+use ndnweir_lab::results::{CaseResult, CaseResults, SeriesOf, shell_word};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_report as report;
 use ndnweir_scenario as scenario;
@@ -39,7 +39,7 @@ pub fn read(name: &str, overrides: &[String], vary: &[String]) -> Result<Option<
     cases(&source, name, overrides, all).map(Some).map_err(Failure::input)
 }
 
-/// Tells one bar of the runs of all cases.
+/// Reports the runs of all cases to one bar.
 struct CaseProgress<'a> {
     bar: &'a Bar,
     first: usize,
@@ -77,7 +77,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let default = Path::new("results").join(&first.scenario.name);
     let target = target::choose(args.run.out.as_deref(), default, Some(&whole.command), args.run.output.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().collect();
-    notes.extend(changed_in_vain(&first.scenario, &first.schemes));
+    notes.extend(changed_but_not_run(&first.scenario, &first.schemes));
     let stop = crate::interrupt::watch()?;
     let runs: Vec<usize> = experiments.iter().map(|e| e.schemes.len() * e.seeds.len()).collect();
     let bar = Bar::new(runs.iter().sum(), args.run.output.quiet);
@@ -102,20 +102,20 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let results = CaseResults { cases: done, repeat: whole };
     let out = if partial { target.interrupted()? } else { target.folder };
     let mut problems = Vec::new();
-    if let Err(error) = report::write_cases(&results, &out, Keep::First) {
+    if let Err(error) = report::write_cases(&results, &out, SeriesOf::First) {
         problems.push(error.to_string());
     }
     if args.run.output.json {
         print(&results.to_summary())?;
     } else if !args.run.output.quiet {
-        let look = terminal::look(args.run.output.wide);
+        let style = terminal::table_style(args.run.output.wide);
         let scenario = &results.cases[0].comparison.scenario;
-        let about = wrapped(&format!("{}: {}", scenario.name, scenario.description), look.width).join("\n");
+        let about = wrapped(&format!("{}: {}", scenario.name, scenario.description), style.width).join("\n");
         notes.extend(scenario.notes.iter().cloned());
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let page = out.join("report.html");
         let page = if page.is_file() { format!("report: {}\n", page.display()) } else { String::new() };
-        print(&format!("{about}\n\n{}\n{notes}{page}", results.table(look)))?;
+        print(&format!("{about}\n\n{}\n{notes}{page}", results.table(style)))?;
     }
     if partial {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));

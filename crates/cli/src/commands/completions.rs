@@ -82,7 +82,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A text that both shells treat as plain text within single or double quotes.
-fn tame(text: &str) -> String {
+fn escape_shell(text: &str) -> String {
     one_line(text).replace(['\'', '"', '\\', '`', '$', '[', ']', '(', ')'], "").replace(':', "\\:")
 }
 
@@ -93,7 +93,7 @@ fn zsh(script: &str, all: &[Taken]) -> String {
     for taken in all.iter().filter(|taken| taken.positional) {
         let function = format!("_ndnweir_{}_{}", taken.command, taken.argument);
         let names: Vec<String> =
-            taken.names.iter().map(|(name, about)| format!("    '{name}:{}'", tame(about))).collect();
+            taken.names.iter().map(|(name, about)| format!("    '{name}:{}'", escape_shell(about))).collect();
         functions.push_str(&format!(
             "{function}() {{\n  local names=(\n{}\n  )\n  _describe '{}' names\n  _files\n}}\n\n",
             names.join("\n"),
@@ -122,7 +122,7 @@ fn fish(script: &str, all: &[Taken]) -> String {
     for taken in all.iter().filter(|taken| taken.positional) {
         for (name, about) in &taken.names {
             let condition = format!("__fish_ndnweir_using_subcommand {}", taken.command);
-            let about = tame(about).replace("\\:", ":");
+            let about = escape_shell(about).replace("\\:", ":");
             script.push_str(&format!("complete -c ndnweir -n \"{condition}\" -a \"{name}\" -d '{about}'\n"));
         }
     }

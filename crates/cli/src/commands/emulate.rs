@@ -1,6 +1,6 @@
 //! `ndnweir emulate`.
 
-use super::inputs::{changed_in_vain, load, seeds};
+use super::inputs::{changed_but_not_run, load, seeds};
 use super::repeat::words;
 use super::{outcome, print, target};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use ndnweir_core::units::Duration;
 use ndnweir_emulate::{self as emulate, Emulated, Emulation};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::agreement::{agreement, side_by_side, table};
-use ndnweir_lab::results::{self, Keep, Repeat, Sort};
+use ndnweir_lab::results::{self, Repeat, SeriesOf, Sort};
 use ndnweir_report as report;
 use ndnweir_scenario::Scenario;
 use std::path::Path;
@@ -35,7 +35,8 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let default = Path::new("results").join(format!("{}-emulated", scenario.name));
     // No two emulated runs are the same: results are not overwritten without `--force`.
     let target = target::choose(args.run.out.as_deref(), default, None, args.run.output.force)?;
-    let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
+    let mut notes: Vec<String> =
+        target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
     let stop = interrupt::watch()?;
     let bar = Bar::new(schemes.len() * seeds.len(), args.run.output.quiet);
     let mut done = Vec::new();
@@ -56,22 +57,22 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let rows = agreement(&comparison.runs);
     let out = if comparison.partial { target.interrupted()? } else { target.folder };
     let mut problems = Vec::new();
-    if let Err(error) = report::write(&comparison, &out, Keep::First) {
+    if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {
         problems.push(error.to_string());
     }
     if args.run.output.json {
         print(&comparison.to_summary())?;
     } else if !args.run.output.quiet {
-        let look = terminal::look(args.run.output.wide);
+        let style = terminal::table_style(args.run.output.wide);
         notes.extend(comparison.scenario.notes.iter().chain(&comparison.repeat.notes).cloned());
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-        let (all, report) = (results::table(&comparison, Sort::Given, look), out.join("report.html"));
-        print(&format!("{all}\n{}\n{notes}report: {}\n", table(&rows, look), report.display()))?;
+        let (all, report) = (results::table(&comparison, Sort::Given, style), out.join("report.html"));
+        print(&format!("{all}\n{}\n{notes}report: {}\n", table(&rows, style), report.display()))?;
     }
-    let there = format!("{} holds the runs that were complete", out.display());
+    let stored = format!("{} holds the runs that were complete", out.display());
     match (ended, partial) {
-        (Err(failure), _) => problems.push(format!("{failure}; {there}")),
-        (Ok(()), true) => problems.push(format!("interrupted; {there}")),
+        (Err(failure), _) => problems.push(format!("{failure}; {stored}")),
+        (Ok(()), true) => problems.push(format!("interrupted; {stored}")),
         (Ok(()), false) => {}
     }
     outcome(&problems)
@@ -86,7 +87,7 @@ fn lost(done: &[Emulated]) -> Option<String> {
     })
 }
 
-/// Adds every run that comes to its end to `done`.
+/// Adds every run that completes to `done`.
 fn emulate_all(
     scenario: &Scenario,
     schemes: &[Scheme],

@@ -54,8 +54,8 @@ fn describe_scheme(text: &mut String, scheme: &Scheme) {
     }
     for family in Family::ALL {
         let part = scheme.part(family);
-        let given: Vec<_> = part.params.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        let _ = writeln!(text, "  {:<11} {:<12} {}", family.key(), part.name, given.join(", "));
+        let params: Vec<_> = part.params.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let _ = writeln!(text, "  {:<11} {:<12} {}", family.key(), part.name, params.join(", "));
     }
     for (key, value) in marks(scheme) {
         let _ = writeln!(text, "  {key:<14} {}", value.as_str().unwrap_or_default());

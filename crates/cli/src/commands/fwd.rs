@@ -31,7 +31,7 @@ fn failure(error: RunError) -> Failure {
     }
 }
 
-/// The file, and what the flags say beside it.
+/// The file, and what the flags add to it.
 fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
     let mut found = match &args.config {
         Some(path) => {

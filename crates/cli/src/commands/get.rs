@@ -99,7 +99,7 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
     if path.is_dir() || path.as_os_str().is_empty() {
         return rejected(path, "name a file");
     }
-    // The finished file replaces what is there, which must not happen to a device.
+    // The finished file replaces the target, which must not happen to a device.
     if path.exists() && !path.is_file() {
         return rejected(path, "not a regular file; leave out -o and send standard output there");
     }
@@ -202,7 +202,7 @@ impl DownloadObserver for Progress {
         self.stored = stored;
         self.bar.begin(&self.object, stored);
         if stored > 0 && !self.quiet {
-            self.bar.say(&format!("going on with {stored} bytes of {}", self.object));
+            self.bar.print_line(&format!("going on with {stored} bytes of {}", self.object));
         }
     }
 
@@ -223,7 +223,7 @@ impl DownloadObserver for Progress {
 
     fn connection(&mut self, event: &SessionEvent) {
         if let SessionEvent::Lost(error) = event {
-            self.bar.say(&format!("warning: connection lost ({error}); trying again"));
+            self.bar.print_line(&format!("warning: connection lost ({error}); trying again"));
         }
     }
 }

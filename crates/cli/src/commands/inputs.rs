@@ -20,8 +20,8 @@ pub(super) fn seeds(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
     Ok((first..=last).collect())
 }
 
-/// Says which schemes were changed on the command line and do not run.
-pub(super) fn changed_in_vain(scenario: &Scenario, schemes: &[Scheme]) -> Vec<String> {
+/// Names the schemes that were changed on the command line and do not run.
+pub(super) fn changed_but_not_run(scenario: &Scenario, schemes: &[Scheme]) -> Vec<String> {
     let idle = scenario.compositions.iter().filter(|own| own.place.source.starts_with("--set "));
     let idle = idle.filter(|own| !schemes.iter().any(|scheme| scheme.name == own.name));
     idle.map(|own| format!("{}: scheme {} is not run; name it with --scheme", own.place, own.name)).collect()

@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
-use ndnweir_lab::criteria::{self, Criterion, Depth, Extent, Folder, Job, Judgement, Kept, Strength, text};
+use ndnweir_lab::criteria::{
+    self, Criterion, Depth, Folder, Job, Judgement, ReadOptions, StoredResults, Strength, text,
+};
 use ndnweir_lab::experiment;
 use ndnweir_lab::results::shell_word;
 use ndnweir_lab::text_table::{Column, Row, TextTable, Tone};
@@ -16,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// With more schemes than this, the terminal gets letters instead of words.
-const MANY: usize = 5;
+const MAX_WORD_COLUMNS: usize = 5;
 
 pub fn run(mut args: JudgeArgs) -> Result<(), Failure> {
     let Some(path) = args.run_plan.take() else { return judge(&args, None) };
     let plan = Plan::read(&path)?;
-    plan.ask(&mut args);
+    plan.apply_to(&mut args);
     judge(&args, Some((&path, &plan)))
 }
 
@@ -43,8 +45,8 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     };
     // The list shows what is drawn too.
     let held_out = args.held_out.or(args.list.then_some(1));
-    let extent = Extent { depth, held_out, set: args.overrides.clone() };
-    let criteria = criteria::read_all(&folder, &args.only, &extent).map_err(Failure::input)?;
+    let options = ReadOptions { depth, held_out, set: args.overrides.clone() };
+    let criteria = criteria::read_all(&folder, &args.only, &options).map_err(Failure::input)?;
     if args.list {
         return list(&criteria, args);
     }
@@ -65,16 +67,16 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
             return Plan::new(args, engine, jobs).write(path);
         }
     }
-    let kept = args.jobs.as_ref().map(|folder| Kept::new(folder, &engine));
-    if let (Some(shard), Some(kept)) = (args.shard, &kept) {
-        return part(&criteria, &names, &seeds, kept, shard, args);
+    let stored = args.jobs.as_ref().map(|folder| StoredResults::new(folder, &engine));
+    if let (Some(shard), Some(stored)) = (args.shard, &stored) {
+        return part(&criteria, &names, &seeds, stored, shard, args);
     }
     let command = command(args);
     let default = PathBuf::from("results/judge");
     let target = target::choose(args.out.as_deref(), default, Some(&command), args.output.force)?;
     let stop = crate::interrupt::watch()?;
     let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.output.quiet);
-    let judged = criteria::run(&criteria, &names, &seeds, kept.as_ref(), &bar, stop);
+    let judged = criteria::run(&criteria, &names, &seeds, stored.as_ref(), &bar, stop);
     bar.done();
     let judgement = judged.map_err(Failure::work)?;
     let interrupted = stop.load(Ordering::Relaxed);
@@ -100,12 +102,12 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     outcome(&problems)
 }
 
-/// The jobs of one part, done and kept; no page, since others do the rest.
+/// The jobs of one part, done and stored; no page, since others do the rest.
 fn part(
     criteria: &[Criterion],
     names: &[String],
     seeds: &[u64],
-    kept: &Kept,
+    stored: &StoredResults,
     shard: Shard,
     args: &JudgeArgs,
 ) -> Result<(), Failure> {
@@ -113,7 +115,7 @@ fn part(
     // In turn, so that the long jobs of one criterion go to several parts.
     let mine = |i: usize| i % shard.of == shard.part - 1;
     let bar = Bar::new(criteria::count(criteria, names.len(), seeds.len()), args.output.quiet);
-    let done = criteria::keep(criteria, names, seeds, kept, &mine, &bar, stop);
+    let done = criteria::run_and_store(criteria, names, seeds, stored, &mine, &bar, stop);
     bar.done();
     let done = done.map_err(Failure::work)?;
     if stop.load(Ordering::Relaxed) {
@@ -140,15 +142,15 @@ fn list_jobs(jobs: &[Job], engine: &str, args: &JudgeArgs) -> Result<(), Failure
 fn schemes(criteria: &[Criterion], args: &JudgeArgs) -> Result<(Vec<String>, usize), Failure> {
     let mut names: Vec<String> = Vec::new();
     let mut judged = 0;
-    for asked in [&args.schemes, &args.against] {
+    for requested in [&args.schemes, &args.against] {
         for criterion in criteria {
             for (e, c) in criterion.cells() {
                 // They must exist in every scenario, not only in the first.
                 let scenario = &criterion.experiments[e].cases[c].scenario;
-                let found = if asked.is_empty() {
+                let found = if requested.is_empty() {
                     Vec::new()
                 } else {
-                    experiment::choose(scenario, asked).map_err(Failure::input)?
+                    experiment::choose(scenario, requested).map_err(Failure::input)?
                 };
                 for scheme in found.into_iter().filter(|s| !names.contains(&s.name)).collect::<Vec<_>>() {
                     names.push(scheme.name);
@@ -192,18 +194,18 @@ fn command(args: &JudgeArgs) -> String {
 }
 
 fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> String {
-    let look = terminal::look(args.output.wide);
-    if judgement.schemes.len() > MANY {
-        let letters = text::letters(criteria, judgement, look);
+    let style = terminal::table_style(args.output.wide);
+    if judgement.schemes.len() > MAX_WORD_COLUMNS {
+        let letters = text::letters(criteria, judgement, style);
         return format!("+ pass, o weak, x fail, n not applicable\n\n{letters}\n");
     }
-    let mut out = text::matrix(criteria, judgement, look);
-    // What did not pass says why.
+    let mut out = text::matrix(criteria, judgement, style);
+    // Criteria that did not pass are listed with their measures.
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         let passed = |r: &criteria::CriterionResult| r.verdict == criteria::CriterionVerdict::Pass;
         if !results.iter().flatten().all(passed) {
             out.push_str(&format!("\n{} {}\n\n", criterion.section, criterion.title));
-            out.push_str(&text::measures(criterion, results, &judgement.schemes, look));
+            out.push_str(&text::measures(criterion, results, &judgement.schemes, style));
         }
     }
     out.push('\n');
@@ -257,7 +259,7 @@ fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
         ];
         rows.push(Row { cells: cells.map(|text| (text, Tone::Plain)).into(), below: String::new() });
     }
-    let table = TextTable { columns, rows }.render(terminal::look(args.output.wide));
+    let table = TextTable { columns, rows }.render(terminal::table_style(args.output.wide));
     print(&format!(
         "{table}\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
         all / 1e6,

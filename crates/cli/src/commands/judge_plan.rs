@@ -18,7 +18,8 @@ pub struct Plan {
     judge_plan: u32,
     /// The program for which the keys are valid (see [`ndnweir_lab::criteria::engine`]).
     pub engine: String,
-    asked: Asked,
+    #[serde(rename = "asked")]
+    options: Options,
     /// The jobs, by criterion, then scheme.
     pub jobs: Vec<Job>,
 }
@@ -26,7 +27,7 @@ pub struct Plan {
 /// The options that decide what is run.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct Options {
     schemes: Vec<String>,
     against: Vec<String>,
     only: Vec<String>,
@@ -41,7 +42,7 @@ struct Asked {
 impl Plan {
     /// The plan for the given options.
     pub fn new(args: &JudgeArgs, engine: String, jobs: Vec<Job>) -> Plan {
-        let asked = Asked {
+        let options = Options {
             schemes: args.schemes.clone(),
             against: args.against.clone(),
             only: args.only.clone(),
@@ -52,7 +53,7 @@ impl Plan {
             criteria: args.criteria.clone(),
             set: args.overrides.clone(),
         };
-        Plan { judge_plan: FORMAT, engine, asked, jobs }
+        Plan { judge_plan: FORMAT, engine, options, jobs }
     }
 
     /// Writes the plan file.
@@ -79,14 +80,15 @@ impl Plan {
     }
 
     /// Replaces the options by those of the plan.
-    pub fn ask(&self, args: &mut JudgeArgs) {
-        let asked = &self.asked;
-        args.schemes.clone_from(&asked.schemes);
-        args.against.clone_from(&asked.against);
-        args.only.clone_from(&asked.only);
-        (args.quick, args.full, args.seeds, args.held_out) = (asked.quick, asked.full, asked.seeds, asked.held_out);
-        args.criteria.clone_from(&asked.criteria);
-        args.overrides.clone_from(&asked.set);
+    pub fn apply_to(&self, args: &mut JudgeArgs) {
+        let options = &self.options;
+        args.schemes.clone_from(&options.schemes);
+        args.against.clone_from(&options.against);
+        args.only.clone_from(&options.only);
+        (args.quick, args.full, args.seeds, args.held_out) =
+            (options.quick, options.full, options.seeds, options.held_out);
+        args.criteria.clone_from(&options.criteria);
+        args.overrides.clone_from(&options.set);
     }
 
     /// Rejects a plan whose jobs differ from those of this program.
@@ -94,11 +96,11 @@ impl Plan {
         if self.jobs == jobs {
             return Ok(());
         }
-        let why = match self.engine == engine {
+        let reason = match self.engine == engine {
             true => "criteria or scenarios are not those that it was written for",
             false => "it was written by another build of the program",
         };
         let help = "write it again, or use that build";
-        Err(Failure::Input(format!("{}: this program comes to other jobs: {why}; {help}", path.display())))
+        Err(Failure::Input(format!("{}: this program computes other jobs: {reason}; {help}", path.display())))
     }
 }

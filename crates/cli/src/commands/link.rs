@@ -52,7 +52,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let running = emulator.start(&[])?;
     eprintln!("{} <-> {}; Ctrl-C ends the link", running.address(0, End::A), running.address(0, End::B));
     let start = Instant::now();
-    let end = args.duration.map(|span| start + std::time::Duration::from_nanos(span.nanos()));
+    let end = args.duration.map(|duration| start + std::time::Duration::from_nanos(duration.nanos()));
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

@@ -30,7 +30,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             row(&mut text, info.name, &with_label(info.summary, info.stand_in));
         }
     }
-    text.push_str("\nndnweir explain NAME tells more.\n");
+    text.push_str("\nndnweir explain NAME shows details.\n");
     print(&text)
 }
 

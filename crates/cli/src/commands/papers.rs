@@ -85,7 +85,7 @@ fn one(
             "{}\n{}\n\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
             paper.title,
             paper.citation,
-            text::table(&judged, terminal::look(args.output.wide)),
+            text::table(&judged, terminal::table_style(args.output.wide)),
             paper.name,
             text::tally(&judged),
             args.seeds,

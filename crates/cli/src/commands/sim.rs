@@ -1,6 +1,6 @@
 //! `ndnweir sim`.
 
-use super::inputs::{changed_in_vain, check, load, seeds};
+use super::inputs::{changed_but_not_run, check, load, seeds};
 use super::repeat::repeat;
 use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::experiment::{self, Experiment};
-use ndnweir_lab::results::{Comparison, Keep, table};
+use ndnweir_lab::results::{Comparison, SeriesOf, table};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_lab::{deliveries, trace};
 use ndnweir_report as report;
@@ -33,7 +33,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
     }
     let stop = crate::interrupt::watch()?;
-    let mut notes: Vec<String> = target.note.clone().into_iter().chain(changed_in_vain(&scenario, &schemes)).collect();
+    let mut notes: Vec<String> =
+        target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
     let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.run.output.quiet);
     let result = experiment.run(&bar, stop);
@@ -43,7 +44,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let out = if comparison.partial { target.interrupted()? } else { target.folder };
     // From here on there are results: if anything fails, the rest is still written and printed.
     let mut problems = Vec::new();
-    if let Err(error) = report::write(&comparison, &out, Keep::First) {
+    if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {
         problems.push(error.to_string());
     }
     let trace = args.trace.as_ref().filter(|_| !comparison.partial);
@@ -79,10 +80,10 @@ fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
-    let look = terminal::look(args.run.output.wide);
+    let style = terminal::table_style(args.run.output.wide);
     let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
-    let mut text = format!("{}\n\n", wrapped(&about, look.width).join("\n"));
-    text.push_str(&table(comparison, args.sort, look));
+    let mut text = format!("{}\n\n", wrapped(&about, style.width).join("\n"));
+    text.push_str(&table(comparison, args.sort, style));
     let stand_ins: Vec<&str> = experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
     if !stand_ins.is_empty() {
         text.push_str(&format!("\nStand-ins (the original law is not public): {}\n", stand_ins.join(", ")));

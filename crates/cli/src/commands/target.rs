@@ -5,7 +5,7 @@ use ndnweir_lab::results;
 use std::path::{Path, PathBuf};
 
 /// Numbers tried for a folder that the user did not name.
-const MOST: u32 = 9_999;
+const MAX_FOLDERS: u32 = 9_999;
 
 /// A folder for results.
 pub struct Target {
@@ -43,15 +43,15 @@ pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, for
             "{place}: holds the results of {whose}; name another folder, or replace them with --force"
         )));
     }
-    for folder in (2..=MOST).map(|n| numbered(&first, n)) {
-        let there = holds_results(&folder)?;
-        if there && again(&folder).is_none() {
+    for folder in (2..=MAX_FOLDERS).map(|n| numbered(&first, n)) {
+        let occupied = holds_results(&folder)?;
+        if occupied && again(&folder).is_none() {
             continue;
         }
         let note = format!("{} holds the results of {whose}: writing {}", first.display(), folder.display());
-        return target(folder, Some(note), there);
+        return target(folder, Some(note), occupied);
     }
-    Err(Failure::Input(format!("{} and {MOST} more hold results; name a folder with --out", first.display())))
+    Err(Failure::Input(format!("{} and {MAX_FOLDERS} more hold results; name a folder with --out", first.display())))
 }
 
 impl Target {
@@ -60,7 +60,7 @@ impl Target {
         if !self.replaces || self.force {
             return Ok(self.folder);
         }
-        for folder in (2..=MOST).map(|n| numbered(&self.folder, n)) {
+        for folder in (2..=MAX_FOLDERS).map(|n| numbered(&self.folder, n)) {
             if !holds_results(&folder)? {
                 return Ok(folder);
             }

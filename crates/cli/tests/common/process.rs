@@ -100,7 +100,7 @@ impl Running {
     }
 
     /// What it wrote to standard error so far.
-    pub fn said(&self) -> String {
+    pub fn stderr_text(&self) -> String {
         self.stderr.as_ref().map_or(String::new(), Pipe::so_far)
     }
 

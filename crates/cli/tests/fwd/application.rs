@@ -97,7 +97,7 @@ impl App {
     }
 
     /// Waits for an Interest.
-    pub fn asked(&mut self) {
+    pub fn wait_for_interest(&mut self) {
         crate::process::wait_for("an Interest", || self.next().is_some());
     }
 

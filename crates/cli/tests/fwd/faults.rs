@@ -217,7 +217,7 @@ fn an_interest_with_the_nonce_of_another_is_rejected_and_a_new_nonce_is_answered
     held.register("/test");
     first.send(&interest("/test/x", 7));
     // Connections are read in no order, so the second asks once the producer has the first one's Interest.
-    held.asked();
+    held.wait_for_interest();
     second.send(&interest("/test/x", 7));
     assert_eq!(second.answer(), Err(Some(NackReason::Duplicate)));
     second.send(&interest("/test/x", 8));

@@ -7,7 +7,7 @@ use std::process::Command;
 #[test]
 fn tools_check_the_signature_of_the_forwarders_answers_and_report_once_where_they_cannot() {
     let fwd = Fwd::start("");
-    for (file, pem) in [("key", KEY), ("pub", PUBLIC), ("stranger", UNTRUSTED_KEY)] {
+    for (file, pem) in [("key", KEY), ("pub", PUBLIC), ("untrusted", UNTRUSTED_KEY)] {
         std::fs::write(fwd.folder().join(file), pem).unwrap();
     }
     let unsigned = fwd.start_tool("face list --forwarder-key pub").end();
@@ -17,13 +17,13 @@ fn tools_check_the_signature_of_the_forwarders_answers_and_report_once_where_the
         ("face list", Some(0), 1),
         ("face list --forwarder-key pub", Some(0), 0),
         ("route add /a udp4://127.0.0.1:9 --forwarder-key pub", Some(0), 0),
-        ("face list --forwarder-key stranger", Some(1), 0),
+        ("face list --forwarder-key untrusted", Some(1), 0),
         ("face list --forwarder-key key", Some(2), 0),
     ] {
         let ended = fwd.start_tool(line).end();
         assert_eq!((ended.code, ended.stderr.matches("unverified").count()), (code, unverified), "{}", ended.stderr);
     }
-    let wrong = fwd.start_tool("status --forwarder-key stranger").end();
+    let wrong = fwd.start_tool("status --forwarder-key untrusted").end();
     for ended in [unsigned, wrong] {
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
         assert!(ended.stderr.contains("was signed with the forwarder's key"), "{}", ended.stderr);
@@ -31,12 +31,12 @@ fn tools_check_the_signature_of_the_forwarders_answers_and_report_once_where_the
     // By the environment, too; registrations are checked likewise.
     std::fs::write(fwd.folder().join("in"), "x").unwrap();
     let own = Running::start(fwd.command("put in /own").env("NDNWEIR_FORWARDER_KEY", "pub"));
-    wait_for("a registration", || own.said().contains("publishing /own/"));
+    wait_for("a registration", || own.stderr_text().contains("publishing /own/"));
     let put = |key: &str| {
         let mut command = fwd.command("put in /t --idle 20s");
         Running::start(command.env("NDNWEIR_FORWARDER_KEY", key)).end()
     };
-    assert!(put("stranger").stderr.contains("does not answer the registration"));
+    assert!(put("untrusted").stderr.contains("does not answer the registration"));
 }
 
 fn fails(fwd: &Fwd, flags: &str) -> String {
@@ -61,13 +61,18 @@ fn an_address_that_cannot_be_had_is_not_blamed_on_another_forwarder() {
 }
 
 #[test]
-fn a_mistyped_log_level_is_said_and_silences_nothing() {
+fn a_mistyped_log_level_is_reported_and_silences_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for (level, warned) in [("debgu", true), ("warn,ndnweir_net=info", false)] {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
         command.args(["fwd", "--unix", "s"]).current_dir(dir.path()).env("NDNWEIR_LOG", level);
         let running = Running::start(&mut command);
-        wait_for("its log", || running.said().contains("listening on unix"));
-        assert_eq!(running.said().contains("is not a level: write one of off, error"), warned, "{}", running.said());
+        wait_for("its log", || running.stderr_text().contains("listening on unix"));
+        assert_eq!(
+            running.stderr_text().contains("is not a level: write one of off, error"),
+            warned,
+            "{}",
+            running.stderr_text()
+        );
     }
 }

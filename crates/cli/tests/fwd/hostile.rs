@@ -82,7 +82,7 @@ fn a_producer_and_the_management_tools_survive_a_forwarder_that_sends_garbage() 
     std::fs::write(dir.path().join("in"), object(100_000)).unwrap();
     hostile(dir.path());
     let put = Running::start(&mut command(dir.path(), "s", "put in /t"));
-    wait_for("the producer to try again", || put.said().matches("warning: ").count() > 1);
+    wait_for("the producer to try again", || put.stderr_text().matches("warning: ").count() > 1);
     for _ in 0..speeches().len() {
         let Ended { code, stderr, memory, .. } = Running::start(&mut command(dir.path(), "s", "route list")).end();
         assert_eq!(code, Some(1), "{stderr}");
@@ -107,7 +107,7 @@ fn of_two_producers_of_one_name_a_fetch_brings_one_object_whole_or_none() {
     let _producers =
         ["put in /t", "put other /t", "put in /s/v=1 --sign ed25519:key", "put other /s/v=1"].map(|line| {
             let put = fwd.start_tool(line);
-            wait_for("the producer", || put.said().contains("publishing"));
+            wait_for("the producer", || put.stderr_text().contains("publishing"));
             put
         });
     let out = fwd.folder().join("out");
@@ -138,10 +138,10 @@ fn a_forwarder_without_descriptors_continues_and_accepts_connections_when_it_has
     let mut app = App::connect(&fwd);
     let crowd: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(fwd.tcp()).unwrap()).collect();
     fwd.wait_for_line("connection not accepted");
-    let lines = fwd.said().lines().count();
+    let lines = fwd.stderr_text().lines().count();
     assert!(app.fetch("/test/object", bytes.len()) == bytes);
     // Accepted connections are served; for the others there is one log message per second.
-    let more = fwd.said().lines().count() - lines;
+    let more = fwd.stderr_text().lines().count() - lines;
     assert!(more < 500, "{more} lines");
     // Neither the metrics nor the next application wait forever.
     let mut late = UnixStream::connect(fwd.socket()).unwrap();

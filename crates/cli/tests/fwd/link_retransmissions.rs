@@ -9,7 +9,7 @@ fn lossy(near: &Fwd, far: &Fwd, loss: &str) -> (Running, [String; 2]) {
     let line = format!("link --rate 50Mbps --delay 5ms --queue 2BDP --loss {loss} {ends}");
     let link = Running::start(&mut near.command(&line));
     let ports = || -> Vec<String> {
-        let said = link.said();
+        let said = link.stderr_text();
         let whole = said.lines().next().filter(|_| said.contains('\n')).unwrap_or_default();
         let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
         whole.split("127.0.0.1:").skip(1).map(|rest| format!("udp4://127.0.0.1:{}", digits(rest))).collect()

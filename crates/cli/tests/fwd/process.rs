@@ -87,13 +87,13 @@ impl Fwd {
     }
 
     pub fn wait_for_line(&self, text: &str) {
-        wait_for(text, || self.running.said().contains(text));
+        wait_for(text, || self.running.stderr_text().contains(text));
     }
 
     /// The address after some words in its log.
     fn address(&self, words: &str) -> SocketAddr {
         self.wait_for_line(words);
-        let log = self.running.said();
+        let log = self.running.stderr_text();
         let rest = &log[log.find(words).unwrap() + words.len()..];
         rest.lines().next().unwrap().trim().parse().unwrap()
     }
@@ -122,8 +122,8 @@ impl Fwd {
     }
 
     /// What it logged so far.
-    pub fn said(&self) -> String {
-        self.running.said()
+    pub fn stderr_text(&self) -> String {
+        self.running.stderr_text()
     }
 
     pub fn signal(&self, signal: &str) {
@@ -160,7 +160,7 @@ fn ndnd(path: &str, fwd: &Fwd) -> Command {
 pub fn ndnd_put(path: &str, fwd: &Fwd, name: &str, bytes: &[u8]) -> Running {
     let mut running = Running::start(ndnd(path, fwd).args(["put", "--expose", name]).stdin(Stdio::piped()));
     running.feed(bytes);
-    wait_for("ndnd to register its prefix", || running.said().contains("Registered route"));
+    wait_for("ndnd to register its prefix", || running.stderr_text().contains("Registered route"));
     running
 }
 

@@ -78,7 +78,7 @@ impl Preset {
 }
 
 /// The least τ, so that a source on this node is not sent Interests without end.
-const LEAST: Duration = Duration::from_millis(1);
+const MIN_TAU: Duration = Duration::from_millis(1);
 /// How often τ may double while no sample comes.
 const MAX_DOUBLINGS: u32 = 6;
 /// How far τ keeps above the largest RTT of an idle path, as a factor.
@@ -111,7 +111,7 @@ impl Component for Icp {
         check::factor("decrease", params.decrease)?;
         check_samples("samples", params.samples)?;
         check::number("delta", params.delta, 0.0, 1.0)?;
-        check::least("initial-timeout", params.initial_timeout, LEAST)
+        check::least("initial-timeout", params.initial_timeout, MIN_TAU)
     }
 
     fn new(params: &Params, _: &mut Env<'_>) -> Icp {
@@ -137,7 +137,7 @@ impl Icp {
         let tau = least + (most - least).scale(self.params.delta);
         let idle = most - least < self.params.idle_spread;
         let floor = if idle { most.scale(IDLE_MARGIN) } else { Duration::ZERO };
-        tau.max(floor).max(LEAST)
+        tau.max(floor).max(MIN_TAU)
     }
 
     fn timeout(&self) -> Duration {

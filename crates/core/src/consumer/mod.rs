@@ -1,6 +1,6 @@
 //! Consumers: when a fetch may send its next Interest.
 //!
-//! A consumer decides on a window (and perhaps a pace) from what comes back. It does not know names, timers or
+//! A consumer decides on a window (and perhaps a pace) from the answers. It does not know names, timers or
 //! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer requests. Most consumers
 //! are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
@@ -33,7 +33,7 @@ use crate::units::{Bytes, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the fetch stands. In `on_data` and `on_congestion` the packet at hand still counts as in flight.
+/// The state of the fetch. In `on_data` and `on_congestion` the packet at hand still counts as in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flight {
     /// Interests outstanding.

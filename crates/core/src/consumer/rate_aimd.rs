@@ -122,9 +122,9 @@ impl RateAimd {
 
     /// Reads the tolerance rate of a Data or NACK. Whether it has one.
     fn take_tolerance_rate(&mut self, fields: &Fields, now: Time) -> bool {
-        let told = self.slot.is_some_and(|slot| self.granted.receive(fields.get(slot), now));
+        let received = self.slot.is_some_and(|slot| self.granted.receive(fields.get(slot), now));
         self.tolerated = self.granted.at(now);
-        told
+        received
     }
 
     fn record(&self, before: State, ctx: &mut Ctx<'_>) {
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_consumer_that_obeys_tolerance_rates_keeps_to_the_last_one_without_losing_its_own_rate() {
-        let told = |rate: u32| {
+        let with_tolerance = |rate: u32| {
             let mut fields = Fields::default();
             fields.set(FieldLayout::new().slot(Field::ToleranceRate).unwrap(), rate);
             fields
@@ -299,7 +299,7 @@ mod tests {
         let gap_after = |params: Value, rates: &[u32]| {
             let mut bench = Bench::new(params);
             for rate in rates {
-                let (fields, flight) = (told(*rate), Flight::default());
+                let (fields, flight) = (with_tolerance(*rate), Flight::default());
                 let (size, rtt) = (Bytes::new(1250), Some(Duration::from_millis(1)));
                 let event = DataEvent { segment: 0, sent: ms(0), rtt, mark: 0, size, fields: &fields, flight };
                 bench.with(ms(1), |consumer, ctx| consumer.on_data(&event, ctx));
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(gap_after(json!({}), &[250]), Duration::from_millis(1));
         // A NACK carries a rate as well, and then does not halve. A rate expires if it is not renewed.
         let mut bench = Bench::new(obeying());
-        let (fields, kind) = (told(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
+        let (fields, kind) = (with_tolerance(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
         assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));

@@ -3,8 +3,8 @@
 use crate::error::SchemeError;
 use crate::units::Duration;
 
-/// The most samples a window may be asked to hold.
-pub const MOST: u32 = 1000;
+/// The largest size of a window, in samples.
+pub const MAX_SAMPLES: u32 = 1000;
 
 /// A sliding window of round-trip times.
 #[derive(Clone, Debug)]
@@ -18,22 +18,22 @@ pub struct RttWindow {
 impl RttWindow {
     /// Holds the last `size` samples, at least 1.
     pub fn new(size: u32) -> RttWindow {
-        let size = size.clamp(1, MOST) as usize;
+        let size = size.clamp(1, MAX_SAMPLES) as usize;
         RttWindow { samples: Vec::new(), size, next: 0, extremes: None }
     }
 
     /// Adds a sample; the oldest is removed if there are too many.
     pub fn push(&mut self, rtt: Duration) {
-        let gone = if self.is_full() {
-            let gone = std::mem::replace(&mut self.samples[self.next], rtt);
+        let oldest = if self.is_full() {
+            let oldest = std::mem::replace(&mut self.samples[self.next], rtt);
             self.next = (self.next + 1) % self.size;
-            Some(gone)
+            Some(oldest)
         } else {
             self.samples.push(rtt);
             None
         };
         self.extremes = match self.extremes {
-            Some((least, most)) if gone.is_none_or(|gone| gone != least && gone != most) => {
+            Some((least, most)) if oldest.is_none_or(|oldest| oldest != least && oldest != most) => {
                 Some((least.min(rtt), most.max(rtt)))
             }
             _ => self.samples.iter().min().copied().zip(self.samples.iter().max().copied()),
@@ -53,10 +53,10 @@ impl RttWindow {
 
 /// Checks a number of samples.
 pub fn check_samples(name: &str, samples: u32) -> Result<(), SchemeError> {
-    if (1..=MOST).contains(&samples) {
+    if (1..=MAX_SAMPLES).contains(&samples) {
         return Ok(());
     }
-    Err(SchemeError::value(name, samples, "is out of range", format!("give a number from 1 to {MOST}")))
+    Err(SchemeError::value(name, samples, "is out of range", format!("give a number from 1 to {MAX_SAMPLES}")))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// The window law's own slow start.
     SlowStart,
-    /// Slow start until a packet pair tells the window.
+    /// Slow start until a packet pair yields a window.
     PacketPair,
 }
 

@@ -32,8 +32,8 @@ impl<C: Consumer> Driver<C> {
         self.consumer.window()
     }
 
-    pub fn wait(&mut self, span: Duration) {
-        self.now += span;
+    pub fn wait(&mut self, duration: Duration) {
+        self.now += duration;
     }
 
     /// A Data with a round-trip time of 20 ms.

@@ -46,7 +46,7 @@ impl Window {
         self.segments
     }
 
-    /// Changes it, within its bounds; a NaN leaves it as it is.
+    /// Changes it, within its bounds; a NaN leaves it unchanged.
     pub fn set(&mut self, segments: f64) {
         if !segments.is_nan() {
             self.segments = segments.min(MAX_WINDOW).max(self.floor);
@@ -376,8 +376,8 @@ pub(crate) mod test_support {
                         CongestionEvent { kind: Congestion::Timeout, segment, sent: now, fields: &fields, flight };
                     consumer.on_congestion(&event, &mut ctx);
                 }
-                Step::Wait(span) => {
-                    now += span;
+                Step::Wait(duration) => {
+                    now += duration;
                     continue;
                 }
             }

@@ -24,7 +24,7 @@ pub struct Params {
     pub range: f64,
     /// How far ahead the trend is continued.
     pub horizon: Duration,
-    /// Time between two looks.
+    /// Time between two evaluations.
     pub period: Duration,
 }
 
@@ -46,7 +46,7 @@ pub struct Trend {
 }
 
 impl LevelLaw for Trend {
-    fn look(&mut self, delay: f64, elapsed: f64) -> f64 {
+    fn evaluate(&mut self, delay: f64, elapsed: f64) -> f64 {
         let slope = if elapsed > 0.0 { (delay - self.before) / elapsed } else { 0.0 };
         self.before = delay;
         let expected = delay + self.horizon * slope;
@@ -81,25 +81,25 @@ impl Component for FleCom {
 
 #[cfg(test)]
 mod tests {
-    use super::super::levels::test_support::looks;
+    use super::super::levels::test_support::evaluations;
     use super::*;
     use serde_json::json;
 
-    // Target 5 ms, range 4, horizon 100 ms, looks every 100 ms: s' = 2s − s_prev, level (s' − 5)/20.
+    // Target 5 ms, range 4, horizon 100 ms, evaluations every 100 ms: s' = 2s − s_prev, level (s' − 5)/20.
     // 0: 0; 10: s' 20 → 0.75; 10: s' 10 → 0.25; 6: s' 2 → 0; 40: s' 74 → 1.
     #[test]
     fn a_rising_delay_counts_more_than_a_steady_one_and_a_falling_one_less() {
         let script = [(0, 0, 0), (100, 10, 0), (200, 10, 0), (300, 6, 0), (400, 40, 0)];
-        let levels = looks::<FleCom>(&json!({ "target": "5ms" }), &script);
-        for (look, expected) in levels.iter().zip([0.0, 0.75, 0.25, 0.0, 1.0]) {
-            assert!((look.0 - expected).abs() < 1e-8, "{levels:?}");
+        let levels = evaluations::<FleCom>(&json!({ "target": "5ms" }), &script);
+        for (evaluated, expected) in levels.iter().zip([0.0, 0.75, 0.25, 0.0, 1.0]) {
+            assert!((evaluated.0 - expected).abs() < 1e-8, "{levels:?}");
         }
     }
 
     // 750,000 bits in 100 ms at 10 Mbit/s: 0.75.
     #[test]
     fn data_carry_the_utilisation_of_the_last_window() {
-        let used: Vec<f64> = looks::<FleCom>(&json!({}), &[(0, 0, 0), (50, 0, 500_000), (100, 0, 750_000)])
+        let used: Vec<f64> = evaluations::<FleCom>(&json!({}), &[(0, 0, 0), (50, 0, 500_000), (100, 0, 750_000)])
             .iter()
             .map(|l| l.2)
             .collect();

@@ -7,7 +7,7 @@
 //! Source: Ye, Lee, Qiao, "Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN" (2020),
 //! sections III and IV; constants that the text leaves out from the first author's simulator.
 //! Ours: what is written is per downstream, from the arrival of *its* Interest, as an aggregated Interest waits less
-//! long than the one forwarded; Interests sent twice give no measure, and the downstream is told so; a negative hop is
+//! long than the one forwarded; Interests sent twice give no measure, and the downstream is notified; a negative hop is
 //! discarded. Producers and caches write their own (small) wait, so "no measure" and "zero" differ.
 //! Any registered marker can stand in for PAQM-CoDel: it sees the hop's queueing delay as sojourn time.
 
@@ -322,7 +322,7 @@ impl Meter for HbHcm {
     }
 
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
-        let waited = if event.from_cache { Duration::ZERO } else { ctx.now.since(event.asked) };
+        let waited = if event.from_cache { Duration::ZERO } else { ctx.now.since(event.interest_arrival) };
         let measure = (waited.nanos() / UNIT).clamp(1, u64::from(NO_MEASURE - 1)) as u32;
         event.packet.fields.set(self.rtt, if event.retransmitted { NO_MEASURE } else { measure });
     }

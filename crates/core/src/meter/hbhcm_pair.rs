@@ -10,7 +10,7 @@ use crate::units::{Bytes, Duration, Rate, Time};
 /// Samples the median is taken of.
 const SAMPLES: usize = 15;
 /// Samples before there is an estimate.
-const ENOUGH: usize = 3;
+const MIN_SAMPLES: usize = 3;
 
 /// Estimates the bandwidth of one hop.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ impl PacketPair {
         self.samples[self.next] = size.bits() as f64 / gap.secs();
         self.next = (self.next + 1) % SAMPLES;
         self.taken = (self.taken + 1).min(SAMPLES);
-        if self.taken >= ENOUGH {
+        if self.taken >= MIN_SAMPLES {
             let mut sorted = self.samples;
             let sorted = &mut sorted[..self.taken];
             sorted.sort_unstable_by(f64::total_cmp);

@@ -19,7 +19,7 @@ use crate::units::{Duration, Time};
 /// How a level follows from the delays of one queue.
 pub trait LevelLaw {
     /// One evaluation: the delay in s and the time since the last one in s; the level, from 0 to 1.
-    fn look(&mut self, delay: f64, elapsed: f64) -> f64;
+    fn evaluate(&mut self, delay: f64, elapsed: f64) -> f64;
 }
 
 /// Time over which utilisation is measured.
@@ -46,7 +46,7 @@ pub struct Levels<L> {
     level: Slot,
     path_use: Option<Slot>,
     interfaces: Vec<Option<Interface<L>>>,
-    looked: Time,
+    evaluated: Time,
     next: Time,
 }
 
@@ -54,11 +54,11 @@ impl<L: LevelLaw + Clone> Levels<L> {
     /// Evaluates once per `period`; each interface starts with the law `fresh`.
     pub fn new(fresh: L, period: Duration, severe: Option<f64>, env: &mut Env<'_>) -> Levels<L> {
         let (level, path_use) = (env.slot(Field::CongestionLevel), env.carried(Field::PathUse));
-        let (interfaces, looked, next) = (Vec::new(), Time::ZERO, Time::ZERO);
-        Levels { fresh, period, severe, level, path_use, interfaces, looked, next }
+        let (interfaces, evaluated, next) = (Vec::new(), Time::ZERO, Time::ZERO);
+        Levels { fresh, period, severe, level, path_use, interfaces, evaluated, next }
     }
 
-    fn look(&mut self, view: &FaceView, now: Time, elapsed: f64, ctx: &mut Ctx<'_>) {
+    fn evaluate(&mut self, view: &FaceView, now: Time, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(rate) = view.rate.filter(|rate| rate.bps() > 0 && !view.local) else { return };
         let Some(place) = self.interfaces.get_mut(view.face.index()) else { return };
         let law = &self.fresh;
@@ -71,7 +71,7 @@ impl<L: LevelLaw + Clone> Levels<L> {
         });
         let delay = view.queue.bytes.bits() as f64 / rate.bps() as f64;
         let before = interface.level;
-        interface.level = to_field(interface.law.look(delay, elapsed));
+        interface.level = to_field(interface.law.evaluate(delay, elapsed));
         interface.severe = self.severe.is_some_and(|limit| view.queue.occupancy() > limit);
         let (bits, since) = interface.window;
         if now >= since + WINDOW {
@@ -127,19 +127,19 @@ impl<L: LevelLaw + Clone> Meter for Levels<L> {
 
     fn on_period(&mut self, faces: &[FaceView], _: &mut Vec<Report>, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
-        let elapsed = now.since(self.looked).secs();
-        (self.looked, self.next) = (now, now + self.period);
+        let elapsed = now.since(self.evaluated).secs();
+        (self.evaluated, self.next) = (now, now + self.period);
         let top = faces.iter().map(|view| view.face.index() + 1).max().unwrap_or(0);
         self.interfaces.resize_with(top.max(self.interfaces.len()), || None);
         for view in faces {
-            self.look(view, now, elapsed, ctx);
+            self.evaluate(view, now, elapsed, ctx);
         }
     }
 }
 
 #[cfg(test)]
 pub(super) mod test_support {
-    //! One interface of 10 Mbit/s, looked at by hand.
+    //! One interface of 10 Mbit/s, evaluated by hand.
 
     use super::*;
     use crate::component::{Component, parse_params};
@@ -151,11 +151,11 @@ pub(super) mod test_support {
     use crate::shared::level::of_field;
     use crate::units::{Bytes, Rate};
 
-    /// The level and mark that Data take after each of these looks, given as (ms, packets of 1250 B waiting, bits
+    /// The level and mark that Data take after each of these evaluations, given as (ms, packets of 1250 B waiting, bits
     /// sent); a packet at 10 Mbit/s takes 1 ms. The third value is the utilisation.
-    pub(in super::super) fn looks<M: Component + Meter>(
+    pub(in super::super) fn evaluations<M: Component + Meter>(
         params: &serde_json::Value,
-        looks: &[(u64, u32, u64)],
+        evaluations: &[(u64, u32, u64)],
     ) -> Vec<(f64, u8, f64)> {
         let mut layout = FieldLayout::new();
         let path_use = layout.slot(Field::PathUse).unwrap();
@@ -163,7 +163,7 @@ pub(super) mod test_support {
         let level = layout.slot(Field::CongestionLevel).unwrap();
         let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
         let mut out = Vec::new();
-        for &(ms, packets, sent_bits) in looks {
+        for &(ms, packets, sent_bits) in evaluations {
             let mut ctx = Ctx { now: Time::ZERO + Duration::from_millis(ms), rng: &mut rng, trace: &mut trace };
             let (rate, bytes) = (Some(Rate::from_mbps(10.0)), Bytes::new(u64::from(packets) * 1250));
             let queue = QueueView { packets, bytes, limit: Limit::Packets(100), rate };
@@ -175,7 +175,7 @@ pub(super) mod test_support {
                 packet: &mut packet,
                 prefix: PrefixId(0),
                 face: FaceId(0),
-                asked: Time::ZERO,
+                interest_arrival: Time::ZERO,
                 retransmitted: false,
                 interest_fields: Fields::default(),
                 from_cache: false,

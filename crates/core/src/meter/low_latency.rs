@@ -33,7 +33,7 @@ impl Component for LowLatency {
 
 impl Meter for LowLatency {
     fn on_data_out(&mut self, event: &mut DataOut<'_>, _: &mut Ctx<'_>) {
-        let asked = event.interest_fields.get(self.slot);
-        event.packet.fields.set(self.slot, asked);
+        let latency_sensitive = event.interest_fields.get(self.slot);
+        event.packet.fields.set(self.slot, latency_sensitive);
     }
 }

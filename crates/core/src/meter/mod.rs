@@ -57,7 +57,7 @@ pub struct DataOut<'a> {
     /// Where it leaves.
     pub face: FaceId,
     /// When the Interest it answers arrived from that face (the last one).
-    pub asked: Time,
+    pub interest_arrival: Time,
     /// Whether that Interest was retransmitted.
     pub retransmitted: bool,
     /// The header fields of that Interest, aggregated (see [`crate::fields::Aggregation`]).

@@ -1,7 +1,7 @@
 //! `ndnsieve`: link utilisation and queue occupancy per interface, reports by period, signals above a threshold.
 //!
 //! Once per detection period, for each interface of known capacity: β = arriving bits / capacity (equation 1; it may
-//! exceed 1) and ε = queue length / limit (equation 2) as it stands. A signal goes to the planner whenever β > th1,
+//! exceed 1) and ε = queue length / limit (equation 2) at that instant. A signal goes to the planner whenever β > th1,
 //! whatever ε: sieving is the planner's task. Each T_p all interfaces are reported.
 //!
 //! Source: Ma et al., Discover Applied Sciences 2024, §4.1, tables 2 and 3.
@@ -81,7 +81,7 @@ impl State {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Interface {
-    /// Bits offered up to the last look; none before the first.
+    /// Bits offered up to the last evaluation; none before the first.
     offered: Option<u64>,
     state: State,
     above: bool,
@@ -94,7 +94,7 @@ struct Interface {
 pub struct NdnSieve {
     params: Params,
     interfaces: Vec<Interface>,
-    looked: Time,
+    evaluated: Time,
     next: Time,
     next_report: Time,
     last_report: Time,
@@ -125,7 +125,7 @@ impl Component for NdnSieve {
         NdnSieve {
             params: params.clone(),
             interfaces: Vec::new(),
-            looked: Time::ZERO,
+            evaluated: Time::ZERO,
             next: Time::ZERO,
             next_report: Time::ZERO,
             last_report: Time::ZERO,
@@ -148,7 +148,13 @@ impl NdnSieve {
     }
 
     /// Evaluates one interface; its β and ε unless this is the first time, and whether it signals.
-    fn look(&mut self, view: &FaceView, now: Time, elapsed: Duration, ctx: &mut Ctx<'_>) -> Option<(f64, f64, bool)> {
+    fn evaluate(
+        &mut self,
+        view: &FaceView,
+        now: Time,
+        elapsed: Duration,
+        ctx: &mut Ctx<'_>,
+    ) -> Option<(f64, f64, bool)> {
         let rate = view.rate.filter(|rate| rate.bps() > 0 && !view.local)?;
         let Params { utilization: th1, occupancy: th2, hysteresis, signal_gap, .. } = self.params;
         let interface = self.interfaces.get_mut(view.face.index())?;
@@ -203,14 +209,14 @@ impl Meter for NdnSieve {
 
     fn on_period(&mut self, faces: &[FaceView], reports: &mut Vec<Report>, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
-        let elapsed = now.since(self.looked);
-        (self.looked, self.next) = (now, after(now, self.params.detection));
+        let elapsed = now.since(self.evaluated);
+        (self.evaluated, self.next) = (now, after(now, self.params.detection));
         let reporting = now >= self.next_report;
         let top = faces.iter().map(|view| view.face.index() + 1).max().unwrap_or(0);
         self.interfaces.resize(top.max(self.interfaces.len()), Interface::default());
         let mut signals = Vec::new();
         for view in faces {
-            let Some((utilization, occupancy, signal)) = self.look(view, now, elapsed, ctx) else { continue };
+            let Some((utilization, occupancy, signal)) = self.evaluate(view, now, elapsed, ctx) else { continue };
             let face = view.face;
             if reporting {
                 reports.push(Report::Interface { face, utilization, occupancy });

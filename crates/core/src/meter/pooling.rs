@@ -2,8 +2,8 @@
 //!
 //! It serves those fields that other components of the scheme need, and no others:
 //!
-//! - [`Field::ConsumerWindow`] on Data that leaves: the window of the consumer that asked, from this router's own PIT
-//!   (the largest if Interests were aggregated), so that the marker of the queue it joins can see it.
+//! - [`Field::ConsumerWindow`] on Data that leaves: the window of the consumer that requested it, from this router's
+//!   own PIT (the largest if Interests were aggregated), so that the marker of the queue it joins can see it.
 //! - [`Field::FlowCount`] on Data that leaves: distinct flows with pending Interests from the face it leaves by.
 //! - [`Field::MarkDistance`] on Data that arrives: hops from the queue that marked it, 1 at the next router.
 //!

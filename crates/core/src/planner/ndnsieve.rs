@@ -308,11 +308,11 @@ impl NdnSieve {
         self.deposed |= election > self.election;
         let Some(route) = self.topology.route_mut(router, prefix).filter(|_| !hops.is_empty()) else { return };
         route.in_force = hops.to_vec();
-        let mut given = route.ordered.clone().unwrap_or_default();
-        let mut told = hops.to_vec();
-        given.sort_by_key(|hop| hop.face);
-        told.sort_by_key(|hop| hop.face);
-        if given == told {
+        let mut ordered = route.ordered.clone().unwrap_or_default();
+        let mut routing = hops.to_vec();
+        ordered.sort_by_key(|hop| hop.face);
+        routing.sort_by_key(|hop| hop.face);
+        if ordered == routing {
             route.ordered = None;
             route.possible.clear();
         }

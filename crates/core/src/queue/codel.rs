@@ -7,8 +7,8 @@
 //!
 //! Deviations, all from marking: a packet is marked and leaves, so that at most one mark is set per departure and the
 //! schedule catches up over the next ones (as Linux does with ECN); the queue drops only when it is full, and such
-//! drops do not count. With `action = "drop"` the pseudocode holds as it is. The RFC leaves the size of the exempt rest
-//! as "one MTU"; its pseudocode has 512 B, ours 1500 B.
+//! drops do not count. With `action = "drop"` the pseudocode holds unchanged. The RFC leaves the size of the exempt
+//! rest as "one MTU"; its pseudocode has 512 B, ours 1500 B.
 
 use super::{Action, DequeueEvent, Marker, Verdict};
 use crate::component::{Component, Env};
@@ -161,8 +161,8 @@ mod tests {
 
     /// One departure per millisecond with the same waiting time and rest; the milliseconds at which one was marked.
     fn marks(bench: &mut Bench<Codel>, from: u64, to: u64, sojourn_ms: u64, behind: u64) -> Vec<u64> {
-        let span = Duration::from_millis(sojourn_ms);
-        (from..to).filter(|&t| bench.dequeue(ms(t), span, behind) == Verdict::Mark(1)).collect()
+        let duration = Duration::from_millis(sojourn_ms);
+        (from..to).filter(|&t| bench.dequeue(ms(t), duration, behind) == Verdict::Mark(1)).collect()
     }
 
     // By hand from the pseudocode, departures at whole milliseconds, waiting time = target (5 ms counts as reached):

@@ -55,7 +55,7 @@ impl Default for Params {
     }
 }
 
-/// Watches one queue for incidents, and says when marks fall due.
+/// Watches one queue for incidents, and decides when marks are due.
 #[derive(Clone, Debug)]
 pub(super) struct IncidentDetector {
     target: Duration,

@@ -9,7 +9,7 @@
 //!
 //! Deviations: the limit is the link's (the RFC: 250 ms at the link's rate), and a packet is dropped if itself does not
 //! fit (the RFC keeps room for an MTU); every classic packet may be marked, unless `action = "drop"`, where the RFC
-//! asks its ECN field. Of Linux's additions the one on credit is in: it changes only while both queues hold packets,
+//! reads its ECN field. Of Linux's additions the one on credit is in: it changes only while both queues hold packets,
 //! and is forgotten when both are empty; that packets pass while less than two MTUs wait is not. Ours: which header
 //! field selects the queue, and that updates are applied at the next packet, at the instants at which they were due;
 //! after 2¹⁶ of them without a packet the rest is skipped.

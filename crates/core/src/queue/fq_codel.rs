@@ -11,7 +11,7 @@
 //! drops, unless `action = "drop"`; a queue's own rest is compared with the MTU (Linux takes the whole backlog);
 //! packets lost to overload do not count for CoDel (Linux adds them to its count). Ours: Interests, Data and NACKs of a
 //! flow share its queue; when all queues are taken, a new flow gets the one that has been empty for longest, and starts
-//! afresh there; if none is empty it shares one as long as it has packets waiting.
+//! again there; if none is empty it shares one as long as it has packets waiting.
 
 use super::codel::{self, CodelState};
 use super::{Action, Discipline, Limit, Queued};
@@ -181,12 +181,12 @@ impl FqCodel {
         let held = (0..self.queues.len()).filter(|&i| !self.queues[i].packets.is_empty());
         let Some(fattest) = held.max_by_key(|&i| (self.queues[i].bytes, Reverse(i))) else { return };
         let goal = self.queues[fattest].bytes / 2;
-        let mut gone = 0;
+        let mut dropped_bytes = 0;
         for _ in 0..self.batch {
             let Some(queued) = self.pop(fattest as u32) else { return };
-            gone += u64::from(queued.packet.size);
+            dropped_bytes += u64::from(queued.packet.size);
             dropped.push(queued.packet);
-            if gone >= goal {
+            if dropped_bytes >= goal {
                 return;
             }
         }

@@ -90,7 +90,7 @@ impl QueueView {
 /// What a marker does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Leaves it as it is.
+    /// Leaves it unchanged.
     Pass,
     /// Sets the CongestionMark to at least this level (≥ 1).
     Mark(u8),
@@ -186,7 +186,7 @@ impl Queued {
 
 /// Orders the packets of one egress queue.
 pub trait Discipline {
-    /// Adds a packet. Whatever must leave to keep the limit (often the packet itself) is pushed to `dropped`.
+    /// Adds a packet. What must be dropped to keep the limit (often the packet itself) is pushed to `dropped`.
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>);
 
     /// The next packet to transmit. Packets that the discipline chooses to drop before it are pushed to

@@ -112,8 +112,8 @@ mod tests {
 
     /// One departure per millisecond with the same waiting time and `behind` bytes (1250 B a packet); the marks.
     fn marks(bench: &mut Bench<NdnDpdk>, from: u64, to: u64, sojourn_ms: u64, behind: u64) -> Vec<u64> {
-        let span = Duration::from_millis(sojourn_ms);
-        (from..to).filter(|&t| bench.dequeue(ms(t), span, behind) == Verdict::Mark(1)).collect()
+        let duration = Duration::from_millis(sojourn_ms);
+        (from..to).filter(|&t| bench.dequeue(ms(t), duration, behind) == Verdict::Mark(1)).collect()
     }
 
     // 9 packets behind the first: bursts of 10, their first packets at 0, 10, 20, … The target is reached from 0 on,

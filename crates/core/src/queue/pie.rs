@@ -66,9 +66,9 @@ const MIN_SUM: f64 = 0.85;
 /// From this sum on one is picked for certain (RFC 8033 §5.4).
 const MAX_SUM: f64 = 8.5;
 /// Below this probability a queue that was short at the last update is left alone (RFC 8033 §4.1).
-const SAFE: f64 = 0.2;
+const SAFE_PROBABILITY: f64 = 0.2;
 /// Packets in a queue that is left alone (RFC 8033 §4.1).
-const FEW: u32 = 2;
+const MIN_PACKETS: u32 = 2;
 /// The most updates applied at one packet (ours).
 const MAX_UPDATES: u32 = 1 << 16;
 
@@ -166,8 +166,8 @@ impl Pie {
 
     /// Whether a packet that joins a queue of so many is picked.
     fn picks(&mut self, packets: u32, ctx: &mut Ctx<'_>) -> bool {
-        let safe = self.is_short(self.former) && self.probability < SAFE;
-        if self.allowance > Duration::ZERO || safe || packets <= FEW {
+        let safe = self.is_short(self.former) && self.probability < SAFE_PROBABILITY;
+        if self.allowance > Duration::ZERO || safe || packets <= MIN_PACKETS {
             return false;
         }
         if self.probability == 0.0 {

@@ -137,13 +137,13 @@ impl Scheme {
     fn check_shapers(&self) -> Result<(), SchemeError> {
         let one = self.face_shaper();
         let Some(other) = self.shapers().find(|part| shapes(part) && *part != one) else { return Ok(()) };
-        let what = if one.name() == other.name() {
+        let problem = if one.name() == other.name() {
             format!("the shaper {} with two sets of parameters", one.name())
         } else {
             format!("the shapers {} and {}", one.name(), other.name())
         };
         let error = SchemeError::new(
-            format!("{what} would each pace Interests by the whole rate of the same links"),
+            format!("{problem} would each pace Interests by the whole rate of the same links"),
             "give all shaped prefixes one shaper, and the others shaper = \"none\"",
         );
         Err(SchemeError { family: Some(Family::Shaper), ..error })

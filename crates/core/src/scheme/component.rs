@@ -11,17 +11,17 @@ use serde_json::{Map, Value};
 /// checked when it is made, and instances are built from what was read.
 #[derive(Clone, Debug, Default)]
 pub struct ComponentChoice<P> {
-    /// As they are written.
-    given: Map<String, Value>,
+    /// As written in the file.
+    params: Map<String, Value>,
     read: P,
 }
 
-/// A component choice of whatever family, as it is written.
+/// A component choice of whatever family, as written in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComponentView<'a> {
     /// The component's name.
     pub name: &'static str,
-    /// Parameters given; the others keep their defaults.
+    /// The parameters written in the file; the others keep their defaults.
     pub params: &'a Map<String, Value>,
 }
 
@@ -30,11 +30,11 @@ impl<P: FamilyParams> ComponentChoice<P> {
     ///
     /// # Errors
     /// If there is no such component or the parameters do not fit.
-    pub fn new(name: &str, given: Map<String, Value>) -> Result<ComponentChoice<P>, SchemeError> {
-        let given = Value::Object(given);
-        let read = P::read(name, &given)?;
-        let Value::Object(given) = given else { return Ok(ComponentChoice { given: Map::new(), read }) };
-        Ok(ComponentChoice { given, read })
+    pub fn new(name: &str, params: Map<String, Value>) -> Result<ComponentChoice<P>, SchemeError> {
+        let params = Value::Object(params);
+        let read = P::read(name, &params)?;
+        let Value::Object(params) = params else { return Ok(ComponentChoice { params: Map::new(), read }) };
+        Ok(ComponentChoice { params, read })
     }
 
     /// A component with only its defaults.
@@ -65,12 +65,12 @@ impl<P: FamilyParams> ComponentChoice<P> {
         *self = match value {
             Value::String(name) => ComponentChoice::plain(name)?,
             Value::Object(table) => {
-                let (name, mut given) = match table.get("name") {
+                let (name, mut params) = match table.get("name") {
                     Some(Value::String(name)) => (name.as_str(), Map::new()),
-                    _ => (self.name(), self.given.clone()),
+                    _ => (self.name(), self.params.clone()),
                 };
-                overlay(&mut given, table.iter().filter(|(key, _)| *key != "name"));
-                ComponentChoice::new(name, given)?
+                overlay(&mut params, table.iter().filter(|(key, _)| *key != "name"));
+                ComponentChoice::new(name, params)?
             }
             _ => return Err(no_component::<P>()),
         };
@@ -82,17 +82,17 @@ impl<P: FamilyParams> ComponentChoice<P> {
         self.read.name()
     }
 
-    /// Parameters given, as they are written; the others keep their defaults.
+    /// The parameters written in the file; the others keep their defaults.
     pub fn params(&self) -> &Map<String, Value> {
-        &self.given
+        &self.params
     }
 
     /// Name and parameters.
     pub fn view(&self) -> ComponentView<'_> {
-        ComponentView { name: self.name(), params: &self.given }
+        ComponentView { name: self.name(), params: &self.params }
     }
 
-    /// The header fields that a run must carry for it, as it is set.
+    /// The header fields that a run must carry for it, with these parameters.
     pub fn needs(&self) -> Vec<Field> {
         self.read.needs()
     }
@@ -109,9 +109,9 @@ fn no_component<P: FamilyParams>() -> SchemeError {
     SchemeError { family: Some(P::FAMILY), ..error }
 }
 
-/// Puts `given` over `params`; tables within are merged, so that one of their keys can be changed alone.
-fn overlay<'a>(params: &mut Map<String, Value>, given: impl Iterator<Item = (&'a String, &'a Value)>) {
-    for (key, value) in given {
+/// Overrides `params`; tables within are merged, so that one of their keys can be changed alone.
+fn overlay<'a>(params: &mut Map<String, Value>, overrides: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in overrides {
         match (params.get_mut(key), value) {
             (Some(Value::Object(inner)), Value::Object(table)) => overlay(inner, table.iter()),
             _ => drop(params.insert(key.clone(), value.clone())),

@@ -86,7 +86,7 @@ impl<S: Shaper + Component> Bench<S> {
         }
     }
 
-    /// An Interest of `flow` wants to leave.
+    /// An Interest of `flow` is about to leave.
     pub(super) fn admit(&mut self, now: Time, flow: u32) -> Admission {
         let (packet, out) = (self.name(flow), self.view(1, self.rate, false));
         let downstream = self.downstream();

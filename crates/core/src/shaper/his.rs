@@ -1,4 +1,4 @@
-//! `his`: shapes Interests so that neither direction of a link is asked for more Data than it carries.
+//! `his`: shapes Interests so that neither direction of a link has more Data requested than it carries.
 //!
 //! One FIFO of Interests per face, sent at a rate that leaves the reverse link room for the Data of this side's
 //! Interests and this link room for the Data the other side requests; no messages between neighbours. Source: Wang,
@@ -153,7 +153,7 @@ impl Rates {
 
 impl His {
     /// Samples the counters of the other direction.
-    fn look(&mut self, reverse: &Reverse, now: Time) {
+    fn sample(&mut self, reverse: &Reverse, now: Time) {
         let average = |new: PacketCount, old: PacketCount| {
             let packets = new.packets.saturating_sub(old.packets);
             let bits = new.bits.saturating_sub(old.bits);
@@ -172,7 +172,7 @@ impl His {
     }
 
     /// An Interest leaves: the next one may follow after the gap.
-    fn leaves(&mut self, packet: &Packet, out: &FaceView, now: Time) {
+    fn on_departure(&mut self, packet: &Packet, out: &FaceView, now: Time) {
         self.left = (packet.bytes(), now);
         self.pace(out);
     }
@@ -207,11 +207,11 @@ impl Shaper for His {
             return Admission::Pass;
         }
         let now = ctx.now;
-        self.look(&event.reverse, now);
+        self.sample(&event.reverse, now);
         self.interests_out.sample(event.packet.bytes());
         self.follow(&event.out);
         if self.queue.is_empty() && now >= self.open {
-            self.leaves(event.packet, &event.out, now);
+            self.on_departure(event.packet, &event.out, now);
             return Admission::Pass;
         }
         if self.queue.len() >= self.params.queue as usize || self.gate.rejects(self.queue.len(), now, ctx.rng) {
@@ -222,14 +222,14 @@ impl Shaper for His {
     }
 
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        self.look(&event.reverse, ctx.now);
+        self.sample(&event.reverse, ctx.now);
         self.follow(&event.out);
         if ctx.now < self.open {
             return None;
         }
         let (packet, joined) = self.queue.pop_front()?;
-        self.gate.leaves(ctx.now.since(joined), self.queue.len(), ctx.now);
-        self.leaves(&packet, &event.out, ctx.now);
+        self.gate.on_departure(ctx.now.since(joined), self.queue.len(), ctx.now);
+        self.on_departure(&packet, &event.out, ctx.now);
         Some(packet)
     }
 

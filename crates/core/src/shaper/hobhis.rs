@@ -45,7 +45,7 @@ impl Default for Params {
 }
 
 /// How soon a rate of zero is computed again (author's code).
-pub(super) const AGAIN: Duration = Duration::from_micros(100);
+pub(super) const RECHECK_INTERVAL: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
 const MAX_SUMMED: usize = 64;
 
@@ -104,7 +104,7 @@ impl Component for Hobhis {
             queue: VecDeque::new(),
             head: Head::Open,
             started: false,
-            // The library's first guesses; the law is first asked once an Interest and a Data have replaced them.
+            // The library's first guesses; the law is first evaluated once an Interest and a Data have replaced them.
             data_size: SizeEstimate::new(Bytes::new(1000)),
             interest_size: SizeEstimate::new(Bytes::new(40)),
             flows: FlowTable::new(MAX_FLOWS),
@@ -158,7 +158,7 @@ impl Hobhis {
         } else if gamma > 0.0 {
             Head::Due(now + Duration::from_secs_f64(1.0 / gamma))
         } else {
-            Head::Again(now + AGAIN)
+            Head::Again(now + RECHECK_INTERVAL)
         }
     }
 }

@@ -12,7 +12,7 @@
 //! longer than the round trip is recomputed after it, from the same start. A FIFO holds no more than can leave within a
 //! part of an Interest's lifetime: otherwise all Interests would expire before they leave.
 
-use super::hobhis::{AGAIN, bps};
+use super::hobhis::{RECHECK_INTERVAL, bps};
 use super::{Admission, Answer, Downstream, FaceView, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;
 use crate::component::{Component, Env};
@@ -155,10 +155,10 @@ impl Hobhis2014 {
             return Head::Due(now);
         }
         if flow.gamma <= 0.0 {
-            return Head::Again(now + AGAIN);
+            return Head::Again(now + RECHECK_INTERVAL);
         }
         let due = (since + Duration::from_secs_f64(1.0 / flow.gamma)).max(now);
-        let patience = flow.rtt.map_or(Duration::MAX, Duration::from_secs_f64).max(AGAIN);
+        let patience = flow.rtt.map_or(Duration::MAX, Duration::from_secs_f64).max(RECHECK_INTERVAL);
         if due.since(now) <= patience { Head::Due(due) } else { Head::Again(now + patience) }
     }
 

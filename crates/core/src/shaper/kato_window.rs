@@ -110,7 +110,7 @@ impl KatoWindow {
         f64::from(self.pending.get(&flow).copied().unwrap_or(0)) < window
     }
 
-    fn leaves(&mut self, packet: &Packet, event: &super::FaceView, now: Time) {
+    fn on_departure(&mut self, packet: &Packet, event: &super::FaceView, now: Time) {
         if self.outstanding.sent(packet, event.face, now).is_none() {
             *self.pending.entry(packet.name.flow.0).or_default() += 1;
         }
@@ -143,7 +143,7 @@ impl Shaper for KatoWindow {
         let again = self.outstanding.face(event.packet.name).is_some();
         let queue = self.waiting.get(&flow).map_or(0, VecDeque::len);
         if again || (self.has_room(flow) && queue == 0) {
-            self.leaves(event.packet, &event.out, ctx.now);
+            self.on_departure(event.packet, &event.out, ctx.now);
             return Admission::Pass;
         }
         let rtt = self.flows.get(FlowId(flow)).map_or(Duration::MAX, |flow| flow.rtt);
@@ -170,7 +170,7 @@ impl Shaper for KatoWindow {
             self.turns.push_back(flow);
         }
         self.held -= 1;
-        self.leaves(&packet, &event.out, ctx.now);
+        self.on_departure(&packet, &event.out, ctx.now);
         Some(packet)
     }
 

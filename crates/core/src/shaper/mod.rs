@@ -72,7 +72,7 @@ pub struct Downstream {
     pub credit: Option<Bytes>,
 }
 
-/// An Interest that wants to leave.
+/// An Interest that is about to leave.
 #[derive(Clone, Copy, Debug)]
 pub struct ShapeEvent<'a> {
     /// The Interest.
@@ -146,7 +146,7 @@ pub trait Shaper {
         false
     }
 
-    /// An Interest wants to leave.
+    /// An Interest is about to leave.
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission;
 
     /// The downstream face and flow of the held Interest that is up next, whose Data queue [`Shaper::release`] needs;

@@ -142,7 +142,7 @@ impl Stateful {
 
     /// The round trip for a depth: given, known to the driver, measured for the flow, measured for the face, assumed.
     fn round_trip(&self, base: Duration, measured: Duration) -> Duration {
-        let known = [base, measured, self.rtt].into_iter().find(|span| *span < Duration::MAX);
+        let known = [base, measured, self.rtt].into_iter().find(|duration| *duration < Duration::MAX);
         self.params.rtt.or(known).unwrap_or(self.params.initial_rtt)
     }
 

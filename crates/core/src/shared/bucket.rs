@@ -78,8 +78,8 @@ impl LeakyBucket {
     }
 
     fn leak(&mut self, now: Time) {
-        let gone = self.rate * now.since(self.leaked).secs();
-        self.level = (self.level - gone).max(0.0);
+        let leaked = self.rate * now.since(self.leaked).secs();
+        self.level = (self.level - leaked).max(0.0);
         self.leaked = self.leaked.max(now);
     }
 }

@@ -10,7 +10,7 @@ const END: u32 = u32::MAX;
 
 /// At most so many flows' state; a new flow beyond that takes the place of the one unused for longest.
 ///
-/// A flow that comes back after losing its place starts afresh.
+/// A flow that comes back after losing its place starts again.
 #[derive(Clone, Debug)]
 pub struct FlowTable<T> {
     places: Vec<TableSlot<T>>,

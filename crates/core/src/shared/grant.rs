@@ -6,7 +6,7 @@
 use crate::units::{Duration, Time};
 
 /// How long a grant counts at least.
-const LEAST: Duration = Duration::from_millis(2000);
+const MIN_VALIDITY: Duration = Duration::from_millis(2000);
 /// And for this many packets at its rate, as an update may come with those only.
 const PACKETS: f64 = 4.0;
 
@@ -25,7 +25,7 @@ impl Grant {
     pub fn receive(&mut self, field: u32, now: Time) -> bool {
         if field > 0 {
             let rate = f64::from(field);
-            *self = Grant { rate, until: now + LEAST.max(Duration::from_secs_f64(PACKETS / rate)) };
+            *self = Grant { rate, until: now + MIN_VALIDITY.max(Duration::from_secs_f64(PACKETS / rate)) };
         }
         field > 0
     }

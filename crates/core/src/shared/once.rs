@@ -43,7 +43,7 @@ impl OncePerCongestion {
         OncePerCongestion { state: State::Normal }
     }
 
-    /// Where it stands.
+    /// Its state.
     pub const fn state(&self) -> State {
         self.state
     }

@@ -32,7 +32,7 @@ pub struct Law {
 }
 
 /// How near the rate before the last cut growth is slow, as a fraction of that rate (ours).
-const NEAR: f64 = 0.1;
+const SLOW_GROWTH_RANGE: f64 = 0.1;
 
 impl Default for Law {
     fn default() -> Law {
@@ -112,7 +112,8 @@ impl Rated {
     /// What a Data adds now.
     fn growth(&self, law: &Law) -> f64 {
         // Before the first cut the memory is infinite, and nothing is near it.
-        let near = self.congested.is_finite() && (self.rate - self.congested).abs() < NEAR * self.congested;
+        let near =
+            self.congested.is_finite() && (self.rate - self.congested).abs() < SLOW_GROWTH_RANGE * self.congested;
         law.slow.filter(|_| near).unwrap_or(law.increase)
     }
 }

@@ -21,7 +21,7 @@ pub struct RttEstimator {
     deviation: f64,
     sampled: bool,
     multiplier: u32,
-    /// Of the ndn-cxx generation; the other derives it when asked.
+    /// Of the ndn-cxx generation; the other derives it when it is needed.
     rto: f64,
 }
 

@@ -46,7 +46,7 @@ impl Default for Params {
 /// The round trip assumed before the first measurement.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// No window is larger, in Interests.
-const MOST: f64 = 1e5;
+const MAX_WINDOW: f64 = 1e5;
 
 #[derive(Clone, Debug)]
 struct Hop {
@@ -101,7 +101,7 @@ impl Component for BIcp {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check_window("initial-window", params.initial_window.min(MOST * 100.0))?;
+        check_window("initial-window", params.initial_window.min(MAX_WINDOW * 100.0))?;
         check::number("queue", params.queue.into(), 0.0, 1e4)?;
         check::factor("beta", params.beta)?;
         check::factor("loss-beta", params.loss_beta)
@@ -212,7 +212,7 @@ impl Strategy for BIcp {
             if face == event.face {
                 hop.rtt = event.rtt.unwrap_or(hop.rtt);
                 if event.packet.mark == 0 {
-                    hop.window = (hop.window + 1.0 / hop.window).min(MOST);
+                    hop.window = (hop.window + 1.0 / hop.window).min(MAX_WINDOW);
                 }
             }
         }
@@ -227,7 +227,7 @@ impl Strategy for BIcp {
     }
 
     /// Marks end here; the virtual queue's continue.
-    fn pass_mark(&mut self, event: &DataReturn<'_>, _: FaceId, _: &mut Ctx<'_>) -> u8 {
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, _: FaceId, _: &mut Ctx<'_>) -> u8 {
         let prefix = self.prefix(event.prefix);
         let mark = prefix.marks.min(1);
         prefix.marks -= mark;
@@ -250,7 +250,7 @@ impl Strategy for BIcp {
     }
 
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], _: &mut Ctx<'_>) {
-        let initial = self.params.initial_window.min(MOST);
+        let initial = self.params.initial_window.min(MAX_WINDOW);
         let prefix = self.prefix(prefix);
         let old = std::mem::take(&mut prefix.hops);
         let state = |hop: &NextHop| {

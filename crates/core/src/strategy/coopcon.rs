@@ -1,4 +1,4 @@
-//! `coopcon`: traffic leaves a severely congested path, and comes back to the best one when it is free again.
+//! `coopcon`: traffic leaves a severely congested path, and returns to the best one when it is free again.
 //!
 //! Stands in for CoopCon's redirection (Li et al., IEEE TNSM 2023), whose law is not public. Public, from its abstract
 //! and the ndnSieve paper: redirection only on severe congestion, otherwise the best path. All else is ours: severe
@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Part of a prefix's Interests that leaves a severely congested face at once, from 0 to 1.
     pub step: f64,
-    /// Part that comes back at once, from 0 to 1.
+    /// Part that returns at once, from 0 to 1.
     pub back: f64,
     /// Least time between two moves of one prefix.
     pub spacing: Duration,
-    /// How long no mark may have come before traffic comes back.
+    /// How long no mark may have come before traffic returns.
     pub rest: Duration,
 }
 
@@ -72,13 +72,13 @@ impl Component for CoopCon {
     }
 }
 
-fn elapsed(since: Option<Time>, now: Time, span: Duration) -> bool {
-    since.is_none_or(|since| now >= since + span)
+fn elapsed(since: Option<Time>, now: Time, duration: Duration) -> bool {
+    since.is_none_or(|since| now >= since + duration)
 }
 
 impl CoopCon {
-    /// The largest share that is not on the best next hop comes back in part, if it is time.
-    fn come_back(&mut self, prefix: PrefixId, hops: &[NextHop], now: Time) {
+    /// The largest share that is not on the best next hop returns in part, if its interval has passed.
+    fn return_share(&mut self, prefix: PrefixId, hops: &[NextHop], now: Time) {
         let Params { back, spacing, rest, .. } = self.params;
         let Some(last) = self.last.get_mut(prefix.index()) else { return };
         if last.mark.is_none() || !elapsed(last.mark, now, rest) || !elapsed(last.move_, now, spacing) {
@@ -100,7 +100,7 @@ impl Strategy for CoopCon {
         if pending && event.arrival != Arrival::Retransmission {
             return;
         }
-        self.come_back(event.prefix, event.hops, ctx.now);
+        self.return_share(event.prefix, event.hops, ctx.now);
         match self.shares.choose(event, ctx.rng.unit()) {
             Some(face) => choice.send(face),
             None if !pending => choice.reject(NackReason::NoRoute),
@@ -126,7 +126,7 @@ impl Strategy for CoopCon {
         }
     }
 
-    fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, _: &mut Ctx<'_>) -> u8 {
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, _: &mut Ctx<'_>) -> u8 {
         let branches = event.hops.iter().filter(|hop| hop.face != downstream).nth(1).is_some();
         if branches { 0 } else { event.packet.mark }
     }

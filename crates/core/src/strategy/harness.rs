@@ -84,13 +84,20 @@ impl<S: Strategy + Component> Bench<S> {
         self.data_with(0, face, &packet, local, &Fields::default());
     }
 
-    /// This Data from `face`, for an Interest with the header fields `asked`; the mark that passes on to face 0.
-    pub(super) fn data_with(&mut self, ms: u64, face: FaceId, packet: &Packet, local: bool, asked: &Fields) -> u8 {
+    /// This Data from `face`, for an Interest with the header fields `interest_fields`; the mark that goes to face 0.
+    pub(super) fn data_with(
+        &mut self,
+        ms: u64,
+        face: FaceId,
+        packet: &Packet,
+        local: bool,
+        interest_fields: &Fields,
+    ) -> u8 {
         let (prefix, hops, sent) = (PrefixId(0), &self.hops[..], &[][..]);
-        let event = DataReturn { packet, face, prefix, hops, local, rtt: None, sent, asked };
+        let event = DataReturn { packet, face, prefix, hops, local, rtt: None, sent, interest_fields };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
-        self.strategy.pass_mark(&event, FaceId(0), &mut ctx)
+        self.strategy.propagate_mark(&event, FaceId(0), &mut ctx)
     }
 
     /// Data from `face` at `ms` for what had been sent.
@@ -98,8 +105,9 @@ impl<S: Strategy + Component> Bench<S> {
         let packet = Packet { kind: crate::packet::Kind::Data, ..self.packet };
         let record = sent.iter().find(|record| record.face == FaceId(face) && !record.resent());
         let rtt = record.map(|record| at(ms).since(record.sent));
-        let (prefix, hops, asked) = (PrefixId(0), &self.hops[..], &Fields::default());
-        let event = DataReturn { packet: &packet, face: FaceId(face), prefix, hops, local: false, rtt, sent, asked };
+        let (prefix, hops, interest_fields) = (PrefixId(0), &self.hops[..], &Fields::default());
+        let event =
+            DataReturn { packet: &packet, face: FaceId(face), prefix, hops, local: false, rtt, sent, interest_fields };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
     }
@@ -111,10 +119,10 @@ impl<S: Strategy + Component> Bench<S> {
         face: u16,
         packet: &Packet,
         sent: &[OutRecord],
-        asked: &Fields,
+        interest_fields: &Fields,
     ) -> Fields {
         let (prefix, hops, face) = (PrefixId(0), &self.hops[..], FaceId(face));
-        let event = DataReturn { packet, face, prefix, hops, local: false, rtt: None, sent, asked };
+        let event = DataReturn { packet, face, prefix, hops, local: false, rtt: None, sent, interest_fields };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
         let mut fields = packet.fields;

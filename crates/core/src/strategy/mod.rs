@@ -188,14 +188,14 @@ impl ForwardingDecision {
         self.special = true;
         self.stamp = Some((slot, value));
     }
-    /// The Interest as [`ForwardingDecision::stamp`] wants it sent; none if it goes out as it is.
+    /// The Interest as [`ForwardingDecision::stamp`] changed it; none if it is sent unchanged.
     pub fn stamped(&self, packet: &Packet) -> Option<Packet> {
         let (slot, value) = self.stamp?;
         let mut stamped = *packet;
         stamped.fields.set(slot, value);
         Some(stamped)
     }
-    /// The only face to send the Interest to, as it is, if there is nothing else to do.
+    /// The only face to send the Interest to, unchanged, if there is nothing else to do.
     pub fn sole(&self) -> Option<FaceId> {
         match self.copies[..] {
             [copy] if !self.special => Some(copy.face),
@@ -253,7 +253,7 @@ pub struct DataReturn<'a> {
     /// What had been sent for the entry.
     pub sent: &'a [OutRecord],
     /// The header fields of the Interests it answers, aggregated (see [`crate::fields::Aggregation`]).
-    pub asked: &'a Fields,
+    pub interest_fields: &'a Fields,
 }
 
 /// A NACK for an Interest this node sent.
@@ -268,7 +268,7 @@ pub struct NackReturn<'a> {
     pub hops: &'a [NextHop],
     /// What was sent for the entry, this NACK already recorded.
     pub sent: &'a [OutRecord],
-    /// The faces that still want the Data.
+    /// The faces with an unanswered in-record.
     pub downstreams: &'a [FaceId],
     /// The strategy's byte of the PIT entry.
     pub note: &'a mut u8,
@@ -307,7 +307,7 @@ pub trait Strategy {
     fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
 
     /// The mark that continues to one downstream; called after [`Strategy::on_data`] for each.
-    fn pass_mark(&mut self, event: &DataReturn<'_>, _downstream: FaceId, _ctx: &mut Ctx<'_>) -> u8 {
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, _downstream: FaceId, _ctx: &mut Ctx<'_>) -> u8 {
         event.packet.mark
     }
 
@@ -325,7 +325,7 @@ pub trait Strategy {
     /// The shaper of a face did not let an Interest pass.
     fn on_rejection(&mut self, _packet: &Packet, _prefix: PrefixId, _face: FaceId, _ctx: &mut Ctx<'_>) {}
 
-    /// A face is there: whether it leads to an application on this node, and whether it is up. Told for every face at
+    /// A face exists: whether it leads to an application on this node, and whether it is up. Called for every face at
     /// the start, and when one changes.
     fn on_face(&mut self, _face: FaceId, _local: bool, _up: bool) {}
 

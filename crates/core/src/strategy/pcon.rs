@@ -185,10 +185,10 @@ impl Strategy for Pcon {
         self.on_mark(event.prefix, event.face, event.packet);
     }
 
-    fn pass_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 {
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 {
         let Some(slot) = self.marks_filtered else { return event.packet.mark };
         let branches = event.hops.iter().filter(|hop| hop.face != downstream).nth(1).is_some();
-        if event.packet.mark == 0 || !branches || event.asked.get(slot) > 0 {
+        if event.packet.mark == 0 || !branches || event.interest_fields.get(slot) > 0 {
             return event.packet.mark;
         }
         let Params { suppress, suppress_interval, .. } = self.params;

@@ -1,10 +1,10 @@
-//! `random`: any next hop, all alike.
+//! `random`: any next hop, all with equal probability.
 //!
 //! Source: NFD's random strategy, version 1: every Interest, retransmitted or joining a pending one, goes to one of the
 //! eligible next hops, drawn uniformly; costs do not count and nothing is suppressed.
 //!
 //! Deviation: without an eligible next hop NFD rejects the Interest and ends the PIT entry even if others wait for it;
-//! here a pending entry stays and only the one who asked is rejected.
+//! here a pending entry stays and only the new downstream is rejected.
 
 use super::{ForwardingDecision, InterestArrival, Strategy};
 use crate::component::{Component, Env, NoParams};

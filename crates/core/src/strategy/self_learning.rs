@@ -129,9 +129,9 @@ impl Strategy for SelfLearning {
     }
 
     fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) {
-        let asked = event.sent.iter().any(|record| record.face == event.face);
+        let is_upstream = event.sent.iter().any(|record| record.face == event.face);
         let routed = event.hops.iter().any(|hop| hop.face == event.face);
-        if asked && !routed && self.links.contains(&event.face) && event.packet.fields.get(self.slot) != 0 {
+        if is_upstream && !routed && self.links.contains(&event.face) && event.packet.fields.get(self.slot) != 0 {
             self.learn(event.prefix, event.face, ctx);
         }
     }
@@ -158,7 +158,7 @@ impl Strategy for SelfLearning {
     fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) {
         let known = self.learned.get(&event.prefix).map_or(&[][..], Vec::as_slice);
         let mut routes = event.hops.iter().map(|hop| hop.face).chain(known.iter().map(|(face, _)| *face));
-        if event.asked.get(self.slot) != 0 && routes.any(|face| face == event.face) {
+        if event.interest_fields.get(self.slot) != 0 && routes.any(|face| face == event.face) {
             fields.set(self.slot, 1);
         }
     }
@@ -189,11 +189,11 @@ mod tests {
     }
 
     /// Data from `face` for an Interest that was sent there, for downstreams that requested discovery or not; the flag
-    /// it passes on with.
-    fn data(bench: &mut Bench<SelfLearning>, ms: u64, face: u16, announces: u32, asked: u32) -> u32 {
+    /// it leaves with.
+    fn data(bench: &mut Bench<SelfLearning>, ms: u64, face: u16, announces: u32, discovery: u32) -> u32 {
         let packet = flag(bench, Packet { kind: Kind::Data, ..bench.packet }, announces);
-        let asked = flag(bench, bench.packet, asked).fields;
-        bench.data_for(ms, face, &packet, &[sent(face, 0)], &asked).get(bench.strategy.slot)
+        let interest_fields = flag(bench, bench.packet, discovery).fields;
+        bench.data_for(ms, face, &packet, &[sent(face, 0)], &interest_fields).get(bench.strategy.slot)
     }
 
     /// Where an Interest goes, and with which flag.

@@ -96,7 +96,7 @@ impl Bench {
         let now = self.now;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         match op {
-            Op::Wait(span) => self.now = (self.now + span).min(Time::from_nanos(u64::MAX / 2)),
+            Op::Wait(duration) => self.now = (self.now + duration).min(Time::from_nanos(u64::MAX / 2)),
             Op::Send(most) => {
                 for _ in 0..most {
                     if !self.consumer.may_send(&self.flight) {
@@ -217,7 +217,7 @@ pub fn standard_workload() -> Vec<Op> {
 /// `count` random operations, with absurd ones among them.
 pub fn random_ops(seed: u64, count: usize) -> Vec<Op> {
     let mut rng = Rng::derive(seed, &[0xC0]);
-    let span = |rng: &mut Rng| match rng.below(20) {
+    let duration = |rng: &mut Rng| match rng.below(20) {
         0 => Duration::ZERO,
         1 => Duration::from_millis(10 * 24 * 3_600_000),
         2 => Duration::MAX,
@@ -232,7 +232,7 @@ pub fn random_ops(seed: u64, count: usize) -> Vec<Op> {
             8..14 => Op::Send(rng.below(100) as u32),
             14..30 => Op::Data {
                 mark: if rng.below(12) == 0 { rng.below(256) as u8 } else { 0 },
-                rtt: (rng.below(8) > 0).then(|| span(&mut rng)),
+                rtt: (rng.below(8) > 0).then(|| duration(&mut rng)),
                 skip: if rng.below(10) == 0 { rng.below(100) } else { 0 },
             },
             30..32 => Op::Fail(Congestion::Timeout),

@@ -271,8 +271,8 @@ fn alternatives(root: &Value, schema: &Value) -> Vec<Value> {
 /// A quantity twice and half as large.
 fn scaled(text: &str) -> Vec<Value> {
     let pair = |n: u64, make: fn(u64) -> String| [n.saturating_mul(2), n / 2].map(|n| Value::String(make(n))).to_vec();
-    if let Ok(span) = text.parse::<Duration>() {
-        return pair(span.nanos(), |n| Duration::from_nanos(n).to_string());
+    if let Ok(duration) = text.parse::<Duration>() {
+        return pair(duration.nanos(), |n| Duration::from_nanos(n).to_string());
     }
     if let Ok(rate) = text.parse::<Rate>() {
         return pair(rate.bps(), |n| Rate::from_bps(n).to_string());

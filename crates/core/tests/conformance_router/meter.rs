@@ -96,11 +96,19 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
             }
             _ => {
                 packet.kind = Kind::Data;
-                let asked = desk.now - Duration::from_micros(desk.dice.below(200_000));
+                let interest_arrival = desk.now - Duration::from_micros(desk.dice.below(200_000));
                 let (interest_fields, from_cache, flows) = (packet.fields, desk.chance(0.1), desk.dice.below(4) as u32);
                 let packet = &mut packet;
-                let mut event =
-                    DataOut { packet, prefix, face, asked, retransmitted, interest_fields, from_cache, flows };
+                let mut event = DataOut {
+                    packet,
+                    prefix,
+                    face,
+                    interest_arrival,
+                    retransmitted,
+                    interest_fields,
+                    from_cache,
+                    flows,
+                };
                 desk.with(|meter, ctx| meter.on_data_out(&mut event, ctx));
             }
         }

@@ -178,14 +178,14 @@ impl Node {
         };
         let packet = Packet { kind: Kind::Data, mark, size: 1250, fields, ..entry.packet };
         let (prefix, rtt, sent) = (entry.prefix, Some(Duration::from_millis(30)), &entry.sent[..]);
-        let (hops, asked) = (&self.hops[prefix.index()][..], &entry.packet.fields);
-        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, asked };
+        let (hops, interest_fields) = (&self.hops[prefix.index()][..], &entry.packet.fields);
+        let event = DataReturn { packet: &packet, face, prefix, hops, local, rtt, sent, interest_fields };
         self.desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         let mut stamped = packet.fields;
         self.desk.component.stamp_data(&event, &mut stamped);
         for &downstream in &entry.downstreams {
-            let passed = self.desk.with(|strategy, ctx| strategy.pass_mark(&event, downstream, ctx));
-            self.desk.record.push(u64::from(passed));
+            let mark = self.desk.with(|strategy, ctx| strategy.propagate_mark(&event, downstream, ctx));
+            self.desk.record.push(u64::from(mark));
         }
         self.past = Some(entry);
     }
@@ -371,8 +371,16 @@ fn a_prefix_that_routing_never_set_does_not_fail() {
         assert_eq!(choice.copies().len() + usize::from(choice.is_held()), 1, "{}", info.name);
         let (face, rtt, sent) = (FaceId(1), None, &[][..]);
         let data = Packet { kind: Kind::Data, mark: 1, ..packet };
-        let event =
-            DataReturn { packet: &data, face, prefix, hops: &hops, local: false, rtt, sent, asked: &packet.fields };
+        let event = DataReturn {
+            packet: &data,
+            face,
+            prefix,
+            hops: &hops,
+            local: false,
+            rtt,
+            sent,
+            interest_fields: &packet.fields,
+        };
         desk.with(|strategy, ctx| strategy.on_data(&event, ctx));
         desk.with(|strategy, ctx| {
             strategy.on_timeout(&TimeoutEvent { name: data.name, prefix, hops: &hops, sent }, ctx)

@@ -56,10 +56,10 @@ pub(super) fn run(task: &ProducerTask) -> Result<(), RoleError> {
     let mut publisher = Publisher::new(config, Zeros(size), Box::new(DigestSha256)).map_err(RoleError::new)?;
     let uri = ndnweir_net::face_uri::FaceUri::Unix(task.transport.clone());
     let mut session = Session::connect(uri, &waiter, 0, task.seed).map_err(RoleError::new)?;
-    let mut said = false;
+    let mut reported = false;
     let mut watch = |event| {
-        if matches!(event, PublishEvent::Registered) && !said {
-            said = ready(None).is_ok();
+        if matches!(event, PublishEvent::Registered) && !reported {
+            reported = ready(None).is_ok();
         }
     };
     let mut registration = Registration::new(name, Box::new(DigestSha256), session.is_local());

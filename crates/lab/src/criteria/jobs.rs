@@ -3,9 +3,9 @@
 //! A job runs a scheme in a criterion: all cells with all seeds. Its key is a hash of everything that its result
 //! depends on, so that a result stored under this key can replace the job, on any machine.
 
+use super::cell_data::CellData;
 use super::chosen::schemes_in;
 use super::model::Criterion;
-use super::shown::Shown;
 use super::verdict::CriterionResult;
 use crate::experiment::Error;
 use crate::results::{self, replace_files};
@@ -37,7 +37,7 @@ pub struct JobResult {
     /// The verdict.
     pub result: CriterionResult,
     /// The data that are drawn of each cell.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<CellData>,
     /// Interests, Data and NACKs that crossed a link.
     pub packet_hops: u64,
 }
@@ -104,15 +104,15 @@ pub fn jobs(criteria: &[Criterion], names: &[String], seeds: &[u64], engine: &st
 
 /// A folder that stores the results of jobs, each in its own file.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StoredResults {
     folder: PathBuf,
     engine: String,
 }
 
-impl Kept {
+impl StoredResults {
     /// The stored results of this engine in a folder; the folder is created when the first result is stored.
-    pub fn new(folder: &Path, engine: &str) -> Kept {
-        Kept { folder: folder.to_path_buf(), engine: engine.to_owned() }
+    pub fn new(folder: &Path, engine: &str) -> StoredResults {
+        StoredResults { folder: folder.to_path_buf(), engine: engine.to_owned() }
     }
 
     pub(super) fn key(&self, criterion: &Criterion, schemes: &[Scheme], seeds: &[u64]) -> String {
@@ -128,7 +128,7 @@ impl Kept {
     /// # Errors
     /// [`results::Error`] for a file that cannot be read or does not hold a result.
     pub fn get(&self, key: &str) -> Result<Option<JobResult>, results::Error> {
-        let path = self.folder.join(Kept::file(key));
+        let path = self.folder.join(StoredResults::file(key));
         let shown = || path.display().to_string();
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -151,6 +151,6 @@ impl Kept {
     /// [`results::Error::Io`].
     pub fn put(&self, key: &str, result: &JobResult) -> Result<(), results::Error> {
         let text = json!(result).to_string();
-        replace_files(&self.folder, &[(Kept::file(key), text.into_bytes())])
+        replace_files(&self.folder, &[(StoredResults::file(key), text.into_bytes())])
     }
 }

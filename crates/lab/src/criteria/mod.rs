@@ -5,6 +5,7 @@
 //! verdicts in `verdict`, the results in `docs/judge.md`. There is no overall score.
 
 mod budget;
+mod cell_data;
 mod chosen;
 mod drawn;
 mod folder;
@@ -12,15 +13,14 @@ mod jobs;
 mod model;
 mod read;
 mod run;
-mod shown;
 pub mod text;
 mod verdict;
 
 pub use budget::packet_hops;
+pub use cell_data::CellData;
 pub use folder::Folder;
-pub use jobs::{Job, JobResult, Kept, engine, jobs};
+pub use jobs::{Job, JobResult, StoredResults, engine, jobs};
 pub use model::{Better, Combine, Criterion, Depth, Measure, NotApplicable, Strength};
-pub use read::{Extent, read, read_all};
-pub use run::{Judgement, count, keep, run};
-pub use shown::Shown;
+pub use read::{ReadOptions, read, read_all};
+pub use run::{Judgement, count, run, run_and_store};
 pub use verdict::{CellResult, CriterionResult, CriterionVerdict, MeasureResult};

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 /// The options for reading criteria.
 #[derive(Clone, Debug, Default)]
-pub struct Extent {
+pub struct ReadOptions {
     /// Deeper cells are left out.
     pub depth: Depth,
     /// The seed that networks are drawn from; without a seed, criteria that draw networks are left out.
@@ -36,7 +36,7 @@ const MAX_DRAWS: u64 = 64;
 ///
 /// # Errors
 /// All errors in their files; names in `only` that do not exist.
-pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec<Criterion>, Problems> {
+pub fn read_all(folder: &Folder, only: &[String], options: &ReadOptions) -> Result<Vec<Criterion>, Problems> {
     let found = Findings::default();
     let names = folder.names().unwrap_or_default();
     for name in only.iter().filter(|name| !names.contains(name)) {
@@ -45,7 +45,7 @@ pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec
     }
     let mut all = Vec::new();
     for name in names.iter().filter(|name| only.is_empty() || only.contains(name)) {
-        match read(folder, name, extent) {
+        match read(folder, name, options) {
             Ok(criterion) => all.extend(criterion),
             Err(problems) => found.add(problems),
         }
@@ -62,7 +62,7 @@ pub fn read_all(folder: &Folder, only: &[String], extent: &Extent) -> Result<Vec
 ///
 /// # Errors
 /// All errors in its file.
-pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Criterion>, Problems> {
+pub fn read(folder: &Folder, name: &str, options: &ReadOptions) -> Result<Option<Criterion>, Problems> {
     let file = format!("{name}.toml");
     let shown = folder.shown(&file);
     let text =
@@ -82,7 +82,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
         f.item(key);
     }
     f.finish();
-    let mut reader = Reader { folder, extent, found: &found, files: Vec::new() };
+    let mut reader = Reader { folder, options, found: &found, files: Vec::new() };
     let read: Vec<Drafted> =
         tables(&root, "experiment").filter_map(|(table, at)| reader.experiment(table, at)).collect();
     let files = std::mem::take(&mut reader.files);
@@ -97,7 +97,7 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     let (mut grids, tiers): (Vec<ExperimentGrid>, Vec<Vec<Depth>>) =
         read.into_iter().map(|e| (e.grid, e.depths)).unzip();
     let mut measures: Vec<Measure> = {
-        let resolver = Resolver::beside_limits(&grids);
+        let resolver = Resolver::with_limits(&grids);
         let one = |(table, at)| measure(table, at, &resolver, &grids, &found);
         tables(&root, "measure").filter_map(one).collect()
     };
@@ -106,13 +106,13 @@ pub fn read(folder: &Folder, name: &str, extent: &Extent) -> Result<Option<Crite
     }
     unique(measures.iter().map(|m| (m.id.as_str(), &m.place)), "measure", &found);
     found.check()?;
-    if draws && extent.held_out.is_none() {
+    if draws && options.held_out.is_none() {
         return Ok(None);
     }
     // After all checks, cases that are deeper than requested are left out.
     for (grid, depths) in grids.iter_mut().zip(&tiers) {
         let mut depths = depths.iter();
-        grid.cases.retain(|_| depths.next().is_some_and(|d| *d <= extent.depth));
+        grid.cases.retain(|_| depths.next().is_some_and(|d| *d <= options.depth));
     }
     measures.retain(|m| m.experiments.iter().any(|e| !grids[*e].cases.is_empty()));
     let used: BTreeSet<&String> = grids.iter().flat_map(|g| &g.cases).map(|c| &c.file).collect();
@@ -132,7 +132,7 @@ struct Drafted {
 
 struct Reader<'a> {
     folder: &'a Folder,
-    extent: &'a Extent,
+    options: &'a ReadOptions,
     found: &'a Findings,
     files: Vec<(String, String)>,
 }
@@ -152,7 +152,7 @@ impl Reader<'_> {
             f.error("draws", "draws: how many networks?", format!("write a number from 1 to {MAX_DRAWS}"));
         }
         let set = f.item("set").map(|item| texts(item, self.found)).unwrap_or_default();
-        let set: Vec<String> = set.into_iter().map(|s| s.0).chain(self.extent.set.iter().cloned()).collect();
+        let set: Vec<String> = set.into_iter().map(|s| s.0).chain(self.options.set.iter().cloned()).collect();
         let vary = f.item("vary").map(|item| variations(item, self.found, &TIERS)).unwrap_or_default();
         let least = f.word("depth", &Depth::ALL).unwrap_or(Depth::Quick);
         let place = f.place("scenario");
@@ -169,7 +169,7 @@ impl Reader<'_> {
             (None, Some(kind)) => {
                 let (mut all, mut own) = (Vec::new(), Vec::new());
                 for number in 1..=draws?.min(MAX_DRAWS) {
-                    let seed = self.extent.held_out.unwrap_or(1);
+                    let seed = self.options.held_out.unwrap_or(1);
                     let name = format!("{}-{seed}-{number}.toml", kind.text());
                     let text = drawn::scenario(kind, seed, number);
                     let label = format!("{} {number} of {seed}", kind.text());

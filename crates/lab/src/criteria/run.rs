@@ -1,9 +1,9 @@
 //! Runs schemes in all criteria.
 
+use super::cell_data::CellData;
 use super::chosen::{chosen, schemes_in};
-use super::jobs::{JobResult, Kept};
+use super::jobs::{JobResult, StoredResults};
 use super::model::Criterion;
-use super::shown::Shown;
 use super::verdict::CriterionResult;
 use crate::evaluation::{Limits, Measured, Runs};
 use crate::experiment::{Error, Experiment, Progress, describe};
@@ -26,7 +26,7 @@ pub struct Judgement {
     /// By criterion, then scheme; `None` if the work was interrupted.
     pub results: Vec<Vec<Option<CriterionResult>>>,
     /// The drawable data of each cell, by criterion, then scheme.
-    pub shown: Vec<Vec<Vec<Shown>>>,
+    pub shown: Vec<Vec<Vec<CellData>>>,
     /// Interests, Data and NACKs that crossed a link, by scheme.
     pub packet_hops: Vec<u64>,
     /// Whether runs are missing because the work was interrupted.
@@ -41,33 +41,34 @@ pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
     criteria.iter().map(|c| c.cells().count()).sum::<usize>() * schemes * seeds
 }
 
-/// Runs and judges all criteria. After `stop` is set, incomplete results are left out. With `kept`, stored results are
+/// Runs and judges all criteria. After `stop` is set, incomplete results are left out. With `stored`, its results are
 /// used instead of running their jobs, and results of other jobs are stored.
 ///
 /// The result depends only on the arguments, not on the number or the order of threads.
 ///
 /// # Errors
 /// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
-/// [`Error::Accounting`], [`Error::Kept`]; [`Error::Nothing`] if nothing was complete.
+/// [`Error::Accounting`], [`Error::StoredResults`]; [`Error::Nothing`] if nothing was complete.
 pub fn run(
     criteria: &[Criterion],
     names: &[String],
     seeds: &[u64],
-    kept: Option<&Kept>,
+    stored: Option<&StoredResults>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Judgement, Error> {
     let prepared = Prepared::new(criteria, names)?;
     let hops: Vec<AtomicU64> = prepared.names.iter().map(|_| AtomicU64::new(0)).collect();
     let one = |unit: &Unit<'_>| {
-        let done = unit.get_or_run(kept, progress, stop)?;
+        let done = unit.get_or_run(stored, progress, stop)?;
         Ok(done.map(|done| {
             hops[unit.scheme.0].fetch_add(done.packet_hops, Ordering::Relaxed);
             (done.result, done.shown)
         }))
     };
     let units = prepared.units(criteria, seeds);
-    let done: Vec<Option<(CriterionResult, Vec<Shown>)>> = units.par_iter().map(one).collect::<Result<_, Error>>()?;
+    let done: Vec<Option<(CriterionResult, Vec<CellData>)>> =
+        units.par_iter().map(one).collect::<Result<_, Error>>()?;
     if done.iter().all(Option::is_none) {
         return Err(Error::Nothing);
     }
@@ -76,7 +77,7 @@ pub fn run(
     let mut done = done.into_iter();
     for _ in criteria {
         let row = done.by_ref().take(prepared.names.len()).map(Option::unzip);
-        let (verdicts, cells): (Vec<_>, Vec<Option<Vec<Shown>>>) = row.unzip();
+        let (verdicts, cells): (Vec<_>, Vec<Option<Vec<CellData>>>) = row.unzip();
         results.push(verdicts);
         shown.push(cells.into_iter().map(Option::unwrap_or_default).collect());
     }
@@ -91,11 +92,11 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub fn keep(
+pub fn run_and_store(
     criteria: &[Criterion],
     names: &[String],
     seeds: &[u64],
-    kept: &Kept,
+    stored: &StoredResults,
     mine: &(dyn Fn(usize) -> bool + Sync),
     progress: &dyn Progress,
     stop: &AtomicBool,
@@ -103,7 +104,7 @@ pub fn keep(
     let prepared = Prepared::new(criteria, names)?;
     let units: Vec<Unit<'_>> = prepared.units(criteria, seeds);
     let picked: Vec<&Unit<'_>> = units.iter().enumerate().filter(|(i, _)| mine(*i)).map(|(_, unit)| unit).collect();
-    let one = |unit: &&Unit<'_>| Ok(unit.get_or_run(Some(kept), progress, stop)?.is_some());
+    let one = |unit: &&Unit<'_>| Ok(unit.get_or_run(Some(stored), progress, stop)?.is_some());
     let done: Vec<bool> = picked.par_iter().map(one).collect::<Result<_, Error>>()?;
     Ok(done.into_iter().filter(|done| *done).count())
 }
@@ -156,20 +157,20 @@ impl Unit<'_> {
     /// Returns the stored result, or runs the job and stores its result; `None` if it was stopped.
     fn get_or_run(
         &self,
-        kept: Option<&Kept>,
+        stored: Option<&StoredResults>,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Option<JobResult>, Error> {
         let schemes = schemes_in(self.criterion, self.scheme.1)?;
-        let Some(kept) = kept else { return self.run(&schemes, progress, stop) };
-        let key = kept.key(self.criterion, &schemes, self.seeds);
-        if let Some(done) = kept.get(&key)? {
+        let Some(stored) = stored else { return self.run(&schemes, progress, stop) };
+        let key = stored.key(self.criterion, &schemes, self.seeds);
+        if let Some(done) = stored.get(&key)? {
             (0..schemes.len() * self.seeds.len()).for_each(|i| progress.advanced(self.first + i, 1.0));
             return Ok(Some(done));
         }
         let done = self.run(&schemes, progress, stop)?;
         if let Some(done) = &done {
-            kept.put(&key, done)?;
+            stored.put(&key, done)?;
         }
         Ok(done)
     }
@@ -200,7 +201,7 @@ impl Unit<'_> {
             Ok(finished.map(|f| {
                 hops.fetch_add(f.outcome.packet_hops, Ordering::Relaxed);
                 let limits = self.limits[at].get_or_init(|| Limits::of(&case.scenario));
-                Measured::beside(cells[at].1, f.run, &described[at], limits)
+                Measured::with_limits(cells[at].1, f.run, &described[at], limits)
             }))
         };
         let runs: Vec<Option<Measured>> =
@@ -216,18 +217,18 @@ impl Unit<'_> {
     }
 }
 
-fn show((experiment, case): (usize, usize), runs: &[Measured]) -> Shown {
+fn show((experiment, case): (usize, usize), runs: &[Measured]) -> CellData {
     let mean = |key: &str| {
         let values: Vec<f64> = runs.iter().filter_map(|m| m.scalars.get(key).copied()).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let point = mean("attained").zip(mean("above_base_rtts.p99"));
-    let Some(first) = runs.first() else { return Shown { experiment, case, point, ..Shown::default() } };
+    let Some(first) = runs.first() else { return CellData { experiment, case, point, ..CellData::default() } };
     let goodput = first.run.series.get(SeriesKind::Network, &[], "goodput_mbps").unwrap_or_default();
     let by = goodput.len().div_ceil(MAX_SHOWN).max(1);
     let bin_s = first.run.series.bin_s * by as f64;
     let (goodput_mbps, queue_ms) = (rebin(goodput, by), rebin(&longest_wait(&first.run), by));
-    Shown { experiment, case, point, bin_s, goodput_mbps, queue_ms }
+    CellData { experiment, case, point, bin_s, goodput_mbps, queue_ms }
 }
 
 /// By bin, the largest mean queueing time of all links.

@@ -5,7 +5,7 @@ use super::run::Judgement;
 use super::verdict::{CellResult, CriterionResult, CriterionVerdict};
 use crate::evaluation::number;
 use crate::results::{Summary, significant};
-use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use serde_json::{Value, json};
 
 /// The names of criteria in headings: their sections, or their names if several criteria have the same section.
@@ -24,7 +24,7 @@ fn tone(verdict: CriterionVerdict) -> Tone {
 }
 
 /// Criteria by schemes.
-pub fn matrix(criteria: &[Criterion], judgement: &Judgement, look: Look) -> String {
+pub fn matrix(criteria: &[Criterion], judgement: &Judgement, style: TableStyle) -> String {
     let column = |heading: &str, weight| Column { heading: heading.into(), right: false, weight };
     let mut columns =
         vec![column("section", Column::ALWAYS), column("criterion", Column::ALWAYS), column("strength", 10)];
@@ -38,11 +38,11 @@ pub fn matrix(criteria: &[Criterion], judgement: &Judgement, look: Look) -> Stri
         }));
         Row { cells, below: String::new() }
     };
-    TextTable { columns, rows: criteria.iter().enumerate().map(row).collect() }.render(look)
+    TextTable { columns, rows: criteria.iter().enumerate().map(row).collect() }.render(style)
 }
 
 /// Schemes by criteria, with one letter for each verdict: for many schemes.
-pub fn letters(criteria: &[Criterion], judgement: &Judgement, look: Look) -> String {
+pub fn letters(criteria: &[Criterion], judgement: &Judgement, style: TableStyle) -> String {
     let column = |heading: String| Column { heading, right: false, weight: Column::ALWAYS };
     let mut columns = vec![column("scheme".into())];
     columns.extend(short_names(criteria).into_iter().map(column));
@@ -54,7 +54,7 @@ pub fn letters(criteria: &[Criterion], judgement: &Judgement, look: Look) -> Str
         }));
         Row { cells, below: String::new() }
     };
-    TextTable { columns, rows: judgement.schemes.iter().enumerate().map(row).collect() }.render(look)
+    TextTable { columns, rows: judgement.schemes.iter().enumerate().map(row).collect() }.render(style)
 }
 
 fn letter(verdict: CriterionVerdict) -> &'static str {
@@ -76,7 +76,7 @@ pub fn spread(value: Option<&Summary>) -> String {
 }
 
 /// The text of a measure's thresholds: `≤ 0.5, weak ≤ 1`.
-pub fn asked(measure: &Measure) -> String {
+pub fn thresholds(measure: &Measure) -> String {
     let sign = match measure.better {
         Better::Less => "≤",
         Better::More => "≥",
@@ -85,7 +85,12 @@ pub fn asked(measure: &Measure) -> String {
 }
 
 /// The deciding cells of one criterion, a row for each measure and scheme.
-pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], schemes: &[String], look: Look) -> String {
+pub fn measures(
+    criterion: &Criterion,
+    results: &[Option<CriterionResult>],
+    schemes: &[String],
+    style: TableStyle,
+) -> String {
     let column = |heading: &str, right, weight| Column { heading: heading.into(), right, weight };
     let columns = vec![
         column("measure", false, Column::ALWAYS),
@@ -109,14 +114,14 @@ pub fn measures(criterion: &Criterion, results: &[Option<CriterionResult>], sche
                 plain(scheme.clone()),
                 plain(spread(cell.value.as_ref())),
                 plain(cell.limit.map_or_else(|| "–".into(), number)),
-                plain(asked(measure)),
+                plain(thresholds(measure)),
                 verdict,
                 plain(criterion.cell_name(cell.experiment, cell.case)),
             ];
             rows.push(Row { cells, below: String::new() });
         }
     }
-    let mut text = TextTable { columns, rows }.render(look);
+    let mut text = TextTable { columns, rows }.render(style);
     for (scheme, result) in schemes.iter().zip(results) {
         if let Some(result) = result.as_ref().filter(|r| r.verdict == CriterionVerdict::NotApplicable) {
             text.push_str(&format!("{scheme}: not applicable: {}\n", result.reason));
@@ -135,16 +140,16 @@ pub fn head(judgement: &Judgement, dated: Option<&str>, command: &str, version: 
 /// `judge.txt`.
 pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> String {
     const WIDE: usize = 8;
-    let look = Look::default();
+    let style = TableStyle::default();
     let mut text = format!("{head}\n");
     if judgement.partial {
         text.push_str("Partial: the work was interrupted.\n\n");
     }
     if judgement.schemes.len() <= WIDE {
-        text.push_str(&matrix(criteria, judgement, look));
+        text.push_str(&matrix(criteria, judgement, style));
     } else {
         text.push_str("+ pass, o weak, x fail, n not applicable\n\n");
-        text.push_str(&letters(criteria, judgement, look));
+        text.push_str(&letters(criteria, judgement, style));
     }
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         text.push_str(&format!(
@@ -154,7 +159,7 @@ pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> St
             criterion.strength.text(),
             criterion.question
         ));
-        text.push_str(&measures(criterion, results, &judgement.schemes, look));
+        text.push_str(&measures(criterion, results, &judgement.schemes, style));
     }
     text
 }

@@ -91,14 +91,14 @@ impl Runs {
         target: &'a Target,
     ) -> Option<(usize, &'a Measured)> {
         let (experiment, measured) = from;
-        let there = match &target.experiment {
+        let experiment = match &target.experiment {
             Some(id) => experiments.iter().position(|e| e.id == *id)?,
             None => experiment,
         };
-        let case = if experiments[there].cases.len() > 1 { measured.case } else { 0 };
+        let case = if experiments[experiment].cases.len() > 1 { measured.case } else { 0 };
         let scheme = target.scheme.as_ref().unwrap_or(&measured.run.scheme);
-        let found = self.of(there, Some(case), scheme).find(|m| m.run.seed == measured.run.seed)?;
-        Some((there, found))
+        let found = self.of(experiment, Some(case), scheme).find(|m| m.run.seed == measured.run.seed)?;
+        Some((experiment, found))
     }
 
     /// The value of an expression in a run of experiment number `experiment`; `None` if it is undefined.
@@ -134,8 +134,9 @@ impl Runs {
                 }
                 (Function::Dwell, [Expr::Name(key), value, ids @ ..]) => {
                     let ids: Vec<u64> = ids.iter().filter_map(at).map(|x| x as u64).collect();
-                    let of = |id: u64| ids.first().is_none_or(|a| *a <= id) && ids.last().is_none_or(|b| id <= *b);
-                    dwell(&measured.run.events, key, at(value)?, of)
+                    let selected =
+                        |id: u64| ids.first().is_none_or(|a| *a <= id) && ids.last().is_none_or(|b| id <= *b);
+                    dwell(&measured.run.events, key, at(value)?, selected)
                 }
                 (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
                 (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),
@@ -255,8 +256,8 @@ fn reach(run: &Run, name: &str, from: f64, level: f64, step: f64) -> Option<f64>
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
     let values = rebin(between(series(run, name)?, width, from, f64::MAX), by);
-    let there = values.iter().position(|v| *v >= level).map_or(values.len(), |at| at + 1);
-    (!values.is_empty()).then_some((there * by) as f64 * width)
+    let reached = values.iter().position(|v| *v >= level).map_or(values.len(), |at| at + 1);
+    (!values.is_empty()).then_some((reached * by) as f64 * width)
 }
 
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {

@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
         self.rest = self.rest.trim_start();
     }
 
-    fn eat(&mut self, c: char) -> bool {
+    fn accept(&mut self, c: char) -> bool {
         self.skip();
         match self.rest.strip_prefix(c) {
             Some(rest) => {
@@ -252,15 +252,15 @@ impl<'t> Parser<'t> {
             return Err(ExprError::TooDeep);
         }
         let word = self.word()?;
-        let mut expr = if self.eat('(') {
+        let mut expr = if self.accept('(') {
             let Some((_, function)) = Function::ALL.iter().find(|f| f.0 == word) else {
                 return Err(ExprError::UnknownFunction(word.to_owned()));
             };
             let mut arguments = vec![self.expr(depth + 1)?];
-            while self.eat(',') {
+            while self.accept(',') {
                 arguments.push(self.expr(depth + 1)?);
             }
-            if !self.eat(')') {
+            if !self.accept(')') {
                 return Err(ExprError::Unclosed(word.to_owned()));
             }
             Expr::Call(*function, arguments)
@@ -270,7 +270,7 @@ impl<'t> Parser<'t> {
                 _ => Expr::Name(word.to_owned()),
             }
         };
-        if self.eat('@') {
+        if self.accept('@') {
             let target = self.word()?;
             let (experiment, scheme) = match target.split_once(':') {
                 Some((experiment, scheme)) => (Some(experiment.to_owned()), scheme),

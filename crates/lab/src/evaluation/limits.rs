@@ -34,7 +34,7 @@ impl Limits {
     }
 
     /// The same names with a fictitious optimum, to find which metrics exist.
-    pub fn pretended(scenario: &Scenario) -> Limits {
+    pub fn all_defined(scenario: &Scenario) -> Limits {
         let mut limits = Limits::without_optimum(scenario);
         let each = |name: &str| crate::results::ConsumerOptimum { name: name.into(), goodput_mbps: 1.0 };
         let consumers: Vec<_> = scenario.consumers.iter().map(|c| each(&c.name)).collect();
@@ -47,7 +47,7 @@ impl Limits {
 /// Propagation and transmission of one Interest and its Data over the cheapest path by routing costs; of paths with
 /// equal costs, the one with the lowest delay.
 fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option<(String, f64)> {
-    let near = scenario.adjacency();
+    let adjacency = scenario.adjacency();
     let asks = &scenario.consumers[consumer];
     let producers: Vec<usize> = asks.producers.iter().map(|p| scenario.producers[*p].node).collect();
     let sending = |bytes: u64, rate_mbps: f64| bytes as f64 * 8.0 / (rate_mbps * 1e3);
@@ -61,10 +61,10 @@ fn base_rtt(scenario: &Scenario, info: &ScenarioInfo, consumer: usize) -> Option
         if producers.contains(&node) {
             return Some((asks.name.clone(), time as f64 / 1e9));
         }
-        for &(link, next, _) in &near[node] {
+        for &(link, next, _) in &adjacency[node] {
             let (forward, backward) = (&info.links[2 * link], &info.links[2 * link + 1]);
-            let there = forward.from == info.nodes[node].name;
-            let (up, down) = if there { (forward, backward) } else { (backward, forward) };
+            let is_forward = forward.from == info.nodes[node].name;
+            let (up, down) = if is_forward { (forward, backward) } else { (backward, forward) };
             let ms = up.delay_ms
                 + down.delay_ms
                 + sending(info.interest_wire_bytes, up.rate_mbps)
@@ -86,7 +86,7 @@ fn dropped_share(run: &Run) -> Option<f64> {
 
 impl Measured {
     /// A run of a case with these limits: the metrics of [`Measured::new`] and those relative to the limits.
-    pub fn beside(case: usize, run: Run, info: &ScenarioInfo, limits: &Limits) -> Measured {
+    pub fn with_limits(case: usize, run: Run, info: &ScenarioInfo, limits: &Limits) -> Measured {
         let mut measured = Measured::new(case, run, info);
         let more = more(&measured.scalars, &measured.run, limits);
         measured.scalars.extend(more);

@@ -15,18 +15,18 @@ use std::collections::BTreeSet;
 /// Every metric that a run of the scenario can have, except those of paths and forwarding shares.
 pub fn scalars(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
-    pretended(&scenario).scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
+    all_defined(&scenario).scalars().into_iter().map(|s| s.0).chain([QUEUEING.to_owned()]).collect()
 }
 
 /// The same with the metrics relative to the limits of a case.
-fn scalars_beside_limits(case: &Case) -> BTreeSet<String> {
+fn scalars_with_limits(case: &Case) -> BTreeSet<String> {
     let scenario = describe(&case.scenario);
-    let measured = Measured::beside(0, pretended(&scenario), &scenario, &Limits::pretended(&case.scenario));
+    let measured = Measured::with_limits(0, all_defined(&scenario), &scenario, &Limits::all_defined(&case.scenario));
     measured.scalars.into_keys().chain([QUEUEING.to_owned()]).collect()
 }
 
 /// A run in which every metric has a value.
-fn pretended(scenario: &ScenarioInfo) -> Run {
+fn all_defined(scenario: &ScenarioInfo) -> Run {
     let some = || {
         let d = Distribution {
             n: 1,
@@ -66,7 +66,7 @@ fn pretended(scenario: &ScenarioInfo) -> Run {
         window_mean: Some(1.0),
         interest_overhead: Some(1.0),
         deadline: c.deadline_ms.map(|_| DeadlineRun { late: 0, lost: 0, missed: Some(0.0) }),
-        flows: c.flows.as_ref().map(FlowsInfo::pretended),
+        flows: c.flows.as_ref().map(FlowsInfo::all_defined),
         paths: Vec::new(),
     };
     let link = |name: &str| LinkRun {
@@ -132,9 +132,8 @@ impl<'a> Resolver<'a> {
     }
 
     /// A resolver for these experiments, whose runs are measured relative to their limits.
-    pub fn beside_limits(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
-        let known =
-            experiments.iter().map(|e| e.cases.first().map(scalars_beside_limits).unwrap_or_default()).collect();
+    pub fn with_limits(experiments: &'a [ExperimentGrid]) -> Resolver<'a> {
+        let known = experiments.iter().map(|e| e.cases.first().map(scalars_with_limits).unwrap_or_default()).collect();
         Resolver { experiments, known }
     }
 

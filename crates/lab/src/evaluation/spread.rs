@@ -3,7 +3,7 @@
 use crate::results::Summary;
 
 /// Two standard errors of a mean; `None` with one value.
-pub fn doubt(s: &Summary) -> Option<f64> {
+pub fn two_standard_errors(s: &Summary) -> Option<f64> {
     s.sd.map(|sd| 2.0 * sd / (s.n as f64).sqrt())
 }
 

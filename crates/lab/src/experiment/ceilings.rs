@@ -4,7 +4,7 @@ use super::outline::outline;
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
 use ndnweir_scenario::{Routes as Fibs, Scenario};
 use ndnweir_sim::NetworkError;
-use ndnweir_sim::routing::{Working, next_hops};
+use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
 
 /// The max-min fair rates of long-lived fetches.
@@ -65,12 +65,12 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     if scenario.routing.routes == Fibs::None {
         return Ok(problem);
     }
-    let working = Working::all(&topology);
+    let up = Availability::all(&topology);
     let long_lived = network.consumers.iter().filter(|c| c.traffic.is_long_lived());
     let prefixes: Vec<u32> = long_lived.map(|c| c.prefix).collect();
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
         let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
-        let hops = next_hops(&topology, &working, &serving.collect::<Vec<_>>(), network.routing.routes);
+        let hops = next_hops(&topology, &up, &serving.collect::<Vec<_>>(), network.routing.routes);
         // Interests are sent to a next hop; Data return in the opposite direction.
         let leads = |c: &usize| {
             let interest = &topology.channels[c ^ 1];

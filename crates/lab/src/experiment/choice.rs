@@ -36,14 +36,14 @@ pub fn available(scenario: &Scenario) -> Vec<String> {
 pub fn choose(scenario: &Scenario, names: &[String]) -> Result<Vec<Scheme>, ChoiceError> {
     let mut wanted: Vec<String> = Vec::new();
     let listed = || scenario.schemes.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    let asked = match names {
+    let chosen = match names {
         [] if !scenario.schemes.is_empty() => listed(),
         // A scenario that composes schemes but lists none runs the composed ones.
         [] if !scenario.compositions.is_empty() => scenario.compositions.iter().map(|c| c.name.clone()).collect(),
         [] => DEFAULT.iter().map(|&name| name.to_owned()).collect(),
         names => names.to_vec(),
     };
-    for name in asked {
+    for name in chosen {
         if name.is_empty() {
             return Err(ChoiceError::Empty { there: available(scenario).join(", ") });
         }
@@ -68,7 +68,7 @@ fn find(scenario: &Scenario, name: &str) -> Result<Scheme, ChoiceError> {
     if let Some(own) = scenario.composition(name) {
         return Ok(own.scheme.clone());
     }
-    let there = available(scenario);
-    let there: Vec<&str> = there.iter().map(String::as_str).collect();
-    Scheme::named(name).map_err(|_| ChoiceError::Unknown(suggest::unknown("scheme", name, &there).to_string()))
+    let known = available(scenario);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Scheme::named(name).map_err(|_| ChoiceError::Unknown(suggest::unknown("scheme", name, &known).to_string()))
 }

@@ -22,10 +22,10 @@ pub(super) fn ideals(scenario: &Scenario) -> Vec<Option<FlowsInfo>> {
     let solo = routed(&endless).map(|problem| problem.solo(&propagation_s)).unwrap_or_default();
     let info = |(i, consumer): (usize, &ndnweir_scenario::Consumer)| match &consumer.traffic {
         Traffic::Flows(flows) => {
-            let way = solo.get(i).copied().flatten();
+            let alone = solo.get(i).copied().flatten();
             Some(FlowsInfo {
-                latency_s: way.map(|way| significant(way.0, 9)),
-                data_s: way.map(|way| significant(way.1, 9)),
+                latency_s: alone.map(|alone| significant(alone.0, 9)),
+                data_s: alone.map(|alone| significant(alone.1, 9)),
                 payload_bytes: flows.payload.into(),
                 classes_bytes: consumer.size_classes.iter().map(|bytes| bytes.get()).collect(),
             })

@@ -83,7 +83,7 @@ pub enum Error {
     },
     /// Stored results cannot be read, or results cannot be stored.
     #[error(transparent)]
-    Kept(#[from] crate::results::Error),
+    StoredResults(#[from] crate::results::Error),
     /// Interrupted before the first run was complete.
     #[error("interrupted before any run was complete")]
     Nothing,

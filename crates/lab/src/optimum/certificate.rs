@@ -11,10 +11,10 @@ use super::{AllowedLinks, FlowDemand, Hop, Problem};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Rates that differ by less than this fraction count as equal; it is a tenth of the allowed gain.
-const EQUAL: f64 = 1e-3;
+const RATE_TOLERANCE: f64 = 1e-3;
 
 /// The fraction by which the load of a link may exceed its rate, a hundredth of the allowed gain.
-const FULL: f64 = 1e-4;
+const LOAD_TOLERANCE: f64 = 1e-4;
 
 /// Flows that cannot gain at one level of rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,7 +209,7 @@ impl Allocation {
         }
         for (link, load) in network.problem.links.iter().zip(loads) {
             let rate = link.rate.mbps();
-            if load > rate * (1.0 + FULL) {
+            if load > rate * (1.0 + LOAD_TOLERANCE) {
                 return Err(CertificateError::Load { link: link.name.clone(), load, rate });
             }
         }
@@ -239,7 +239,8 @@ impl Allocation {
             let free = |(path, _): &(Vec<usize>, f64)| path.iter().all(|e| costs[*e] == 0.0);
             if self.paths[flow].iter().any(free) { 0.0 } else { network.cheapest(flow, &costs, &mut found) }
         };
-        let kept = (0..self.rates.len()).filter(|f| self.rates[*f] > 0.0 && self.rates[*f] <= highest * (1.0 + EQUAL));
+        let kept = (0..self.rates.len())
+            .filter(|f| self.rates[*f] > 0.0 && self.rates[*f] <= highest * (1.0 + RATE_TOLERANCE));
         let paid: f64 = kept.map(|f| cheapest(f) * self.rates[f]).sum();
         let mut gain = |flow: &usize| match cheapest(*flow) * self.rates[*flow] {
             // No link limits the flow.

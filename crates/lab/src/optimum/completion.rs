@@ -20,7 +20,7 @@ pub struct Transfer {
 }
 
 /// A remaining payload below this fraction of a byte counts as zero.
-const NOTHING: f64 = 1e-6;
+const REMAINDER_TOLERANCE: f64 = 1e-6;
 
 impl Problem {
     /// The completion time of a fetch over a path, less the time of its Data on the narrowest link, in s: its first
@@ -44,7 +44,7 @@ impl Problem {
 
     /// The lowest latency of each flow over any allowed path; `None` if it has no path. `propagation_s` is by link.
     pub fn least_latencies(&self, propagation_s: &[f64]) -> Vec<Option<f64>> {
-        self.solo(propagation_s).into_iter().map(|way| Some(way?.0)).collect()
+        self.solo(propagation_s).into_iter().map(|latency| Some(latency?.0)).collect()
     }
 
     /// The lowest latency, with the time of one Data on the narrowest link of that path, in s, which is the time that
@@ -61,11 +61,11 @@ impl Problem {
         let sum = |path: &Vec<usize>| path.iter().map(|h| costs[*h]).sum::<f64>();
         let paths = Paths::new(self);
         let least = |(f, flow): (usize, &FlowDemand)| {
-            let way = match &flow.routes {
+            let path = match &flow.routes {
                 AllowedLinks::Paths(all) => all.iter().min_by(|a, b| sum(a).total_cmp(&sum(b))).cloned(),
                 AllowedLinks::Any { .. } => paths.cheapest(f, &costs),
             };
-            way.map(|path| self.times(&path, propagation_s))
+            path.map(|path| self.times(&path, propagation_s))
         };
         self.flows.iter().enumerate().map(least).collect()
     }
@@ -81,7 +81,7 @@ impl Problem {
             transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
         let mut done = vec![None; transfers.len()];
         let mut now = transfers.iter().map(|t| t.start_s).fold(f64::INFINITY, f64::min);
-        let ended = |left: &[f64], i: usize| left[i] <= NOTHING;
+        let ended = |left: &[f64], i: usize| left[i] <= REMAINDER_TOLERANCE;
         loop {
             let active: Vec<usize> =
                 (0..transfers.len()).filter(|i| transfers[*i].start_s <= now && !ended(&left, *i)).collect();
@@ -97,7 +97,7 @@ impl Problem {
             for (k, &i) in active.iter().enumerate() {
                 left[i] -= speed(k) * (next - now);
                 // The remainder may be a rounding error after a long time.
-                if left[i] <= NOTHING + 1e-9 * speed(k) * next {
+                if left[i] <= REMAINDER_TOLERANCE + 1e-9 * speed(k) * next {
                     left[i] = 0.0;
                     done[i] = Some(next - transfers[i].start_s + transfers[i].latency_s);
                 }

@@ -13,15 +13,15 @@ pub struct Subflow {
     pub rtt: f64,
 }
 
-/// Steps of the price iteration; the error then is below 10⁻⁴ of a rate in all cases tried.
-const STEPS: usize = 60_000;
+/// Number of price iterations; the error then is below 10⁻⁴ of a rate in all cases tried.
+const ITERATIONS: usize = 60_000;
 
 /// Rates of every subflow of every flow, in the unit of the capacities.
 pub fn coupled(capacities: &[f64], flows: &[Vec<Subflow>]) -> Vec<Vec<f64>> {
     let mut prices = vec![1e-3; capacities.len()];
     let mut windows: Vec<Vec<f64>> = flows.iter().map(|f| vec![1.0; f.len()]).collect();
     let scale = capacities.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    for step in 0..STEPS {
+    for step in 0..ITERATIONS {
         for (flow, windows) in flows.iter().zip(&mut windows) {
             relax(flow, windows, &prices);
         }

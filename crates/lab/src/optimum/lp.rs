@@ -14,11 +14,11 @@ use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, con
 
 /// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it
 /// infeasible.
-const SLACK: f64 = 1e-7;
+const RELAXATION: f64 = 1e-7;
 /// A path must be cheaper by this fraction to count as cheaper.
-const CHEAPER: f64 = 1e-7;
+const PRICE_TOLERANCE: f64 = 1e-7;
 /// The prices of the flows that rise together sum up to one; a price below this counts as zero.
-const PRICED: f64 = 1e-6;
+const DUAL_TOLERANCE: f64 = 1e-6;
 /// Maximum number of rounds of new paths, far more than any network needs.
 const MAX_ROUNDS: usize = 2_000;
 
@@ -72,11 +72,11 @@ impl<'a> Program<'a> {
             self.scale *= if level > 1e-12 { level } else { 1.0 };
         }
         while !open.is_empty() {
-            let floor: Vec<f64> = rates.iter().map(|r| r * (1.0 - SLACK)).collect();
+            let floor: Vec<f64> = rates.iter().map(|r| r * (1.0 - RELAXATION)).collect();
             let prices = self.solve(&Goal::Level(&open), &floor)?;
             open.iter().for_each(|f| rates[*f] = prices.value);
             let before = open.len();
-            open.retain(|f| prices.flows[*f] < PRICED);
+            open.retain(|f| prices.flows[*f] < DUAL_TOLERANCE);
             if open.len() == before {
                 return Err(SolverError::NoFlowLimited);
             }
@@ -100,13 +100,13 @@ impl<'a> Program<'a> {
 
     /// Utilisation of each link when the flows have these rates, over the known paths and with the least total traffic.
     pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, SolverError> {
-        let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - SLACK)).collect();
+        let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - RELAXATION)).collect();
         let loads = self.least_traffic(&floor)?;
-        let part = |(link, load): (usize, f64)| {
+        let utilization = |(link, load): (usize, f64)| {
             let capacity = self.capacity(link);
             super::utilization(load, capacity)
         };
-        Ok(loads.into_iter().enumerate().map(part).collect())
+        Ok(loads.into_iter().enumerate().map(utilization).collect())
     }
 
     /// Adds paths until no path improves the objective.
@@ -121,12 +121,12 @@ impl<'a> Program<'a> {
                 }
                 let Some(path) = self.paths.cheapest(f, &costs) else { continue };
                 let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
-                if price < prices.flows[f] * (1.0 - CHEAPER) - CHEAPER * CHEAPER {
+                if price < prices.flows[f] * (1.0 - PRICE_TOLERANCE) - PRICE_TOLERANCE * PRICE_TOLERANCE {
                     added |= self.paths.add(f, path);
                 }
             }
             if !added {
-                self.forget(&prices);
+                self.remove_expensive_paths(&prices);
                 return Ok(prices);
             }
         }
@@ -135,11 +135,11 @@ impl<'a> Program<'a> {
 
     /// Drops the paths that cost more than their flow's price. No optimal allocation uses them, so the remaining paths
     /// carry an optimal one, and the next program stays small.
-    fn forget(&mut self, prices: &Prices) {
+    fn remove_expensive_paths(&mut self, prices: &Prices) {
         for (f, flow) in self.problem.flows.iter().enumerate() {
             if matches!(flow.routes, AllowedLinks::Any { .. }) {
-                let limit = prices.flows[f] * (1.0 + CHEAPER) + CHEAPER;
-                self.paths.keep(f, |paths, path| {
+                let limit = prices.flows[f] * (1.0 + PRICE_TOLERANCE) + PRICE_TOLERANCE;
+                self.paths.retain(f, |paths, path| {
                     let price: f64 = paths.charges(path).iter().map(|(l, weight)| weight * prices.links[*l]).sum();
                     price <= limit
                 });
@@ -207,8 +207,8 @@ impl<'a> Program<'a> {
                 rate += share;
                 // Unequal weights, so that one of several equal detours is the best and the simplex does not cycle
                 // among them.
-                let toll: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
-                traffic += toll * share;
+                let weight: f64 = path.iter().map(|l| 1.0 + 1e-3 * (*l as f64 * 0.618_033_988_749_895).fract()).sum();
+                traffic += weight * share;
                 for (link, weight) in self.paths.charges(path) {
                     loads[link] += weight * share;
                     charged[link] = true;

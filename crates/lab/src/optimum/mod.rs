@@ -234,8 +234,8 @@ impl Problem {
                 true => {
                     // The rates and loads of these programs differ by their relaxation.
                     let mut program = lp::Program::new(self);
-                    let near = program.max_min()?;
-                    (rates, program.loads(&near)?, Some(program.max_total()?))
+                    let reference = program.max_min()?;
+                    (rates, program.loads(&reference)?, Some(program.max_total()?))
                 }
                 false => (rates, self.loads(&paths), None),
             }

@@ -81,7 +81,7 @@ impl<'a> Paths<'a> {
     }
 
     /// Keeps the paths that the rule allows; all of them if it allows none.
-    pub(super) fn keep(&mut self, flow: usize, rule: impl Fn(&Self, &[usize]) -> bool) {
+    pub(super) fn retain(&mut self, flow: usize, rule: impl Fn(&Self, &[usize]) -> bool) {
         let kept: Vec<Path> = self.known[flow].iter().filter(|p| rule(self, p)).cloned().collect();
         if !kept.is_empty() {
             self.known[flow] = kept;

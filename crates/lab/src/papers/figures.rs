@@ -78,13 +78,13 @@ fn panel(reader: &PublishedReader<'_>, table: &Table, at: &Location, kind: Drawi
         let (label, text) = text.split_once('=').map_or(("", text.as_str()), |(l, t)| (l.trim(), t.trim()));
         let expr = match kind {
             Drawing::Lines { .. } => {
-                reader.wrong(at, reader.resolver.series(experiment, text))?;
+                reader.or_report(at, reader.resolver.series(experiment, text))?;
                 Expr::Name(text.to_owned())
             }
             Drawing::Bars => reader.expr(text, at, experiment)?,
             Drawing::Boxes => {
                 let delay = Expr::Name(format!("consumers.{text}.delay_ms.mean"));
-                reader.wrong(at, reader.resolver.value(experiment, &delay))?;
+                reader.or_report(at, reader.resolver.value(experiment, &delay))?;
                 Expr::Name(text.to_owned())
             }
         };

@@ -49,7 +49,7 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     let resolver = Resolver::new(&experiments);
     let reader = PublishedReader { resolver: &resolver, experiments: &experiments, found: &found };
     for (id, at) in &references {
-        reader.wrong(at, resolver.experiment(id));
+        reader.or_report(at, resolver.experiment(id));
     }
     let mut entries: Vec<PublishedEntry> = Vec::new();
     for (table, at) in tables(&root, "number") {

@@ -20,7 +20,7 @@ pub(super) struct PublishedReader<'a> {
 
 impl PublishedReader<'_> {
     /// Reports an error, or returns the value.
-    pub fn wrong<T>(&self, at: &Location, result: Result<T, ExpressionError>) -> Option<T> {
+    pub fn or_report<T>(&self, at: &Location, result: Result<T, ExpressionError>) -> Option<T> {
         result.map_err(|e| self.found.error(at, e.message, e.help)).ok()
     }
 
@@ -28,7 +28,7 @@ impl PublishedReader<'_> {
     pub fn experiment(&self, f: &Fields<'_>) -> Option<(usize, Option<usize>)> {
         let id = f.required::<String>("experiment", "\"fig3\"");
         let case = f.get::<String>("case");
-        let experiment = self.wrong(&f.place("experiment"), self.resolver.experiment(&id?))?;
+        let experiment = self.or_report(&f.place("experiment"), self.resolver.experiment(&id?))?;
         let Some(case) = case else { return Some((experiment, None)) };
         let names = || self.experiments[experiment].cases.iter().map(|c| c.name.as_str());
         match names().position(|n| n == case) {
@@ -43,8 +43,8 @@ impl PublishedReader<'_> {
     /// Parses and checks an expression.
     pub fn expr(&self, text: &str, at: &Location, experiment: usize) -> Option<Expr> {
         let parsed = parse(text).map_err(|e| ExpressionError::new(e.to_string(), "see docs/reproductions.md"));
-        let expr = self.wrong(at, parsed)?;
-        self.wrong(at, self.resolver.value(experiment, &expr))?;
+        let expr = self.or_report(at, parsed)?;
+        self.or_report(at, self.resolver.value(experiment, &expr))?;
         Some(expr)
     }
 
@@ -52,7 +52,7 @@ impl PublishedReader<'_> {
     pub fn schemes(&self, item: Option<&Item>, experiment: usize) -> Vec<String> {
         let names = item.map(|item| texts(item, self.found)).unwrap_or_default();
         for (name, at) in &names {
-            self.wrong(at, self.resolver.scheme(experiment, name));
+            self.or_report(at, self.resolver.scheme(experiment, name));
         }
         names.into_iter().map(|n| n.0).collect()
     }
@@ -220,8 +220,8 @@ impl PublishedReader<'_> {
         }
         f.finish();
         let (mut base, series, scheme) = (base?, series?, scheme?);
-        self.wrong(&scheme_at, self.resolver.scheme(base.experiment, &scheme))?;
-        self.wrong(&series_at, self.resolver.series(base.experiment, &series))?;
+        self.or_report(&scheme_at, self.resolver.scheme(base.experiment, &scheme))?;
+        self.or_report(&series_at, self.resolver.series(base.experiment, &series))?;
         base.scheme = scheme;
         base.kind = StatementKind::Trend { trend: trend?, series, from: from?, to: to? };
         Some(base)

@@ -3,7 +3,7 @@
 use super::model::Paper;
 use super::verdict::{Judged, PaperVerdict};
 use crate::evaluation::number;
-use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use serde_json::{Value, json};
 
 /// `{paper, entries, repeat}`, in `summary.json` and with `--json`: it does not depend on the machine or the time.
@@ -45,9 +45,9 @@ pub fn cells(j: &Judged) -> [String; 8] {
 
 /// The number of entries with each verdict, in words.
 pub fn tally(judged: &[Judged]) -> String {
-    let of = |v: PaperVerdict| judged.iter().filter(|j| j.verdict == v).count();
+    let count = |v: PaperVerdict| judged.iter().filter(|j| j.verdict == v).count();
     let all = [PaperVerdict::Reproduced, PaperVerdict::OrderingHolds, PaperVerdict::NotReproduced];
-    all.map(|v| format!("{} {}", of(v), v.text())).join(", ")
+    all.map(|v| format!("{} {}", count(v), v.text())).join(", ")
 }
 
 /// Maximum width of a column.
@@ -57,7 +57,7 @@ const WIDEST: usize = 46;
 const WEIGHTS: [u8; 8] = [Column::ALWAYS, Column::ALWAYS, 50, 20, 60, Column::ALWAYS, 10, Column::ALWAYS];
 
 /// The table: entries with the same source together, notes below their rows.
-pub fn table(judged: &[Judged], look: Look) -> String {
+pub fn table(judged: &[Judged], style: TableStyle) -> String {
     let shorten = |text: &String| match text.chars().count() > WIDEST {
         true => text.chars().take(WIDEST - 1).chain(['…']).collect(),
         false => text.clone(),
@@ -82,5 +82,5 @@ pub fn table(judged: &[Judged], look: Look) -> String {
         };
         text.rows.push(Row { cells: row.into(), below: j.note.clone() });
     }
-    text.render(look)
+    text.render(style)
 }

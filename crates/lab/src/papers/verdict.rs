@@ -11,7 +11,7 @@
 use super::model::{Paper, PublishedEntry, Rule, StatementKind};
 use crate::evaluation::eval::{between, series};
 use crate::evaluation::expr::Expr;
-use crate::evaluation::{Runs, doubt, number};
+use crate::evaluation::{Runs, number, two_standard_errors};
 use crate::results::{Summary, mean_sd};
 use serde::Serialize;
 
@@ -121,9 +121,9 @@ fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
             {
                 put(&mut judged, &s);
                 let off = (s.mean - published).abs();
-                let doubt = doubt(&s).unwrap_or(0.0);
+                let two_standard_errors = two_standard_errors(&s).unwrap_or(0.0);
                 // A small tolerance for rounding, so that a difference equal to the tolerance is accepted.
-                if off <= tolerance.max(doubt) * (1.0 + 1e-9) {
+                if off <= tolerance.max(two_standard_errors) * (1.0 + 1e-9) {
                     judged.verdict = PaperVerdict::Reproduced;
                     if off > *tolerance {
                         add(&mut judged.note, "inside two standard errors, outside the tolerance".into());
@@ -215,7 +215,7 @@ fn ordering(
                 let values: Vec<f64> = rows.iter().map(|row| margin(row, pair)).collect();
                 let Some((mean, sd)) = mean_sd(&values) else { continue };
                 let s = Summary { mean, sd, n: values.len() };
-                (s, mean - doubt(&s).unwrap_or(0.0))
+                (s, mean - two_standard_errors(&s).unwrap_or(0.0))
             }
         };
         if worst.is_none_or(|w| rank(&(s, clear)) < rank(&w)) {

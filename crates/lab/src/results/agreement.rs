@@ -1,11 +1,11 @@
 //! The agreement of emulations with simulations.
 
 use super::{Run, significant};
-use crate::text_table::{Column, Look, Row, TextTable, Tone, wrapped};
+use crate::text_table::{Column, Row, TableStyle, TextTable, Tone, wrapped};
 use serde::{Deserialize, Serialize};
 
 /// Minimum number of runs of each kind for which a difference of medians does not depend on a single seed.
-pub const ENOUGH: usize = 5;
+pub const MIN_RUNS: usize = 5;
 
 /// Significant digits of stored values.
 const DIGITS: usize = 9;
@@ -175,8 +175,8 @@ pub fn agreement(runs: &[Run]) -> Vec<Agreement> {
         }
     }
     let one = |scheme: &str| {
-        let of = |name: &str| runs.iter().filter(|run| run.scheme == name).collect::<Vec<&Run>>();
-        let (simulated, emulated) = (of(scheme), of(&emulated_name(scheme)));
+        let runs_of = |name: &str| runs.iter().filter(|run| run.scheme == name).collect::<Vec<&Run>>();
+        let (simulated, emulated) = (runs_of(scheme), runs_of(&emulated_name(scheme)));
         let [utilization, delay_ms, jain, goodput_mbps] =
             QUANTITIES.each_ref().map(|quantity| quantity.compare(&simulated, &emulated));
         let within = [utilization, delay_ms, jain].iter().all(|compared| compared.within != Some(false));
@@ -238,8 +238,8 @@ pub fn cells(rows: &[Agreement]) -> Vec<[String; 7]> {
 /// Explains the numbers in one or two sentences.
 pub fn legend(rows: &[Agreement]) -> String {
     let seeds = rows.iter().map(Agreement::seeds).min().unwrap_or(0);
-    let few = match seeds < ENOUGH {
-        true => format!(" With fewer than {ENOUGH} seeds a difference may be chance."),
+    let few = match seeds < MIN_RUNS {
+        true => format!(" With fewer than {MIN_RUNS} seeds a difference may be chance."),
         false => String::new(),
     };
     match seeds {
@@ -251,7 +251,7 @@ pub fn legend(rows: &[Agreement]) -> String {
 }
 
 /// The rows as a text table for a terminal.
-pub fn table(rows: &[Agreement], look: Look) -> String {
+pub fn table(rows: &[Agreement], style: TableStyle) -> String {
     let last = HEADINGS.len() - 1;
     let column = |(i, heading): (usize, &&str)| {
         let is_word = i < 2 || i == last;
@@ -264,8 +264,8 @@ pub fn table(rows: &[Agreement], look: Look) -> String {
         let cells = line.into_iter().enumerate().map(|(i, cell)| (tone(i, &cell), cell)).map(|(t, c)| (c, t));
         text.rows.push(Row { cells: cells.collect(), below: String::new() });
     }
-    let legend = wrapped(&legend(rows), look.width).join("\n");
-    text.render(look) + &legend + "\n"
+    let legend = wrapped(&legend(rows), style.width).join("\n");
+    text.render(style) + &legend + "\n"
 }
 
 #[cfg(test)]
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(utilization.within, Some(false), "0.02 of 0.6 is 3.3 %");
         assert_eq!(jain.within, Some(false));
         assert_eq!((delay_ms.difference, delay_ms.within, *within), (None, None, false));
-        let text = table(&rows, Look::default());
+        let text = table(&rows, TableStyle::default());
         for wanted in ["60.00 (50.00–80.00)", "62.00 (20.00–90.00)", "+3.3 %", "NOT within", "-0.040", "fewer than 5"]
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
@@ -308,9 +308,9 @@ mod tests {
         let seed = |scheme, seed| Run { seed, ..run(scheme, 0.5, 1.0) };
         let simulated = vec![seed("b", 1), seed("b", 2), seed("a", 1), seed("a", 2)];
         let runs = side_by_side(simulated, vec![seed("b", 1), seed("b", 2), seed("a", 1)]);
-        let told: Vec<(&str, u64)> = runs.iter().map(|run| (run.scheme.as_str(), run.seed)).collect();
+        let named: Vec<(&str, u64)> = runs.iter().map(|run| (run.scheme.as_str(), run.seed)).collect();
         let wanted = [("b", 1), ("b", 2), ("b emulated", 1), ("b emulated", 2), ("a", 1), ("a", 2), ("a emulated", 1)];
-        assert_eq!(told, wanted);
+        assert_eq!(named, wanted);
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
         let runs: Vec<Run> = (0..5).flat_map(|_| [run("a", 0.9, 0.99), run("a emulated", 0.874, 0.965)]).collect();
         let rows = agreement(&runs);
         assert!(rows[0].within && rows[0].jain.within == Some(true), "{rows:?}");
-        let text = table(&rows, Look::default());
+        let text = table(&rows, TableStyle::default());
         assert!(!text.contains("fewer") && !text.contains("NOT"), "{text}");
         assert!(text.contains("Medians over 5 seeds"), "{text}");
     }

@@ -3,7 +3,7 @@
 use super::json::{Document, write};
 use super::table::{headings, overview};
 use super::{Comparison, Repeat};
-use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 
@@ -68,8 +68,8 @@ impl CaseResults {
     /// Headings, and a row for each case and scheme: the case, the scheme, then as in the table of one case.
     pub fn overview(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let tables: Vec<_> = self.cases.iter().map(|case| (&case.name, overview(&case.comparison))).collect();
-        let there = |heading: &&'static str| tables.iter().any(|(_, (headings, _))| headings.contains(heading));
-        let shown: Vec<&'static str> = headings().filter(there).collect();
+        let has = |heading: &&'static str| tables.iter().any(|(_, (headings, _))| headings.contains(heading));
+        let shown: Vec<&'static str> = headings().filter(has).collect();
         let mut rows = Vec::new();
         for (name, (headings, cells)) in &tables {
             for row in cells {
@@ -85,7 +85,7 @@ impl CaseResults {
     }
 
     /// The table for a terminal.
-    pub fn table(&self, look: Look) -> String {
+    pub fn table(&self, style: TableStyle) -> String {
         let (headings, rows) = self.overview();
         let column = |(i, heading): (usize, &&str)| {
             let weight = if i < 3 { Column::ALWAYS } else { 100 - i as u8 };
@@ -93,6 +93,6 @@ impl CaseResults {
         };
         let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, Tone::Plain)).collect();
         let rows = rows.into_iter().map(|row| Row { cells: cells(row), below: String::new() }).collect();
-        TextTable { columns: headings.iter().enumerate().map(column).collect(), rows }.render(look)
+        TextTable { columns: headings.iter().enumerate().map(column).collect(), rows }.render(style)
     }
 }

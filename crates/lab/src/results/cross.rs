@@ -47,7 +47,7 @@ impl CrossRun {
                 retransmissions: counters.sender.retransmissions,
                 recoveries: counters.sender.recoveries,
                 timeouts: counters.sender.timeouts,
-                completed_s: completed.map(|span| span.secs()),
+                completed_s: completed.map(|duration| duration.secs()),
             }
         };
         scenario.cross.iter().zip(counters).map(run).collect()

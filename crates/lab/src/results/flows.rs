@@ -42,7 +42,7 @@ impl FlowsInfo {
     }
 
     /// Results in which every value is defined, to list the names of the values.
-    pub(crate) fn pretended(&self) -> FlowsRun {
+    pub(crate) fn all_defined(&self) -> FlowsRun {
         let slowdown = || Slowdown::of(vec![1.0]);
         let class = |name| SizeClassRun { name, started: 1, completed: 1, slowdown: slowdown() };
         FlowsRun {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The runs whose series are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keep {
+pub enum SeriesOf {
     /// The run of each scheme's first seed.
     #[default]
     First,
@@ -19,19 +19,19 @@ pub enum Keep {
 pub type File = (String, Vec<u8>);
 
 /// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
-pub fn files(comparison: &Comparison, keep: Keep) -> Vec<File> {
+pub fn files(comparison: &Comparison, series: SeriesOf) -> Vec<File> {
     let mut files = vec![("summary.json".to_owned(), comparison.to_summary().into_bytes())];
     for kind in SeriesKind::ALL {
-        let kept = || {
+        let stored = || {
             comparison.runs.iter().enumerate().filter(|(i, run)| {
-                keep == Keep::All || !comparison.runs[..*i].iter().any(|earlier| earlier.scheme == run.scheme)
+                series == SeriesOf::All || !comparison.runs[..*i].iter().any(|earlier| earlier.scheme == run.scheme)
             })
         };
-        if let Some(text) = csv::write(kept().map(|(_, run)| run), kind) {
+        if let Some(text) = csv::write(stored().map(|(_, run)| run), kind) {
             files.push((csv_name(kind), text.into_bytes()));
         }
         #[cfg(any(test, feature = "parquet"))]
-        if let Some(bytes) = super::parquet::write(kept().map(|(_, run)| run), kind) {
+        if let Some(bytes) = super::parquet::write(stored().map(|(_, run)| run), kind) {
             files.push((format!("series/{}.parquet", kind.name()), bytes));
         }
     }

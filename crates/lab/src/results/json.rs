@@ -82,14 +82,14 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
             return Err(damaged("has no \"format\", so it is not a summary of ndnweir".to_owned(), REMEDY));
         }
         Some(f) if f > FORMAT => {
-            let what = format!("format {f} is newer than this version reads ({FORMAT})");
-            return Err(damaged(what, "use a newer ndnweir"));
+            let problem = format!("format {f} is newer than this version reads ({FORMAT})");
+            return Err(damaged(problem, "use a newer ndnweir"));
         }
         Some(_) => {}
     }
     if version.cases.is_some() {
-        let what = "holds several cases".to_owned();
-        return Err(damaged(what, "name one of the folders in cases/ beside it"));
+        let problem = "holds several cases".to_owned();
+        return Err(damaged(problem, "name one of the folders in cases/ beside it"));
     }
     let document: Document = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     Ok(Comparison {

@@ -28,7 +28,7 @@ pub use control::ControlRun;
 pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-pub use folder::{File, Keep, command, files, from_files, may_write, read, replace_files, write_folder};
+pub use folder::{File, SeriesOf, command, files, from_files, may_write, read, replace_files, write_folder};
 pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;

@@ -1,7 +1,7 @@
 //! The comparison as a table in plain text.
 
 use super::{Aggregate, Comparison, Summary, aggregate};
-use crate::text_table::{Column, Look, Row, TextTable, Tone};
+use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use std::cmp::Ordering;
 
 /// A column of the overview: heading, metric, format, which values are better, and its weight if the terminal is
@@ -178,7 +178,7 @@ pub fn ceilings(comparison: &Comparison) -> Vec<(&'static str, f64, Option<f64>)
 }
 
 /// The table for a terminal: aligned columns, one row for each scheme, then the optima and remarks on the runs.
-pub fn table(comparison: &Comparison, sort: Sort, look: Look) -> String {
+pub fn table(comparison: &Comparison, sort: Sort, style: TableStyle) -> String {
     let (headings, rows) = overview(comparison);
     let (all, specs) = (aggregate(comparison), specs(comparison));
     let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -208,7 +208,7 @@ pub fn table(comparison: &Comparison, sort: Sort, look: Look) -> String {
         }
         text.rows.push(Row { cells: last, below: String::new() });
     }
-    let mut out = text.render(look);
+    let mut out = text.render(style);
     if let Some(reason) = &comparison.optimum.undefined {
         out.push_str(&format!("optimum undefined: {reason}\n"));
     }

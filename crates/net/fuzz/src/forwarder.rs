@@ -126,8 +126,8 @@ impl World {
         assert!(counters.unacknowledged_bytes <= MEMORY / 8);
     }
 
-    fn wait(&mut self, span: Duration) {
-        let end = self.now + span;
+    fn wait(&mut self, duration: Duration) {
+        let end = self.now + duration;
         while self.forwarder.poll_timeout() <= end {
             self.now = self.now.max(self.forwarder.poll_timeout());
             self.forwarder.handle_timeout(self.now);

@@ -56,7 +56,7 @@ impl Sink for CheckedSink {
         Ok(())
     }
 
-    fn keep(self: Box<Self>) -> Result<(), SinkError> {
+    fn save_partial(self: Box<Self>) -> Result<(), SinkError> {
         Ok(())
     }
 }

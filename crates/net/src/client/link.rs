@@ -119,7 +119,7 @@ impl Connection {
                 *blocked
             }
         };
-        self.transport.want(self.reading, blocked)
+        self.transport.set_readiness(self.reading, blocked)
     }
 
     /// Reads what has arrived, up to a bound, and hands every whole packet to `take`. What is malformed is dropped.

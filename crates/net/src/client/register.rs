@@ -18,14 +18,14 @@ const PAUSE: Duration = Duration::from_millis(250);
 const ATTEMPTS: u32 = 4;
 /// How long a route lasts that ends by its time only: neighbours over datagrams do not notice the end of an
 /// application.
-const LASTS: Duration = Duration::from_millis(180_000);
+const REGISTRATION_LIFETIME: Duration = Duration::from_millis(180_000);
 /// From an answer to the next renewal: a datagram link does not notice that its forwarder began again.
 const RENEWAL: Duration = Duration::from_millis(60_000);
 
 /// Why a prefix could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
-    /// The forwarder said no.
+    /// The forwarder rejected the command.
     #[error("the forwarder does not let this application serve {prefix}: {code} {text}")]
     Rejected {
         /// The prefix.
@@ -158,7 +158,8 @@ impl Registration {
     }
 
     fn command(&self, nonce: u64) -> Vec<u8> {
-        let expires = (self.top == mgmt::LOCALHOP).then_some(std::time::Duration::from_nanos(LASTS.nanos()));
+        let expires =
+            (self.top == mgmt::LOCALHOP).then_some(std::time::Duration::from_nanos(REGISTRATION_LIFETIME.nanos()));
         let parameters =
             ControlParameters { expiration_period: expires, ..ControlParameters::of_name(self.prefix.clone()) };
         let top: Name = self.top.parse().unwrap_or_default();

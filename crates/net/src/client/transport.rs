@@ -17,19 +17,19 @@ pub struct TransportError {
     problem: FaceUriError,
 }
 
-/// The transport to use: `given` on the command line, or what the environment and the files of this machine say.
+/// The transport to use: the `option` of the command line, or what the environment and the files of this machine say.
 ///
 /// # Errors
 /// [`TransportError`] if the first of them that is present is not a face URI.
-pub fn transport(given: Option<&str>) -> Result<FaceUri, TransportError> {
+pub fn transport(option: Option<&str>) -> Result<FaceUri, TransportError> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".ndn"));
     let folders: Vec<PathBuf> = home.into_iter().chain(["/usr/local/etc/ndn".into(), "/etc/ndn".into()]).collect();
-    choose(given, std::env::var(VARIABLE).ok().as_deref(), &folders)
+    choose(option, std::env::var(VARIABLE).ok().as_deref(), &folders)
 }
 
-fn choose(given: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> Result<FaceUri, TransportError> {
+fn choose(option: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> Result<FaceUri, TransportError> {
     let read = |place: String, text: &str| text.parse().map_err(|problem| TransportError { place, problem });
-    if let Some(text) = given {
+    if let Some(text) = option {
         return read("--transport".into(), text);
     }
     if let Some(text) = variable.filter(|text| !text.is_empty()) {
@@ -44,7 +44,7 @@ fn choose(given: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> R
     Ok(FaceUri::Unix(DEFAULT_SOCKET.into()))
 }
 
-/// The transport given in a file; none if it cannot be read or has none.
+/// The transport set in a file; none if it cannot be read or has none.
 fn read_file(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut values = text.lines().filter_map(|line| {
@@ -68,7 +68,7 @@ mod tests {
         let conf = "; a comment\n;transport=unix:///no\n  transport = unix:///file.sock \npib=sqlite3\n";
         std::fs::write(dir.path().join("client.conf"), conf).unwrap();
         let folders = [dir.path().join("none"), dir.path().to_owned()];
-        let choose = |given, variable| choose(given, variable, &folders).unwrap();
+        let choose = |option, variable| choose(option, variable, &folders).unwrap();
         assert_eq!(choose(Some("unix:///a"), Some("unix:///b")), unix("/a"));
         assert_eq!(choose(None, Some("unix:///b")), unix("/b"));
         assert_eq!(choose(None, Some("")), unix("/file.sock"));

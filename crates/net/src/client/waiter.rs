@@ -1,4 +1,4 @@
-//! Where a client sleeps: until a socket is ready, a time has come, or the user wants to stop.
+//! A client's wait until a socket is ready, a deadline has passed, or the user stops it.
 
 use crate::poll::{Poll, Ready, Sources};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -98,13 +98,13 @@ impl Waiter {
 }
 
 impl<S: AsFd> Watched<S> {
-    /// Whether to be woken when there is input, and when there is room for output.
+    /// Sets whether to be woken when there is input, and when there is room for output.
     ///
     /// # Errors
     /// If the system rejects.
-    pub fn want(&mut self, readable: bool, writable: bool) -> io::Result<()> {
+    pub fn set_readiness(&mut self, readable: bool, writable: bool) -> io::Result<()> {
         if self.wanted != (readable, writable) {
-            self.sources.want(&self.source, self.key, readable, writable)?;
+            self.sources.set_readiness(&self.source, self.key, readable, writable)?;
             self.wanted = (readable, writable);
         }
         Ok(())

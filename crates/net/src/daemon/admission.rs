@@ -163,8 +163,8 @@ impl Admission {
 
     /// An unproven peer has given a sign that it receives what is sent to it: that much more may be sent.
     pub(super) fn reward(&mut self, now: Time, origin: Origin) {
-        let much = self.limits.unproven_burst.get() as f64;
-        share(&mut self.origins, &self.limits, now, origin).draw.put(now, much);
+        let burst = self.limits.unproven_burst.get() as f64;
+        share(&mut self.origins, &self.limits, now, origin).draw.put(now, burst);
     }
 
     /// Removes origins without faces and without state.

@@ -10,25 +10,25 @@ use crate::framing::MAX_FRAME;
 use ndnweir_core::units::{Duration, Time};
 
 /// The most bytes that wait for one reader.
-const MOST: usize = 8 << 20;
+const MAX_BACKLOG: usize = 8 << 20;
 /// An even share of all may wait for a reader however many others stall, within these bounds: a packet, and what keeps
 /// an active reader busy.
-const LEAST: (usize, usize) = (MAX_FRAME, 64 << 10);
+const MIN_BACKLOG: (usize, usize) = (MAX_FRAME, 64 << 10);
 /// The kernel's send buffer of an on-demand face, in bytes. The kernel doubles it.
 const MIN_BUFFER: usize = 16 << 10;
 /// Bytes beyond [`MIN_BUFFER`] of all such faces together.
-const BUFFERS: usize = 4 << 20;
-/// The initial buffer of such a face, if there is so much.
+const MAX_EXTRA_BUFFERS: usize = 4 << 20;
+/// The initial buffer of such a face, if that much is free.
 const FIRST_BUFFER: usize = 128 << 10;
 /// For how long a reader may stall before its backlog is dropped in favour of others, when more than a quarter is used.
-const HANGS: Duration = Duration::from_millis(1000);
+const STALLED_AFTER: Duration = Duration::from_millis(1000);
 
-/// What is used.
+/// The bytes in use.
 #[derive(Debug)]
 pub(super) struct Backlogs {
     limit: usize,
     used: usize,
-    /// Of [`BUFFERS`].
+    /// Of [`MAX_EXTRA_BUFFERS`].
     buffers: usize,
     /// Streams closed because their peers read nothing.
     pub(super) stuck: u64,
@@ -44,27 +44,27 @@ impl Backlogs {
         self.used
     }
 
-    /// How much may wait for one of this many readers.
+    /// The limit of one backlog, with this many readers, in bytes.
     pub(super) fn most(&self, readers: usize) -> usize {
-        let least = (self.limit / readers.max(1)).clamp(LEAST.0, LEAST.1);
-        self.limit.saturating_sub(self.used).clamp(least, MOST)
+        let least = (self.limit / readers.max(1)).clamp(MIN_BACKLOG.0, MIN_BACKLOG.1);
+        self.limit.saturating_sub(self.used).clamp(least, MAX_BACKLOG)
     }
 
-    /// For a stream `before` bytes waited, and `after` do.
+    /// The backlog of a stream has changed from `before` to `after` bytes.
     pub(super) fn change(&mut self, before: usize, after: usize) {
         self.used = (self.used + after).saturating_sub(before);
     }
 
-    /// The kernel's buffer of a stream that someone opens.
+    /// The kernel's buffer of a stream that a peer opens.
     pub(super) fn first_buffer(&mut self) -> usize {
-        let more = (FIRST_BUFFER - MIN_BUFFER).min((BUFFERS - self.buffers) / 4);
+        let more = (FIRST_BUFFER - MIN_BUFFER).min((MAX_EXTRA_BUFFERS - self.buffers) / 4);
         self.buffers += more;
         MIN_BUFFER + more
     }
 
     /// The buffer of a stream that reads fast and has one of `buffer` bytes.
     pub(super) fn larger_buffer(&mut self, buffer: usize) -> usize {
-        let more = buffer.min(BUFFER.saturating_sub(buffer)).min((BUFFERS - self.buffers) / 2);
+        let more = buffer.min(BUFFER.saturating_sub(buffer)).min((MAX_EXTRA_BUFFERS - self.buffers) / 2);
         self.buffers += more;
         buffer + more
     }
@@ -84,15 +84,15 @@ impl Backlogs {
 
 impl Daemon {
     /// Handles stalled readers: a large backlog is dropped, and finally their streams are closed.
-    pub(super) fn look_after_readers(&mut self, now: Time) {
-        let much = self.backlogs.limit / 4;
+    pub(super) fn drop_stalled_backlogs(&mut self, now: Time) {
+        let quarter = self.backlogs.limit / 4;
         let mut stuck = Vec::new();
         for (id, face) in self.faces.iter_mut() {
             let Transport::Stream(stream) = &mut face.transport else { continue };
             let still = stream.stalled_for(now);
             if still >= self.config.limits.stuck {
                 stuck.push(id);
-            } else if still >= HANGS && self.backlogs.used > much {
+            } else if still >= STALLED_AFTER && self.backlogs.used > quarter {
                 let before = stream.pending();
                 stream.discard();
                 self.backlogs.change(before, stream.pending());
@@ -136,7 +136,7 @@ mod tests {
         }
         assert!(one > BUFFER / 2, "{one}");
         let all: usize = (0..1000).map(|_| backlogs.first_buffer()).sum();
-        assert!(one + all <= 1001 * MIN_BUFFER + BUFFERS, "{all}");
+        assert!(one + all <= 1001 * MIN_BUFFER + MAX_EXTRA_BUFFERS, "{all}");
         backlogs.give_buffer_back(one);
         assert!(backlogs.first_buffer() > 50_000);
     }

@@ -24,7 +24,7 @@ impl Bucket {
         self.level
     }
 
-    /// Takes this much if it is there.
+    /// Takes this amount if it is available.
     pub(super) fn take(&mut self, now: Time, much: f64) -> bool {
         let enough = self.level(now) >= much;
         if enough {
@@ -48,7 +48,7 @@ impl Bucket {
         self.level(now) >= self.size
     }
 
-    /// How long until there is something in it.
+    /// How long until it is not empty.
     pub(super) fn until_some(&mut self, now: Time) -> Duration {
         let missing = -self.level(now).min(0.0);
         Duration::from_secs_f64(missing / self.per_second)

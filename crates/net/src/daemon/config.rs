@@ -166,7 +166,7 @@ impl Default for Config {
 }
 
 /// A message of the parser without terms of the programming language.
-fn plainly(message: &str) -> String {
+fn plain_message(message: &str) -> String {
     let (wrong, help) = suggest::with_suggestion(message);
     let meant = if help.is_empty() { wrong } else { format!("{wrong}; {help}") };
     ["usize", "u64", "u32", "u16"]
@@ -317,7 +317,7 @@ impl Config {
         let reader = ConfigReader { file, text };
         let found: ConfigFile = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
-            reader.error(at, plainly(e.message().trim_end()))
+            reader.error(at, plain_message(e.message().trim_end()))
         })?;
         let mut config = Config::default();
         if let Some(value) = found.scheme {
@@ -390,10 +390,10 @@ impl Config {
             if read.iter().any(|(known, ..)| *known == prefix) {
                 return Err(reader.error(at, format!("{prefix} has two strategies: delete one of the two tables")));
             }
-            let given = [("strategy", strategy), ("shaper", shaper)];
-            let given = given.into_iter().filter_map(|(key, value)| Some((key, value?)));
-            let given: std::collections::BTreeMap<_, _> = given.collect();
-            read.push((prefix, at, serde_json::to_value(given).map_err(|e| reader.error(at, e))?));
+            let params = [("strategy", strategy), ("shaper", shaper)];
+            let params = params.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            let params: std::collections::BTreeMap<_, _> = params.collect();
+            read.push((prefix, at, serde_json::to_value(params).map_err(|e| reader.error(at, e))?));
         }
         read.sort_by_key(|(prefix, ..)| prefix.len());
         for (prefix, at, choice) in read {

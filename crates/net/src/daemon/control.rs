@@ -19,7 +19,7 @@ use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::{Name, NameView};
 use std::time::Duration;
 
-/// Frames smaller than this leave little room beside the link header.
+/// Frames smaller than this leave little room after the link header.
 const MIN_MTU: u64 = 256;
 const NO_RELIABILITY: &str = "streams lose nothing: only a UDP face can have link reliability";
 

@@ -43,7 +43,7 @@ impl Daemon {
         let dialing = start(&link.uri).and_then(|socket| {
             let Some(socket) = socket else { return Ok(Transport::Down { retry: Time::NEVER }) };
             self.poll.sources().add(&socket, key)?;
-            self.poll.sources().want(&socket, key, true, true)?;
+            self.poll.sources().set_readiness(&socket, key, true, true)?;
             Ok(Transport::Dialing(socket))
         });
         match dialing {
@@ -95,7 +95,7 @@ impl Daemon {
         }
         tracing::warn!(face = link.number, uri = %link.uri, %why, "stream lost");
         let transport = std::mem::replace(&mut link.transport, Transport::Down { retry: now + RETRY });
-        self.hang_up(&transport);
+        self.stop_waiting(&transport);
     }
 
     /// Makes the attempts that are due.

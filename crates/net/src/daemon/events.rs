@@ -157,9 +157,14 @@ impl Daemon {
                     if let Some(challenge) = &mut link.challenge {
                         if self.forwarder.reliability(id).1 {
                             link.challenge = None;
-                        } else if !goes_unproven(now, challenge, &mut self.admission, link.origin, &self.frames, || {
-                            self.forwarder.neighbour_sends_sequences(id)
-                        }) {
+                        } else if !may_send_unproven(
+                            now,
+                            challenge,
+                            &mut self.admission,
+                            link.origin,
+                            &self.frames,
+                            || self.forwarder.neighbour_sends_sequences(id),
+                        ) {
                             self.totals.unproven += 1;
                             continue;
                         }
@@ -196,7 +201,7 @@ impl Daemon {
                         if link.wants_writable == away {
                             link.wants_writable = !away;
                             if let Err(error) =
-                                self.poll.sources().want(&*stream, key::STREAM + id.index(), true, !away)
+                                self.poll.sources().set_readiness(&*stream, key::STREAM + id.index(), true, !away)
                             {
                                 tracing::debug!(%error, "poll");
                             }
@@ -228,7 +233,7 @@ fn flush_stream(stream: &mut StreamLink, backlogs: &mut Backlogs) -> Result<bool
 
 /// Whether a packet may be sent to a peer whose address may be forged. Packets other than Data are as small as what
 /// they answer.
-fn goes_unproven(
+fn may_send_unproven(
     now: Time,
     challenge: &mut Challenge,
     admission: &mut Admission,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Readers at a time.
-const READERS: usize = 64;
+const MAX_READERS: usize = 64;
 /// How long a reader may take to send its request, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of the largest request.
@@ -64,14 +64,14 @@ struct Reader {
 }
 
 impl Reader {
-    fn has_asked(&self) -> bool {
+    fn has_sent_its_request(&self) -> bool {
         !self.answer.is_empty()
     }
 
     /// Reads and writes what is possible now; whether that was all, or the connection failed.
-    fn go_on(&mut self, text: &Mutex<String>) -> bool {
+    fn proceed(&mut self, text: &Mutex<String>) -> bool {
         let mut buffer = [0; 1024];
-        while !self.has_asked() {
+        while !self.has_sent_its_request() {
             match self.stream.read(&mut buffer) {
                 Ok(0) => return true,
                 Ok(read) => self.request.extend_from_slice(&buffer[..read]),
@@ -116,7 +116,7 @@ impl Server {
             for event in &ready {
                 // Readers that have sent a request are not delayed by new connections.
                 if event.key != LISTENER {
-                    self.go_on(event.key);
+                    self.proceed(event.key);
                 }
             }
             if ready.iter().any(|event| event.key == LISTENER) {
@@ -141,7 +141,7 @@ impl Server {
                     return;
                 }
             };
-            if self.readers.len() >= READERS {
+            if self.readers.len() >= MAX_READERS {
                 self.make_room();
             }
             let key = self.next;
@@ -152,24 +152,24 @@ impl Server {
             let until = Instant::now() + PATIENCE;
             let reader = Reader { stream, until, request: Vec::new(), answer: Vec::new(), written: 0 };
             self.readers.insert(key, reader);
-            // Most have asked by now.
-            self.go_on(key);
+            // Most have sent their request by now.
+            self.proceed(key);
         }
     }
 
     /// Closes the reader that has been connected longest without a request; if all have sent one, the oldest.
     fn make_room(&mut self) {
-        let silent = self.readers.iter().find(|(_, reader)| !reader.has_asked()).map(|(key, _)| *key);
+        let silent = self.readers.iter().find(|(_, reader)| !reader.has_sent_its_request()).map(|(key, _)| *key);
         if let Some(key) = silent.or_else(|| self.readers.keys().next().copied()) {
             self.close(key);
         }
     }
 
-    fn go_on(&mut self, key: usize) {
+    fn proceed(&mut self, key: usize) {
         let Some(reader) = self.readers.get_mut(&key) else { return };
-        let done = reader.go_on(&self.text);
-        let answered = reader.has_asked();
-        if done || answered && self.poll.sources().want(&reader.stream, key, false, true).is_err() {
+        let done = reader.proceed(&self.text);
+        let answered = reader.has_sent_its_request();
+        if done || answered && self.poll.sources().set_readiness(&reader.stream, key, false, true).is_err() {
             self.close(key);
         }
     }
@@ -245,7 +245,7 @@ mod tests {
                 stream.write_all(b"GET /").unwrap_or(());
                 silent.push_back(stream);
             }
-            silent.drain(..silent.len().saturating_sub(3 * READERS));
+            silent.drain(..silent.len().saturating_sub(3 * MAX_READERS));
             assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("all is well\n"));
         }
         // An idle connection is not kept.

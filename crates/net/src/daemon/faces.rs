@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_face_is_found_in_every_way_until_it_is_gone_and_its_number_does_not_come_back() {
+    fn a_face_is_found_by_every_key_until_it_is_removed_and_its_number_is_not_reused() {
         let mut faces = FaceTable::new();
         for port in [7, 8] {
             faces.insert(FaceId(port), face(faces.next_number(), port));

@@ -241,10 +241,10 @@ impl Daemon {
     /// Admits a peer, if necessary in place of a silent one.
     fn admit(&mut self, now: Time, origin: Origin, local: bool) -> Result<(), Rejected> {
         let why = match self.admission.admit(now, origin, local) {
-            Err(why @ (Rejected::Full | Rejected::Share)) if self.timers.may_seek_room(now) => why,
+            Err(why @ (Rejected::Full | Rejected::Share)) if self.timers.may_search_replaceable_face(now) => why,
             other => return other,
         };
-        let Some(id) = self.the_face_to_replace(now, origin, local, why) else {
+        let Some(id) = self.replaceable_face(now, origin, local, why) else {
             self.timers.found_no_room(now);
             return Err(why);
         };
@@ -253,8 +253,8 @@ impl Daemon {
     }
 
     /// The face that has been silent longest, of those that have sent nothing valid.
-    fn the_face_to_replace(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
-        let gives_way = |(id, link): &(FaceId, &SocketFace)| {
+    fn replaceable_face(&self, now: Time, origin: Origin, local: bool, why: Rejected) -> Option<FaceId> {
+        let is_replaceable = |(id, link): &(FaceId, &SocketFace)| {
             let concerned = match why {
                 Rejected::Share => link.origin == origin,
                 _ => link.local <= local,
@@ -266,7 +266,7 @@ impl Daemon {
             };
             concerned && link.may_expire() && useless
         };
-        self.faces.iter().filter(gives_way).min_by_key(|(_, link)| link.last_in).map(|(id, _)| id)
+        self.faces.iter().filter(is_replaceable).min_by_key(|(_, link)| link.last_in).map(|(id, _)| id)
     }
 
     /// Takes a face away.
@@ -274,7 +274,7 @@ impl Daemon {
         self.note_event(FaceEventKind::Destroyed, id);
         let Some(link) = self.faces.remove(id) else { return };
         tracing::info!(face = link.number, uri = %link.uri, why, "face removed");
-        self.hang_up(&link.transport);
+        self.stop_waiting(&link.transport);
         if link.is_on_demand() {
             self.admission.leave(link.origin);
         }
@@ -283,7 +283,7 @@ impl Daemon {
     }
 
     /// Stops waiting for the socket of a stream, before it is closed.
-    pub(super) fn hang_up(&mut self, transport: &Transport) {
+    pub(super) fn stop_waiting(&mut self, transport: &Transport) {
         if let Transport::Stream(stream) = transport {
             self.totals.backlog += stream.dropped();
             self.backlogs.give_back(stream);

@@ -109,8 +109,8 @@ impl Listeners {
         for (index, listener) in self.listeners.iter().enumerate() {
             let key = key::LISTENER + index;
             let wanted = match listener {
-                Listener::Tcp(listener) => self.sources.want(listener, key, !paused, false),
-                Listener::Unix(place) => self.sources.want(place.listener(), key, !paused, false),
+                Listener::Tcp(listener) => self.sources.set_readiness(listener, key, !paused, false),
+                Listener::Unix(place) => self.sources.set_readiness(place.listener(), key, !paused, false),
             };
             if let Err(error) = wanted {
                 tracing::debug!(%error, "poll");

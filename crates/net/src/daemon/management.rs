@@ -97,12 +97,13 @@ impl Daemon {
         });
         for _ in 0..MAX_TURNS.max(self.management.events.len().saturating_sub(MAX_EVENTS)) {
             if let Some((kind, face)) = self.management.events.pop_front() {
-                let told = self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
+                let notification =
+                    self.with_management(|management, daemon| management.face_event(kind, &face, daemon));
                 // Later Interests are answered by the management.
                 let waited_for =
                     |data: &Vec<u8>| DataView::decode(data).is_ok_and(|data| self.forwarder.answers_pending(&data));
-                let told = told.flatten().filter(waited_for);
-                self.inject(now, told);
+                let notification = notification.flatten().filter(waited_for);
+                self.inject(now, notification);
             } else if let Some((frame, charged)) = self.management.requests.pop(now) {
                 let start = self.clock.now();
                 let answer = self.answer(&frame, at);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_a_face_is_counted_when_it_is_gone() {
+    fn the_traffic_of_a_face_is_counted_after_it_is_removed() {
         let (mut daemon, _dir) = daemon(&["udp4://127.0.0.1:9"]);
         let now = daemon.clock.now();
         let id = daemon.faces.with_uri(&"udp4://127.0.0.1:9".parse().unwrap()).unwrap();

@@ -71,7 +71,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Descriptors beside those of faces: listeners, ports, readers of the metrics, the poll.
+/// Descriptors in addition to those of faces: listeners, ports, readers of the metrics, the poll.
 const SPARE_DESCRIPTORS: usize = 64;
 
 /// Numbers under which sockets are waited for.
@@ -361,7 +361,7 @@ impl Daemon {
 
     fn run_housekeeping(&mut self, now: Time) {
         self.close_idle(now);
-        self.look_after_readers(now);
+        self.drop_stalled_backlogs(now);
         self.forwarder.expire_fragments(now);
         self.redial(now);
         self.listeners.resume();
@@ -378,22 +378,22 @@ impl Daemon {
     /// nothing while there are no Interests.
     fn close_idle(&mut self, now: Time) {
         let idle = self.config.idle;
-        let gone = |(id, link): (FaceId, &SocketFace)| {
+        let idle = |(id, link): (FaceId, &SocketFace)| {
             let silent = now.since(link.last_in);
             let unheard = !link.is_datagram() && silent > FIRST_PACKET_TIMEOUT && !self.has_spoken(id);
             (link.may_expire() && (silent > idle || unheard)).then_some(id)
         };
-        let mut gone: Vec<FaceId> = self.faces.iter().filter_map(gone).collect();
-        if gone.is_empty() {
+        let mut idle: Vec<FaceId> = self.faces.iter().filter_map(idle).collect();
+        if idle.is_empty() {
             return;
         }
         let routed: HashSet<FaceId> =
             self.forwarder.routes().flat_map(|route| route.hops.iter().map(|hop| hop.face)).collect();
-        gone.retain(|id| {
+        idle.retain(|id| {
             let datagram = self.faces.get(*id).is_some_and(SocketFace::is_datagram);
             datagram || !routed.contains(id)
         });
-        for id in gone {
+        for id in idle {
             self.close(now, id, "idle");
         }
     }

@@ -85,7 +85,7 @@ impl Ports {
         while let Some(index) = self.touched.pop() {
             let Some(port) = self.ports.get_mut(index) else { continue };
             if let Some(waits) = port.flush()
-                && let Err(error) = self.sources.want(port.socket(), index, true, waits)
+                && let Err(error) = self.sources.set_readiness(port.socket(), index, true, waits)
             {
                 tracing::debug!(%error, "poll");
             }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
 /// Bytes that a peer gets before anything is withheld, so that short exchanges are not affected.
-const UNTOUCHED: usize = 32 << 10;
+const FREE_BYTES: usize = 32 << 10;
 /// One of this many Data is withheld.
 const WITHHELD_OF: u32 = 4;
 /// A peer that requests this many withheld Data again is proved,
@@ -41,7 +41,7 @@ pub(super) struct Challenge {
     bytes: usize,
     withheld: VecDeque<u64>,
     sent: VecDeque<u64>,
-    /// Asked for again after they were withheld.
+    /// Requested again after they were withheld.
     released: VecDeque<u64>,
     hits: u32,
     misses: u32,
@@ -60,7 +60,7 @@ impl Challenge {
     /// Whether a Data, of which this is the first frame, is to be withheld. One that was requested again is not.
     pub(super) fn withholds(&mut self, frame: &[u8], bytes: usize) -> bool {
         self.bytes += bytes;
-        let Some(name) = data_name(frame).filter(|_| self.bytes > UNTOUCHED) else { return false };
+        let Some(name) = data_name(frame).filter(|_| self.bytes > FREE_BYTES) else { return false };
         let name = self.hash.hash_one(name.as_bytes());
         if [&self.sent, &self.withheld, &self.released].iter().any(|list| list.contains(&name)) {
             return false;

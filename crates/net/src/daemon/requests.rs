@@ -6,7 +6,7 @@ use ndnweir_core::units::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The most queued requests of the owner, and of all others.
-const MOST: usize = 1024;
+const MAX_REQUESTS: usize = 1024;
 /// Requests of one face that is not the owner's.
 const MAX_PER_FACE: usize = 32;
 /// The share of time for requests of others, and its burst.
@@ -40,13 +40,13 @@ impl Requests {
     /// A request has come over a face. False if there is no room for it.
     pub(super) fn push(&mut self, face: u64, owner: bool, frame: &[u8]) -> bool {
         if owner {
-            let room = self.owner.len() < MOST;
+            let room = self.owner.len() < MAX_REQUESTS;
             if room {
                 self.owner.push_back(frame.to_vec());
             }
             return room;
         }
-        if self.others_len >= MOST {
+        if self.others_len >= MAX_REQUESTS {
             return false;
         }
         let queue = self.others.entry(face).or_default();

@@ -14,7 +14,7 @@ use ndnweir_wire::{Component, Name, NameView};
 use serde_json::{Map, Value};
 
 /// The prefix of strategy names (NFD wiki, `StrategyChoice`).
-const HOME: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
+const STRATEGY_PREFIX: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
 
 /// NFD's parameters, what they are called here, and the unit of their numbers (NFD's `asf-strategy`,
 /// `retx-suppression-exponential`).
@@ -40,8 +40,9 @@ pub(super) fn strategy_of(strategy: NameView<'_>) -> Result<ComponentChoice<Stra
         )
     };
     let mut words = strategy.components();
-    let at_home =
-        HOME.iter().all(|word| words.next().is_some_and(|found| found.is_generic() && found.value() == *word));
+    let at_home = STRATEGY_PREFIX
+        .iter()
+        .all(|word| words.next().is_some_and(|found| found.is_generic() && found.value() == *word));
     let word = words.next().filter(|word| at_home && word.is_generic()).ok_or_else(unknown)?;
     let word = std::str::from_utf8(word.value()).map_err(|_| unknown())?;
     if !Family::Strategy.components().iter().any(|info| info.name == word) {
@@ -79,16 +80,16 @@ fn set(params: &mut Map<String, Value>, key: &str, value: &str) {
 
 /// The full name of a strategy, with the parameters that were given.
 pub(super) fn name_of(part: &ComponentChoice<StrategyParams>) -> Name {
-    let home = HOME.into_iter().chain([part.name().as_bytes()]).map(Component::generic);
+    let home = STRATEGY_PREFIX.into_iter().chain([part.name().as_bytes()]).map(Component::generic);
     let mut name = home.chain([Component::version(1)]).fold(Name::new(), Name::with);
-    let mut given = Vec::new();
+    let mut params = Vec::new();
     for (key, value) in part.params() {
         match value {
-            Value::Object(table) => given.extend(table.iter().map(|(inner, value)| (format!("{key}.{inner}"), value))),
-            value => given.push((key.clone(), value)),
+            Value::Object(table) => params.extend(table.iter().map(|(inner, value)| (format!("{key}.{inner}"), value))),
+            value => params.push((key.clone(), value)),
         }
     }
-    for (key, value) in given {
+    for (key, value) in params {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         name = name.with(Component::generic(format!("{key}~{value}")));
     }
@@ -113,9 +114,9 @@ impl Daemon {
     /// Applies the strategies of another configuration, as far as they differ from the present ones.
     pub(super) fn take_over_strategies(&mut self, now: Time, new: &Scheme) -> Result<(), RunError> {
         let old = self.config.scheme.clone();
-        let gone =
+        let removed =
             |choice: &&ndnweir_core::scheme::PrefixChoice| new.choices.iter().all(|new| new.prefix != choice.prefix);
-        for choice in old.choices.iter().filter(gone) {
+        for choice in old.choices.iter().filter(removed) {
             self.forwarder.unset_strategy(name(&choice.prefix).map_err(ConfigError::new)?.as_view());
         }
         let own = &new.parts.strategy;

@@ -5,7 +5,7 @@ use ndnweir_core::units::{Duration, Time};
 /// How often idle faces are looked for and metrics are written.
 const HOUSEKEEPING: Duration = Duration::from_millis(1000);
 /// For how long no replaceable face is searched for, after none was found.
-const NO_WAY: Duration = Duration::from_millis(100);
+const SEARCH_PAUSE: Duration = Duration::from_millis(100);
 
 /// The times.
 #[derive(Debug)]
@@ -35,13 +35,13 @@ impl Timers {
 
     /// Whether a replaceable face may be searched for: a search through all faces for each new peer would take too much
     /// time.
-    pub(super) fn may_seek_room(&self, now: Time) -> bool {
+    pub(super) fn may_search_replaceable_face(&self, now: Time) -> bool {
         self.no_way_until <= now
     }
 
     /// There was no such face.
     pub(super) fn found_no_room(&mut self, now: Time) {
-        self.no_way_until = now + NO_WAY;
+        self.no_way_until = now + SEARCH_PAUSE;
     }
 }
 
@@ -62,8 +62,8 @@ mod tests {
     fn room_is_sought_again_a_tenth_of_a_second_after_there_was_none() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut timers = Timers::new(at(0));
-        assert!(timers.may_seek_room(at(0)));
+        assert!(timers.may_search_replaceable_face(at(0)));
         timers.found_no_room(at(5));
-        assert!(!timers.may_seek_room(at(104)) && timers.may_seek_room(at(105)));
+        assert!(!timers.may_search_replaceable_face(at(104)) && timers.may_search_replaceable_face(at(105)));
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long the system's answer about a user is cached.
 const VALID: Duration = Duration::from_secs(60);
 /// Users remembered.
-const MOST: usize = 1024;
+const MAX_USERS: usize = 1024;
 
 /// Who may.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Users {
         }
         let groups = groups_of(uid);
         let may = allowed.iter().any(|allowed| allowed.covers(uid, &groups));
-        if self.known.len() >= MOST {
+        if self.known.len() >= MAX_USERS {
             self.known.clear();
         }
         self.known.insert(uid, (Instant::now(), may));

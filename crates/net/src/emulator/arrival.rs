@@ -10,7 +10,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Asks the kernel for time stamps on a socket.
+/// Enables the kernel's time stamps on a socket.
 pub fn enable(socket: &UdpSocket) -> io::Result<()> {
     setsockopt(socket, ReceiveTimestampns, &true)?;
     Ok(())

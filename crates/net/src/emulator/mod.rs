@@ -22,7 +22,7 @@ use ndnweir_link::LinkTotals;
 use ndnweir_node::FaceCounters;
 use std::net::SocketAddr;
 
-/// Bytes of the UDP and IPv4 headers, which a link carries beside the datagram.
+/// Bytes of the UDP and IPv4 headers, which a link carries in addition to the datagram.
 pub const UDP_FRAMING: Bytes = Bytes::new(28);
 
 /// One direction of a link.
@@ -39,15 +39,15 @@ pub struct EmulatedDirection {
     pub delay: Duration,
     /// The most its queue holds.
     pub limit: Limit,
-    /// Bytes it carries beside each datagram.
+    /// Bytes it carries in addition to each datagram.
     pub framing: Bytes,
-    /// What goes wrong.
+    /// Its impairment.
     pub impairment: Impairment,
 }
 
 /// Two processes, and the links between them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joint {
+pub struct ProcessPair {
     /// Their addresses; none until that end has received something.
     pub processes: [Option<SocketAddr>; 2],
     /// The ports they send to; 0 is any free one.
@@ -61,8 +61,8 @@ pub struct Joint {
 pub struct EmulatedNetwork {
     /// Both directions of every link.
     pub links: Vec<[EmulatedDirection; 2]>,
-    /// Who talks to whom.
-    pub joints: Vec<Joint>,
+    /// The pairs of processes that exchange datagrams.
+    pub pairs: Vec<ProcessPair>,
     /// What a datagram is, for the counters of queues.
     pub kind: fn(&[u8]) -> Kind,
 }
@@ -70,8 +70,8 @@ pub struct EmulatedNetwork {
 impl EmulatedNetwork {
     /// A link between any two processes on given ports, the same in both directions.
     pub fn link(direction: EmulatedDirection, processes: [Option<SocketAddr>; 2], ports: [u16; 2]) -> EmulatedNetwork {
-        let joint = Joint { processes, ports, routes: [vec![0], vec![1]] };
-        EmulatedNetwork { links: vec![[direction.clone(), direction]], joints: vec![joint], kind: |_| Kind::Data }
+        let pair = ProcessPair { processes, ports, routes: [vec![0], vec![1]] };
+        EmulatedNetwork { links: vec![[direction.clone(), direction]], pairs: vec![pair], kind: |_| Kind::Data }
     }
 }
 
@@ -90,7 +90,7 @@ pub enum EmulatedChange {
     Loss(End, f64),
 }
 
-/// An end of a link or joint, and the direction that starts there.
+/// An end of a link or pair, and the direction that starts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The first.
@@ -128,7 +128,7 @@ pub struct DirectionCounters {
     pub in_flight: u64,
 }
 
-/// Counters of one end of a joint.
+/// Counters of one end of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndCounters {
     /// Datagrams that came from the process here.

@@ -154,9 +154,9 @@ impl Pipe {
         }
     }
 
-    /// Datagrams whose bytes are kept.
+    /// Datagrams whose bytes are stored.
     #[cfg(test)]
-    fn kept(&self) -> usize {
+    fn stored(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }
@@ -297,7 +297,7 @@ mod tests {
         pipe.set_up(us(200), true);
         offer(&mut pipe, 300, &[2; 100]);
         assert_eq!(arrivals(&mut pipe), [(1400, vec![2; 100])]);
-        assert_eq!(pipe.kept(), 0);
+        assert_eq!(pipe.stored(), 0);
     }
 
     proptest! {
@@ -327,7 +327,7 @@ mod tests {
             prop_assert_eq!(queue.check(), Ok(()));
             let dropped: u64 = queue.drops.total();
             prop_assert_eq!(gaps.len() as u64 + propagation.copies, delivered + propagation.lost + dropped);
-            prop_assert_eq!((pipe.kept(), in_flight), (0, 0));
+            prop_assert_eq!((pipe.stored(), in_flight), (0, 0));
         }
     }
 }

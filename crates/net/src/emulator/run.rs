@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 /// Bytes the kernel should hold for each socket, so that nothing is lost before it is read.
 const SOCKET_BUFFER: usize = 8 << 20;
 
-/// An end of a joint: its socket, the process behind it, and the directions that what it sends crosses.
+/// An end of a pair: its socket, the process behind it, and the directions that what it sends crosses.
 pub(super) struct Station {
     pub(super) socket: UdpSocket,
     pub(super) process: Option<SocketAddr>,
@@ -43,14 +43,14 @@ pub struct Running {
 }
 
 impl Emulator {
-    /// Binds two sockets per joint on `ip`.
+    /// Binds two sockets per pair on `ip`.
     ///
     /// # Errors
     /// If sockets cannot be made or bound, or a route names a link that does not exist.
     pub fn bind(ip: Ipv4Addr, network: &EmulatedNetwork, seed: u64) -> io::Result<Emulator> {
         let mut stations = Vec::new();
-        for joint in &network.joints {
-            for ((process, port), route) in joint.processes.iter().zip(joint.ports).zip(&joint.routes) {
+        for pair in &network.pairs {
+            for ((process, port), route) in pair.processes.iter().zip(pair.ports).zip(&pair.routes) {
                 if let Some(directed_link) =
                     route.iter().find(|directed_link| **directed_link >= 2 * network.links.len())
                 {
@@ -67,17 +67,17 @@ impl Emulator {
         Ok(Emulator { stations, worker })
     }
 
-    /// Where the process at an end of a joint is to send its datagrams.
+    /// Where the process at an end of a pair is to send its datagrams.
     ///
     /// # Errors
     /// The system's.
-    pub fn address(&self, joint: usize, end: End) -> io::Result<SocketAddr> {
-        self.stations[2 * joint + end.index()].socket.local_addr()
+    pub fn address(&self, pair: usize, end: End) -> io::Result<SocketAddr> {
+        self.stations[2 * pair + end.index()].socket.local_addr()
     }
 
-    /// Sets the address of the process at an end of a joint.
-    pub fn set_process(&mut self, joint: usize, end: End, process: SocketAddr) {
-        self.stations[2 * joint + end.index()].process = Some(process);
+    /// Sets the address of the process at an end of a pair.
+    pub fn set_process(&mut self, pair: usize, end: End, process: SocketAddr) {
+        self.stations[2 * pair + end.index()].process = Some(process);
     }
 
     /// Starts the thread. The times of events count from now; they need not be sorted.
@@ -122,14 +122,14 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 impl Running {
-    /// Where a process at an end of a joint sends its datagrams, and from where it gets those of the other end.
-    pub fn address(&self, joint: usize, end: End) -> SocketAddr {
-        self.addresses[2 * joint + end.index()]
+    /// Where a process at an end of a pair sends its datagrams, and from where it gets those of the other end.
+    pub fn address(&self, pair: usize, end: End) -> SocketAddr {
+        self.addresses[2 * pair + end.index()]
     }
 
-    /// The address that was set for the process at an end of a joint.
-    pub fn process(&self, joint: usize, end: End) -> Option<SocketAddr> {
-        self.processes[2 * joint + end.index()]
+    /// The address that was set for the process at an end of a pair.
+    pub fn process(&self, pair: usize, end: End) -> Option<SocketAddr> {
+        self.processes[2 * pair + end.index()]
     }
 
     /// What the direction of a link that starts at an end has done up to a few milliseconds ago.
@@ -145,9 +145,9 @@ impl Running {
         sample
     }
 
-    /// Counters of an end of a joint.
-    pub fn end_counters(&self, joint: usize, end: End) -> EndCounters {
-        self.published().ends[2 * joint + end.index()]
+    /// Counters of an end of a pair.
+    pub fn end_counters(&self, pair: usize, end: End) -> EndCounters {
+        self.published().ends[2 * pair + end.index()]
     }
 
     fn published(&self) -> std::sync::MutexGuard<'_, SharedCounters> {

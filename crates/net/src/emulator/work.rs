@@ -17,7 +17,7 @@ const BATCH: usize = 256;
 /// How often counters are published, and the thread checks whether it should stop.
 const PUBLISH: Duration = Duration::from_millis(10);
 
-/// The state of the thread, beside the sockets.
+/// The state of the thread, without the sockets.
 pub(super) struct Worker {
     /// By direction.
     pub(super) pipes: Vec<Pipe>,
@@ -110,7 +110,7 @@ impl Worker {
             let next = route.iter().skip_while(|on| **on != directed_link).nth(1);
             match next {
                 Some(&next) => self.pipes[next].offer(at, from, kind, datagram),
-                None => hand_over(&mut stations[from as usize ^ 1], datagram),
+                None => send_to_process(&mut stations[from as usize ^ 1], datagram),
             }
         }
     }
@@ -142,7 +142,7 @@ impl Worker {
 }
 
 /// Gives what has arrived to the process at an end.
-fn hand_over(to: &mut Station, datagram: &[u8]) {
+fn send_to_process(to: &mut Station, datagram: &[u8]) {
     let sent = to.process.map(|process| to.socket.send_to(datagram, process));
     match sent {
         Some(Ok(_)) => to.counters.delivered += 1,

@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 /// Bytes taken back from the front of the backlog at once.
 const COMPACT: usize = 64 << 10;
 /// Bytes of memory kept for the next packets when all are written.
-const KEPT: usize = 256 << 10;
+const SPARE_MEMORY: usize = 256 << 10;
 
 /// Either kind of stream.
 #[derive(Debug)]
@@ -241,8 +241,8 @@ impl StreamLink {
         }
         self.backlog.clear();
         (self.start, self.written) = (0, 0);
-        if self.backlog.capacity() > KEPT {
-            self.backlog.shrink_to(KEPT);
+        if self.backlog.capacity() > SPARE_MEMORY {
+            self.backlog.shrink_to(SPARE_MEMORY);
         }
         Ok(true)
     }
@@ -310,7 +310,7 @@ impl AsFd for StreamLink {
 mod tests {
     use super::*;
 
-    const MOST: usize = 1 << 20;
+    const MAX_PENDING: usize = 1 << 20;
 
     fn pair() -> (StreamLink, StreamLink) {
         let (near, far) = UnixStream::pair().unwrap();
@@ -325,11 +325,11 @@ mod tests {
         let mut frame = vec![6, 253, 0x1f, 0x40];
         frame.resize(4 + 8000, 9);
         for _ in 0..3000 {
-            near.send(&frame, MOST);
+            near.send(&frame, MAX_PENDING);
             near.flush().unwrap();
         }
         assert!(near.dropped() > 0);
-        assert!(near.backlog.capacity() <= 2 * (MOST + COMPACT), "{}", near.backlog.capacity());
+        assert!(near.backlog.capacity() <= 2 * (MAX_PENDING + COMPACT), "{}", near.backlog.capacity());
         // The kernel doubles the requested size.
         assert!(near.waiting() as usize - near.pending() <= 3 * (16 << 10), "{}", near.waiting());
         let (mut got, mut buffer) = (0, vec![0; 65_536]);
@@ -354,7 +354,7 @@ mod tests {
         };
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         for number in 0..100 {
-            near.send(&frame(number), MOST);
+            near.send(&frame(number), MAX_PENDING);
             near.flush().unwrap();
         }
         assert_eq!(
@@ -364,7 +364,7 @@ mod tests {
         near.discard();
         assert!(near.pending() < 8004 && near.backlog.capacity() <= 3 * 8004, "{}", near.pending());
         let dropped = near.dropped();
-        near.send(&frame(200), MOST);
+        near.send(&frame(200), MAX_PENDING);
         assert_eq!(near.dropped(), dropped + 1, "nothing is kept for who does not read");
         let (mut got, mut buffer) = (Vec::new(), vec![0; 65_536]);
         for _ in 0..10 {
@@ -373,7 +373,7 @@ mod tests {
         }
         assert_eq!(got.len() as u64, 100 - dropped);
         assert_eq!(near.stalled_for(at(4000)), Duration::ZERO);
-        near.send(&frame(201), MOST);
+        near.send(&frame(201), MAX_PENDING);
         near.flush().unwrap();
         far.receive(&mut buffer, |frame| got.push(frame.to_vec())).unwrap();
         assert!(got.last() == Some(&frame(201)));
@@ -390,7 +390,7 @@ mod tests {
         drop(near);
         assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Closed)));
         let (mut near, mut far) = pair();
-        near.send(&[0xFD, 0, 1, 2], MOST);
+        near.send(&[0xFD, 0, 1, 2], MAX_PENDING);
         near.flush().unwrap();
         assert!(matches!(far.receive(&mut [0; 64], |_| ()), Err(StreamError::Framing(_))));
     }

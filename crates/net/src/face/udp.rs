@@ -94,7 +94,7 @@ impl UdpPort {
         self.dropped
     }
 
-    /// Receives what is there, at most one batch, and gives each datagram to `take`. Whether there may be more.
+    /// Receives the waiting datagrams, at most one batch, and gives each datagram to `take`. Whether there may be more.
     ///
     /// # Errors
     /// If the socket fails.
@@ -134,7 +134,7 @@ impl UdpPort {
     pub fn flush(&mut self) -> Option<bool> {
         self.close_batch();
         while let Some(batch) = self.backlog.pop_front() {
-            if !self.hand_over(&batch) {
+            if !self.send_batch(&batch) {
                 self.backlog.push_front(batch);
                 break;
             }
@@ -154,7 +154,7 @@ impl UdpPort {
             return;
         }
         let batch = std::mem::take(&mut self.batch);
-        if self.backlog.is_empty() && self.hand_over(&batch) {
+        if self.backlog.is_empty() && self.send_batch(&batch) {
             self.batch = batch;
             self.batch.bytes.clear();
             (self.batch.count, self.batch.closed, self.batch.to) = (0, false, None);
@@ -167,7 +167,7 @@ impl UdpPort {
     }
 
     /// Gives a batch to the kernel. False if it takes no more now.
-    fn hand_over(&mut self, batch: &Batch) -> bool {
+    fn send_batch(&mut self, batch: &Batch) -> bool {
         let Some(destination) = batch.to else { return true };
         let segment_size = (batch.count > 1).then_some(batch.segment);
         let transmit = Transmit { destination, ecn: None, contents: &batch.bytes, segment_size, src_ip: None };

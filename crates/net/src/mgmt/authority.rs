@@ -6,9 +6,9 @@
 //!   applications send, is left unchecked;
 //! - or it is signed by a trust anchor.
 //!
-//! Everything else is rejected. Against replays, a command must carry a time within [`GRACE`] of the clock, and must
-//! not have been seen before on its face or with its key. What has been seen is remembered for as long as it would
-//! still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing that old is accepted
+//! Everything else is rejected. Against replays, a command must carry a time within [`MAX_CLOCK_DIFFERENCE`] of the
+//! clock, and must not have been seen before on its face or with its key. What has been seen is remembered for as long
+//! as it would still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing that old is accepted
 //! any more. A trust anchor's commands from before the forwarder started are rejected, as their replays could not be
 //! detected. So are those from before one that was forgotten, when the clock has been set back: until it has caught up,
 //! or the forwarder is restarted, only the owner can give commands.
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How far a command's time may be from the clock (as in NFD).
-pub const GRACE: Duration = Duration::from_secs(120);
+pub const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(120);
 
 /// How many commands are remembered for one face or key.
 const MAX_SEEN: usize = 1024;
@@ -147,7 +147,7 @@ struct SeenCommands {
 
 impl SeenCommands {
     fn admit(&mut self, time: Duration, fingerprint: [u8; 32], now: Duration) -> Result<(), Denied> {
-        if time.abs_diff(now) > GRACE || time <= self.floor {
+        if time.abs_diff(now) > MAX_CLOCK_DIFFERENCE || time <= self.floor {
             return Err(Denied::Stale);
         }
         self.prune(now);
@@ -165,7 +165,7 @@ impl SeenCommands {
     /// Removes what would be rejected for its time anyway.
     fn prune(&mut self, now: Duration) {
         while let Some((time, _)) = self.commands.first()
-            && *time + GRACE < now
+            && *time + MAX_CLOCK_DIFFERENCE < now
         {
             if self.strict {
                 self.floor = self.floor.max(*time);

@@ -1,4 +1,4 @@
-//! The consumer of a dataset: one Interest at a time until all segments are there.
+//! The consumer of a dataset: one Interest at a time until all segments have arrived.
 
 use super::codec::CodecError;
 use super::parameters::ControlResponse;
@@ -14,7 +14,7 @@ const MAX_DATASET: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// The forwarder said no.
+    /// The forwarder rejected the request.
     #[error("the forwarder answered: {} ({})", .0.text, .0.code)]
     Rejected(ControlResponse),
     /// A Data packet that is not a segment of a dataset.

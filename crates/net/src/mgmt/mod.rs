@@ -6,7 +6,7 @@
 //!
 //! - [`ControlParameters`], [`ControlResponse`]: the parameters of a command and its answer.
 //! - [`command`]: command Interests, built, signed and taken apart.
-//! - [`dataset`]: what the forwarder says of itself.
+//! - [`dataset`]: what the forwarder reports of itself.
 //! - [`announcement`]: prefix announcements.
 //! - [`rib`]: routes, and the resulting next hops.
 //! - [`authority`]: who may give commands.

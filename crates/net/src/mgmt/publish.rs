@@ -19,7 +19,7 @@ const MAX_DATASETS: usize = 16;
 const MAX_BYTES: usize = 32 << 20;
 
 /// How long a dataset is kept, on the publisher's clock.
-const KEPT: Duration = Duration::from_secs(60);
+const DATASET_LIFETIME: Duration = Duration::from_secs(60);
 
 /// A dataset changes at any time, so its Data are not to be taken from a cache but by version.
 const FRESHNESS: Duration = Duration::from_millis(1);
@@ -82,7 +82,7 @@ impl DatasetPublisher {
         while self.datasets.len() > 1
             && (self.datasets.len() > MAX_DATASETS
                 || self.bytes > MAX_BYTES
-                || self.datasets.front().is_some_and(|d| d.at + KEPT < now))
+                || self.datasets.front().is_some_and(|d| d.at + DATASET_LIFETIME < now))
         {
             self.bytes -= self.datasets.pop_front().map_or(0, |d| d.content.len());
         }

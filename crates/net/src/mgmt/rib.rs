@@ -157,7 +157,7 @@ impl Rib {
     /// Takes a route out; no change when there is none.
     pub fn unregister(&mut self, prefix: NameView<'_>, face_id: u64, origin: u64) -> Vec<FibChange> {
         let Some(known) = self.route(prefix, face_id, origin) else { return Vec::new() };
-        self.change(&[prefix.to_owned()], |rib, prefix, entry| rib.take_out(prefix, entry, |route| *route == known))
+        self.change(&[prefix.to_owned()], |rib, prefix, entry| rib.remove_where(prefix, entry, |route| *route == known))
     }
 
     /// Takes out all routes over a face that is gone.
@@ -165,7 +165,7 @@ impl Rib {
         let of_face = self.by_face.range((face_id, Name::new())..);
         let prefixes: Vec<Name> =
             of_face.take_while(|(face, _)| *face == face_id).map(|(_, name)| name.clone()).collect();
-        self.change(&prefixes, |rib, prefix, entry| rib.take_out(prefix, entry, |route| route.face_id == face_id))
+        self.change(&prefixes, |rib, prefix, entry| rib.remove_where(prefix, entry, |route| route.face_id == face_id))
     }
 
     /// Takes out the routes that end now or have ended.
@@ -173,7 +173,7 @@ impl Rib {
         let ended = self.ends.iter().take_while(|(at, ..)| *at <= now);
         let prefixes: BTreeSet<Name> = ended.map(|(_, prefix, ..)| prefix.clone()).collect();
         let prefixes: Vec<Name> = prefixes.into_iter().collect();
-        self.change(&prefixes, |rib, prefix, entry| rib.take_out(prefix, entry, |route| route.expires <= now))
+        self.change(&prefixes, |rib, prefix, entry| rib.remove_where(prefix, entry, |route| route.expires <= now))
     }
 
     /// When the next route ends; [`Time::NEVER`] when none does.
@@ -211,8 +211,8 @@ impl Rib {
     }
 
     /// Takes the routes of which this is true out of an entry and of all indices.
-    fn take_out(&mut self, prefix: &Name, entry: &mut Entry, is_out: impl Fn(&RibRoute) -> bool) {
-        let (out, kept): (Vec<RibRoute>, Vec<RibRoute>) = entry.routes.iter().partition(|route| is_out(route));
+    fn remove_where(&mut self, prefix: &Name, entry: &mut Entry, is_removed: impl Fn(&RibRoute) -> bool) {
+        let (out, kept): (Vec<RibRoute>, Vec<RibRoute>) = entry.routes.iter().partition(|route| is_removed(route));
         entry.routes = kept;
         for route in &out {
             self.forget(prefix.as_view(), route);

@@ -237,8 +237,8 @@ fn end(now: Time, period: std::time::Duration) -> Time {
 }
 
 fn set_strategy(p: ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
-    let asked = p.strategy.as_ref().map(Name::as_view).unwrap_or_default();
-    let strategy = control.set_strategy(name(&p), asked)?;
+    let requested = p.strategy.as_ref().map(Name::as_view).unwrap_or_default();
+    let strategy = control.set_strategy(name(&p), requested)?;
     Ok(ControlParameters { strategy: Some(strategy), ..p })
 }
 
@@ -252,9 +252,9 @@ fn erase_cs(p: ControlParameters, control: &mut impl ManagedForwarder) -> Outcom
     if p.count == Some(0) {
         return Err(no(400, "Count cannot be 0"));
     }
-    let asked = p.count.unwrap_or(u64::MAX);
-    let erased = control.erase_cs(name(&p), asked.min(ERASE_LIMIT));
+    let requested = p.count.unwrap_or(u64::MAX);
+    let erased = control.erase_cs(name(&p), requested.min(ERASE_LIMIT));
     // Capacity is the most that one command erases, when repeating it would erase more.
-    let more = erased.more && asked > ERASE_LIMIT;
+    let more = erased.more && requested > ERASE_LIMIT;
     Ok(ControlParameters { count: Some(erased.count), capacity: more.then_some(ERASE_LIMIT), ..p })
 }

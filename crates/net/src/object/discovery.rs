@@ -106,7 +106,7 @@ impl Discovery {
     }
 
     /// Without a search: a name that ends in a version is an object's.
-    pub fn already_found(name: NameView<'_>) -> Option<Discovered> {
+    pub fn from_versioned_name(name: NameView<'_>) -> Option<Discovered> {
         naming::version_of(name).map(|_| Discovered::Object(name.to_owned()))
     }
 
@@ -157,7 +157,7 @@ impl Discovery {
         Ok(interest.encode().ok())
     }
 
-    /// Takes a Data packet; none if it answers nothing that was asked.
+    /// Takes a Data packet; none if it answers no Interest that was sent.
     ///
     /// # Errors
     /// [`DiscoveryError`] if the answer is no good.

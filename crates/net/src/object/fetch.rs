@@ -181,7 +181,7 @@ impl SegmentFetch {
         self.fetcher.stop(now);
     }
 
-    /// The connection is there again.
+    /// The connection is up again.
     pub fn resume(&mut self, now: Time) {
         self.fetcher.start(now);
         self.progressed = now;

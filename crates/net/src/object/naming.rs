@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn a_metadata_packet_has_this_name_and_this_content() {
-        let asked = name("/a");
+        let requested = name("/a");
         // 3 + 10 + 3 + 3 bytes of components.
         let mut expected = vec![7, 19, 8, 1, b'a', 0x20, 8];
         expected.extend(b"metadata");
         expected.extend([0x36, 1, 9, 0x32, 1, 0]);
-        assert_eq!(metadata_name(asked.as_view(), 9).encode(), expected);
+        assert_eq!(metadata_name(requested.as_view(), 9).encode(), expected);
         assert_eq!(metadata_content(name("/a/v=9").as_view()), [7, 6, 8, 1, b'a', 0x36, 1, 9]);
     }
 

@@ -153,23 +153,23 @@ impl<S: Source> Publisher<S> {
     /// [`PublisherError`] if the source has failed or was changed; nothing more should be published then.
     pub fn answer(&mut self, interest: &InterestView<'_>) -> Result<Answer<'_>, PublisherError> {
         let plain: Name = interest.name().components().filter(|c| c.as_implicit_digest().is_none()).collect();
-        let asked = plain.as_view();
+        let requested = plain.as_view();
         let by_prefix = interest.can_be_prefix();
-        if let Some(segment) = naming::segment_of(self.versioned.as_view(), asked) {
+        if let Some(segment) = naming::segment_of(self.versioned.as_view(), requested) {
             if segment > self.last {
                 return Ok(Answer::Beyond);
             }
             self.load(segment)?;
-            return Ok(self.if_it_matches(interest, self.cached.get(&segment)));
+            return Ok(self.answer_if_matching(interest, self.cached.get(&segment)));
         }
-        if by_prefix && asked.is_prefix_of(self.versioned.as_view()) {
+        if by_prefix && requested.is_prefix_of(self.versioned.as_view()) {
             self.load(0)?;
-            return Ok(self.if_it_matches(interest, self.cached.get(&0)));
+            return Ok(self.answer_if_matching(interest, self.cached.get(&0)));
         }
-        Ok(self.if_it_matches(interest, Some(&self.metadata)))
+        Ok(self.answer_if_matching(interest, Some(&self.metadata)))
     }
 
-    fn if_it_matches<'a>(&self, interest: &InterestView<'_>, packet: Option<&'a Vec<u8>>) -> Answer<'a> {
+    fn answer_if_matching<'a>(&self, interest: &InterestView<'_>, packet: Option<&'a Vec<u8>>) -> Answer<'a> {
         let matching = packet.filter(|packet| DataView::decode(packet).is_ok_and(|data| interest.matches(&data)));
         matching.map_or(Answer::Nothing, |packet| Answer::Data(packet))
     }

@@ -43,7 +43,7 @@ impl Ranges {
         true
     }
 
-    /// Whether a number is there.
+    /// Whether a number is in one of the ranges.
     pub fn contains(&self, number: u64) -> bool {
         self.ends.range(..=number).next_back().is_some_and(|(_, end)| number < *end)
     }

@@ -1,7 +1,7 @@
 //! The state of an interrupted fetch, with which a later one continues.
 
 //!
-//! Beside the content, in `FILE.part.state`, is stored what else each packet consisted of. So every packet can be
+//! In addition to the content, `FILE.part.state` stores the rest of each packet. So every packet can be
 //! reassembled and its signature checked as if it had just arrived: neither content that was changed on the disk nor a
 //! forged record counts for more than a packet from the network.
 
@@ -21,7 +21,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Why a fetch cannot continue with what is there.
+/// Why a fetch cannot continue with the stored part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// The version is no longer the same.
@@ -29,7 +29,7 @@ pub enum ResumeError {
     Version {
         /// The state file.
         path: PathBuf,
-        /// What is there.
+        /// What was found.
         there: String,
         /// What is wanted.
         wanted: String,
@@ -63,7 +63,7 @@ pub enum ResumeError {
     /// Another fetch writes the same file.
     #[error("{}: another fetch is writing this file", .0.display())]
     InUse(PathBuf),
-    /// Not every segment is there.
+    /// Segments are missing.
     #[error("{}: not all of it was fetched", .0.display())]
     Incomplete(PathBuf),
 }
@@ -130,7 +130,7 @@ impl Record {
     }
 }
 
-/// What is there and right.
+/// What is stored and valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResumeState {
     /// Segments whose packets are whole and signed as demanded.
@@ -166,9 +166,9 @@ impl ResumeState {
         if !fits || (is_last && content as u64 > size) || (!is_last && content as u64 != size) {
             return;
         }
-        let there =
+        let found =
             segment.checked_mul(size).map(|offset| part.read_exact_at(&mut packet[before..][..content], offset));
-        let right = matches!(there, Some(Ok(())))
+        let right = matches!(found, Some(Ok(())))
             && DataView::decode(&packet).is_ok_and(|data| match trust.check(&data) {
                 Ok(Verification::Nothing) => sha256(&[&packet]) == *digest,
                 checked => checked.is_ok(),
@@ -215,15 +215,15 @@ impl State {
             let mut input = BufReader::new(&file);
             let mut line = Vec::new();
             input.by_ref().take(MAX_HEAD).read_until(b'\n', &mut line).map_err(failed)?;
-            let there: Head = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
-            if there.format != FORMAT {
-                return Err(damaged(format!("its format is {:?}, not {FORMAT:?}", there.format)));
+            let head: Head = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
+            if head.format != FORMAT {
+                return Err(damaged(format!("its format is {:?}, not {FORMAT:?}", head.format)));
             }
-            if there.object != fresh.object {
-                return Err(ResumeError::Version { path, there: there.object, wanted: fresh.object });
+            if head.object != fresh.object {
+                return Err(ResumeError::Version { path, there: head.object, wanted: fresh.object });
             }
-            if there.trust != fresh.trust {
-                return Err(ResumeError::Trust { path, there: there.trust, wanted: fresh.trust });
+            if head.trust != fresh.trust {
+                return Err(ResumeError::Trust { path, there: head.trust, wanted: fresh.trust });
             }
             let whole = line.len() as u64
                 + records(&mut input, |lengths, rest| {

@@ -73,11 +73,11 @@ pub trait Sink {
     /// [`SinkError`]; an incomplete object is then not presented as whole.
     fn finish(self: Box<Self>) -> Result<(), SinkError>;
 
-    /// The fetch ended early: keeps what is stored for a later one, if that is possible.
+    /// The fetch ended early: saves what is stored for a later one, if that is possible.
     ///
     /// # Errors
     /// [`SinkError`].
-    fn keep(self: Box<Self>) -> Result<(), SinkError>;
+    fn save_partial(self: Box<Self>) -> Result<(), SinkError>;
 }
 
 /// Counts and forgets.
@@ -93,7 +93,7 @@ impl Sink for NullSink {
         Ok(())
     }
 
-    fn keep(self: Box<Self>) -> Result<(), SinkError> {
+    fn save_partial(self: Box<Self>) -> Result<(), SinkError> {
         Ok(())
     }
 }
@@ -132,13 +132,13 @@ impl<W: Write> Sink for StreamSink<W> {
         self.out.flush().map_err(SinkError::Stream)
     }
 
-    fn keep(self: Box<Self>) -> Result<(), SinkError> {
+    fn save_partial(self: Box<Self>) -> Result<(), SinkError> {
         self.finish()
     }
 }
 
 /// How often progress is kept for a later fetch that continues.
-const KEEP_EVERY: Duration = Duration::from_millis(1000);
+const SAVE_INTERVAL: Duration = Duration::from_millis(1000);
 
 /// Writes each segment to its place in `FILE.part`, which becomes `FILE` when it is whole.
 ///
@@ -158,7 +158,7 @@ pub struct FileSink {
 }
 
 /// Bytes kept free for the state file, whatever the file system's block size.
-const ROOM: u64 = 256 << 10;
+const STATE_FILE_ROOM: u64 = 256 << 10;
 
 /// Whether there is no room on the disk.
 fn is_full(problem: &io::Error) -> bool {
@@ -215,8 +215,8 @@ impl FileSink {
 
     /// On a full disk the end of the content is overwritten to make room for the state. The record of that end is then
     /// wrong, which the next fetch detects.
-    fn give_way(&mut self) -> io::Result<()> {
-        self.file.set_len(self.file.metadata()?.len().saturating_sub(ROOM))?;
+    fn make_room_for_state(&mut self) -> io::Result<()> {
+        self.file.set_len(self.file.metadata()?.len().saturating_sub(STATE_FILE_ROOM))?;
         self.file.sync_data()
     }
 
@@ -284,18 +284,18 @@ impl Sink for FileSink {
 
     fn tick(&mut self, now: Time) {
         let count = self.kept.received.count();
-        if count != self.saved.1 && now.since(self.saved.0) >= KEEP_EVERY {
+        if count != self.saved.1 && now.since(self.saved.0) >= SAVE_INTERVAL {
             // A failure shows when the next segment is written, or at the end.
             let _ = self.state.flush();
             self.saved = (now, count);
         }
     }
 
-    fn keep(mut self: Box<Self>) -> Result<(), SinkError> {
+    fn save_partial(mut self: Box<Self>) -> Result<(), SinkError> {
         self.file.sync_data().map_err(|problem| self.error(problem))?;
         let mut written = self.state.sync();
         if written.as_ref().is_err_and(is_full) {
-            self.give_way().map_err(|problem| self.error(problem))?;
+            self.make_room_for_state().map_err(|problem| self.error(problem))?;
             written = self.state.sync();
         }
         written.map_err(|problem| SinkError::File { path: self.state.path.clone(), problem })

@@ -13,7 +13,7 @@ pub enum Verification {
     /// Nothing: it is signed with a key that is not trusted.
     #[default]
     Nothing,
-    /// It is unchanged, whoever made it.
+    /// It is unchanged; its producer is unknown.
     Digest,
     /// It was made by the holder of the key.
     Signer,
@@ -86,7 +86,7 @@ pub enum Trust {
     /// Any. A digest is checked all the same, since that needs no key; other signatures are not.
     #[default]
     Any,
-    /// DigestSha256: the packet is whole, whoever made it.
+    /// DigestSha256: the packet is unchanged; its producer is unknown.
     Digest,
     /// This Ed25519 key.
     Ed25519(Ed25519Verifier),

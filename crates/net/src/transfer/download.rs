@@ -63,7 +63,7 @@ pub struct DownloadConfig {
     pub link: Option<Rate>,
 }
 
-/// Told what happens.
+/// Gets the events of a download.
 pub trait DownloadObserver {
     /// The object is known; this many bytes of it were stored by an earlier fetch.
     fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
@@ -141,7 +141,7 @@ impl Download {
     /// Does what is to do now; true once the object is complete and stored.
     ///
     /// # Errors
-    /// [`DownloadError`]; the download is then over, and [`Download::keep`] may save what there is.
+    /// [`DownloadError`]; the download is then over, and [`Download::save_partial`] may save what has arrived.
     pub fn step(
         &mut self,
         clock: &Clock,
@@ -150,7 +150,8 @@ impl Download {
     ) -> Result<bool, DownloadError> {
         let now = clock.now();
         self.follow_connection(now, waiter, watch)?;
-        if let (Stage::Searching(..), Some(found)) = (&self.stage, Discovery::already_found(self.config.name.as_view()))
+        if let (Stage::Searching(..), Some(found)) =
+            (&self.stage, Discovery::from_versioned_name(self.config.name.as_view()))
         {
             self.begin(clock, found, watch)?;
         }
@@ -293,13 +294,13 @@ impl Download {
         stage.min(self.session.poll_timeout())
     }
 
-    /// Ends the download early; keeps what there is, if the sink can.
+    /// Ends the download early; saves what has arrived, if the sink can.
     ///
     /// # Errors
     /// [`SinkError`] if the disk fails.
-    pub fn keep(&mut self) -> Result<(), SinkError> {
+    pub fn save_partial(&mut self) -> Result<(), SinkError> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Fetching(_, sink) => sink.keep(),
+            Stage::Fetching(_, sink) => sink.save_partial(),
             _ => Ok(()),
         }
     }
@@ -339,7 +340,7 @@ fn take(
 }
 
 /// How often to check whether the user wants to stop, and to store progress, when nothing else happens.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs one download to its end; none if the user stopped it.
 ///
@@ -351,17 +352,17 @@ pub fn run(
     waiter: &mut Waiter,
     watch: &mut dyn DownloadObserver,
 ) -> Result<Option<FinishedDownload>, DownloadError> {
-    let result = turns(download, clock, waiter, watch);
+    let result = run_until_done(download, clock, waiter, watch);
     match &result {
         Ok(Some(_)) => {}
-        Ok(None) => download.keep()?,
+        Ok(None) => download.save_partial()?,
         // The first error says more than one that follows from it.
-        Err(_) => drop(download.keep()),
+        Err(_) => drop(download.save_partial()),
     }
     result
 }
 
-fn turns(
+fn run_until_done(
     download: &mut Download,
     clock: &Clock,
     waiter: &mut Waiter,
@@ -373,7 +374,7 @@ fn turns(
         }
         let now = clock.now();
         watch.waited(now);
-        let until = download.poll_timeout().min(now + LOOK);
+        let until = download.poll_timeout().min(now + POLL_INTERVAL);
         waiter.wait(clock.until(until))?;
     }
     Ok(None)

@@ -17,7 +17,7 @@ pub struct FinishedFetch {
 }
 
 /// How often to check whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs `total` downloads, `at_once` of them at a time; `begin` makes the one with a number, whose connection has the
 /// given key in the waiter. Stops early when the waiter is stopped.
@@ -60,7 +60,7 @@ pub fn load<E: From<std::io::Error>>(
         if next == total && places.iter().all(Option::is_none) {
             return Ok(());
         }
-        waiter.wait(clock.until(due.min(now + LOOK)))?;
+        waiter.wait(clock.until(due.min(now + POLL_INTERVAL)))?;
         ready.fill(false);
         for key in waiter.ready() {
             if let Some(ready) = ready.get_mut(key) {

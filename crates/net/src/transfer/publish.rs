@@ -52,9 +52,9 @@ pub enum PublishEvent {
 }
 
 /// After the last segment was requested, how long to wait for other consumers.
-const GRACE: Duration = Duration::from_millis(1000);
+const LINGER: Duration = Duration::from_millis(1000);
 /// How often to check whether to stop, and to report progress.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Publishes until stopped or [`StopCondition`] says so; `registration` is that of the prefix.
 ///
@@ -69,7 +69,7 @@ pub fn publish<S: Source>(
     watch: &mut dyn FnMut(PublishEvent),
 ) -> Result<(), PublishError> {
     let clock = Clock::new();
-    let mut served = Served { publisher, asked: Ranges::new(), answered: 0, latest: clock.now(), failure: None };
+    let mut served = Served { publisher, requested: Ranges::new(), answered: 0, latest: clock.now(), failure: None };
     let mut nonces = Rng::derive(seed(), &[]);
     let (mut ever, mut told) = (false, Time::ZERO);
     let mut waiting = VecDeque::new();
@@ -107,23 +107,23 @@ pub fn publish<S: Source>(
         // Interests stay with the forwarder while it does not take the answers.
         session.set_reading(!session.is_congested() && waiting.is_empty());
         session.flush(now);
-        if now.since(told) >= LOOK {
+        if now.since(told) >= POLL_INTERVAL {
             told = now;
-            watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
+            watch(PublishEvent::Progress { answered: served.answered, segments: served.requested.count() });
         }
         let due =
             session.poll_timeout().min(if session.is_connected() { registration.poll_timeout() } else { Time::NEVER });
         let answers_wait = !waiting.is_empty() && !session.is_congested();
-        waiter.wait(clock.until(if answers_wait { now } else { due.min(now + LOOK) }))?;
+        waiter.wait(clock.until(if answers_wait { now } else { due.min(now + POLL_INTERVAL) }))?;
     }
     session.flush(clock.now());
-    watch(PublishEvent::Progress { answered: served.answered, segments: served.asked.count() });
+    watch(PublishEvent::Progress { answered: served.answered, segments: served.requested.count() });
     Ok(())
 }
 
 struct Served<'p, S> {
     publisher: &'p mut Publisher<S>,
-    asked: Ranges,
+    requested: Ranges,
     answered: u64,
     latest: Time,
     failure: Option<PublisherError>,
@@ -132,8 +132,8 @@ struct Served<'p, S> {
 impl<S: Source> Served<'_, S> {
     fn is_done(&self, quit: StopCondition, now: Time) -> bool {
         let quiet = now.since(self.latest);
-        let all = self.asked.count() == self.publisher.last_segment() + 1;
-        (quit.once && all && quiet >= GRACE) || quit.idle.is_some_and(|idle| quiet >= idle)
+        let all = self.requested.count() == self.publisher.last_segment() + 1;
+        (quit.once && all && quiet >= LINGER) || quit.idle.is_some_and(|idle| quiet >= idle)
     }
 }
 
@@ -182,7 +182,7 @@ fn serve<S: Source>(
         served.answered += 1;
         served.latest = now;
         if let Some(segment) = naming::segment_of(served.publisher.name().as_view(), interest.name()) {
-            served.asked.insert(segment);
+            served.requested.insert(segment);
         }
         if session.is_congested() {
             session.flush(now);

@@ -9,7 +9,7 @@ use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
-    /// Sends at another rate from `now` on, which ends a trace; the packet on the wire goes on with what is left of it.
+    /// Sends at another rate from `now` on, which ends a trace; the packet on the wire continues with the rest of it.
     /// Pushes the new times of all packets handed out that have not left completely, oldest first.
     pub(crate) fn set_rate(
         &mut self,

@@ -35,7 +35,7 @@ impl Egress {
     #[inline(never)]
     pub(super) fn offer_unusual(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         if !self.up {
-            self.turn_away(packet, DropCause::Down, out);
+            self.drop_offered(packet, DropCause::Down, out);
             return false;
         }
         // The largest size of all is not below any limit.
@@ -46,11 +46,11 @@ impl Egress {
     }
 
     /// Drops what was offered before it joins the queue.
-    fn turn_away(&mut self, packet: &Packet, cause: DropCause, out: &mut Outbox) {
+    fn drop_offered(&mut self, packet: &Packet, cause: DropCause, out: &mut Outbox) {
         let size = packet.size.saturating_add(self.framing);
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
-        out.kept(packet.tag);
+        out.held(packet.tag);
         self.drop(packet, size, cause, out);
     }
 
@@ -60,7 +60,7 @@ impl Egress {
         let size = packet.size;
         let count = self.cutter.cut.map_or(0, |cut| cut.count(size));
         let (Some(cut), 2..=MAX_FRAGMENTS) = (self.cutter.cut, count) else {
-            self.turn_away(packet, DropCause::Bound, out);
+            self.drop_offered(packet, DropCause::Bound, out);
             return false;
         };
         self.cutter.sequence = self.cutter.sequence.wrapping_add(1);

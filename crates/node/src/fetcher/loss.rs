@@ -45,7 +45,7 @@ const REPEAT: f64 = 0.875;
 /// The least reordering window where a link retransmits its losses, in smoothed round-trip times. Ours: a
 /// retransmission begins when three later frames were acknowledged, which takes little more than the link's round trip,
 /// and then takes half of one.
-const REPAIR: f64 = 1.5;
+const LINK_RETRANSMISSION_WINDOW: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
 const MAX_STEPS: u32 = 16;
 
@@ -142,7 +142,7 @@ impl Recovery {
     /// A Data arrived that was link-retransmitted, so others may come as late.
     pub(crate) fn on_link_retransmission(&mut self) {
         self.persistence = PERSISTENCE;
-        self.steps = self.steps.max((REPAIR / self.config.step).ceil() as u32).min(MAX_STEPS);
+        self.steps = self.steps.max((LINK_RETRANSMISSION_WINDOW / self.config.step).ceil() as u32).min(MAX_STEPS);
     }
 
     fn over(&self, round: u64) -> bool {

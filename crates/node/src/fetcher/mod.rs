@@ -168,7 +168,7 @@ pub struct Fetcher {
     next_release: Time,
     /// ndn-cxx: losses of segments up to here were backed off for.
     backoff_point: Option<u64>,
-    /// Finds losses before their timeout, if that is wanted.
+    /// Finds losses before their timeout, if enabled.
     recovery: Option<Recovery>,
     highest: Option<u64>,
     end: u64,

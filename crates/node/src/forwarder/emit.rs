@@ -74,7 +74,7 @@ impl Forwarder {
     fn rebuild(&mut self, packet: &mut Packet) -> bool {
         let Some(interest) = self.names.interest(packet) else { return false };
         let Ok(view) = InterestView::decode(&interest) else { return false };
-        self.names.keep(packet.name.flow);
+        self.names.retain(packet.name.flow);
         packet.tag = self.payloads.insert_interest(&view, packet.name.flow, FaceId::NONE);
         true
     }
@@ -151,7 +151,7 @@ impl Forwarder {
         match packet.kind {
             Kind::Interest => {
                 counters.interests_out += 1;
-                face.asked(now, packet.lifetime_ms);
+                face.extend_quiet_from(now, packet.lifetime_ms);
             }
             Kind::Data => counters.data_out += 1,
             Kind::Nack => counters.nacks_out += 1,

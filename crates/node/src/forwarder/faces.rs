@@ -123,7 +123,7 @@ fn kernel_marker() -> AnyMarker {
 
 impl Face {
     /// An Interest of this lifetime has arrived on it or left by it.
-    pub(super) fn asked(&mut self, now: Time, lifetime_ms: u32) {
+    pub(super) fn extend_quiet_from(&mut self, now: Time, lifetime_ms: u32) {
         let spare = Duration::from_millis(1000);
         self.quiet_from = self.quiet_from.max(now + Duration::from_millis(u64::from(lifetime_ms)) + spare);
     }
@@ -206,7 +206,7 @@ impl Forwarder {
         self.faces.get(id.index()).is_some_and(|face| face.up)
     }
 
-    /// Says how many bytes wait below a face, in the kernel or in a backlog.
+    /// Sets how many bytes wait below a face, in the kernel or in a backlog.
     pub fn set_kernel_queue(&mut self, id: FaceId, bytes: Bytes) {
         if let Some(face) = self.faces.get_mut(id.index()) {
             face.kernel_queue = bytes;
@@ -244,7 +244,7 @@ impl Forwarder {
         }
     }
 
-    /// Says whose congestion fields count on a face from now on.
+    /// Sets whose congestion fields count on a face from now on.
     pub fn set_trust(&mut self, id: FaceId, trust: FieldTrust) {
         if let Some(face) = self.faces.get_mut(id.index()) {
             let held = face.link.as_ref().map_or(0, |link| link.bytes());
@@ -266,7 +266,7 @@ impl Forwarder {
         self.faces.get(id.index()).is_some_and(|face| face.tell_incoming)
     }
 
-    /// Says whether the queue below a face without a rate is marked.
+    /// Sets whether the queue below a face without a rate is marked.
     pub fn set_mark_kernel_queue(&mut self, id: FaceId, mark: bool) {
         if let Some(face) = self.faces.get_mut(id.index())
             && face.marker.is_some() != mark

@@ -11,7 +11,7 @@
 //!   comes from, and the content store knows no hints.
 //!
 //! Ours: [`MAX_DELEGATIONS`] names of a hint are considered. A name under `/localhost` never leaves this node, so a
-//! hint beside it is taken off; a delegation under `/localhost` is skipped.
+//! hint is removed; a delegation under `/localhost` is skipped.
 
 use super::Forwarder;
 use super::routes::{elements, is_localhost};

@@ -298,7 +298,7 @@ impl Forwarder {
     fn account(&mut self) {
         for entry in self.node.drain_uses() {
             match entry {
-                Use::Kept(tag) => self.payloads.keep(tag),
+                Use::Held(tag) => self.payloads.retain(tag),
                 Use::Pending(name) => self.names.begin(name),
                 Use::Settled(name) => {
                     self.tokens.settle(name, self.names.generation(name.flow));
@@ -310,7 +310,7 @@ impl Forwarder {
                 }
                 Use::Stored(name, tag) => {
                     self.names.store(name);
-                    self.payloads.keep(tag);
+                    self.payloads.retain(tag);
                 }
                 Use::Released(tag) => {
                     if let Some(flow) = self.payloads.release(tag) {

@@ -38,7 +38,7 @@ pub(super) enum Form {
     Prefix,
 }
 
-/// The overhead of a flow beside the bytes of its name, and that of its place among the stored ones.
+/// The overhead of a flow in addition to the bytes of its name, and that of its place among the stored ones.
 pub(super) const OVERHEAD: usize = size_of::<NameEntry>() + 32;
 
 #[derive(Debug)]
@@ -321,14 +321,14 @@ impl Names {
     }
 
     /// One more use of a flow.
-    pub(super) fn keep(&mut self, flow: FlowId) {
+    pub(super) fn retain(&mut self, flow: FlowId) {
         self.flows[flow.0 as usize].uses += 1;
     }
 
     /// One use fewer; the last one frees the number.
     pub(super) fn release(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.0 as usize];
-        debug_assert!(flow.uses > 0, "a name is released more often than it is kept");
+        debug_assert!(flow.uses > 0, "a name is released more often than it is retained");
         flow.uses = flow.uses.saturating_sub(1);
         self.discard(id);
     }
@@ -354,7 +354,7 @@ impl Names {
 
     /// A PIT entry for this name begins.
     pub(super) fn begin(&mut self, name: NameId) {
-        self.keep(name.flow);
+        self.retain(name.flow);
         let NameEntry { form, name, .. } = &self.flows[name.flow.0 as usize];
         if *form == Form::Prefix {
             self.prefixes[depth(name)] += 1;

@@ -27,7 +27,7 @@ pub(super) struct Payloads {
     bytes: usize,
 }
 
-/// The overhead of a payload beside its bytes.
+/// The overhead of a payload in addition to its bytes.
 pub(super) const OVERHEAD: usize = size_of::<Payload>() + 16;
 
 impl Payloads {
@@ -78,14 +78,14 @@ impl Payloads {
     }
 
     /// One more use.
-    pub(super) fn keep(&mut self, tag: u32) {
+    pub(super) fn retain(&mut self, tag: u32) {
         if tag == NO_PAYLOAD {
             return;
         }
         if let Some(payload) = self.get_mut(tag) {
             payload.uses += 1;
         } else {
-            debug_assert!(false, "a payload is kept that is not there");
+            debug_assert!(false, "a use is added to a payload that does not exist");
         }
     }
 
@@ -95,16 +95,16 @@ impl Payloads {
             return None;
         }
         let Some(payload) = self.get_mut(tag) else {
-            debug_assert!(false, "a payload is released that is not there");
+            debug_assert!(false, "a payload is released that does not exist");
             return None;
         };
         payload.uses -= 1;
         if payload.uses > 0 {
             return None;
         }
-        let gone = std::mem::take(payload);
-        self.bytes -= gone.wire.len() + OVERHEAD;
+        let payload = std::mem::take(payload);
+        self.bytes -= payload.wire.len() + OVERHEAD;
         self.free.push(tag);
-        Some(gone.flow)
+        Some(payload.flow)
     }
 }

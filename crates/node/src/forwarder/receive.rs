@@ -124,13 +124,13 @@ impl Forwarder {
         nonce: [u8; 4],
         link_fields: &LinkHeaderFields,
     ) {
-        let mut packet = asked(interest, nonce, link_fields);
+        let mut packet = node_interest(interest, nonce, link_fields);
         let mut most = self.max_lifetime;
         if self.faces[id.index()].class == FaceClass::OnDemand {
             most = most.min(self.max_lifetime_on_demand);
         }
         packet.lifetime_ms = packet.lifetime_ms.min((most.nanos() / 1_000_000) as u32);
-        self.faces[id.index()].asked(now, packet.lifetime_ms);
+        self.faces[id.index()].extend_quiet_from(now, packet.lifetime_ms);
         if !self.faces[id.index()].local && is_localhop(interest.name()) {
             packet.hop_limit = packet.hop_limit.min(1);
         }
@@ -152,7 +152,7 @@ impl Forwarder {
         };
         let generation = self.names.generation(packet.name.flow);
         self.tokens.record(packet.name, generation, id, link_fields.token);
-        self.names.keep(packet.name.flow);
+        self.names.retain(packet.name.flow);
         let tag = self.payloads.insert_interest(interest, packet.name.flow, id);
         packet.tag = tag;
         self.node.receive(now, id, &mut packet);
@@ -199,10 +199,10 @@ impl Forwarder {
         if !self.make_room(interest.wire().len()) {
             return;
         }
-        self.names.keep(name.flow);
+        self.names.retain(name.flow);
         let tag = self.payloads.insert_interest(interest, name.flow, id);
-        let asked = asked(interest, nonce, link_fields);
-        let packet = Packet { name, tag, kind: Kind::Nack, reason, mark: link_fields.mark, ..asked };
+        let interest = node_interest(interest, nonce, link_fields);
+        let packet = Packet { name, tag, kind: Kind::Nack, reason, mark: link_fields.mark, ..interest };
         self.node.handle(now, id, packet);
         self.account();
         self.release(tag);
@@ -261,7 +261,7 @@ impl Forwarder {
         own: bool,
         others: &[NameId],
     ) {
-        self.names.keep(name.flow);
+        self.names.retain(name.flow);
         let tag = self.payloads.insert(data.wire(), name.flow, id);
         let last = data.final_block_id().is_some_and(|last| data.name().last() == Some(last));
         let packet = Packet {
@@ -314,7 +314,7 @@ fn has_too_many_components(name: NameView<'_>) -> bool {
 }
 
 /// An Interest as the node sees it, without name and tag.
-fn asked(interest: &InterestView<'_>, nonce: [u8; 4], link_fields: &LinkHeaderFields) -> Packet {
+fn node_interest(interest: &InterestView<'_>, nonce: [u8; 4], link_fields: &LinkHeaderFields) -> Packet {
     let fresh = flag(interest.must_be_fresh(), flags::MUST_BE_FRESH);
     let prefix = flag(interest.can_be_prefix(), flags::CAN_BE_PREFIX);
     Packet {

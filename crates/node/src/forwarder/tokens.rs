@@ -43,13 +43,13 @@ impl Tokens {
             self.take(name, generation, face);
             return;
         };
-        let of = self.names.entry((name.key(), generation)).or_default();
-        if let Some(place) = of.leaving.take() {
+        let entry = self.names.entry((name.key(), generation)).or_default();
+        if let Some(place) = entry.leaving.take() {
             self.leaving.remove(&place);
         }
-        match of.tokens.iter_mut().find(|(known, _)| *known == face) {
+        match entry.tokens.iter_mut().find(|(known, _)| *known == face) {
             Some(known) => known.1 = token,
-            None => of.tokens.push((face, token)),
+            None => entry.tokens.push((face, token)),
         }
     }
 
@@ -59,10 +59,10 @@ impl Tokens {
             return None;
         }
         let key = (name.key(), generation);
-        let of = self.names.get_mut(&key)?;
-        let at = of.tokens.iter().position(|(known, _)| *known == face)?;
-        let (_, token) = of.tokens.swap_remove(at);
-        if of.tokens.is_empty() {
+        let entry = self.names.get_mut(&key)?;
+        let at = entry.tokens.iter().position(|(known, _)| *known == face)?;
+        let (_, token) = entry.tokens.swap_remove(at);
+        if entry.tokens.is_empty() {
             self.forget(name, generation);
         }
         Some(token)

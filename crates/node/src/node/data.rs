@@ -12,12 +12,12 @@ use ndnweir_core::shaper::{Outcome, Shaper};
 use ndnweir_core::strategy::{DataReturn, Strategy};
 use ndnweir_core::units::{Duration, Time};
 
-/// The Interest that a copy of a Data answers.
-struct Asked {
+/// Where a copy of a Data goes, and the Interest it answers there.
+struct Downstream {
     face: FaceId,
-    at: Time,
+    interest_arrival: Time,
     retransmitted: bool,
-    fields: Fields,
+    interest_fields: Fields,
     mark: u8,
     from_cache: bool,
 }
@@ -59,42 +59,42 @@ impl Node {
         let view = self.pit.view(slot);
         let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
         let (mark, ins, lone) = (view.mark(), view.ins(), view.single_downstream());
-        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
-        let governor = self.strategies.at(slot);
-        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_data(&event, &mut ctx);
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
+        let instance = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.on_data(&event, &mut ctx);
         if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
-            self.keep(now, packet);
+            self.insert_into_store(now, packet);
         }
         if self.discovering {
             self.stamp_discovery(slot, prefix, face, rtt, &fields, packet);
         }
         let own_only = self.interest_marks == InterestMarks::Own;
         for i in 0..ins {
-            let (asking, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
+            let (record, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
             if expiry < now {
                 self.counters.expired += 1;
                 continue;
             }
             self.counters.answered += 1;
             // The upstream has it.
-            if asking.face == face {
+            if record.face == face {
                 continue;
             }
             let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-            let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked: &fields };
-            let governor = self.strategies.at(slot);
-            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-            let passed = governor.strategy.pass_mark(&event, asking.face, &mut ctx);
-            let asked = Asked {
-                face: asking.face,
-                at: asking.asked,
-                retransmitted: asking.was_retransmitted(),
-                fields,
-                mark: passed.max(if own_only && !asking.marked() { 0 } else { mark }),
+            let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
+            let instance = self.strategies.at(slot);
+            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+            let mark_of_data = instance.strategy.propagate_mark(&event, record.face, &mut ctx);
+            let downstream = Downstream {
+                face: record.face,
+                interest_arrival: record.arrival,
+                retransmitted: record.was_retransmitted(),
+                interest_fields: fields,
+                mark: mark_of_data.max(if own_only && !record.marked() { 0 } else { mark }),
                 from_cache: false,
             };
-            self.send_downstream(now, prefix, packet, &asked);
+            self.send_downstream(now, prefix, packet, &downstream);
         }
         self.close(now, slot, face, Outcome::Superseded);
         self.pit.remove_found(found);
@@ -109,13 +109,13 @@ impl Node {
         prefix: PrefixId,
         face: FaceId,
         rtt: Option<Duration>,
-        asked: &Fields,
+        interest_fields: &Fields,
         packet: &mut Packet,
     ) {
         let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
         let local = self.faces[face.index()].egress.is_local();
         let mut fields = packet.fields;
-        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, asked };
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields };
         self.strategies.at(slot).strategy.stamp_data(&event, &mut fields);
         packet.fields = fields;
     }
@@ -123,19 +123,19 @@ impl Node {
     /// Notifies the strategy of an unsolicited Data or NACK.
     pub(super) fn notify_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
         if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-            let governor = self.strategies.of(packet.name.flow);
-            let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-            governor.strategy.on_late(packet, face, prefix, &mut ctx);
+            let instance = self.strategies.of(packet.name.flow);
+            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+            instance.strategy.on_late(packet, face, prefix, &mut ctx);
         }
     }
 
     /// Sends a Data to one downstream, and leaves it unchanged for the next.
     #[inline(always)]
-    fn send_downstream(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, asked: &Asked) {
+    fn send_downstream(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, downstream: &Downstream) {
         let (mark, flags) = (packet.mark, packet.flags);
-        packet.mark = asked.mark;
+        packet.mark = downstream.mark;
         packet.flags &= !flags::FROM_CACHE;
-        if asked.from_cache {
+        if downstream.from_cache {
             packet.flags |= flags::FROM_CACHE;
         }
         if self.metering {
@@ -143,18 +143,18 @@ impl Node {
             let mut event = DataOut {
                 packet: &mut packet,
                 prefix,
-                face: asked.face,
-                asked: asked.at,
-                retransmitted: asked.retransmitted,
-                interest_fields: asked.fields,
-                from_cache: asked.from_cache,
-                flows: self.faces[asked.face.index()].flows.count(),
+                face: downstream.face,
+                interest_arrival: downstream.interest_arrival,
+                retransmitted: downstream.retransmitted,
+                interest_fields: downstream.interest_fields,
+                from_cache: downstream.from_cache,
+                flows: self.faces[downstream.face.index()].flows.count(),
             };
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_data_out(&mut event, &mut ctx);
-            self.emit(now, asked.face, &packet);
+            self.emit(now, downstream.face, &packet);
         } else {
-            self.emit(now, asked.face, packet);
+            self.emit(now, downstream.face, packet);
         }
         (packet.mark, packet.flags) = (mark, flags);
     }
@@ -169,20 +169,29 @@ impl Node {
         };
         let mut data = Packet { flags: data.flags | flags::FROM_CACHE, ..data };
         let hops = self.fib.hops(prefix);
-        let (packet, asked) = (&data, &interest.fields);
-        let event = DataReturn { packet, face: FaceId::NONE, prefix, hops, local: false, rtt: None, sent: &[], asked };
-        let governor = self.strategies.of(interest.name.flow);
-        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_data(&event, &mut ctx);
-        let passed = governor.strategy.pass_mark(&event, face, &mut ctx);
-        let asked = Asked {
+        let (packet, interest_fields) = (&data, &interest.fields);
+        let event = DataReturn {
+            packet,
+            face: FaceId::NONE,
+            prefix,
+            hops,
+            local: false,
+            rtt: None,
+            sent: &[],
+            interest_fields,
+        };
+        let instance = self.strategies.of(interest.name.flow);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.on_data(&event, &mut ctx);
+        let mark_of_data = instance.strategy.propagate_mark(&event, face, &mut ctx);
+        let downstream = Downstream {
             face,
-            at: now,
+            interest_arrival: now,
             retransmitted: false,
-            fields: interest.fields,
-            mark: mark.max(passed),
+            interest_fields: interest.fields,
+            mark: mark.max(mark_of_data),
             from_cache: true,
         };
-        self.send_downstream(now, prefix, &mut data, &asked);
+        self.send_downstream(now, prefix, &mut data, &downstream);
     }
 }

@@ -160,9 +160,9 @@ impl Node {
         let hops = self.fib.hops(prefix);
         self.choice.clear();
         let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, note: &mut note };
-        let governor = self.strategies.at(slot);
-        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_interest(&mut event, &mut self.choice, &mut ctx);
+        let instance = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.on_interest(&mut event, &mut self.choice, &mut ctx);
         if note != former {
             self.pit.set_note(slot, note);
         }
@@ -196,12 +196,12 @@ impl Node {
         let mut rejection: Option<NackReason> = None;
         if choice.is_held() {
             self.strategies.hold(slot);
-            self.out.kept(packet.tag);
+            self.out.held(packet.tag);
         }
         let stamped = choice.stamped(packet);
         let original = stamped.as_ref().unwrap_or(packet);
         for copy in choice.copies() {
-            // A probe is sent beside an Interest; an Interest that was rejected takes its place first.
+            // A probe is sent in addition to an Interest; an Interest that was rejected takes its place first.
             if copy.new_nonce && !sent && rejection.is_some() {
                 continue;
             }
@@ -251,8 +251,8 @@ impl Node {
         for i in 0..count {
             let face = named.get(i).copied().unwrap_or_else(|| self.fib.hops(prefix)[i].face);
             let tried = choice.copies().iter().any(|copy| copy.face == face && !copy.new_nonce);
-            let asked = named.is_empty() && self.pit.sent(slot).iter().any(|record| record.face == face);
-            if tried || asked || face == in_face {
+            let was_sent = named.is_empty() && self.pit.sent(slot).iter().any(|record| record.face == face);
+            if tried || was_sent || face == in_face {
                 continue;
             }
             match self.send_interest(now, slot, prefix, in_face, face, packet) {

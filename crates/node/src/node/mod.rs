@@ -387,7 +387,7 @@ impl Node {
         }
     }
 
-    /// Whether a component may ask how many flows have pending Interests from a face.
+    /// Whether a component may read how many flows have pending Interests from a face.
     #[inline]
     fn counts_flows(&self) -> bool {
         self.metering || self.shaping

@@ -54,9 +54,9 @@ impl Node {
             downstreams: &downstreams,
             note: &mut note,
         };
-        let governor = self.strategies.at(slot);
-        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_nack(&mut event, &mut choice, &mut ctx);
+        let instance = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.on_nack(&mut event, &mut choice, &mut ctx);
         self.pit.set_note(slot, note);
         let in_face = downstreams.first().copied().unwrap_or(FaceId::NONE);
         self.downstreams = downstreams;

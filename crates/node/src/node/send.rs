@@ -53,13 +53,13 @@ impl Node {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => {
-                    self.out.kept(packet.tag);
+                    self.out.held(packet.tag);
                     return Sent::Away;
                 }
                 Admission::Reject(reason) => {
-                    let governor = self.strategies.at(slot);
-                    let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-                    governor.strategy.on_rejection(packet, prefix, face, &mut ctx);
+                    let instance = self.strategies.at(slot);
+                    let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+                    instance.strategy.on_rejection(packet, prefix, face, &mut ctx);
                     return Sent::Rejected(reason);
                 }
             }
@@ -233,9 +233,9 @@ impl Node {
     pub(super) fn notify_timeout(&mut self, now: Time, slot: u32, prefix: PrefixId) {
         let (name, hops, sent) = (self.pit.name(slot), self.fib.hops(prefix), self.pit.sent(slot));
         let event = TimeoutEvent { name, prefix, hops, sent };
-        let governor = self.strategies.at(slot);
-        let mut ctx = Ctx { now, rng: &mut governor.rng, trace: &mut self.trace };
-        governor.strategy.on_timeout(&event, &mut ctx);
+        let instance = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.on_timeout(&event, &mut ctx);
     }
 
     /// Remembers the nonces sent for an entry that ends without Data.
@@ -313,16 +313,16 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
-                let asked = self.faces[face.index()].shaper.next_held();
-                let asked = asked.filter(|(downstream, _)| downstream.index() < self.faces.len());
-                let downstream = asked.map(|(downstream, flow)| self.downstream(now, downstream, flow));
+                let next_held = self.faces[face.index()].shaper.next_held();
+                let next_held = next_held.filter(|(downstream, _)| downstream.index() < self.faces.len());
+                let downstream = next_held.map(|(downstream, flow)| self.downstream(now, downstream, flow));
                 let event = ReleaseEvent { out: self.view(now, face), reverse: self.reverse(face), downstream };
                 let out = &mut self.faces[face.index()];
                 let mut ctx = Ctx { now, rng: &mut out.shaper_rng, trace: &mut self.trace };
                 match out.shaper.release(&event, &mut ctx) {
                     Some(packet) => {
                         let bytes = out.shaper.charge();
-                        if let Some((downstream, flow)) = asked {
+                        if let Some((downstream, flow)) = next_held {
                             self.faces[downstream.index()].egress.charge(flow, bytes);
                         }
                         self.send_released(now, face, packet, None);

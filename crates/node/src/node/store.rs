@@ -61,7 +61,7 @@ impl Node {
     /// Puts a Data into the content store, if there is one, without answering anyone.
     pub fn store(&mut self, now: Time, data: &Packet) {
         if self.cs.admits() {
-            self.keep(now, data);
+            self.insert_into_store(now, data);
         }
     }
 
@@ -92,7 +92,7 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn keep(&mut self, now: Time, data: &Packet) {
+    pub(super) fn insert_into_store(&mut self, now: Time, data: &Packet) {
         let replaced = self.cs.insert(data, now);
         self.log_evicted(replaced);
         self.out.log(|| Use::Stored(data.name, data.tag));

@@ -5,7 +5,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 
 /// The bit of [`InRecord::size_and_flags`] that says the Interest was retransmitted.
-const RENEWED: u16 = 1 << 15;
+const RETRANSMITTED: u16 = 1 << 15;
 /// The bit that says that the Interest (the last one) was marked.
 const MARKED: u16 = 1 << 14;
 
@@ -13,7 +13,7 @@ const MARKED: u16 = 1 << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InRecord {
     /// When its Interest arrived (the last one).
-    pub(crate) asked: Time,
+    pub(crate) arrival: Time,
     /// The nonce of that Interest.
     pub(crate) nonce: u32,
     /// Where from.
@@ -24,17 +24,17 @@ pub(crate) struct InRecord {
 impl InRecord {
     /// The Interest's bytes on the wire (up to 16 KiB; a packet has at most 8800).
     pub(crate) fn size(&self) -> u32 {
-        u32::from(self.size_and_flags & !(RENEWED | MARKED))
+        u32::from(self.size_and_flags & !(RETRANSMITTED | MARKED))
     }
 
-    /// Whether it sent more than one Interest.
+    /// Whether its Interest was retransmitted.
     pub(crate) fn was_retransmitted(&self) -> bool {
-        self.size_and_flags & RENEWED != 0
+        self.size_and_flags & RETRANSMITTED != 0
     }
 
-    /// It asks again.
-    pub(super) fn renew(&mut self) {
-        self.size_and_flags |= RENEWED;
+    /// Its Interest was retransmitted.
+    pub(super) fn set_retransmitted(&mut self) {
+        self.size_and_flags |= RETRANSMITTED;
     }
 
     /// Whether its Interest (the last one) was marked.
@@ -42,7 +42,7 @@ impl InRecord {
         self.size_and_flags & MARKED != 0
     }
 
-    /// As much of a size as a record keeps.
+    /// The part of a size that a record can hold.
     pub(super) fn counted(size: u32) -> u32 {
         size.min(u32::from(MARKED - 1))
     }
@@ -50,6 +50,6 @@ impl InRecord {
     pub(super) fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
         let size = InRecord::counted(packet.size) as u16;
         let marked = if packet.mark > 0 { MARKED } else { 0 };
-        InRecord { asked: now, nonce: packet.nonce, face, size_and_flags: size | marked }
+        InRecord { arrival: now, nonce: packet.nonce, face, size_and_flags: size | marked }
     }
 }

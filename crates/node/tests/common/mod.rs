@@ -118,7 +118,7 @@ pub fn check(node: &mut Node, now: Time) {
     for face in 0..16 {
         node.face_counters(now, FaceId(face)).check().unwrap();
     }
-    assert!(drain(node).is_empty(), "advancing hands nothing out that was not asked for");
+    assert!(drain(node).is_empty(), "advancing sends nothing that was not requested");
 }
 
 /// Where packets went, and what they were.

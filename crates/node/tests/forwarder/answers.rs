@@ -129,9 +129,9 @@ fn what_belongs_to_the_management_comes_from_there_only_and_is_never_cached() {
     }
     assert!(!bench.forwarder.remove_next_hop(bench.now, name("/localhost/nfd").as_view(), management));
     for nonce in 1..=3 {
-        let asked = prefix_interest("/localhost/nfd/faces/list", nonce, true);
-        bench.receive(1, &asked);
-        assert_eq!(bench.take(), [(0, asked)], "to the management, not from the content store");
+        let sent = prefix_interest("/localhost/nfd/faces/list", nonce, true);
+        bench.receive(1, &sent);
+        assert_eq!(bench.take(), [(0, sent)], "to the management, not from the content store");
         // Another application answers faster, but is not reserved.
         bench.receive(2, &data("/localhost/nfd/faces/list/v=9/seg=0", b"forged", 60_000));
         assert_eq!((bench.take(), bench.forwarder.counters().scope), (vec![], u64::from(nonce)));
@@ -244,10 +244,10 @@ fn interests_with_parameters_go_on_to_the_byte() {
     let mut bench = two_apps();
     let name = name("/a/command");
     let builder = InterestBuilder::new(name.as_view()).nonce([1, 2, 3, 4]).application_parameters(b"do it");
-    let asked = builder.encode().unwrap();
-    bench.receive(0, &asked);
-    assert_eq!(bench.take(), [(1, asked.clone())]);
-    let full = InterestView::decode(&asked).unwrap().name().to_string();
+    let sent = builder.encode().unwrap();
+    bench.receive(0, &sent);
+    assert_eq!(bench.take(), [(1, sent.clone())]);
+    let full = InterestView::decode(&sent).unwrap().name().to_string();
     let answer = data(&full, b"done", 0);
     bench.receive(1, &answer);
     assert_eq!(bench.take(), [(0, answer)]);

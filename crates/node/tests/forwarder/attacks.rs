@@ -101,15 +101,15 @@ fn who_joins_the_interests_of_others_takes_room_too() {
 fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     let mut bench = hub(vec![7], |_| ());
     let (forged, right) = (data("/a/b/seg=3", b"forged", 10_000), data("/a/b/seg=3", b"right", 10_000));
-    for asked in [
+    for sent in [
         interest("/a/b/seg=3", 1),
         prefix_interest("/a/b", 2, false),
         interest(&full_name("/a/b/seg=3", &forged), 3),
         hinted("/a/b/seg=3", &["/a"], 4),
     ] {
         let before = bench.forwarder.counters();
-        bench.receive(0, &asked);
-        assert_eq!(bench.take(), [(1, asked.clone())]);
+        bench.receive(0, &sent);
+        assert_eq!(bench.take(), [(1, sent.clone())]);
         for from in [2, 0] {
             bench.receive(from, &forged);
         }
@@ -122,7 +122,7 @@ fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     bench.receive(2, &forged);
     bench.take();
     bench.receive(1, &right);
-    assert_eq!(bench.take(), [(0, right.clone())], "who was asked is still waited for");
+    assert_eq!(bench.take(), [(0, right.clone())], "the upstream may still answer");
     bench.receive(2, &forged);
     assert_eq!(bench.forwarder.counters().not_asked, 9, "no longer pending");
     bench.receive(0, &interest("/a/b/seg=3", 6));
@@ -142,12 +142,12 @@ fn names_have_256_components_at_most() {
     let mut bench = hub(vec![7], |_| ());
     for (count, passes) in [(MAX_COMPONENTS, true), (MAX_COMPONENTS + 1, false)] {
         let name = of_components(count);
-        let asked = InterestBuilder::new(name.as_view()).nonce([1; 4]).encode().unwrap();
+        let sent = InterestBuilder::new(name.as_view()).nonce([1; 4]).encode().unwrap();
         let dropped = bench.forwarder.counters().long_names;
-        bench.receive(0, &asked);
+        bench.receive(0, &sent);
         bench.receive(1, &DataBuilder::new(name.as_view()).sign(&DigestSha256).unwrap());
         let nack = LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::default() };
-        bench.receive(1, &nack.encode(Some(&asked)));
+        bench.receive(1, &nack.encode(Some(&sent)));
         assert_eq!(bench.take().len(), if passes { 2 } else { 0 });
         assert_eq!(bench.forwarder.counters().long_names - dropped, if passes { 0 } else { 3 });
     }

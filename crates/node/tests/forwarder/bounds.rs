@@ -201,8 +201,8 @@ fn begin_link(bench: &mut Bench, face: u16, prefix: &str) {
     let header = LpHeader { tx_sequence: Some(1), ..LpHeader::default() };
     bench.receive(face, &header.encode(Some(&interest(&format!("{prefix}/first"), 1))));
     bench.receive(1, &data(&format!("{prefix}/first"), b"", 0));
-    let asked = bench.take().into_iter().filter(|(to, _)| *to == face);
-    let acks: Vec<u64> = asked.filter_map(|(_, frame)| open(&frame).1.tx_sequence).collect();
+    let sent = bench.take().into_iter().filter(|(to, _)| *to == face);
+    let acks: Vec<u64> = sent.filter_map(|(_, frame)| open(&frame).1.tx_sequence).collect();
     assert_eq!(acks.len(), 1);
     bench.receive(face, &LpHeader { acks, ..LpHeader::default() }.encode(None));
     assert!(bench.forwarder.reliability(ndnweir_core::ids::FaceId(face)).1);

@@ -29,9 +29,9 @@ fn an_interest_goes_to_the_first_delegation_with_a_route_and_its_data_comes_back
             .enumerate()
     {
         let text = format!("/a/{i}");
-        let asked = hinted(&text, hint, i as u32);
-        bench.receive(0, &asked);
-        assert_eq!(bench.take(), [(to, asked)], "{hint:?}: and the hint travels on");
+        let sent = hinted(&text, hint, i as u32);
+        bench.receive(0, &sent);
+        assert_eq!(bench.take(), [(to, sent)], "{hint:?}: and the hint travels on");
         let answer = data(&text, b"x", 0);
         bench.receive(to, &answer);
         assert_eq!(bench.take(), [(0, answer)]);
@@ -87,12 +87,12 @@ fn other_hints_are_pending_apart_and_data_answers_those_that_went_where_it_comes
         bench.route(prefix, face);
     }
     let answer = data("/a/b/seg=3", b"x", 0);
-    let asked = [
+    let sent = [
         (0, hinted("/a/b/seg=3", &["/near"], 1), 2),
         (1, hinted("/a/b/seg=3", &["/far"], 2), 3),
         (5, interest("/a/b/seg=3", 3), 4),
     ];
-    for (from, packet, to) in &asked {
+    for (from, packet, to) in &sent {
         bench.receive(*from, packet);
         assert_eq!(bench.take(), [(*to, packet.clone())]);
     }
@@ -196,12 +196,12 @@ fn a_nack_finds_its_interest_with_the_hint_or_without_it() {
 #[test]
 fn an_added_or_removed_route_to_a_delegation_applies_to_names_in_use() {
     let mut bench = crossing();
-    let asked = |segment: u32| hinted(&format!("/a/b/seg={segment}"), &["/new", "/near"], segment);
-    bench.receive(0, &asked(0));
+    let sent = |segment: u32| hinted(&format!("/a/b/seg={segment}"), &["/new", "/near"], segment);
+    bench.receive(0, &sent(0));
     bench.route("/new", 3);
-    bench.receive(0, &asked(1));
+    bench.receive(0, &sent(1));
     bench.forwarder.remove_face(bench.now, FaceId(3));
-    bench.receive(0, &asked(2));
+    bench.receive(0, &sent(2));
     assert_eq!(bench.take().iter().map(|(face, _)| *face).collect::<Vec<_>>(), [2, 3, 2]);
     bench.check_empty();
 }

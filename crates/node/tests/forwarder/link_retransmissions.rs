@@ -78,8 +78,8 @@ impl Pair {
             }
             for (face, frame) in self.far.take() {
                 if face == 0 {
-                    let asked = ndnweir_wire::InterestView::decode(&open(&frame).0).unwrap().name().to_string();
-                    self.far.receive(0, &data(&asked, &[5; 8000], 0));
+                    let name = ndnweir_wire::InterestView::decode(&open(&frame).0).unwrap().name().to_string();
+                    self.far.receive(0, &data(&name, &[5; 8000], 0));
                 } else {
                     self.busy = Some((self.busy.map_or(now, |busy| busy.0), now));
                     self.put(false, frame);

@@ -118,7 +118,7 @@ fn a_face_s_number_is_not_used_again_while_its_interests_may_be_pending() {
     bench.forwarder.remove_face(bench.now, FaceId(2));
     assert_eq!(bench.forwarder.add_face(bench.now, local()), Ok(FaceId(3)));
     bench.receive(1, &data("/a/x", b"", 0));
-    assert_eq!(bench.take(), [], "the one who asked is gone");
+    assert_eq!(bench.take(), [], "the downstream was removed");
     bench.wait(61_500);
     assert_eq!(bench.forwarder.add_face(bench.now, local()), Ok(FaceId(2)));
     bench.receive(2, &interest("/a/x", 2));

@@ -67,7 +67,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn asked(name: usize, nonce: u8, flags: u8, lifetime: u16) -> Vec<u8> {
+fn interest_bytes(name: usize, nonce: u8, flags: u8, lifetime: u16) -> Vec<u8> {
     let name = super::bench::name(NAMES[name]);
     let mut builder = InterestBuilder::new(name.as_view());
     // One in sixteen has no nonce.
@@ -172,7 +172,7 @@ impl Run {
             Op::Interest { face, name, nonce, flags, lifetime, token } => {
                 let pit_token = if token { PitToken::new(&[nonce + 1; 4]).ok() } else { None };
                 let header = LpHeader { pit_token, ..LpHeader::default() };
-                self.give(face, &header.wrap(&asked(name, nonce, flags, lifetime)));
+                self.give(face, &header.wrap(&interest_bytes(name, nonce, flags, lifetime)));
             }
             Op::ByDigest { face, name, content, nonce } => {
                 let full = full_name(NAMES[name], &answer(name, content, 0));
@@ -186,10 +186,10 @@ impl Run {
             }
             Op::Nack { face, name, nonce, flags } => {
                 let header = LpHeader { nack: Some(NackReason::Congestion), ..LpHeader::default() };
-                self.give(face, &header.encode(Some(&asked(name, nonce, flags | 0x10, 1000))));
+                self.give(face, &header.encode(Some(&interest_bytes(name, nonce, flags | 0x10, 1000))));
             }
             Op::Broken { face, name, at, with, cut } => {
-                let mut packet = if with % 2 == 0 { asked(name, with, with, 500) } else { answer(name, 0, 0) };
+                let mut packet = if with % 2 == 0 { interest_bytes(name, with, with, 500) } else { answer(name, 0, 0) };
                 let at = at % packet.len();
                 packet[at] ^= with;
                 packet.truncate(packet.len() - cut % packet.len());
@@ -267,12 +267,15 @@ impl Run {
                     assert!(sent, "an Interest that was not sent");
                     let localhost = view.name().to_string().starts_with("/localhost");
                     assert!(local || !localhost, "/localhost leaves");
-                    let has_asked = |(known, asked): &(u16, Vec<u8>)| {
-                        let asked = InterestView::decode_unchecked_digest(asked).unwrap();
-                        let same = asked.name() == view.name() && asked.can_be_prefix() == view.can_be_prefix();
+                    let has_sent_its_request = |(known, interest): &(u16, Vec<u8>)| {
+                        let interest = InterestView::decode_unchecked_digest(interest).unwrap();
+                        let same = interest.name() == view.name() && interest.can_be_prefix() == view.can_be_prefix();
                         *known == face && same
                     };
-                    assert!(header.nack.is_none() || self.wanted.iter().any(has_asked), "a NACK to who did not ask");
+                    assert!(
+                        header.nack.is_none() || self.wanted.iter().any(has_sent_its_request),
+                        "a NACK to who did not ask"
+                    );
                 }
                 PacketView::Data(view) => {
                     assert!(self.data.contains(&packet), "a Data that was not sent");
@@ -283,8 +286,9 @@ impl Run {
     }
 
     fn wants(&self, face: u16, data: &DataView<'_>) -> bool {
-        self.wanted.iter().any(|(known, asked)| {
-            *known == face && InterestView::decode_unchecked_digest(asked).is_ok_and(|asked| asked.matches(data))
+        self.wanted.iter().any(|(known, interest)| {
+            *known == face
+                && InterestView::decode_unchecked_digest(interest).is_ok_and(|interest| interest.matches(data))
         })
     }
 }

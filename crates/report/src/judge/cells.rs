@@ -3,12 +3,12 @@
 use super::{About, class};
 use crate::lines::{Grid, Line, Panel};
 use crate::svg::escape;
-use ndnweir_lab::criteria::{Criterion, Judgement, Shown, text};
+use ndnweir_lab::criteria::{CellData, Criterion, Judgement, text};
 use ndnweir_lab::results::shell_word;
 use std::fmt::Write;
 
 /// With more schemes than this, only cells that decide a verdict are drawn, so that browsers can open the page.
-const MANY: usize = 6;
+const MAX_DRAWN_SCHEMES: usize = 6;
 
 /// All cells, in the order of the file.
 pub fn all(c: usize, criterion: &Criterion, judgement: &Judgement, about: &About<'_>) -> String {
@@ -23,7 +23,7 @@ pub fn all(c: usize, criterion: &Criterion, judgement: &Judgement, about: &About
             let _ = write!(out, "<p><b>{}</b></p>", escape(&case.name));
         }
         out.push_str(&values(c, criterion, judgement, (e, i)));
-        if judgement.schemes.len() <= MANY || decides(c, judgement, (e, i)) {
+        if judgement.schemes.len() <= MAX_DRAWN_SCHEMES || decides(c, judgement, (e, i)) {
             out.push_str(&drawn(c, criterion, judgement, (e, i)));
         }
         let _ = write!(out, "<pre>{}</pre>", escape(&command(criterion, judgement, about, (e, i))));
@@ -66,10 +66,10 @@ fn values(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize
 }
 
 fn drawn(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize, usize)) -> String {
-    let shown = |s: usize| -> Option<&Shown> {
+    let shown = |s: usize| -> Option<&CellData> {
         judgement.shown[c][s].iter().find(|shown| (shown.experiment, shown.case) == (e, i))
     };
-    let lines = |of: fn(&Shown) -> &Vec<f64>| -> Vec<Line> {
+    let lines = |of: fn(&CellData) -> &Vec<f64>| -> Vec<Line> {
         let line = |(s, scheme): (usize, &String)| {
             shown(s).map(|shown| Line { label: scheme.clone(), scheme: s, style: 0, values: of(shown).clone() })
         };

@@ -122,7 +122,7 @@ fn matrix(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) -> S
     }
     out.push_str("</tbody></table></div>");
     out.push_str(
-        "<p>A criterion has the verdict of its worst measure, whose deciding cell is shown: value, and what a pass asks for \
+        "<p>A criterion has the verdict of its worst measure, whose deciding cell is shown: value, and what a pass requires \
          → what no scheme can better. Schemes are ordered only within a criterion; there is no total.</p>",
     );
     out
@@ -135,16 +135,17 @@ fn matrix_cell(criterion: &Criterion, result: Option<&CriterionResult>) -> Strin
     let small = match deciding.map(|m| (&criterion.measures[m], result.measures[m].cell())) {
         Some((measure, cell)) => {
             let value = cell.value.as_ref().map_or_else(|| "undefined".to_owned(), |s| number(s.mean));
-            let asked = text::asked(measure);
-            let asked = asked.split(',').next().unwrap_or_default();
+            let thresholds = text::thresholds(measure);
+            let required = thresholds.split(',').next().unwrap_or_default();
             let limit = cell.limit.map(|l| format!(" → {}", number(l))).unwrap_or_default();
-            format!("<small title=\"{}\">{value} ({asked}{limit})</small>", escape(&measure.label))
+            format!("<small title=\"{}\">{value} ({required}{limit})</small>", escape(&measure.label))
         }
         None => String::new(),
     };
-    let why = if result.reason.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(&result.reason)) };
+    let reason =
+        if result.reason.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(&result.reason)) };
     format!(
-        "<td class=\"t v{}\"{why}><a href=\"#{}\">{}</a>{small}</td>",
+        "<td class=\"t v{}\"{reason}><a href=\"#{}\">{}</a>{small}</td>",
         class(result.verdict),
         escape(&criterion.name),
         result.verdict.text()
@@ -175,7 +176,7 @@ fn section(c: usize, criterion: &Criterion, judgement: &Judgement, about: &About
 /// A row for each measure and scheme, with the deciding cell.
 fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
     let mut out = "<div class=\"scroll\"><table><thead><tr><th class=\"t\">measure</th><th class=\"t\">scheme</th><th>value</th>\
-                   <th>limit</th><th class=\"t\">asked</th><th class=\"t\">verdict</th><th class=\"t\">decided by</th></tr></thead><tbody>"
+                   <th>limit</th><th class=\"t\">required</th><th class=\"t\">verdict</th><th class=\"t\">decided by</th></tr></thead><tbody>"
         .to_owned();
     for (m, measure) in criterion.measures.iter().enumerate() {
         let unit = if measure.unit.is_empty() { String::new() } else { format!(", {}", escape(&measure.unit)) };
@@ -198,7 +199,7 @@ fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
                 crate::tables::scheme_cell(k, scheme),
                 escape(&text::spread(cell.value.as_ref())),
                 cell.limit.map_or_else(|| "–".into(), number),
-                escape(&text::asked(measure)),
+                escape(&text::thresholds(measure)),
                 class(cell.verdict),
                 cell.verdict.text(),
                 escape(&criterion.cell_name(cell.experiment, cell.case))

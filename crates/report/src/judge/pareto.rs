@@ -3,7 +3,7 @@
 use crate::axis::short;
 use crate::style::colour;
 use crate::svg::{Anchor, Canvas, Figure, shorten};
-use ndnweir_lab::criteria::{Judgement, Shown};
+use ndnweir_lab::criteria::{CellData, Judgement};
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 430.0;
@@ -37,8 +37,9 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// The points of each scheme.
 fn points(judgement: &Judgement) -> Vec<Vec<(f64, f64)>> {
-    let of = |s: usize| judgement.shown.iter().flat_map(move |row| &row[s]).filter_map(|shown: &Shown| shown.point);
-    (0..judgement.schemes.len()).map(|s| of(s).collect()).collect()
+    let points =
+        |s: usize| judgement.shown.iter().flat_map(move |row| &row[s]).filter_map(|shown: &CellData| shown.point);
+    (0..judgement.schemes.len()).map(|s| points(s).collect()).collect()
 }
 
 /// The Pareto front of the medians, sorted by delay: the medians that no other one dominates.

@@ -165,8 +165,8 @@ fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) ->
     let (from, to) = (place(low), place(mean));
     canvas.open(&format!("{} k{}", colour(bar.scheme), bar.scheme));
     let spread = sd.map(|sd| format!(" ± {}", short(sd))).unwrap_or_default();
-    let said = bar.published.map(|p| format!(", published {p}")).unwrap_or_default();
-    let title = format!("{}: {}{spread} ({n} runs){said}", bar.name, short(mean));
+    let published = bar.published.map(|p| format!(", published {p}")).unwrap_or_default();
+    let title = format!("{}: {}{spread} ({n} runs){published}", bar.name, short(mean));
     canvas.rect("bar", (x - half, to.min(from)), (2.0 * half, (from - to).abs()), &title);
     // Runs are drawn side by side in their order, so that equal values do not hide each other.
     let step = half / bar.values.len().max(1) as f64;

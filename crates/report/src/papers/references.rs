@@ -13,8 +13,8 @@ use ndnweir_scenario::Scenario;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: over any ways, by linear programs. Coupled: where \
-    MPTCP's linked increases (RFC 6356) come to rest in the fluid model, one subflow for each producer by the way with the fewest \
+const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: over any paths, by linear programs. Coupled: where \
+    MPTCP's linked increases (RFC 6356) converge in the fluid model, one subflow for each producer by the path with the fewest \
     hops. Neither knows queues, losses or start-up.</p>";
 
 /// A table for each experiment that requests one.
@@ -78,8 +78,8 @@ pub fn allocation(scenario: &Scenario) -> Vec<f64> {
     let directions = scenario.links.iter().flat_map(|l| [&l.forward, &l.backward]);
     let capacities: Vec<f64> = directions.map(|d| d.rate.map_or(f64::INFINITY, Rate::mbps) / data).collect();
     let subflows = |c: &ndnweir_scenario::Consumer| {
-        let ways = c.producers.iter().filter_map(|p| way(scenario, scenario.producers[*p].node, c.node));
-        ways.collect::<Vec<_>>()
+        let subflows = c.producers.iter().filter_map(|p| shortest_path(scenario, scenario.producers[*p].node, c.node));
+        subflows.collect::<Vec<_>>()
     };
     let flows: Vec<Vec<Subflow>> = scenario.consumers.iter().map(subflows).collect();
     coupled(&capacities, &flows).into_iter().map(|f| f.into_iter().sum()).collect()
@@ -87,12 +87,12 @@ pub fn allocation(scenario: &Scenario) -> Vec<f64> {
 
 /// The path with the fewest hops: directions of links by position (forward 2l, backward 2l + 1), and its round-trip
 /// time.
-fn way(scenario: &Scenario, from: usize, to: usize) -> Option<Subflow> {
-    let near = scenario.adjacency();
+fn shortest_path(scenario: &Scenario, from: usize, to: usize) -> Option<Subflow> {
+    let adjacency = scenario.adjacency();
     let mut came: Vec<Option<(usize, usize)>> = vec![None; scenario.nodes.len()];
     let mut open = VecDeque::from([from]);
     while let Some(node) = open.pop_front() {
-        for &(link, next, first) in &near[node] {
+        for &(link, next, first) in &adjacency[node] {
             if next != from && came[next].is_none() {
                 came[next] = Some((node, 2 * link + usize::from(!first)));
                 open.push_back(next);

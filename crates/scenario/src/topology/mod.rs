@@ -17,7 +17,7 @@ pub const MAX_LINKS: usize = 100_000;
 /// Longest topology file, in bytes.
 pub const MAX_FILE: usize = 64 << 20;
 
-/// What a topology file says.
+/// The content of a topology file.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyFile {
     /// Nodes, in the order of the file; names are unique.

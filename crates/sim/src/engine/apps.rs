@@ -2,14 +2,14 @@
 
 use super::flows::FlowSet;
 use crate::observer::{Arrival, ConsumerCounters};
-use crate::outcome::Account;
+use crate::outcome::InterestAccount;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 use ndnweir_node::Fetcher;
 use ndnweir_node::requests::Requests;
 
-/// What asks.
+/// What sends Interests.
 pub(super) enum Application {
     /// Under congestion control.
     Fetch(Box<Fetcher>),
@@ -115,7 +115,7 @@ impl App {
         }
     }
 
-    pub(super) fn account(&self) -> Account {
+    pub(super) fn account(&self) -> InterestAccount {
         let c = self.counters();
         let rejected = match &self.application {
             Application::Fetch(_) | Application::Flows(_) => c.nacks,
@@ -126,7 +126,7 @@ impl App {
             Application::Fetch(_) | Application::Flows(_) => c.losses,
             Application::Requests(_) => 0,
         };
-        Account {
+        InterestAccount {
             interests: c.interests,
             answered: c.segments,
             rejected,

@@ -17,7 +17,7 @@ use crate::parts::Placement;
 use crate::path::Paths;
 use crate::routing::check_reachable;
 use crate::schedule::tournament::Tournament;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{DirectedLink, NONE, Topology};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
@@ -136,8 +136,8 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         engine.add_servers()?;
         engine.add_apps(&placement, &mut layout)?;
         engine.known = (!placement.is_uniform()).then(|| KnownFields {
-            nodes: placement.known_by_nodes(&layout),
-            apps: placement.known_by_consumers(network, &layout),
+            nodes: placement.slots_by_node(&layout),
+            apps: placement.slots_by_consumer(network, &layout),
         });
         engine.number_sources();
         Ok(engine)
@@ -233,7 +233,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         Ok(())
     }
 
-    /// Numbers the sources so that events of one instant and one turn come by destination, then link.
+    /// Numbers the sources so that events of one instant and one rank come by destination, then link.
     fn number_sources(&mut self) {
         let mut inward = vec![Vec::new(); self.places.len()];
         for (directed_link, &DirectedLink { to, .. }) in self.net.topology.directed_links.iter().enumerate() {
@@ -270,7 +270,7 @@ impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
         sources.push(Source::Sample);
         self.net.schedule = Tournament::new(sources.len());
         for (source, at) in starts {
-            self.net.schedule.set(source, Due::new(at, Turn::APPLICATION));
+            self.net.schedule.set(source, Due::new(at, EventRank::APPLICATION));
         }
         self.sources = sources;
     }

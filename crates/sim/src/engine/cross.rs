@@ -3,7 +3,7 @@
 use super::Net;
 use crate::network::{CrossFlow, CrossKind, Network};
 use crate::outcome::CrossCounters;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::tcp::{Ack, Receiver, Segment, Sender};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::{Fragment, Packet, flags};
@@ -165,7 +165,7 @@ impl Net<'_> {
         }
         let flow = &self.cross.flows[number];
         let due = flow.due(&self.cross.given[number]).max(now);
-        self.schedule.set(flow.source, Due::new(due, Turn::APPLICATION));
+        self.schedule.set(flow.source, Due::new(due, EventRank::APPLICATION));
     }
 
     /// A datagram reaches the end of a link.

@@ -4,8 +4,8 @@ use super::build::base_rtts;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
 use crate::observer::Observer;
-use crate::routing::{Working, next_hops};
-use crate::schedule::{Due, Schedule, Turn};
+use crate::routing::{Availability, next_hops};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{NONE, Topology};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::strategy::NextHop;
@@ -21,7 +21,7 @@ pub(super) struct Faults {
     link_up: Vec<bool>,
     /// By directed link: the rate it was given last, if it was given one.
     rates: Vec<Option<Rate>>,
-    working: Option<Working>,
+    availability: Option<Availability>,
     /// By prefix: the nodes that serve it.
     producers: Vec<Vec<u32>>,
     /// (node, prefix, local face) of every producer.
@@ -40,7 +40,7 @@ impl Faults {
             reactions: Default::default(),
             link_up: vec![true; network.links.len()],
             rates: vec![None; 2 * network.links.len()],
-            working: None,
+            availability: None,
             fib: vec![vec![Vec::new(); network.nodes.len()]; producers.len()],
             producers,
             served: Vec::new(),
@@ -68,14 +68,14 @@ impl Faults {
     }
 
     /// Recomputes what works from the state of links; the nodes' state is kept up to date as they change.
-    fn refresh(&mut self, topology: &mut Topology) -> &Working {
+    fn refresh(&mut self, topology: &mut Topology) -> &Availability {
         topology.bridge(&self.link_up);
-        let working = self.working.get_or_insert_with(|| Working::all(topology));
+        let up = self.availability.get_or_insert_with(|| Availability::all(topology));
         for (i, channel) in topology.channels.iter().enumerate() {
-            working.channels[i] = self.link_up[channel.directed_link as usize / 2]
+            up.channels[i] = self.link_up[channel.directed_link as usize / 2]
                 && (channel.direct || reaches(topology, &self.link_up, i));
         }
-        working
+        up
     }
 }
 
@@ -107,14 +107,14 @@ impl<O: Observer> Engine<'_, '_, O> {
         for place in &mut self.places {
             if let Some(node) = &place.node {
                 place.due = node.poll_timeout();
-                self.net.schedule.set(place.source, Due::new(place.due, Turn::TIMEOUT));
+                self.net.schedule.set(place.source, Due::new(place.due, EventRank::TIMEOUT));
             }
         }
         for app in &self.apps {
-            self.net.schedule.set(app.source, Due::new(app.due(), Turn::APPLICATION));
+            self.net.schedule.set(app.source, Due::new(app.due(), EventRank::APPLICATION));
         }
-        self.net.schedule.set(0, Due::new(self.faults.due(), Turn::CHANGE));
-        self.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), Turn::SAMPLE));
+        self.net.schedule.set(0, Due::new(self.faults.due(), EventRank::CHANGE));
+        self.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), EventRank::SAMPLE));
     }
 
     /// The next change, or a reaction to earlier ones, is due.
@@ -131,7 +131,7 @@ impl<O: Observer> Engine<'_, '_, O> {
             }
             self.reroute();
         }
-        self.net.schedule.set(source, Due::new(self.faults.due(), Turn::CHANGE));
+        self.net.schedule.set(source, Due::new(self.faults.due(), EventRank::CHANGE));
     }
 
     fn apply(&mut self, change: Change) {
@@ -273,7 +273,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.reschedule(directed_link);
             }
         }
-        self.working().nodes[number as usize] = false;
+        self.availability().nodes[number as usize] = false;
         self.schedule_routing_reaction();
     }
 
@@ -287,27 +287,27 @@ impl<O: Observer> Engine<'_, '_, O> {
                 let app = &mut self.apps[app as usize];
                 app.pause(false);
                 // Timers that ran out meanwhile are due now, not in the past.
-                self.net.schedule.set(app.source, Due::new(app.due().max(self.now), Turn::APPLICATION));
+                self.net.schedule.set(app.source, Due::new(app.due().max(self.now), EventRank::APPLICATION));
             }
         }
-        self.working().nodes[number as usize] = true;
+        self.availability().nodes[number as usize] = true;
         self.control_announce(number, None);
         self.schedule_routing_reaction();
         self.pump(number);
     }
 
-    fn working(&mut self) -> &mut Working {
+    fn availability(&mut self) -> &mut Availability {
         let topology = &self.net.topology;
-        self.faults.working.get_or_insert_with(|| Working::all(topology))
+        self.faults.availability.get_or_insert_with(|| Availability::all(topology))
     }
 
     /// Recomputes all routes and passes the changes to the nodes.
     fn reroute(&mut self) {
         let routes = self.network.routing.routes;
-        let working = self.faults.refresh(&mut self.net.topology).clone();
+        let up = self.faults.refresh(&mut self.net.topology).clone();
         let mut changed = Vec::new();
         for prefix in 0..self.faults.producers.len() {
-            let found = next_hops(&self.net.topology, &working, &self.faults.producers[prefix], routes);
+            let found = next_hops(&self.net.topology, &up, &self.faults.producers[prefix], routes);
             for (number, mut hops) in found.into_iter().enumerate() {
                 let local = self.faults.served.iter();
                 let local = local.filter(|&&(n, p, _)| (n as usize, p as usize) == (number, prefix));

@@ -232,7 +232,7 @@ impl<O: Observer> super::Engine<'_, '_, O> {
         while let Some(bytes) = set.arrival(*now) {
             let id = FlowId(*next_flow);
             let FlowTemplate { prefix, ref strategies, .. } = set.template;
-            let is_room = set.active.len() < set.flows.most_active as usize;
+            let is_room = set.active.len() < set.flows.max_active as usize;
             // Flow numbers run out only if a description was not checked; the remaining flows are then rejected.
             let is_bound = is_room
                 && places.iter_mut().all(|place| match &mut place.node {

@@ -3,7 +3,7 @@
 use super::Net;
 use crate::network::Network;
 use crate::observer::LinkCounters;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::Topology;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
@@ -94,7 +94,7 @@ impl Net<'_> {
         let Place { medium, directed_links, source } = &self.media.places[number];
         let due = medium.due().max(now);
         let directed_link = frame.as_ref().map(|frame| directed_links[frame.link]);
-        self.schedule.set(*source, Due::new(due, Turn::CHANGE));
+        self.schedule.set(*source, Due::new(due, EventRank::CHANGE));
         if let (Some(mut frame), Some(directed_link)) = (frame, directed_link) {
             self.put(now, directed_link, frame.channel, &mut frame.packet, frame.times);
         }

@@ -15,7 +15,7 @@ use crate::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, Pa
 use crate::outcome::{EventHash, Outcome};
 use crate::path::Paths;
 use crate::schedule::tournament::Tournament;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{Channel, NONE, Topology};
 use apps::App;
 use cross::Cross;
@@ -411,12 +411,12 @@ impl<O: Observer> Engine<'_, '_, O> {
                 }
                 node.handle(now, FaceId(app.face), interest);
             }
-            net.schedule.set(app.source, Due::new(app.due().max(now), Turn::APPLICATION));
+            net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
         }
         let due = node.poll_timeout().max(now);
         if due != place.due {
             place.due = due;
-            net.schedule.set(place.source, Due::new(due, Turn::TIMEOUT));
+            net.schedule.set(place.source, Due::new(due, EventRank::TIMEOUT));
         }
         if self.trace || self.control.is_on() {
             self.drain(number);
@@ -455,7 +455,7 @@ impl<O: Observer> Engine<'_, '_, O> {
 /// The next arrival of a link.
 #[inline(always)]
 fn next_due(propagation: &Propagation) -> Due {
-    Due::new(propagation.next_arrival(), Turn::arrival(propagation.next_age()))
+    Due::new(propagation.next_arrival(), EventRank::arrival(propagation.next_age()))
 }
 
 /// Reports to the observer what reached an application.

@@ -6,7 +6,7 @@ use crate::network::{self, Network};
 use crate::observer::{NodeId, Observer};
 use crate::outcome::ControlCounters;
 use crate::schedule::tournament::Tournament;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, PrefixId};
@@ -52,7 +52,7 @@ pub(super) struct PlannerHost {
     scheme: Scheme,
     layout: FieldLayout,
     seats: [Seat; 2],
-    turns: Vec<(Time, Handover)>,
+    handovers: Vec<(Time, Handover)>,
     /// With their seat; none is for the planner in charge.
     messages: VecDeque<(Time, Option<usize>, Message)>,
     orders: VecDeque<(Time, Order)>,
@@ -74,15 +74,15 @@ impl PlannerHost {
     ) -> PlannerHost {
         let planner = scheme.planner(layout);
         let settings = network.control;
-        let turn = |at: Option<Time>, turn| at.map(|at| (at, turn));
-        let turns = [
-            turn(settings.fails, Handover::Fails),
-            turn(settings.stand_by, Handover::Takes(1)),
-            turn(settings.returns, Handover::Takes(0)),
+        let at = |at: Option<Time>, handover| at.map(|at| (at, handover));
+        let handovers = [
+            at(settings.fails, Handover::Fails),
+            at(settings.stand_by, Handover::Takes(1)),
+            at(settings.returns, Handover::Takes(0)),
         ];
         let on = !planner.is_none();
-        let mut turns: Vec<(Time, Handover)> = turns.into_iter().flatten().filter(|_| on).collect();
-        turns.sort_by_key(|&(at, _)| at);
+        let mut handovers: Vec<(Time, Handover)> = handovers.into_iter().flatten().filter(|_| on).collect();
+        handovers.sort_by_key(|&(at, _)| at);
         PlannerHost {
             source: 0,
             on,
@@ -93,7 +93,7 @@ impl PlannerHost {
                 Seat { planner: Some(planner), rng: Rng::derive(seed, &[STREAM]) },
                 Seat { planner: None, rng: Rng::derive(seed, &[STREAM, ELECTIONS[1]]) },
             ],
-            turns,
+            handovers,
             messages: VecDeque::new(),
             orders: VecDeque::new(),
             given: Vec::new(),
@@ -108,16 +108,16 @@ impl PlannerHost {
         self.on
     }
 
-    /// When something happens next. A planner that wants to act at once acts in the next nanosecond.
+    /// The next event. A planner whose wake-up is due acts in the next nanosecond.
     fn due(&self, now: Time) -> Time {
         if !self.on {
             return Time::NEVER;
         }
         let message = self.messages.front().map_or(Time::NEVER, |m| m.0);
         let order = self.orders.front().map_or(Time::NEVER, |o| o.0);
-        let turn = self.turns.first().map_or(Time::NEVER, |turn| turn.0);
+        let handover = self.handovers.first().map_or(Time::NEVER, |handover| handover.0);
         let wake = self.seats.iter().flat_map(|seat| &seat.planner).map(Planner::next_wake).min();
-        message.min(order).min(turn).min(wake.unwrap_or(Time::NEVER).max(now + Duration::from_nanos(1)))
+        message.min(order).min(handover).min(wake.unwrap_or(Time::NEVER).max(now + Duration::from_nanos(1)))
     }
 
     /// Sends a message that may get lost.
@@ -147,7 +147,7 @@ impl PlannerHost {
         for report in node.drain_reports() {
             self.send(now, Message::from_report(RouterId(number), now, report, entries));
         }
-        schedule.set(self.source, Due::new(self.due(now), Turn::CONTROL));
+        schedule.set(self.source, Due::new(self.due(now), EventRank::CONTROL));
     }
 
     /// Passes what has arrived to the planners and sends their orders.
@@ -215,25 +215,25 @@ impl<O: Observer> Engine<'_, '_, O> {
                 continue;
             }
             let prefix = PrefixId(prefix as u32);
-            let in_force = self.in_force(number, prefix);
+            let current_next_hops = self.current_next_hops(number, prefix);
             self.control.send_until_acknowledged(
                 self.now,
                 seat,
                 Message::Routes { router, prefix, hops: hops.clone() },
             );
-            if in_force != hops && self.now > Time::ZERO {
+            if current_next_hops != hops && self.now > Time::ZERO {
                 let election = self.control.elections[number as usize];
                 self.control.send_until_acknowledged(
                     self.now,
                     seat,
-                    Message::Answer { router, prefix, election, hops: in_force },
+                    Message::Answer { router, prefix, election, hops: current_next_hops },
                 );
             }
         }
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
     }
 
-    fn in_force(&self, number: u32, prefix: PrefixId) -> Vec<NextHop> {
+    fn current_next_hops(&self, number: u32, prefix: PrefixId) -> Vec<NextHop> {
         let node = self.places.get(number as usize).and_then(|place| place.node.as_ref());
         node.map_or(Vec::new(), |node| node.next_hops(prefix).to_vec())
     }
@@ -262,7 +262,7 @@ impl<O: Observer> Engine<'_, '_, O> {
                 self.control.send_until_acknowledged(self.now, None, message);
             }
         }
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
     }
 
     /// Routing has changed the next hops of a node.
@@ -276,14 +276,14 @@ impl<O: Observer> Engine<'_, '_, O> {
             None,
             Message::Routes { router: RouterId(number), prefix, hops },
         );
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), Turn::CONTROL));
+        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
     }
 
     /// A planner fails, a message has reached one, or an order a node.
     pub(super) fn control_due(&mut self, source: u32) {
-        while self.control.turns.first().is_some_and(|&(at, _)| at <= self.now) {
-            let (_, turn) = self.control.turns.remove(0);
-            self.turn(turn);
+        while self.control.handovers.first().is_some_and(|&(at, _)| at <= self.now) {
+            let (_, handover) = self.control.handovers.remove(0);
+            self.apply_handover(handover);
         }
         loop {
             self.control.run_planners(self.now);
@@ -295,11 +295,11 @@ impl<O: Observer> Engine<'_, '_, O> {
         for event in self.control.trace.drain() {
             self.observer.scheme_event(event.at, NodeId(event.id as u32), event.key, event.id, event.value);
         }
-        self.net.schedule.set(source, Due::new(self.control.due(self.now), Turn::CONTROL));
+        self.net.schedule.set(source, Due::new(self.control.due(self.now), EventRank::CONTROL));
     }
 
-    fn turn(&mut self, turn: Handover) {
-        match turn {
+    fn apply_handover(&mut self, handover: Handover) {
+        match handover {
             Handover::Fails => {
                 if let Some(planner) = self.control.seats[0].planner.take() {
                     self.control.counters.tally += planner.tally();
@@ -310,9 +310,9 @@ impl<O: Observer> Engine<'_, '_, O> {
                 let mut planner = self.control.scheme.planner(&mut layout);
                 planner.elect(ELECTIONS[seat]);
                 self.control.seats[seat].planner = Some(planner);
-                let turns = &mut self.control.turns;
-                turns.push((self.now + self.control.settings.delay, Handover::Announce(seat)));
-                turns.sort_by_key(|&(at, _)| at);
+                let handovers = &mut self.control.handovers;
+                handovers.push((self.now + self.control.settings.delay, Handover::Announce(seat)));
+                handovers.sort_by_key(|&(at, _)| at);
             }
             Handover::Announce(seat) => {
                 self.control.elections.iter_mut().for_each(|highest| *highest = (*highest).max(ELECTIONS[seat]));
@@ -331,7 +331,7 @@ impl<O: Observer> Engine<'_, '_, O> {
         let obeyed = entitled && node.apply_order(self.now, order);
         self.control.counters.orders_rejected += u64::from(!obeyed);
         let (router, prefix, election) = (order.router, order.prefix, self.control.elections[number as usize]);
-        let hops = self.in_force(number, prefix);
+        let hops = self.current_next_hops(number, prefix);
         self.control.send(self.now, Message::Answer { router, prefix, election, hops });
         self.pump(number);
     }

@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
 use crate::parts::Placement;
-use crate::schedule::{Due, Schedule, Turn};
+use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::NONE;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::scheme::Scheme;
@@ -24,7 +24,7 @@ pub(super) struct Sampler {
     nodes: Vec<NodeCounters>,
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
-    /// By scheme and prefix, whose strategy says the shares of its name.
+    /// By scheme and prefix, whose strategy reports the shares of its name.
     choices: Vec<Vec<StrategyChoiceId>>,
 }
 
@@ -65,7 +65,7 @@ impl<O: Observer> Engine<'_, '_, O> {
     pub(super) fn sample_due(&mut self, source: u32) {
         self.sample();
         self.sampler.next = self.now + self.sampler.every;
-        self.net.schedule.set(source, Due::new(self.sampler.due(), Turn::SAMPLE));
+        self.net.schedule.set(source, Due::new(self.sampler.due(), EventRank::SAMPLE));
     }
 
     fn sample(&mut self) {

@@ -38,17 +38,17 @@ impl Observer for Digest {
     }
 }
 
-/// Keeps deliveries, ways and switches.
+/// Records deliveries, paths and switches.
 #[derive(Default)]
-pub struct Keep {
+pub struct Recorder {
     pub deliveries: Vec<Delivery>,
-    /// Ways that Data took, in the order in which they were first used.
+    /// Paths that Data took, in the order in which they were first used.
     pub paths: Vec<(PathId, Vec<DirectedLinkId>)>,
     /// When a router moved traffic, and which.
     pub switches: Vec<(Time, u32)>,
 }
 
-impl Observer for Keep {
+impl Observer for Recorder {
     fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries.push(*delivery);
     }
@@ -62,7 +62,7 @@ impl Observer for Keep {
     }
 }
 
-impl Keep {
+impl Recorder {
     /// Of the first `count` segments those that never arrived.
     pub fn missing(&self, count: u64) -> Vec<u64> {
         (0..count).filter(|segment| self.deliveries.iter().all(|d| d.arrival.segment != *segment)).collect()
@@ -74,16 +74,16 @@ impl Keep {
     }
 
     /// The links of the last Data until `at`.
-    pub fn propagation(&self, at: Time) -> &[DirectedLinkId] {
+    pub fn last_links(&self, at: Time) -> &[DirectedLinkId] {
         let last = self.last(at).path;
-        &self.paths.iter().find(|(path, _)| *path == last).expect("its way was told").1
+        &self.paths.iter().find(|(path, _)| *path == last).expect("its path was reported").1
     }
 }
 
 /// Runs a network with seed 1, and checks packet accounting.
-pub fn simulate(network: &Network, scheme: &Scheme, options: RunOptions) -> (Outcome, Keep) {
-    let mut keep = Keep::default();
-    let outcome = run(network, scheme, 1, &mut keep, options).unwrap();
+pub fn simulate(network: &Network, scheme: &Scheme, options: RunOptions) -> (Outcome, Recorder) {
+    let mut recorder = Recorder::default();
+    let outcome = run(network, scheme, 1, &mut recorder, options).unwrap();
     outcome.check().unwrap();
-    (outcome, keep)
+    (outcome, recorder)
 }

@@ -7,12 +7,12 @@ use dary::DaryHeap;
 use heap::ReferenceHeap;
 use ndnweir_core::units::Time;
 use ndnweir_sim::schedule::tournament::Tournament;
-use ndnweir_sim::schedule::{Due, Schedule, Turn};
+use ndnweir_sim::schedule::{Due, EventRank, Schedule};
 use proptest::prelude::*;
 
 /// Sixteen instants with four turns each; the last is never.
 fn due(n: u64) -> Due {
-    if n == 63 { Due::NEVER } else { Due::new(Time::from_nanos(n / 4), Turn::arrival(n as u32 % 4)) }
+    if n == 63 { Due::NEVER } else { Due::new(Time::from_nanos(n / 4), EventRank::arrival(n as u32 % 4)) }
 }
 
 fn agree<A: Schedule, B: Schedule>(sources: usize, steps: &[(u32, u64)]) {

@@ -20,9 +20,9 @@ pub struct LpHeader {
     pub pit_token: Option<PitToken>,
     /// Nack: the fragment is an Interest that is being returned.
     pub nack: Option<NackReason>,
-    /// IncomingFaceId: told to a local application.
+    /// IncomingFaceId: for a local application.
     pub incoming_face_id: Option<u64>,
-    /// NextHopFaceId: asked by a local application.
+    /// NextHopFaceId: requested by a local application.
     pub next_hop_face_id: Option<u64>,
     /// CachePolicyType (see [`super::CACHE_POLICY_NO_CACHE`]).
     pub cache_policy: Option<u64>,

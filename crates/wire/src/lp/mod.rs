@@ -1,4 +1,4 @@
-//! NDNLPv2: what travels beside a network-layer packet on one link, and fragments of packets too long for it.
+//! NDNLPv2: the fields around a network-layer packet on one link, and fragments of packets too long for it.
 //!
 //! Source: the NDNLPv2 protocol page; TLV-TYPE numbers and the rules on order as ndn-cxx has them (`lp/tlv.hpp` and its
 //! unit tests), defaults of fragmentation and reassembly as NFD has them.
@@ -46,7 +46,7 @@ pub mod types {
     pub const PREFIX_ANNOUNCEMENT: u32 = 848;
 }
 
-/// CachePolicyType that asks a node not to cache the Data (NDNLPv2, "Cache Policy").
+/// CachePolicyType that requests a node not to cache the Data (NDNLPv2, "Cache Policy").
 pub const CACHE_POLICY_NO_CACHE: u64 = 1;
 
 /// Whether a header field of this type may be ignored by who does not know it.

@@ -139,7 +139,7 @@ const fn cost_of_parts(count: usize) -> usize {
     size_of::<Partial>() + maps + count * (size_of::<Option<Box<[u8]>>>() + ALLOCATION)
 }
 
-/// Bytes that an allocator typically needs beside what was requested.
+/// Bytes that an allocator typically needs in addition to what was requested.
 const ALLOCATION: usize = 16;
 
 /// Heap that a copy of the header occupies, which a peer could otherwise make as large as it likes.
@@ -213,7 +213,7 @@ impl Reassembler {
         self.partials.get(key).map(|p| p.deadline)
     }
 
-    /// Gives up the incomplete packets whose time has run out by `now`, and says how many.
+    /// Gives up the incomplete packets whose deadline has passed by `now`, and returns how many.
     pub fn expire(&mut self, now: Duration) -> usize {
         let mut expired = 0;
         while self.next_deadline().is_some_and(|deadline| deadline <= now) {

@@ -9,7 +9,7 @@ use crate::error::{DecodeError, DecodeErrorKind as Kind, DecodeResult};
 use crate::name::NameView;
 use crate::tlv::{self, Element, Reader, types};
 
-/// What SignatureInfo or InterestSignatureInfo says (packet specification, "Signature Elements").
+/// The content of SignatureInfo or InterestSignatureInfo (packet specification, "Signature Elements").
 ///
 /// Unrecognised non-critical sub-elements are not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,7 +96,7 @@ pub enum VerifyError {
     WrongType {
         /// What the verifier checks.
         expected: SignatureType,
-        /// What the packet says.
+        /// The packet's value.
         found: SignatureType,
     },
     /// The signature value does not have the form of its type.
@@ -119,7 +119,7 @@ pub enum KeyError {
         /// What the parser found wrong.
         reason: String,
     },
-    /// The key could not be written in the asked form.
+    /// The key could not be written in the requested form.
     #[error("cannot encode the key: {0}")]
     Encode(String),
 }

@@ -17,7 +17,7 @@ pub fn run(args: &CsArgs) -> Result<(), Failure> {
     match &args.action {
         CsAction::Info => {
             let infos: Vec<CsInfo> = forwarder.list("cs", "info")?;
-            let info = infos.first().ok_or_else(|| Failure::work("the forwarder says nothing of its content store"))?;
+            let info = infos.first().ok_or_else(|| Failure::work("the forwarder reports no content store"))?;
             info_of(info, as_json)
         }
         CsAction::Config { capacity, admit, serve } => {
@@ -51,9 +51,9 @@ fn configuration(
     if capacity.is_none() && admit.is_none() && serve.is_none() {
         return Err(Failure::input("say what to change: --capacity PACKETS, --admit on|off, --serve on|off"));
     }
-    let given = [(admit, cs_flags::ADMIT), (serve, cs_flags::SERVE)];
+    let flags = [(admit, cs_flags::ADMIT), (serve, cs_flags::SERVE)];
     let bits = |wanted: &dyn Fn(Switch) -> bool| {
-        given.iter().filter(|(switch, _)| switch.is_some_and(wanted)).fold(0, |bits, (_, bit)| bits | bit)
+        flags.iter().filter(|(switch, _)| switch.is_some_and(wanted)).fold(0, |bits, (_, bit)| bits | bit)
     };
     let (mask, flags) = (bits(&|_| true), bits(&|switch| switch == Switch::On));
     let (flags, mask) = if mask == 0 { (None, None) } else { (Some(flags), Some(mask)) };
@@ -69,7 +69,7 @@ fn erase(forwarder: &mut Remote, prefix: &Name, count: Option<u64>) -> Result<u6
         let done = forwarder.command("cs", "erase", &parameters)?;
         let now = done.count.unwrap_or(0).min(left.unwrap_or(u64::MAX));
         erased += now;
-        // A capacity in the answer says that more could be erased (NFD wiki, `CsMgmt`).
+        // A capacity in the answer means that more could be erased (NFD wiki, `CsMgmt`).
         if now == 0 || done.capacity.is_none() || count == Some(erased) {
             return Ok(erased);
         }

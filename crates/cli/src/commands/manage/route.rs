@@ -34,7 +34,7 @@ pub fn run(args: &RouteArgs) -> Result<(), Failure> {
             let face_id = face_for(&word, &mut forwarder)?;
             let parameters = ControlParameters { face_id: Some(face_id), ..parameters };
             let done = forwarder.command("rib", "register", &parameters)?;
-            tell(&done, "Added", args.remote.json)
+            print_route(&done, "Added", args.remote.json)
         }
         RouteAction::Remove { prefix, face, origin } => {
             let origin = origin_of(origin)?;
@@ -65,7 +65,7 @@ fn remove(forwarder: &mut Remote, prefix: &Name, word: &FaceWord, origin: u64, a
         ..ControlParameters::of_name(prefix.clone())
     };
     let done = forwarder.command("rib", "unregister", &parameters)?;
-    tell(&done, "Removed", as_json)
+    print_route(&done, "Removed", as_json)
 }
 
 /// The face that is meant, which is created when it is named by a place to which there is none.
@@ -81,7 +81,7 @@ fn face_for(word: &FaceWord, forwarder: &mut Remote) -> Result<u64, Failure> {
     }
 }
 
-fn tell(done: &ControlParameters, what: &str, as_json: bool) -> Result<(), Failure> {
+fn print_route(done: &ControlParameters, what: &str, as_json: bool) -> Result<(), Failure> {
     let prefix = done.name.clone().unwrap_or_default();
     let (face, origin) = (done.face_id.unwrap_or_default(), done.origin.unwrap_or_default());
     if as_json {

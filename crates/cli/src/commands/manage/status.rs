@@ -39,7 +39,7 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
         let memory = s.rejected_for_memory;
         lines.push((
             "rejected",
-            format!("{} Interests for want of room, {memory} of them for memory", s.rejected_interests),
+            format!("{} Interests rejected by full tables, {memory} of them for memory", s.rejected_interests),
         ));
     }
     if s.memory_drops > 0 {

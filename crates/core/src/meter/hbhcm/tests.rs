@@ -40,12 +40,28 @@ impl Node {
         self.meter.on_data_in(&mut DataIn { packet, prefix, face, rtt, retransmitted, local: false }, &mut ctx);
     }
 
-    /// It goes on to a downstream that asked at `asked`.
-    fn data_out(&mut self, packet: &mut Packet, asked: Time, now: Time, retransmitted: bool, from_cache: bool) {
+    /// It goes on to a downstream whose Interest arrived at `interest_arrival`.
+    fn data_out(
+        &mut self,
+        packet: &mut Packet,
+        interest_arrival: Time,
+        now: Time,
+        retransmitted: bool,
+        from_cache: bool,
+    ) {
         let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
         let interest_fields = packet.fields;
         let (prefix, face) = (PrefixId(0), FaceId(9));
-        let out = &mut DataOut { packet, prefix, face, asked, retransmitted, interest_fields, from_cache, flows: 1 };
+        let out = &mut DataOut {
+            packet,
+            prefix,
+            face,
+            interest_arrival,
+            retransmitted,
+            interest_fields,
+            from_cache,
+            flows: 1,
+        };
         self.meter.on_data_out(out, &mut ctx);
     }
 

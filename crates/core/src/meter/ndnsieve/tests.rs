@@ -15,16 +15,16 @@ struct Bench {
 }
 
 impl Bench {
-    /// A router that has taken its first look, at 0.
+    /// A router that has taken its first evaluation, at 0.
     fn new(params: &Value, interfaces: usize) -> Bench {
         let params = parse_params::<NdnSieve>(params).unwrap();
         let meter = NdnSieve::new(&params, &mut Env { layout: &mut FieldLayout::new() });
         let mut bench = Bench { meter, now: Time::ZERO, offered: vec![0; interfaces] };
-        assert!(bench.look(&vec![0; interfaces]).is_empty());
+        assert!(bench.evaluate(&vec![0; interfaces]).is_empty());
         bench
     }
 
-    fn look(&mut self, packets: &[u32]) -> Vec<Report> {
+    fn evaluate(&mut self, packets: &[u32]) -> Vec<Report> {
         let rate = Some(Rate::from_mbps(10.0));
         let view = |(face, (&offered_bits, &packets)): (usize, (&u64, &u32))| {
             let queue = QueueView { packets, bytes: Bytes::ZERO, limit: Limit::Packets(500), rate };
@@ -42,7 +42,7 @@ impl Bench {
     fn period(&mut self, bits: &[u64], packets: &[u32]) -> Vec<Report> {
         self.now = self.meter.next_wake();
         self.offered.iter_mut().zip(bits).for_each(|(sum, bits)| *sum += bits);
-        self.look(packets)
+        self.evaluate(packets)
     }
 
     /// In which periods of these loads (bits) the one interface signalled.

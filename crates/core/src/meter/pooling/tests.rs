@@ -50,7 +50,7 @@ impl Bench {
     }
 
     /// After it left for a consumer with this window, over a face with so many flows.
-    fn leaves(&mut self, mut packet: Packet, window: u32, flows: u32) -> Packet {
+    fn data_out(&mut self, mut packet: Packet, window: u32, flows: u32) -> Packet {
         let (mut rng, mut trace) = (Rng::derive(1, &[]), Trace::default());
         let mut ctx = Ctx { now: Time::ZERO, rng: &mut rng, trace: &mut trace };
         let interest_fields = self.fields([window, 0, 0]);
@@ -58,7 +58,7 @@ impl Bench {
             packet: &mut packet,
             prefix: PrefixId(0),
             face: FaceId(0),
-            asked: Time::ZERO,
+            interest_arrival: Time::ZERO,
             retransmitted: false,
             interest_fields,
             from_cache: false,
@@ -74,19 +74,19 @@ fn a_data_carries_the_window_of_the_consumer_behind_this_router_and_the_flows_of
     let mut bench = bench(&ALL);
     let packet = bench.arrives(bench.data(0, [99, 9, 5]), false);
     assert_eq!(bench.values(&packet), [99, 0, 0], "a count without a mark means nothing");
-    let packet = bench.leaves(packet, 2560, 3);
+    let packet = bench.data_out(packet, 2560, 3);
     assert_eq!(bench.values(&packet), [2560, 3, 0]);
 }
 
 #[test]
 fn a_marked_data_keeps_the_count_of_the_queue_that_marked_it_and_counts_hops_from_there() {
     let mut bench = bench(&ALL);
-    let mut packet = bench.leaves(bench.data(0, [0; 3]), 256, 2);
+    let mut packet = bench.data_out(bench.data(0, [0; 3]), 256, 2);
     packet.mark = 1;
     for (hop, flows) in [(1, 7), (2, 1), (3, 4)] {
         packet = bench.arrives(packet, false);
         assert_eq!(bench.values(&packet)[1..], [2, hop]);
-        packet = bench.leaves(packet, 256, flows);
+        packet = bench.data_out(packet, 256, flows);
         assert_eq!(bench.values(&packet)[1..], [2, hop]);
     }
     let packet = bench.arrives(packet, true);
@@ -98,7 +98,7 @@ fn a_data_whose_mark_was_held_back_starts_over() {
     let mut bench = bench(&ALL);
     let mut packet = bench.arrives(bench.data(1, [0, 2, 1]), false);
     packet.mark = 0;
-    let packet = bench.leaves(packet, 256, 4);
+    let packet = bench.data_out(packet, 256, 4);
     assert_eq!(bench.values(&packet), [256, 4, 0]);
 }
 
@@ -108,7 +108,7 @@ fn a_mark_from_an_interest_takes_the_count_of_the_link_that_interest_came_over()
     let mut bench = bench(&ALL);
     let mut packet = bench.arrives(bench.data(0, [0, 9, 0]), false);
     packet.mark = 1;
-    let packet = bench.leaves(packet, 256, 4);
+    let packet = bench.data_out(packet, 256, 4);
     assert_eq!(bench.values(&packet)[1..], [4, 0]);
     let packet = bench.arrives(packet, false);
     assert_eq!(bench.values(&packet)[1..], [4, 1]);
@@ -119,13 +119,13 @@ fn fields_that_no_other_component_needs_are_left_alone() {
     for field in ALL {
         let mut one = bench(&[field]);
         let packet = one.arrives(one.data(1, [0; 3]), false);
-        let packet = one.leaves(packet, 256, 4);
+        let packet = one.data_out(packet, 256, 4);
         let written: Vec<_> = ALL.into_iter().zip(one.values(&packet)).filter(|(_, value)| *value > 0).collect();
         assert_eq!(written.len(), 1);
         assert_eq!(written[0].0, field);
     }
     let mut none = bench(&[]);
     let packet = none.arrives(none.data(1, [1, 2, 3]), false);
-    let packet = none.leaves(packet, 256, 4);
+    let packet = none.data_out(packet, 256, 4);
     assert_eq!(none.values(&packet), [1, 2, 3]);
 }

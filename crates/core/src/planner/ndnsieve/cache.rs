@@ -17,7 +17,7 @@ pub(super) struct InterfaceState {
     /// Equation 2.
     pub(super) occupancy: f64,
     measured: Time,
-    heard: Time,
+    received: Time,
 }
 
 /// What routers last measured.
@@ -26,7 +26,7 @@ pub(super) struct Cache {
     states: BTreeMap<(RouterId, FaceId), InterfaceState>,
     rates: BTreeMap<(RouterId, PrefixId, FaceId), Rate>,
     /// By router: when it last reported an interface.
-    heard: BTreeMap<RouterId, Time>,
+    received: BTreeMap<RouterId, Time>,
     /// How long silence makes a router stale.
     patience: Duration,
 }
@@ -45,8 +45,8 @@ impl Cache {
         if !sane || full || link.0.0 as usize >= MAX_ROUTERS || known.is_some_and(|known| known.measured > measured) {
             return;
         }
-        self.states.insert(link, InterfaceState { utilization, occupancy, measured, heard: now });
-        self.heard.insert(link.0, now);
+        self.states.insert(link, InterfaceState { utilization, occupancy, measured, received: now });
+        self.received.insert(link.0, now);
     }
 
     /// A rate has arrived.
@@ -59,12 +59,12 @@ impl Cache {
 
     /// The state of an interface; none if it is unknown or its router has been silent about it for too long.
     pub(super) fn state(&self, link: DataLink, now: Time) -> Option<InterfaceState> {
-        self.states.get(&link).copied().filter(|state| now.since(state.heard) <= self.patience)
+        self.states.get(&link).copied().filter(|state| now.since(state.received) <= self.patience)
     }
 
     /// Whether a router reports.
     pub(super) fn is_fresh(&self, router: RouterId, now: Time) -> bool {
-        self.heard.get(&router).is_some_and(|&heard| now.since(heard) <= self.patience)
+        self.received.get(&router).is_some_and(|&received| now.since(received) <= self.patience)
     }
 
     /// How much Data of a prefix comes to a router by a face; none if the router never reported it.

@@ -11,11 +11,11 @@ pub(super) const UNUSABLE: u32 = 1 << 30;
 
 /// Equation 3 over the links of a path: the largest β · 10 · e^ε; none if the state of a link is not known.
 pub(super) fn metric(cache: &Cache, links: &[DataLink], now: Time) -> Option<f64> {
-    let of = |link: &DataLink| {
+    let cost = |link: &DataLink| {
         let state = cache.state(*link, now)?;
         Some(state.utilization * 10.0 * libm::exp(state.occupancy))
     };
-    links.iter().try_fold(0.0, |largest: f64, link| Some(largest.max(of(link)?)))
+    links.iter().try_fold(0.0, |largest: f64, link| Some(largest.max(cost(link)?)))
 }
 
 /// The integer that NFD's FIB takes: round(1000 · metric) (ours).

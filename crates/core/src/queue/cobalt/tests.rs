@@ -6,8 +6,8 @@ use serde_json::json;
 
 /// One departure per millisecond with the same waiting time; the milliseconds at which one did not just pass.
 fn picked(bench: &mut Bench<Cobalt>, from: u64, to: u64, sojourn_ms: u64) -> Vec<u64> {
-    let span = Duration::from_millis(sojourn_ms);
-    (from..to).filter(|&t| bench.dequeue(ms(t), span, 10_000) != Verdict::Pass).collect()
+    let duration = Duration::from_millis(sojourn_ms);
+    (from..to).filter(|&t| bench.dequeue(ms(t), duration, 10_000) != Verdict::Pass).collect()
 }
 
 fn next_ms(bench: &Bench<Cobalt>) -> f64 {

@@ -40,7 +40,7 @@ impl Bench {
     }
 
     /// The next packet: whether it is a low-latency one, its mark, and how many were dropped before it.
-    fn leaves(&mut self, now: Time) -> Option<(bool, u8, usize)> {
+    fn dequeue(&mut self, now: Time) -> Option<(bool, u8, usize)> {
         let mut dropped = Vec::new();
         let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
         let queued = self.queues.dequeue(&mut dropped, &mut ctx)?;
@@ -51,7 +51,7 @@ impl Bench {
     fn marked(&mut self, n: usize, low: bool) -> Vec<usize> {
         let all = (1..=n).filter_map(|i| {
             self.joins(ms(1), low);
-            self.leaves(ms(1)).filter(|sent| sent.1 > 0).map(|_| i)
+            self.dequeue(ms(1)).filter(|sent| sent.1 > 0).map(|_| i)
         });
         all.collect()
     }
@@ -84,14 +84,14 @@ fn the_longer_of_both_delays_counts() {
 fn without_a_queue_the_base_probability_falls_to_nothing() {
     let mut bench = Bench::new(&json!({}));
     bench.queues.base = 0.024;
-    bench.leaves(ms(9 * 16));
+    bench.dequeue(ms(9 * 16));
     assert!((bench.queues.base - 0.0024).abs() < 1e-12);
-    bench.leaves(ms(11 * 16));
+    bench.dequeue(ms(11 * 16));
     assert_eq!(bench.queues.base, 0.0);
     let year = 365 * 86_400_000;
-    bench.leaves(ms(100 * year));
+    bench.dequeue(ms(100 * year));
     assert!(bench.queues.next_update > ms(100 * year) && bench.queues.next_update <= ms(100 * year + 16));
-    bench.leaves(Time::NEVER);
+    bench.dequeue(Time::NEVER);
 }
 
 // p′ = 0.4: p_C = 0.16 adds up to 1.12 at the 7th packet, 1.08 at the 13th, 1.04 at the 19th.
@@ -126,7 +126,7 @@ fn the_ramp_rises_from_800_to_1200_microseconds() {
 fn a_low_latency_packet_that_is_alone_is_not_marked_for_its_own_delay() {
     let mut bench = Bench::new(&json!({}));
     (0..4).for_each(|_| assert!(bench.joins(ms(1), LOW)));
-    let marks: Vec<u8> = (0..4).filter_map(|_| bench.leaves(ms(3))).map(|sent| sent.1).collect();
+    let marks: Vec<u8> = (0..4).filter_map(|_| bench.dequeue(ms(3))).map(|sent| sent.1).collect();
     assert_eq!(marks, [0, 1, 1, 0]);
 }
 
@@ -138,7 +138,7 @@ fn while_both_wait_one_byte_in_sixteen_is_classic() {
         bench.joins(ms(1), LOW);
         bench.joins(ms(1), CLASSIC);
     });
-    let order: Vec<bool> = (0..34).filter_map(|_| bench.leaves(ms(1))).map(|sent| sent.0).collect();
+    let order: Vec<bool> = (0..34).filter_map(|_| bench.dequeue(ms(1))).map(|sent| sent.0).collect();
     let classic: Vec<usize> = (0..34).filter(|i| !order[*i]).collect();
     assert_eq!(classic, [1, 17, 33]);
 }
@@ -147,11 +147,11 @@ fn while_both_wait_one_byte_in_sixteen_is_classic() {
 fn a_low_latency_packet_does_not_wait_for_classic_ones_and_the_credit_is_forgotten_when_idle() {
     let mut bench = Bench::new(&json!({}));
     (0..10).for_each(|_| assert!(bench.joins(ms(1), CLASSIC)));
-    assert_eq!(bench.leaves(ms(1)), Some((CLASSIC, 0, 0)));
+    assert_eq!(bench.dequeue(ms(1)), Some((CLASSIC, 0, 0)));
     bench.joins(ms(2), LOW);
-    assert_eq!(bench.leaves(ms(2)), Some((LOW, 0, 0)));
+    assert_eq!(bench.dequeue(ms(2)), Some((LOW, 0, 0)));
     assert_eq!(bench.queues.credit, 1000);
-    while bench.leaves(ms(2)).is_some() {}
+    while bench.dequeue(ms(2)).is_some() {}
     assert_eq!((bench.queues.credit, bench.queues.packets(), bench.queues.bytes()), (0, 0, Bytes::ZERO));
 }
 
@@ -164,7 +164,7 @@ fn overload_drops_with_the_square_in_both_queues() {
         bench.queues.base = 0.5;
         (0..8).for_each(|_| assert!(bench.joins(ms(1), low)));
         let sent: Vec<_> =
-            std::iter::from_fn(|| bench.leaves(ms(1))).map(|(_, mark, dropped)| (mark, dropped)).collect();
+            std::iter::from_fn(|| bench.dequeue(ms(1))).map(|(_, mark, dropped)| (mark, dropped)).collect();
         let mark = u8::from(low);
         assert_eq!(sent, [(mark, 0), (mark, 0), (mark, 0), (mark, 0), (mark, 1), (mark, 0), (mark, 0)]);
     }
@@ -175,7 +175,7 @@ fn classic_packets_may_be_dropped_instead_of_marked() {
     let mut bench = Bench::new(&json!({ "action": "drop" }));
     bench.queues.base = 0.4;
     (0..8).for_each(|_| assert!(bench.joins(ms(1), CLASSIC)));
-    let sent: Vec<_> = std::iter::from_fn(|| bench.leaves(ms(1))).map(|(_, mark, dropped)| (mark, dropped)).collect();
+    let sent: Vec<_> = std::iter::from_fn(|| bench.dequeue(ms(1))).map(|(_, mark, dropped)| (mark, dropped)).collect();
     assert_eq!(sent, [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 1)]);
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Whatever fits.
+    /// Everything that fits.
     DropTail,
     /// With a probability that PIE steers by the delay in the queue.
     Pie,
@@ -92,7 +92,7 @@ impl Gate {
     }
 
     /// An Interest leaves after `sojourn`, with `waiting` behind it.
-    pub(super) fn leaves(&mut self, sojourn: Duration, waiting: usize, now: Time) {
+    pub(super) fn on_departure(&mut self, sojourn: Duration, waiting: usize, now: Time) {
         match self {
             Gate::Open => {}
             Gate::Pie { cycle, rate, .. } => {
@@ -141,25 +141,25 @@ mod tests {
         let (mut gate, mut rng) = (Gate::new(Mode::Codel, Duration::from_millis(20)), Rng::derive(1, &[]));
         let mut rejected = Vec::new();
         for t in 0..400 {
-            gate.leaves(Duration::from_millis(30), 5, ms(t));
+            gate.on_departure(Duration::from_millis(30), 5, ms(t));
             if gate.rejects(5, ms(t), &mut rng) {
                 rejected.push(t);
             }
         }
         // First at 100; each rejection adds 100/√count to the schedule, counted from 2: 70.7, 57.7, 50, 44.7 …
         assert_eq!(rejected, [100, 171, 229, 279, 324, 364, 402].into_iter().filter(|t| *t < 400).collect::<Vec<_>>());
-        gate.leaves(Duration::from_millis(1), 5, ms(400));
+        gate.on_departure(Duration::from_millis(1), 5, ms(400));
         assert!(!gate.rejects(5, ms(500), &mut rng));
     }
 
     #[test]
-    fn pie_rejects_once_the_burst_allowance_is_gone_and_stops_when_the_queue_is_short() {
+    fn pie_rejects_once_the_burst_allowance_is_used_up_and_stops_when_the_queue_is_short() {
         let (mut gate, mut rng) = (Gate::new(Mode::Pie, Duration::from_millis(20)), Rng::derive(1, &[]));
         let mut rejected = [0u32; 100];
         // 1000/s leave; 100 wait for the first 2 s (100 ms), then 2.
         for t in 0..10_000u64 {
             let waiting = if t < 2000 { 100 } else { 2 };
-            gate.leaves(Duration::from_millis(waiting as u64), waiting, ms(t));
+            gate.on_departure(Duration::from_millis(waiting as u64), waiting, ms(t));
             rejected[(t / 100) as usize] += u32::from(gate.rejects(waiting, ms(t), &mut rng));
         }
         assert_eq!(rejected[0], 0);

@@ -175,14 +175,14 @@ fn a_mark_without_count_and_distance_counts_as_one_flow_one_hop_away() {
 #[test]
 fn marks_held_back_still_move_shares() {
     let mut bench = bench(json!({ "suppress": "others" }), &[(1, 1), (2, 2)]);
-    let (data, asked) = (Packet { kind: Kind::Data, mark: 2, ..Packet::default() }, Fields::default());
-    assert_eq!(bench.data_with(1000, FaceId(1), &data, false, &asked), 2);
+    let (data, interest_fields) = (Packet { kind: Kind::Data, mark: 2, ..Packet::default() }, Fields::default());
+    assert_eq!(bench.data_with(1000, FaceId(1), &data, false, &interest_fields), 2);
     close(&bench.shares(), &[0.98, 0.02]);
-    assert_eq!(bench.data_with(1050, FaceId(2), &data, false, &asked), 0);
+    assert_eq!(bench.data_with(1050, FaceId(2), &data, false, &interest_fields), 0);
     // 0.02 · 0.02 = 0.0004 back from the second face.
     close(&bench.shares(), &[0.9804, 0.0196]);
-    assert_eq!(bench.data_with(1060, FaceId(1), &data, false, &asked), 2);
-    assert_eq!(bench.data_with(1110, FaceId(2), &data, false, &asked), 2);
+    assert_eq!(bench.data_with(1060, FaceId(1), &data, false, &interest_fields), 2);
+    assert_eq!(bench.data_with(1110, FaceId(2), &data, false, &interest_fields), 2);
 }
 
 #[test]
@@ -190,9 +190,9 @@ fn only_the_branching_router_nearest_the_consumer_holds_marks_back() {
     let data = Packet { kind: Kind::Data, mark: 1, ..Packet::default() };
     let mut filtered = Fields::default();
     filtered.set(FieldLayout::new().slot(Field::MarksFiltered).unwrap(), 1);
-    let both = |hops: &[(u16, u32)], asked: &Fields| {
+    let both = |hops: &[(u16, u32)], interest_fields: &Fields| {
         let mut bench = bench(json!({ "suppress": "all" }), hops);
-        [1, 2].map(|face| bench.data_with(1000, FaceId(face), &data, false, asked))
+        [1, 2].map(|face| bench.data_with(1000, FaceId(face), &data, false, interest_fields))
     };
     assert_eq!(both(&[(1, 1), (2, 2)], &Fields::default()), [1, 0]);
     assert_eq!(both(&[(1, 1), (2, 2)], &filtered), [1, 1], "a router nearer the consumer does it");
@@ -202,13 +202,13 @@ fn only_the_branching_router_nearest_the_consumer_holds_marks_back() {
 #[test]
 fn a_branching_router_says_in_the_interest_that_it_filters() {
     let slot = FieldLayout::new().slot(Field::MarksFiltered).unwrap();
-    let said = |suppress: &str, hops: &[(u16, u32)]| {
+    let marks = |suppress: &str, hops: &[(u16, u32)]| {
         let choice = bench(json!({ "suppress": suppress }), hops).choice(0, 0, Arrival::New, &[]);
         choice.stamped(&Packet::default()).map(|packet| packet.fields.get(slot))
     };
-    assert_eq!(said("all", &[(1, 1), (2, 2)]), Some(1));
-    assert_eq!(said("all", &[(1, 1), (0, 2)]), None, "one eligible next hop only");
-    assert_eq!(said("none", &[(1, 1), (2, 2)]), None);
+    assert_eq!(marks("all", &[(1, 1), (2, 2)]), Some(1));
+    assert_eq!(marks("all", &[(1, 1), (0, 2)]), None, "one eligible next hop only");
+    assert_eq!(marks("none", &[(1, 1), (2, 2)]), None);
 }
 
 proptest! {

@@ -50,7 +50,7 @@ impl Node {
         choice
     }
 
-    /// Sends a new Interest and tells the face.
+    /// Sends a new Interest and returns the face.
     fn send(&mut self) -> u16 {
         self.interest(Arrival::New, &[]).copies()[0].face.0
     }
@@ -59,8 +59,9 @@ impl Node {
         let packet = Packet::default();
         let face = sent[0].face;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
-        let (hops, asked) = (&HOPS, &packet.fields);
-        let event = DataReturn { packet: &packet, face, prefix: PREFIX, hops, local: false, rtt: None, sent, asked };
+        let (hops, interest_fields) = (&HOPS, &packet.fields);
+        let event =
+            DataReturn { packet: &packet, face, prefix: PREFIX, hops, local: false, rtt: None, sent, interest_fields };
         self.rfa.on_data(&event, &mut ctx);
     }
 

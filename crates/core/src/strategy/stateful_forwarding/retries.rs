@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Interests with a timer; further ones have none.
-const MOST: usize = 1 << 16;
+const MAX_TIMERS: usize = 1 << 16;
 
 #[derive(Clone, Debug)]
 struct Pending {
@@ -60,7 +60,7 @@ impl Retries {
         let (packet, prefix, in_face) = (event.packet, event.prefix, event.in_face);
         let name = packet.name;
         self.end(name);
-        if self.pending.len() >= MOST {
+        if self.pending.len() >= MAX_TIMERS {
             return;
         }
         let entry = Pending {

@@ -1,7 +1,7 @@
 //! The inverse of a square matrix whose rows and columns are added, replaced and removed one at a time.
 
 /// Smaller absolute values are rounding errors.
-const NOTHING: f64 = 1e-14;
+const ZERO_TOLERANCE: f64 = 1e-14;
 
 /// Rows of the inverse are columns of the matrix (basic variables); columns of the inverse are rows of the matrix (full
 /// links).
@@ -47,7 +47,7 @@ impl Inverse {
     pub(super) fn replace_row(&mut self, at: usize, row: &[f64]) {
         for line in &mut self.0 {
             let scaled = line[at] / row[at];
-            if scaled.abs() > NOTHING {
+            if scaled.abs() > ZERO_TOLERANCE {
                 add(line, -scaled, row);
             }
             line[at] = scaled;
@@ -62,7 +62,7 @@ impl Inverse {
         last.push(1.0 / rest);
         for (line, a) in self.0.iter_mut().zip(alpha) {
             line.push(0.0);
-            if a.abs() > NOTHING {
+            if a.abs() > ZERO_TOLERANCE {
                 add(line, -a, &last);
             }
         }
@@ -86,7 +86,7 @@ impl Inverse {
         let line = std::mem::take(&mut self.0[at]);
         for p in (0..self.0.len()).filter(|p| *p != at) {
             let factor = factor(p);
-            if factor.abs() > NOTHING {
+            if factor.abs() > ZERO_TOLERANCE {
                 add(&mut self.0[p], -factor, &line);
             }
         }

@@ -8,10 +8,10 @@
 //! enters again for the remaining flows, so that the basis is kept from level to level. Paths are added as they are
 //! needed: the cheapest path of a flow at the prices of the links.
 //!
-//! Capacities are lowered by different fractions of up to [`LESS`], because links that become full at the same time
-//! would stall the simplex. The same would happen with a link that leaves the basis with the level and stays full: its
-//! capacity is increased by [`MORE`]. The prices of a level prove its rate with the true capacities as well (see
-//! [`super::certificate`]); that rate is reported, and the paths exceed capacities by the same small fractions.
+//! Capacities are lowered by different fractions of up to [`MAX_PERTURBATION`], because links that become full at the
+//! same time would stall the simplex. The same would happen with a link that leaves the basis with the level and
+//! stays full: its capacity is increased by [`RELAXATION`]. The prices of a level prove its rate with the true capacities as
+//! well (see [`super::certificate`]); that rate is reported, and the paths exceed capacities by the same small fractions.
 
 mod inverse;
 mod pivot;
@@ -23,27 +23,27 @@ use super::{AllowedLinks, Problem};
 use inverse::Inverse;
 
 /// The largest fraction by which a capacity is lowered; the smallest is half of it.
-const LESS: f64 = 2e-8;
+const MAX_PERTURBATION: f64 = 2e-8;
 /// The fraction by which the capacity of a link is increased again when it leaves the basis with the level.
-const MORE: f64 = 2e-10;
+const RELAXATION: f64 = 2e-10;
 /// A path counts as cheaper if the difference exceeds this fraction of the flow's price.
-const CHEAPER: f64 = 1e-8;
+const PRICE_TOLERANCE: f64 = 1e-8;
 /// Flows whose price is below this fraction of the highest price remain open for a later level.
-const PAYS: f64 = 1e-2;
+const DUAL_TOLERANCE: f64 = 1e-2;
 /// Maximum number of new paths found in one search.
-const BATCH: usize = 48;
+const MAX_PATHS_PER_SEARCH: usize = 48;
 /// Number of steps after which values are recomputed.
-const REFRESH: usize = 100;
+const REFRESH_INTERVAL: usize = 100;
 /// Number of steps without a gain after which cheaper paths are chosen at random, which ends any cycle.
-const STALLED: usize = 1000;
+const MAX_STALLED_STEPS: usize = 1000;
 /// Maximum number of steps for each flow and link, far more than any network needs.
 const MAX_STEPS: usize = 50;
 /// The fraction of a flow's price by which a new path over links that are not full may be more expensive.
-const TOLL: f64 = 0.3;
+const SLACK_PATH_PENALTY: f64 = 0.3;
 /// Number of steepest candidates that are tried.
-const TRIED: usize = 6;
+const CANDIDATES: usize = 6;
 /// The weight of the latest prices in the mean that guides searches.
-const SWING: f64 = 0.3;
+const SMOOTHING: f64 = 0.3;
 
 /// A known path.
 struct Column {
@@ -82,12 +82,12 @@ enum Entering {
     Room(usize),
 }
 
-/// If the error of prices exceeds this, the inverse is recomputed, provided that [`INVERT`] steps have passed.
-const WRONG: f64 = 1e-11;
-const INVERT: usize = 20;
+/// If the error of prices exceeds this, the inverse is recomputed, but at most once in [`INVERSION_INTERVAL`] steps.
+const MAX_PRICE_ERROR: f64 = 1e-11;
+const INVERSION_INTERVAL: usize = 20;
 
-/// No row.
-const NONE: usize = usize::MAX;
+/// The index of a row or column that does not exist.
+const NO_INDEX: usize = usize::MAX;
 
 struct Filling<'a> {
     problem: &'a Problem,
@@ -138,22 +138,22 @@ impl<'a> Filling<'a> {
         let paths = Paths::new(problem);
         let (flows, links) = (problem.flows.len(), problem.links.len());
         // Fractions with large differences: multiples of the golden ratio.
-        let less = |l: usize| LESS * (0.5 + 0.5 * ((l + 1) as f64 * 0.618_033_988_749_895).fract());
+        let perturbation = |l: usize| MAX_PERTURBATION * (0.5 + 0.5 * ((l + 1) as f64 * 0.618_033_988_749_895).fract());
         let capacity: Vec<f64> =
-            problem.links.iter().enumerate().map(|(l, link)| link.rate.mbps() * (1.0 - less(l))).collect();
+            problem.links.iter().enumerate().map(|(l, link)| link.rate.mbps() * (1.0 - perturbation(l))).collect();
         let mut filling = Filling {
             problem,
             room: capacity.clone(),
             capacity,
             columns: Vec::new(),
             of_flow: vec![Vec::new(); flows],
-            key: vec![NONE; flows],
+            key: vec![NO_INDEX; flows],
             others: vec![Vec::new(); flows],
             key_value: vec![0.0; flows],
             members: Vec::new(),
             value: Vec::new(),
             rows: Vec::new(),
-            row_of: vec![NONE; links],
+            row_of: vec![NO_INDEX; links],
             inverse: Inverse::default(),
             open: vec![false; flows],
             rate: vec![0.0; flows],
@@ -235,8 +235,8 @@ impl<'a> Filling<'a> {
                 .map(|r| (-gains[r], Entering::Room(self.rows[r])))
                 .collect();
             let flows: Vec<f64> =
-                self.key.iter().map(|k| if *k == NONE { 0.0 } else { self.price(*k, &links) }).collect();
-            if self.inverted + INVERT < self.steps && self.error(&links, &flows) > WRONG {
+                self.key.iter().map(|k| if *k == NO_INDEX { 0.0 } else { self.price(*k, &links) }).collect();
+            if self.inverted + INVERSION_INTERVAL < self.steps && self.error(&links, &flows) > MAX_PRICE_ERROR {
                 self.invert();
                 continue;
             }
@@ -249,7 +249,7 @@ impl<'a> Filling<'a> {
                     false => return Ok((links, flows)),
                 }
             }
-            let entering = if self.stalled > STALLED {
+            let entering = if self.stalled > MAX_STALLED_STEPS {
                 falling.append(&mut cheaper);
                 falling[self.draw(falling.len())].1
             } else {
@@ -267,7 +267,7 @@ impl<'a> Filling<'a> {
     ) -> Result<Entering, SolverError> {
         for list in [&mut rooms, &mut paths] {
             list.sort_by(|a, b| b.0.total_cmp(&a.0));
-            list.truncate(TRIED);
+            list.truncate(CANDIDATES);
         }
         let gain = |(rise, entering): &(f64, Entering)| Some((rise * self.reach(*entering)?, *entering));
         let best = rooms.iter().chain(&paths).filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -300,9 +300,9 @@ impl<'a> Filling<'a> {
         let mut all = Vec::new();
         for (flow, own) in flows.iter().enumerate().filter(|(_, p)| **p > 1e-9 * highest) {
             for &column in self.of_flow[flow].iter().filter(|c| self.columns[**c].place == Location::Out) {
-                let less = own - self.price(column, links);
-                if less > CHEAPER * own + 1e-10 * highest {
-                    all.push((less, Entering::Path(column)));
+                let saving = own - self.price(column, links);
+                if saving > PRICE_TOLERANCE * own + 1e-10 * highest {
+                    all.push((saving, Entering::Path(column)));
                 }
             }
         }
@@ -318,14 +318,14 @@ impl<'a> Filling<'a> {
         if self.center.is_empty() {
             self.center = links.to_vec();
         }
-        self.center.iter_mut().zip(links).for_each(|(c, l)| *c += SWING * (l - *c));
+        self.center.iter_mut().zip(links).for_each(|(c, l)| *c += SMOOTHING * (l - *c));
         let smooth = self.paths.costs(&self.center);
         // First among paths over links that are not full, then, for the proof, among all paths.
         let most = self.room.iter().zip(&self.capacity).map(|(r, c)| c / r.max(1e-3 * c).max(1e-300));
         let narrow: Vec<f64> = most.map(|n| n.min(1e3)).collect();
-        let tolls = self.paths.costs(&narrow);
-        let typical = tolls.iter().sum::<f64>() / tolls.len().max(1) as f64;
-        for (guide, tolled) in [(&smooth, true), (&costs, true), (&costs, false)] {
+        let penalties = self.paths.costs(&narrow);
+        let typical = penalties.iter().sum::<f64>() / penalties.len().max(1) as f64;
+        for (guide, penalised) in [(&smooth, true), (&costs, true), (&costs, false)] {
             let mut added = 0;
             for i in 0..n {
                 let flow = (self.next + i) % n;
@@ -333,14 +333,14 @@ impl<'a> Filling<'a> {
                 if own <= 1e-9 * highest || !matches!(self.problem.flows[flow].routes, AllowedLinks::Any { .. }) {
                     continue;
                 }
-                let toll = if tolled { TOLL * own / typical } else { 0.0 };
-                let with_toll: Vec<f64> = guide.iter().zip(&tolls).map(|(c, t)| c + toll * t).collect();
+                let penalty = if penalised { SLACK_PATH_PENALTY * own / typical } else { 0.0 };
+                let penalised_costs: Vec<f64> = guide.iter().zip(&penalties).map(|(c, t)| c + penalty * t).collect();
                 self.searches += 1;
-                let Some(path) = self.paths.cheapest(flow, &with_toll) else { continue };
+                let Some(path) = self.paths.cheapest(flow, &penalised_costs) else { continue };
                 let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
-                if own - price > CHEAPER * own + 1e-10 * highest && self.add(flow, path) {
+                if own - price > PRICE_TOLERANCE * own + 1e-10 * highest && self.add(flow, path) {
                     added += 1;
-                    if added == BATCH {
+                    if added == MAX_PATHS_PER_SEARCH {
                         self.next = (flow + 1) % n;
                         break;
                     }
@@ -363,7 +363,7 @@ impl<'a> Filling<'a> {
         let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or(SolverError::NoLinkFull)?;
         self.center.clear();
         let link = self.rows[row];
-        let room = self.capacity[link] * MORE * (0.5 + 0.001 * self.draw(1000) as f64);
+        let room = self.capacity[link] * RELAXATION * (0.5 + 0.001 * self.draw(1000) as f64);
         self.capacity[link] = (self.capacity[link] + room).min(self.problem.links[link].rate.mbps());
         self.remove(at, row, room);
         // The level that the prices prove with the true capacities.
@@ -373,18 +373,18 @@ impl<'a> Filling<'a> {
         let exact = (worth - paid) / rising;
         let open: Vec<usize> = (0..self.open.len()).filter(|f| self.open[*f]).collect();
         let highest = open.iter().map(|f| prices[*f]).fold(0.0, f64::max);
-        let stuck: Vec<usize> = open.into_iter().filter(|f| prices[*f] > PAYS * highest).collect();
-        if stuck.is_empty() {
+        let limited: Vec<usize> = open.into_iter().filter(|f| prices[*f] > DUAL_TOLERANCE * highest).collect();
+        if limited.is_empty() {
             return Err(SolverError::NoFlowLimited);
         }
-        for &flow in &stuck {
+        for &flow in &limited {
             self.open[flow] = false;
             self.rate[flow] = self.level;
             self.exact[flow] = exact;
             self.lift_by(self.key[flow], -1.0);
         }
         let prices = links.iter().copied().enumerate().filter(|(_, p)| *p > 0.0).collect();
-        Ok(Level { flows: stuck, prices })
+        Ok(Level { flows: limited, prices })
     }
 
     fn allocation(&mut self, levels: Vec<Level>) -> Allocation {

@@ -1,12 +1,12 @@
 //! One step of the simplex: a variable enters, the basic ones change with it until one reaches its bound and leaves.
 
 use super::super::error::SolverError;
-use super::{Entering, Filling, Inverse, Location, MAX_STEPS, Member, NONE, REFRESH};
+use super::{Entering, Filling, Inverse, Location, MAX_STEPS, Member, NO_INDEX, REFRESH_INTERVAL};
 
 /// Rates of change below this fraction of the largest one are rounding errors.
-const STILL: f64 = 1e-8;
+const PIVOT_TOLERANCE: f64 = 1e-8;
 /// How far a value may fall below zero, relative to its scale, in favour of a better pivot.
-const BELOW: f64 = 4e-12;
+const PRIMAL_TOLERANCE: f64 = 4e-12;
 
 /// A variable that reaches its bound.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl Filling<'_> {
 
     /// The load that a unit of the entering variable adds to full links, by row.
     fn on_rows(&self, entering: Entering) -> Vec<(usize, f64)> {
-        let row = |(link, weight): (usize, f64)| (self.row_of[link] != NONE).then(|| (self.row_of[link], weight));
+        let row = |(link, weight): (usize, f64)| (self.row_of[link] != NO_INDEX).then(|| (self.row_of[link], weight));
         match entering {
             Entering::Room(link) => vec![(self.row_of[link], 1.0)],
             Entering::Level => {
@@ -93,21 +93,24 @@ impl Filling<'_> {
         let fastest = direction.alpha.iter().chain(&direction.keys).fold(1.0f64, |m, a| m.max(a.abs()));
         let mut ends: Vec<(Leaving, f64, f64, f64)> = Vec::new();
         for (at, a) in direction.alpha.iter().enumerate() {
-            if *a > STILL * fastest && self.level_at != Some(at) {
+            if *a > PIVOT_TOLERANCE * fastest && self.level_at != Some(at) {
                 ends.push((Leaving::Member(at), self.value[at].max(0.0), *a, scale));
             }
         }
         for (flow, change) in direction.keys.iter().enumerate() {
-            if *change < -STILL * fastest {
+            if *change < -PIVOT_TOLERANCE * fastest {
                 ends.push((Leaving::Key(flow), self.key_value[flow].max(0.0), -change, scale));
             }
         }
         for (link, load) in direction.loads.iter().enumerate() {
-            if *load > STILL * fastest && self.row_of[link] == NONE {
+            if *load > PIVOT_TOLERANCE * fastest && self.row_of[link] == NO_INDEX {
                 ends.push((Leaving::Room(link), self.room[link].max(0.0), *load, self.capacity[link]));
             }
         }
-        let most = ends.iter().map(|(_, left, speed, scale)| (left + BELOW * scale) / speed).fold(f64::MAX, f64::min);
+        let most = ends
+            .iter()
+            .map(|(_, left, speed, scale)| (left + PRIMAL_TOLERANCE * scale) / speed)
+            .fold(f64::MAX, f64::min);
         let together = ends.iter().filter(|(_, left, speed, _)| left / speed <= most);
         let (leaving, left, speed, _) = together.max_by(|a, b| a.2.total_cmp(&b.2))?;
         Some((*leaving, left / speed))
@@ -125,7 +128,7 @@ impl Filling<'_> {
             let open = self.open.iter().filter(|o| **o).count();
             return Err(SolverError::Steps { open, flows: self.open.len(), level: self.level });
         }
-        if self.steps.is_multiple_of(REFRESH) {
+        if self.steps.is_multiple_of(REFRESH_INTERVAL) {
             self.refresh();
         }
         let mut direction = self.direction(entering);
@@ -164,7 +167,7 @@ impl Filling<'_> {
                 let (line, _) = self.line_of(link);
                 let line = self.inverse.left_times(&line);
                 self.inverse.replace_row(row, &line);
-                self.row_of[full] = NONE;
+                self.row_of[full] = NO_INDEX;
                 self.room[full] = step;
                 self.rows[row] = link;
                 self.row_of[link] = row;
@@ -295,7 +298,7 @@ impl Filling<'_> {
     pub(super) fn remove(&mut self, at: usize, row: usize, room: f64) {
         self.inverse.remove(at, row);
         let link = self.rows.swap_remove(row);
-        self.row_of[link] = NONE;
+        self.row_of[link] = NO_INDEX;
         self.room[link] = room;
         if let Some(moved) = self.rows.get(row) {
             self.row_of[*moved] = row;
@@ -313,7 +316,7 @@ impl Filling<'_> {
     /// Computes all values from the capacities, and the inverse if it has become too inaccurate.
     pub(super) fn refresh(&mut self) {
         for attempt in 0..6 {
-            for flow in (0..self.key.len()).filter(|f| self.key[*f] != NONE) {
+            for flow in (0..self.key.len()).filter(|f| self.key[*f] != NO_INDEX) {
                 let basic = self.others[flow].iter().filter_map(|c| match self.columns[*c].place {
                     Location::Basic(at) => Some(self.value[at]),
                     _ => None,

@@ -66,7 +66,7 @@ pub(super) struct Listen {
 }
 
 impl Listen {
-    /// Takes over what it says.
+    /// Applies its settings.
     pub(super) fn read(self, reader: &ConfigReader<'_>, config: &mut Config) -> Result<(), ConfigError> {
         config.unix = self.unix;
         config.udp = self.udp.iter().map(|text| reader.parse(text, address)).collect::<Result<_, _>>()?;

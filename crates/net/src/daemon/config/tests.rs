@@ -92,10 +92,10 @@ fn a_scheme_is_what_its_name_says_and_neighbours_that_are_taken_for_producers_ar
         config.warnings.iter().any(|text| text.contains("plain-ends = false"))
     };
     assert!(warned(hbhcm));
-    let told = |plain_ends: bool| {
+    let warns = |plain_ends: bool| {
         scheme(&serde_json::json!({ "meter": { "name": "hbhcm", "plain-ends": plain_ends } })).unwrap()
     };
-    assert!(!warned(told(true)) && !warned(told(false)) && !warned(Config::default().scheme));
+    assert!(!warned(warns(true)) && !warned(warns(false)) && !warned(Config::default().scheme));
 }
 
 #[test]

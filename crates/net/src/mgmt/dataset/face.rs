@@ -82,7 +82,7 @@ numbered! {
     FaceEventKind, types::FACE_EVENT_KIND,
     /// It is new.
     Created = 1 "created",
-    /// It is gone.
+    /// It was removed.
     Destroyed = 2 "destroyed",
     /// It works again.
     Up = 3 "up",
@@ -315,19 +315,19 @@ impl FaceQuery {
     /// Whether this face is requested.
     #[must_use]
     pub fn matches(&self, face: &FaceStatus) -> bool {
-        fn any_or<T: PartialEq>(asked: &Option<T>, has: &T) -> bool {
-            asked.as_ref().is_none_or(|asked| asked == has)
+        fn matches_or_any<T: PartialEq>(wanted: &Option<T>, has: &T) -> bool {
+            wanted.as_ref().is_none_or(|wanted| wanted == has)
         }
         let scheme_of = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
-        any_or(&self.face_id, &face.face_id)
+        matches_or_any(&self.face_id, &face.face_id)
             && (self.uri_scheme.is_none()
                 || self.uri_scheme == scheme_of(&face.remote_uri)
                 || self.uri_scheme == scheme_of(&face.local_uri))
-            && any_or(&self.remote_uri, &face.remote_uri)
-            && any_or(&self.local_uri, &face.local_uri)
-            && any_or(&self.scope, &face.scope)
-            && any_or(&self.persistency, &face.persistency)
-            && any_or(&self.link_type, &face.link_type)
+            && matches_or_any(&self.remote_uri, &face.remote_uri)
+            && matches_or_any(&self.local_uri, &face.local_uri)
+            && matches_or_any(&self.scope, &face.scope)
+            && matches_or_any(&self.persistency, &face.persistency)
+            && matches_or_any(&self.link_type, &face.link_type)
     }
 }
 

@@ -228,7 +228,7 @@ impl ReliableLink {
     ) -> Result<(), FragmentError> {
         if self.acknowledged && self.sent.has_room(packet.len(), spare) {
             let cut = fragmenter.cut(header, packet.len(), FIELD + GROWTH)?;
-            let key = self.sent.keep(header, packet, cut, about);
+            let key = self.sent.insert(header, packet, cut, about);
             for index in 0..cut.count() {
                 if let Some((header, part)) = self.sent.transmit(now, key, index) {
                     self.received.encode(header, Some(part), fragmenter.mtu(), frames);
@@ -243,7 +243,7 @@ impl ReliableLink {
             for index in 0..cut.count() {
                 let mut header = cut.header(index, header);
                 if index + 1 == cut.count() {
-                    header.tx_sequence = Some(self.sent.ask(now));
+                    header.tx_sequence = Some(self.sent.track(now));
                     self.ask_from = now + self.params.ask_every;
                 }
                 self.received.encode(header, packet.get(cut.range(index)), mtu, frames);

@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 const MAX_FRAMES: usize = 8192;
 /// Most bytes of packets kept.
 const MAX_BYTES: usize = 8 << 20;
-/// The overhead counted for a packet beside its bytes.
+/// The overhead counted for a packet in addition to its bytes.
 const OVERHEAD: usize = 512;
 /// The most frames that one timeout sends again.
-const BURST: usize = 8;
+const MAX_RETRANSMISSIONS: usize = 8;
 /// Weight of the newest frame in the mean share of losses. Where 1 % are lost, the mean deviates from that by
 /// √(p(1 − p)/1023) = 0.3 percent points. Ours.
 const WEIGHT: f64 = 1.0 / 512.0;
@@ -52,7 +52,7 @@ struct Transmission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FragmentState {
     Acknowledged,
-    UnderWay(u64),
+    InFlight(u64),
     ToRetransmit,
 }
 
@@ -139,18 +139,18 @@ impl Sent {
     }
 
     /// Keeps a packet of which all parts are about to be sent.
-    pub(super) fn keep(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: FrameContent) -> u32 {
+    pub(super) fn insert(&mut self, header: &LpHeader, packet: &[u8], cut: Cut, about: FrameContent) -> u32 {
         let places = vec![FragmentState::ToRetransmit; cut.count()].into_boxed_slice();
         let missing = cut.count();
         self.bytes += packet.len() + OVERHEAD;
-        let kept = UnacknowledgedPacket { header: header.clone(), packet: packet.into(), cut, about, places, missing };
+        let entry = UnacknowledgedPacket { header: header.clone(), packet: packet.into(), cut, about, places, missing };
         match self.free.pop() {
             Some(key) => {
-                self.packets[key as usize] = Some(kept);
+                self.packets[key as usize] = Some(entry);
                 key
             }
             None => {
-                self.packets.push(Some(kept));
+                self.packets.push(Some(entry));
                 (self.packets.len() - 1) as u32
             }
         }
@@ -164,16 +164,16 @@ impl Sent {
     /// Gives a transmission the next TxSequence.
     fn number(&mut self, now: Time, part: SentFragment) -> Option<(LpHeader, &[u8])> {
         let number = self.next();
-        let kept = self.packets.get_mut(part.packet as usize)?.as_mut()?;
-        *kept.places.get_mut(usize::from(part.index))? = FragmentState::UnderWay(number);
+        let entry = self.packets.get_mut(part.packet as usize)?.as_mut()?;
+        *entry.places.get_mut(usize::from(part.index))? = FragmentState::InFlight(number);
         self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
         let index = usize::from(part.index);
-        let header = LpHeader { tx_sequence: Some(number), ..kept.cut.header(index, &kept.header) };
-        Some((header, kept.packet.get(kept.cut.range(index))?))
+        let header = LpHeader { tx_sequence: Some(number), ..entry.cut.header(index, &entry.header) };
+        Some((header, entry.packet.get(entry.cut.range(index))?))
     }
 
     /// The TxSequence of a packet that is not kept, to see whether it is acknowledged.
-    pub(super) fn ask(&mut self, now: Time) -> u64 {
+    pub(super) fn track(&mut self, now: Time) -> u64 {
         let number = self.next();
         let part = SentFragment { packet: NONE, index: 0, again: 0 };
         self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
@@ -203,11 +203,11 @@ impl Sent {
 
     fn settle(&mut self, part: SentFragment) {
         let Some(slot) = self.packets.get_mut(part.packet as usize) else { return };
-        let Some(kept) = slot.as_mut() else { return };
-        kept.places[usize::from(part.index)] = FragmentState::Acknowledged;
-        kept.missing -= 1;
-        if kept.missing == 0 {
-            self.bytes -= kept.packet.len() + OVERHEAD;
+        let Some(entry) = slot.as_mut() else { return };
+        entry.places[usize::from(part.index)] = FragmentState::Acknowledged;
+        entry.missing -= 1;
+        if entry.missing == 0 {
+            self.bytes -= entry.packet.len() + OVERHEAD;
             *slot = None;
             self.free.push(part.packet);
         }
@@ -219,25 +219,25 @@ impl Sent {
         self.loss += WEIGHT * (1.0 - self.loss);
         if part.again >= self.params.retransmissions {
             self.give_up(part.packet);
-        } else if let Some(kept) = self.packets.get_mut(part.packet as usize).and_then(Option::as_mut) {
-            kept.places[usize::from(part.index)] = FragmentState::ToRetransmit;
+        } else if let Some(entry) = self.packets.get_mut(part.packet as usize).and_then(Option::as_mut) {
+            entry.places[usize::from(part.index)] = FragmentState::ToRetransmit;
             self.link_retransmissions.push_back(SentFragment { again: part.again + 1, ..part });
         }
     }
 
     fn give_up(&mut self, key: u32) {
-        let Some(kept) = self.packets.get_mut(key as usize).and_then(Option::take) else { return };
+        let Some(entry) = self.packets.get_mut(key as usize).and_then(Option::take) else { return };
         self.counts.given_up += 1;
-        self.bytes -= kept.packet.len() + OVERHEAD;
+        self.bytes -= entry.packet.len() + OVERHEAD;
         self.free.push(key);
-        for place in &kept.places {
-            if let FragmentState::UnderWay(number) = place
+        for place in &entry.places {
+            if let FragmentState::InFlight(number) = place
                 && let Some(transmission) = self.ring.get_mut(number.wrapping_sub(self.base) as usize)
             {
                 *transmission = None;
             }
         }
-        if kept.places.contains(&FragmentState::ToRetransmit) {
+        if entry.places.contains(&FragmentState::ToRetransmit) {
             self.link_retransmissions.retain(|part| part.packet != key);
         }
     }
@@ -286,7 +286,7 @@ impl Sent {
         let mut lost = 0;
         for at in 0..self.ring.len() {
             match self.ring[at] {
-                Some(transmission) if transmission.at + timeout > now || lost == BURST => break,
+                Some(transmission) if transmission.at + timeout > now || lost == MAX_RETRANSMISSIONS => break,
                 Some(_) => {
                     self.declare_lost(at);
                     lost += 1;

@@ -109,13 +109,13 @@ fn the_first_packet_is_a_probe_and_once_it_is_acknowledged_every_frame_has_both_
 #[test]
 fn a_neighbour_that_does_not_acknowledge_is_probed_once_a_second_and_gets_no_frame_twice() {
     let mut end = End::new(Reliability::On, 0);
-    let mut asked = Vec::new();
+    let mut due = Vec::new();
     for t in 0..100 {
         let frames = end.send(ms(100 * t), 50);
-        asked.extend(numbers(&frames).into_iter().flatten().map(|_| t));
+        due.extend(numbers(&frames).into_iter().flatten().map(|_| t));
         assert_eq!(end.poll(ms(100 * t + 99)), Vec::<Vec<u8>>::new());
     }
-    assert_eq!(asked, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    assert_eq!(due, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
     assert_eq!(end.link.bytes(), 0);
 }
 

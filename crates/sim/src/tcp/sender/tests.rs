@@ -124,7 +124,7 @@ fn the_mean_window_under_periodic_losses_is_that_of_the_closed_form() {
 }
 
 #[test]
-fn all_losses_of_a_window_are_repaired_by_one_recovery() {
+fn all_losses_of_a_window_are_retransmitted_in_one_recovery() {
     let mut path = Path::new(|sent| (100..110).contains(&sent) || sent == 120);
     path.run(ms(3000), |_, _| ());
     let counters = path.sender.counters();

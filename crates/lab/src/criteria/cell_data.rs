@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The data that are drawn of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct CellData {
     /// Experiment by position.
     pub experiment: usize,
     /// Case by position.
