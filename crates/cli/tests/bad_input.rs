@@ -1,8 +1,6 @@
 //! Bad input: exit status 2, an error that names place and remedy, nothing on standard output, nothing written.
 
-mod common;
-
-use common::{ndnweir, rejects, repository, stderr};
+use crate::common::{ndnweir, rejects, repository, stderr};
 use std::fs;
 use tempfile::tempdir;
 

@@ -1,8 +1,6 @@
 //! What a new user of the simulator meets: long runs, results that stay, notes, events, mistakes.
 
-mod common;
-
-use common::{contents, ndnweir, rejects, repository, run, short, stderr, stdout, summary};
+use crate::common::{contents, ndnweir, rejects, repository, run, short, stderr, stdout, summary};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! `list`, `explain`, `validate`, `completions`, `--help` and `bench`.
 
-mod common;
-
-use common::process::{Running, command};
-use common::{contents, repository, run, stderr, stdout};
+use crate::common::process::{Running, command};
+use crate::common::{self, contents, repository, run, stderr, stdout};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

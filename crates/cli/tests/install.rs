@@ -1,9 +1,8 @@
 //! `scripts/install` with the built command, into a folder and out of it again.
 #![cfg(unix)]
 
-mod common;
-
-use common::repository;
+use crate::common;
+use crate::common::repository;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,8 +1,6 @@
 //! `ndnweir judge` as a user runs it: what it prints and what it leaves.
 
-mod common;
-
-use common::{contents, run, stderr, stdout};
+use crate::common::{contents, run, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;

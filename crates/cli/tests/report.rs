@@ -1,8 +1,6 @@
 //! Result folders and `ndnweir report`.
 
-mod common;
-
-use common::{contents, rejects, run, short, stdout};
+use crate::common::{self, contents, rejects, run, short, stdout};
 use std::fs;
 use std::path::Path;
 use tempfile::tempdir;

@@ -1,8 +1,6 @@
 //! `ndnweir sim` as a user runs it: what it prints and what it leaves.
 
-mod common;
-
-use common::{contents, run, short, stderr, stdout, summary};
+use crate::common::{self, contents, run, short, stderr, stdout, summary};
 use serde_json::Value;
 use std::fs;
 use tempfile::tempdir;

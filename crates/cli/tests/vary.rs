@@ -1,9 +1,7 @@
 //! A scenario in several cases: `--vary` and `[[vary]]`.
 
-mod common;
-
+use crate::common::{ndnweir, stderr, stdout, summary};
 use assert_cmd::assert::Assert;
-use common::{ndnweir, stderr, stdout, summary};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -36,7 +36,7 @@ fn random_operations_keep_the_window_sane_and_repeat_exactly() {
                 let mut seen = Vec::with_capacity(ops.len());
                 for (step, &op) in ops.iter().enumerate() {
                     bench.apply(op);
-                    bench.check(&format!("{} {params} seed {seed} step {step} {op:?}", info.name));
+                    bench.check(format_args!("{} {params} seed {seed} step {step} {op:?}", info.name));
                     seen.push(bench.seen());
                 }
                 assert!(seen == Bench::new(info.name, params).run(&ops), "{} seed {seed}: not repeatable", info.name);

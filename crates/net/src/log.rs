@@ -1,6 +1,10 @@
 //! Logs on standard error.
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, registry};
 
 /// The environment variable that sets which messages are shown, as `info`, `debug` or `ndnweir_net::daemon=trace`.
 pub const VARIABLE: &str = "NDNWEIR_LOG";
@@ -12,15 +16,15 @@ pub fn start() {
     let level = std::env::var(VARIABLE).unwrap_or_default();
     let filter = filter(&level).unwrap_or_else(|problem| {
         eprintln!("warning: {VARIABLE}={level}: {problem}; going on with info");
-        EnvFilter::new("info")
+        Targets::new().with_default(LevelFilter::INFO)
     });
-    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let logger = registry().with(layer().with_writer(std::io::stderr).with_target(false).with_filter(filter));
     // A process that has a logger already keeps it.
     let _ = logger.try_init();
 }
 
 /// What a text configures. A word that is not a level would be taken for a module, which silences all others.
-fn filter(text: &str) -> Result<EnvFilter, String> {
+fn filter(text: &str) -> Result<Targets, String> {
     let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     for word in words.clone() {
@@ -37,7 +41,7 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     }
     let words: Vec<&str> = words.collect();
     let text = if words.is_empty() { "info".to_owned() } else { words.join(",") };
-    EnvFilter::try_new(text).map_err(|error| error.to_string())
+    text.parse::<Targets>().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

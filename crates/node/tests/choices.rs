@@ -1,8 +1,6 @@
 //! Several strategies in one node: which Interests each gets, and what happens to them when it changes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};

@@ -1,8 +1,6 @@
 //! What shapers, strategies and meters see and may do.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};

@@ -1,8 +1,6 @@
 //! The settled and the eventful egress give one identical trace: packets, times, marks, drops and counters.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet};

@@ -4,9 +4,7 @@
 //! Two fetches cross one router, each with a link of its own on both sides. The upstream neighbour of the first fetch
 //! lies; the header fields of Interests from the first consumer's own neighbour are false as well.
 
-mod common;
-
-use common::{hop, link};
+use crate::common::{hop, link};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::{FieldLayout, Fields};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};

@@ -1,8 +1,6 @@
 //! Rates that change, faces that go down, nodes that crash.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Rate, Time};

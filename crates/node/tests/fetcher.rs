@@ -1,8 +1,6 @@
 //! The fetcher's rules, one by one.
 
-mod fetcher_link;
-
-use fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
+use crate::fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
 use ndnweir_core::consumer::{CongestionEvent, Consumer, DataEvent, Flight, Timer};
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};

@@ -1,8 +1,6 @@
 //! Random packets, times and orders for a fetcher over every consumer.
 
-mod fetcher_link;
-
-use fetcher_link::{consumer, takes};
+use crate::fetcher_link::{consumer, takes};
 use ndnweir_core::consumer::{Consumer, Estimator};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};

@@ -1,8 +1,6 @@
 //! Losses found before their timeout.
 
-mod fetcher_link;
-
-use fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
+use crate::fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig, LossDetection};

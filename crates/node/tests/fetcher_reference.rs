@@ -5,9 +5,7 @@
 //! measured with ndnSIM's ConsumerPcon. They depend on the window laws, the RTO with its back-off, the scan period and
 //! on how Interests in flight are counted, so they catch an error in any of these.
 
-mod fetcher_link;
-
-use fetcher_link::{at, consumer, ms};
+use crate::fetcher_link::{at, consumer, ms};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig};

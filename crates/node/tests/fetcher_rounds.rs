@@ -1,8 +1,6 @@
 //! Every consumer on one bottleneck link, seen once per round trip.
 
-mod fetcher_link;
-
-use fetcher_link::{Link, World, at, consumer, ms, takes};
+use crate::fetcher_link::{Link, World, at, consumer, ms, takes};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_node::fetcher::FetcherConfig;
@@ -93,5 +91,6 @@ fn windows_per_round_trip() {
             let _ = writeln!(table, " | marks {} drops {}", world.marks, world.drops);
         }
     }
-    insta::assert_snapshot!(table);
+    let committed = include_str!("fetcher_rounds.txt");
+    assert!(table == committed, "windows differ from tests/fetcher_rounds.txt; now:\n{table}");
 }

@@ -1,8 +1,6 @@
 //! Random packets against a naive model of the tables: same packets out, same fates of Interests.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};

@@ -1,8 +1,6 @@
 //! The pipelines of a node, one rule per test.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};

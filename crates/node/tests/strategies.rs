@@ -1,8 +1,6 @@
 //! What the node does for its strategy: new next hops, loops, shapers that reject, copies that come late.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};

@@ -1,11 +1,9 @@
 //! Reports end to end on made-up observations.
 
-mod report_synthetic;
-
+use crate::report_synthetic::{comparison, dumbbell};
 use ndnweir_lab::results::{self, Comparison, SeriesOf, Sort};
 use ndnweir_lab::text_table::TableStyle;
 use ndnweir_report as report;
-use report_synthetic::{comparison, dumbbell};
 use std::path::{Path, PathBuf};
 
 #[test]

@@ -1,7 +1,8 @@
 //! The observer of a run.
 //!
 //! The engine measures nothing itself: it counts (see [`Snapshot`]) and reports events, and the caller decides what to
-//! keep. Every method has an empty default, so an observer that uses nothing costs nothing.
+//! keep. Every method has an empty default. It is called for what reaches an application, not for every hop, so that the
+//! engine is compiled once, for any observer.
 
 use ndnweir_core::units::Time;
 pub use ndnweir_node::{

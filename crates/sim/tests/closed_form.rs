@@ -1,7 +1,6 @@
 //! Runs whose results can be computed by hand.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_sim::bench::{DATA_SIZE, FRAMING, INTEREST_SIZE, PAYLOAD, consumer, link, producer};

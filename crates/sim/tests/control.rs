@@ -1,8 +1,7 @@
 //! The control channel under ndnSieve: delay, loss, a controller that fails, its stand-by, and links that fail.
 
-mod common;
-
-use common::Recorder;
+use crate::common;
+use crate::common::Recorder;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};

@@ -1,7 +1,6 @@
 //! Traffic that is not NDN on the same links.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};

@@ -1,8 +1,6 @@
 //! The same seed gives the same bytes, on every machine; other seeds and other components change only what they should.
 
-mod common;
-
-use common::Digest;
+use crate::common::Digest;
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Duration, Rate};
 use ndnweir_sim::bench::{dumbbell, grid};

@@ -1,8 +1,7 @@
 //! Failures, changes and switches, seen from the consumer.
 
-mod common;
-
-use common::Recorder;
+use crate::common;
+use crate::common::Recorder;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};

@@ -1,7 +1,6 @@
 //! Links with an MTU: what fragments cost, how they queue, and what their loss does.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_sim::bench::{consumer, link};

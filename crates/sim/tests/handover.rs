@@ -1,7 +1,6 @@
 //! The two recipes for a handover: with and without what was queued.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::RunOptions;

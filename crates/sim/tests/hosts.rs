@@ -1,7 +1,6 @@
 //! Hosts send and receive; they carry nothing for others, whatever the routes and the strategy.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};

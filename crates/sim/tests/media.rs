@@ -1,7 +1,6 @@
 //! Links that share a half-duplex medium.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};

@@ -1,8 +1,7 @@
 //! Strategies in a network: what a failing link costs when routing does not react, and routes that are not configured.
 
-mod common;
-
-use common::Recorder;
+use crate::common;
+use crate::common::Recorder;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};

@@ -1,7 +1,6 @@
 //! Links whose rate follows a trace.
 
-mod common;
-
+use crate::common;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Time};

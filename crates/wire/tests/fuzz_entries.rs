@@ -1,10 +1,9 @@
 //! The fuzz targets' functions on mutated valid packets from a seeded generator. A failure names its seed.
 
-mod common;
 #[path = "../fuzz/src/lib.rs"]
 mod entries;
 
-use common::{hex, name, strategies};
+use crate::common::{hex, name, strategies};
 use ndnweir_wire::lp::LpHeader;
 use ndnweir_wire::signature::{AntiReplay, DigestSha256, Ed25519Signer};
 use ndnweir_wire::{Component, InterestBuilder};

@@ -1,8 +1,6 @@
 //! Malformed input is an error that says where and what; nothing panics.
 
-mod common;
-
-use common::{hex, strategies};
+use crate::common::{self, hex, strategies};
 use ndnweir_wire::error::DecodeErrorKind as Kind;
 use ndnweir_wire::lp::LpPacketView;
 use ndnweir_wire::signature::{AntiReplay, DigestSha256, HmacSha256};

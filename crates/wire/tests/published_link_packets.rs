@@ -1,8 +1,6 @@
 //! LpPackets that other implementations publish as test vectors, byte for byte.
 
-mod common;
-
-use common::hex;
+use crate::common::hex;
 use ndnweir_wire::error::DecodeErrorKind as Kind;
 use ndnweir_wire::lp::{LpHeader, LpPacketView, NackReason, PitToken};
 

@@ -1,10 +1,8 @@
 //! Packets that other implementations publish as test vectors, byte for byte.
 
-mod common;
-
 use core::time::Duration;
 
-use common::{hex, name};
+use crate::common::{hex, name};
 use ndnweir_wire::signature::{
     AntiReplay, DigestSha256, KeyLocator, SignError, SignatureInfo, SignatureType, Signer, VerifyError,
 };

@@ -1,10 +1,8 @@
 //! Fragmentation to an MTU and reassembly within bounds.
 
-mod common;
-
 use core::time::Duration;
 
-use common::strategies;
+use crate::common::strategies;
 use ndnweir_wire::lp::*;
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! What is encoded is decoded to the same, and encoded again to the same bytes.
 
-mod common;
-
-use common::strategies;
+use crate::common::strategies;
 use ndnweir_wire::signature::{AntiReplay, DigestSha256, Ed25519Signer, HmacSha256, VerifyError};
 use ndnweir_wire::tlv::{self, Reader};
 use ndnweir_wire::*;

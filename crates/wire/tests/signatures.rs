@@ -1,10 +1,8 @@
 //! Signatures of every type, against packets signed by python-ndn 0.5.2 (pycryptodomex) and keys exported by it.
 
-mod common;
-
 use core::time::Duration;
 
-use common::{hex, name};
+use crate::common::{self, hex, name};
 use ndnweir_wire::signature::*;
 use ndnweir_wire::*;
 

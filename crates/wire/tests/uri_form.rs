@@ -1,8 +1,6 @@
 //! The text form of names: what is read and printed, what is rejected and where.
 
-mod common;
-
-use common::{hex, name};
+use crate::common::{hex, name};
 use ndnweir_wire::uri::UriErrorKind as Kind;
 use ndnweir_wire::{Component, Name};
 

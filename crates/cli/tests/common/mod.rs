@@ -1,5 +1,5 @@
 //! What the tests of the command share: starting the built binary in an empty folder, and reading what it left.
-#![allow(dead_code, reason = "every test file is compiled with its own copy and uses a part of it")]
+#![allow(dead_code, reason = "every test program has its own copy and uses a part of it")]
 
 #[cfg(unix)]
 pub mod process;

@@ -60,13 +60,19 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The crates that `cargo tree` lists with these arguments, without versions.
-fn tree(arguments: &[&str]) -> BTreeSet<String> {
-    let always = ["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p}"];
+/// What `cargo tree` lists with these arguments in this format, each once.
+fn lines(format: &str, arguments: &[&str]) -> BTreeSet<String> {
+    let always = ["tree", "--offline", "--locked", "--prefix", "none", "--format", format];
     let output = Command::new(env!("CARGO")).current_dir(repository()).args(always).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+/// The crates that `cargo tree` lists with these arguments, without versions.
+fn tree(arguments: &[&str]) -> BTreeSet<String> {
+    let lines = lines("{p}", arguments);
+    lines.iter().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 fn foreign(tree: &BTreeSet<String>) -> Vec<&str> {
@@ -115,12 +121,57 @@ fn the_command_without_its_network_feature_contains_no_network() {
 }
 
 #[test]
+fn the_command_and_the_tests_need_every_dependency_in_the_same_form() {
+    let tests = lines("{p} [{f}]", &["--workspace", "--edges", "normal,build,dev"]);
+    for (what, edges) in [("cargo run", "normal,build"), ("cargo test", "normal,build,dev")] {
+        let alone = lines("{p} [{f}]", &["--edges", edges]);
+        let other: Vec<&String> = alone.difference(&tests).collect();
+        assert!(other.is_empty(), "compiled again by `{what}`; name the features in crates/cli/Cargo.toml: {other:?}");
+    }
+}
+
+#[test]
 fn portable_crates_use_nothing_of_one_operating_system() {
     for name in PORTABLE {
         for path in sources(&repository().join("crates").join(name).join("src")) {
             let text = fs::read_to_string(&path).unwrap();
             for word in ["std::os::", "cfg(unix", "cfg(target_os", "cfg(windows"] {
                 assert!(!text.contains(word), "{} uses {word}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_of_tests_belongs_to_a_test_program() {
+    for (name, _) in ARROWS {
+        let folder = repository().join("crates").join(name);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if !manifest.contains("\nautotests = false\n") {
+            continue;
+        }
+        let together = fs::read_to_string(folder.join("tests/integration.rs")).unwrap();
+        for entry in fs::read_dir(folder.join("tests")).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_str().unwrap();
+            if path.extension().is_some_and(|ending| ending == "rs") || path.join("main.rs").exists() {
+                let found = together.lines().any(|line| line == format!("mod {stem};"))
+                    || manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n"));
+                assert!(found, "{} is in no test program: name it in tests/integration.rs", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_library_whose_tests_or_examples_are_not_run_has_none() {
+    for (name, _) in ARROWS {
+        let folder = repository().join("crates").join(name);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        for path in sources(&folder.join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            for (setting, sign) in [("\ntest = false\n", "#[test]"), ("\ndoctest = false\n", "/ ```")] {
+                assert!(!manifest.contains(setting) || !text.contains(sign), "{}: {setting:?}", path.display());
             }
         }
     }

@@ -9,6 +9,7 @@ use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// One thing that happens to a fetch.
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +148,8 @@ impl Bench {
             .collect()
     }
 
-    /// The invariants of every consumer.
-    pub fn check(&mut self, context: &str) {
+    /// The invariants of every consumer. The context is written only when one is broken.
+    pub fn check(&mut self, context: impl Display) {
         let window = self.consumer.window();
         assert!((1.0..=MAX_WINDOW).contains(&window), "{context}: window {window}");
         for event in self.trace.drain() {

@@ -1,6 +1,6 @@
 //! The index of `docs/schemes`: generated from the registry.
 //!
-//! `UPDATE_INDEX=1 cargo test -p ndnweir-core --test conformance_router index` writes it.
+//! `UPDATE_INDEX=1 cargo test --test conformance_router index` writes it.
 
 use super::catalogue::{components, page};
 use ndnweir_core::registry::Family;
@@ -15,7 +15,7 @@ const HEAD: &str = "\
 Generated from the registry; after a change there:
 
 ```console
-UPDATE_INDEX=1 cargo test --quiet --package ndnweir-core --test conformance_router index
+UPDATE_INDEX=1 cargo test --quiet --test conformance_router index
 ```
 
 `ndnweir explain NAME` prints a page. A *stand-in* takes the place of a scheme whose law is not public. How to add one:

@@ -1,7 +1,5 @@
 //! A fetcher and a server joined by one bottleneck link, with a clock of its own.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use ndnweir_core::component::{Env, Info};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;

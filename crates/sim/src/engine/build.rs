@@ -71,14 +71,14 @@ pub(super) fn base_rtts(
     fib[node].iter().filter_map(walk).collect()
 }
 
-impl<'n, 'o, O: Observer> Engine<'n, 'o, O> {
+impl<'n, 'o> Engine<'n, 'o> {
     pub(super) fn build(
         network: &'n Network,
         scheme: &Scheme,
         seed: u64,
-        observer: &'n mut O,
+        observer: &'n mut dyn Observer,
         options: RunOptions<'o>,
-    ) -> Result<Engine<'n, 'o, O>, NetworkError> {
+    ) -> Result<Engine<'n, 'o>, NetworkError> {
         let topology = Topology::new(network)?;
         let mut producers = vec![Vec::new(); network.prefixes as usize];
         for producer in &network.producers {

@@ -3,7 +3,6 @@
 use super::build::base_rtts;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
-use crate::observer::Observer;
 use crate::routing::{Availability, next_hops};
 use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{NONE, Topology};
@@ -99,7 +98,7 @@ fn reaches(topology: &Topology, up: &[bool], channel: usize) -> bool {
     false
 }
 
-impl<O: Observer> Engine<'_, '_, O> {
+impl Engine<'_, '_> {
     /// Sets routes and the first event of every source.
     pub(super) fn start(&mut self) {
         self.reroute();

@@ -2,7 +2,7 @@
 
 use crate::flows::{Arrivals, Flows, segments};
 use crate::network::Network;
-use crate::observer::{Arrival, ConsumerCounters, ConsumerId, FlowEvent, Observer};
+use crate::observer::{Arrival, ConsumerCounters, ConsumerId, FlowEvent};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::{Rng, TraceEvent};
 use ndnweir_core::fields::FieldLayout;
@@ -224,7 +224,7 @@ fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
     sum.srtt = of.srtt;
 }
 
-impl<O: Observer> super::Engine<'_, '_, O> {
+impl super::Engine<'_, '_> {
     /// Begins the flows that arrive now at a consumer, each with a name of its own.
     pub(super) fn begin_flows(&mut self, number: u32) {
         let Self { apps, places, observer, now, next_flow, .. } = self;

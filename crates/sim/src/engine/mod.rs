@@ -73,11 +73,11 @@ impl RunOptions<'_> {
 ///
 /// # Errors
 /// If the network cannot be simulated (see [`Network::check`]), or a component of the scheme cannot be built.
-pub fn run<O: Observer>(
+pub fn run(
     network: &Network,
     scheme: &Scheme,
     seed: u64,
-    observer: &mut O,
+    observer: &mut dyn Observer,
     options: RunOptions<'_>,
 ) -> Result<Outcome, NetworkError> {
     network.check()?;
@@ -170,7 +170,7 @@ struct KnownFields {
     apps: Vec<Slots>,
 }
 
-struct Engine<'n, 'o, O> {
+struct Engine<'n, 'o> {
     network: &'n Network,
     seed: u64,
     now: Time,
@@ -182,7 +182,7 @@ struct Engine<'n, 'o, O> {
     faults: Faults,
     sampler: Sampler,
     control: PlannerHost,
-    observer: &'n mut O,
+    observer: &'n mut dyn Observer,
     hash: Option<EventHash>,
     trace: bool,
     stop: Option<&'o AtomicBool>,
@@ -253,7 +253,7 @@ impl Net<'_> {
     }
 }
 
-impl<O: Observer> Engine<'_, '_, O> {
+impl Engine<'_, '_> {
     fn run_until(&mut self, end: Time) {
         let step = (end.nanos() / 1000).max(1);
         let mut report = Time::ZERO;
@@ -459,7 +459,7 @@ fn next_due(propagation: &Propagation) -> Due {
 }
 
 /// Reports to the observer what reached an application.
-fn report<O: Observer>(delivery: &Delivery, net: &mut Net<'_>, observer: &mut O, links: &mut Vec<DirectedLinkId>) {
+fn report(delivery: &Delivery, net: &mut Net<'_>, observer: &mut dyn Observer, links: &mut Vec<DirectedLinkId>) {
     if net.with_paths && net.paths.links_if_new(delivery.path.0, links) {
         observer.path(delivery.path, links);
     }

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use crate::network::{self, Network};
-use crate::observer::{NodeId, Observer};
+use crate::observer::NodeId;
 use crate::outcome::ControlCounters;
 use crate::schedule::tournament::Tournament;
 use crate::schedule::{Due, EventRank, Schedule};
@@ -185,7 +185,7 @@ impl PlannerHost {
     }
 }
 
-impl<O: Observer> Engine<'_, '_, O> {
+impl Engine<'_, '_> {
     /// Reports the network to the planner at the start.
     pub(super) fn control_start(&mut self) {
         if self.control.is_on() {

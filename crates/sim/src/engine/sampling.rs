@@ -2,7 +2,7 @@
 
 use super::{Engine, EngineNode};
 use crate::network::Network;
-use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Observer, Share, Snapshot};
+use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
 use crate::parts::Placement;
 use crate::schedule::{Due, EventRank, Schedule};
@@ -61,7 +61,7 @@ impl EngineNode {
     }
 }
 
-impl<O: Observer> Engine<'_, '_, O> {
+impl Engine<'_, '_> {
     pub(super) fn sample_due(&mut self, source: u32) {
         self.sample();
         self.sampler.next = self.now + self.sampler.every;

@@ -1,5 +1,4 @@
 //! Observers: one hashes all it sees, one keeps what tests look at.
-#![allow(dead_code, reason = "every test file is compiled with its own copy and uses a part of it")]
 
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;

@@ -1,10 +1,8 @@
 //! Properties of every network: packet accounting holds, and the same seed gives the same run.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod networks;
 
-use common::Digest;
+use crate::common::Digest;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::{Outcome, RunOptions, run};
 use networks::{networks, schemes};

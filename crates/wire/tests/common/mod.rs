@@ -1,5 +1,4 @@
 //! Shared by the integration tests.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod strategies;
 

@@ -1,0 +1,15 @@
+//! The command from outside, as one program; what waits for processes and real sockets has programs of its own.
+
+mod bad_input;
+mod common;
+mod first_use;
+mod information;
+#[cfg(feature = "network")]
+mod install;
+mod judge;
+mod report;
+#[path = "rooms/main.rs"]
+mod rooms;
+mod sim;
+mod threat_model;
+mod vary;

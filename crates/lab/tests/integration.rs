@@ -1,0 +1,16 @@
+//! Experiments, metrics, papers and the optimum from outside, as one program.
+
+mod cell_metrics;
+mod criteria;
+mod criteria_oracle;
+mod flows;
+mod ndnsieve;
+mod optimum_ceilings;
+mod order;
+mod papers;
+mod parts;
+mod pcon_scenarios;
+mod report_metrics;
+mod report_optimum;
+mod scenario_schemes;
+mod tables;

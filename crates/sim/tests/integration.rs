@@ -1,0 +1,23 @@
+//! The simulator from outside, as one program; counts of allocations have a process of their own.
+
+mod closed_form;
+mod common;
+mod control;
+mod cross;
+mod determinism;
+mod faults;
+mod fragments;
+mod handover;
+mod hosts;
+mod independent_model;
+mod media;
+mod nack_once;
+#[path = "properties/main.rs"]
+mod properties;
+mod routing;
+#[path = "schedule/main.rs"]
+mod schedule;
+mod shapers;
+mod strategies;
+mod survival;
+mod traces;
