@@ -1,10 +1,10 @@
 //! A shared half-duplex medium: one transmitter's worth of capacity for several senders, of which one sends at a time.
 //!
 //! Who has waiting frames takes turns, a frame each, and a sender with several links gives its turns to them in turn.
-//! That is what contention comes to in the long run where all stations receive each other: equal chances per
-//! frame, whatever its size. Collisions, back-off and acknowledgements are a constant time before each frame (`gap`); see M. Heusse,
-//! F. Rousseau, G. Berger-Sabbatel, A. Duda, "Performance anomaly of 802.11b", IEEE INFOCOM 2003, which models the
-//! overhead of a frame so.
+//! That is what contention comes to in the long run where all stations receive each other: equal chances per frame,
+//! whatever its size. Collisions, back-off and acknowledgements are a constant time before each frame (`gap`); see M.
+//! Heusse, F. Rousseau, G. Berger-Sabbatel, A. Duda, "Performance anomaly of 802.11b", IEEE INFOCOM 2003, which models
+//! the overhead of a frame so.
 
 use crate::port::kind_of;
 use ndnweir_core::packet::{Kind, Packet};

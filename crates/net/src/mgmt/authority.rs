@@ -8,10 +8,10 @@
 //!
 //! Everything else is rejected. Against replays, a command must carry a time within [`MAX_CLOCK_DIFFERENCE`] of the
 //! clock, and must not have been seen before on its face or with its key. What has been seen is remembered for as long
-//! as it would still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing that old is accepted
-//! any more. A trust anchor's commands from before the forwarder started are rejected, as their replays could not be
-//! detected. So are those from before one that was forgotten, when the clock has been set back: until it has caught up,
-//! or the forwarder is restarted, only the owner can give commands.
+//! as it would still be in time, up to a bound; when the bound is reached the oldest is dropped and nothing that old is
+//! accepted any more. A trust anchor's commands from before the forwarder started are rejected, as their replays could
+//! not be detected. So are those from before one that was forgotten, when the clock has been set back: until it has
+//! caught up, or the forwarder is restarted, only the owner can give commands.
 
 use super::command::SignedCommand;
 use ndnweir_wire::signature::{

@@ -10,8 +10,9 @@
 //!
 //! Capacities are lowered by different fractions of up to [`MAX_PERTURBATION`], because links that become full at the
 //! same time would stall the simplex. The same would happen with a link that leaves the basis with the level and
-//! stays full: its capacity is increased by [`RELAXATION`]. The prices of a level prove its rate with the true capacities as
-//! well (see [`super::certificate`]); that rate is reported, and the paths exceed capacities by the same small fractions.
+//! stays full: its capacity is increased by [`RELAXATION`]. The prices of a level prove its rate with the true
+//! capacities as well (see [`super::certificate`]); that rate is reported, and the paths exceed capacities by the same
+//! small fractions.
 
 mod inverse;
 mod pivot;
