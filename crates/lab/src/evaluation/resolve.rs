@@ -98,7 +98,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
         control: Some(ControlRun::default()),
-        cross: scenario.cross.iter().map(|name| CrossRun::pretended(name)).collect(),
+        cross: scenario.cross.iter().map(|name| CrossRun::all_defined(name)).collect(),
         ..Run::default()
     }
 }
