@@ -54,6 +54,20 @@ fn a_stream_keeps_a_deadline_that_its_path_allows_and_misses_a_shorter_one() {
 }
 
 #[test]
+fn the_99th_percentile_of_the_wait_lies_between_the_mean_and_the_longest() {
+    let comparison = compare("component = { name = \"fixed\", window = 300 }\n", "fixed");
+    let run = &comparison.runs[0];
+    let link = run.links.iter().find(|link| link.name == "B>R").unwrap();
+    let p99 = link.queue_p99_ms.unwrap();
+    assert!(link.queue_ms < p99 * 1.01 && p99 < link.queue_max_ms * 1.01, "{link:?}");
+    // The window is larger than the path and the queue: 50 Data of 1066 B wait, 0.8528 ms each.
+    assert!((p99 - 50.0 * 0.8528).abs() < 0.9, "{p99}");
+    assert_eq!(run.worst_share, Some(1.0));
+    let known = aggregate(&comparison)[0].mean("links.B>R.queue_p99_ms").unwrap();
+    assert!((known - p99).abs() < 1e-6);
+}
+
+#[test]
 fn what_a_lossy_link_takes_counts_as_missed() {
     let lossy = "kind = \"stream\"\nrate = \"200/s\"\ndeadline = \"100ms\"\nlifetime = \"500ms\"\n[[event]]\nat = \"0s\"\naction = \"link-loss\"\nlink = \"R-B\"\nloss = \"10%\"\n";
     let comparison = compare(lossy, "cubic");

@@ -3,7 +3,7 @@
 
 use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, Judgement, ReadOptions, text};
 use ndnweir_lab::evaluation::{Measured, Runs};
-use ndnweir_lab::experiment::Silent;
+use ndnweir_lab::experiment::{Silent, choose};
 use ndnweir_lab::results::Run;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,6 +33,20 @@ fn every_shipped_criterion_is_sound_at_every_depth_and_has_quick_cells() {
 fn the_log_of_the_shipped_criteria_gives_their_date() {
     let dated = Folder::Shipped.dated().unwrap();
     assert!(dated.len() == 10 && dated.starts_with("20"), "{dated}");
+}
+
+#[test]
+fn every_scheme_can_run_in_every_cell_of_a_criterion_that_applies_to_it() {
+    for criterion in shipped(Depth::Full) {
+        for case in criterion.experiments.iter().flat_map(|e| &e.cases).filter(|c| !c.scenario.parts.is_empty()) {
+            let network = case.scenario.network();
+            for scheme in choose(&case.scenario, &["all".to_owned()]).unwrap() {
+                let checked = network.check_parts(&scheme);
+                let applies = criterion.not_applicable(&scheme).is_none();
+                assert_eq!(applies, checked.is_ok(), "{}: {}: {checked:?}", criterion.name, scheme.name);
+            }
+        }
+    }
 }
 
 const SMALL: &str = include_str!("criteria/small.toml");

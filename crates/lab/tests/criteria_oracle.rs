@@ -11,7 +11,7 @@ use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, Re
 use ndnweir_lab::evaluation::grid::Case;
 use ndnweir_lab::evaluation::{Limits, number};
 use ndnweir_lab::experiment::{Silent, describe, routed};
-use ndnweir_scenario::{Scenario, Traffic};
+use ndnweir_scenario::{CrossKind, Scenario, Traffic};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,18 +39,26 @@ fn enlighten(case: &mut Case, oracle: Oracle) {
     // Objects have no fair rate; they get that of an endless flow in their place, as if all came at once.
     let mut endless = scenario.clone();
     for consumer in &mut endless.consumers {
-        if let Traffic::Fetch { segments, .. } = &mut consumer.traffic {
-            *segments = None;
+        match &mut consumer.traffic {
+            Traffic::Fetch { segments, .. } => *segments = None,
+            traffic @ Traffic::Flows(_) => *traffic = Traffic::Fetch { segments: None, consumer: None },
+            _ => {}
         }
     }
     let all = solved(&endless);
+    let room = left(scenario);
     let (info, limits) = (describe(scenario), Limits::without_optimum(scenario));
     let wire = info.data_wire_bytes as f64 / info.payload_bytes as f64;
     for consumer in &mut case.scenario.consumers {
         let base = limits.base_rtt_ms.iter().find(|b| b.0 == consumer.name).map_or(1.0, |b| b.1);
         let Some(goodput) = optimum.goodput(&consumer.name).or(all.goodput(&consumer.name)) else { continue };
-        let fair = goodput * wire;
-        if let Traffic::Fetch { consumer: own @ None, .. } = &mut consumer.traffic {
+        let fair = goodput * wire * room;
+        let own = match &mut consumer.traffic {
+            Traffic::Fetch { consumer, .. } => consumer,
+            Traffic::Flows(flows) => &mut flows.consumer,
+            _ => continue,
+        };
+        if own.is_none() {
             let at = |rate: f64| json!({ "name": "rate-aimd", "link": format!("{:.3}kbps", rate * 1e3) });
             let chosen = match oracle {
                 Oracle::Rate => at(fair * ROOM),
@@ -63,6 +71,15 @@ fn enlighten(case: &mut Case, oracle: Oracle) {
             *own = Some(ComponentChoice::from_value(&chosen).unwrap());
         }
     }
+}
+
+/// The part of the fair rates that other traffic leaves. Of datagrams that come and go it is what is always free and
+/// half of the rest; flows that come and go need some room to be quick.
+fn left(scenario: &Scenario) -> f64 {
+    let transfers = scenario.cross.iter().filter(|c| matches!(c.kind, CrossKind::Tcp { .. })).count() as f64;
+    let come_and_go = scenario.cross.len() as f64 > transfers;
+    let flows = scenario.consumers.iter().any(|c| matches!(c.traffic, Traffic::Flows(_)));
+    (if come_and_go || flows { 0.6 } else { 1.0 }) / (1.0 + transfers)
 }
 
 fn read(only: &[&str], set: &[String]) -> Vec<Criterion> {

@@ -35,7 +35,8 @@ pub struct Params {
     /// How the rate moves.
     pub law: Law,
     /// Whether the rate is also at most the last tolerance rate that came with a Data or NACK, as HoBHIS of 2014 needs;
-    /// it counts for 2 s, or 4 packets at that rate; a NACK that brings one does not halve (ours).
+    /// it counts for 2 s, or 4 packets at that rate, and until the next answer, so that silence does not lift it; a
+    /// NACK that brings one does not halve (ours).
     pub tolerance: bool,
     /// The retransmission timer.
     pub timer: Timer,
@@ -147,7 +148,6 @@ impl Consumer for RateAimd {
     }
 
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
-        self.tolerated = self.granted.at(ctx.now);
         if std::mem::take(&mut self.due_before_cut) {
             return;
         }
@@ -311,15 +311,18 @@ mod tests {
         assert_eq!(gap_after(obeying(), &[250, 0]), Duration::from_millis(4));
         assert_eq!(gap_after(obeying(), &[250, 5000]), Duration::from_millis(1));
         assert_eq!(gap_after(json!({}), &[250]), Duration::from_millis(1));
-        // A NACK carries a rate as well, and then does not halve. A rate expires if it is not renewed.
+        // A NACK carries a rate as well, and then does not halve. A rate expires if answers come that do not renew it;
+        // where nothing comes, the rate may not rise (RFC 9743, section 5.2).
         let mut bench = Bench::new(obeying());
         let (fields, kind) = (with_tolerance(100), Congestion::Nack { reason: NackReason::Congestion, marked: false });
         let event = CongestionEvent { kind, segment: 0, sent: ms(0), fields: &fields, flight: Flight::default() };
         assert_eq!(bench.with(ms(1), |consumer, ctx| consumer.on_congestion(&event, ctx)), 1000.0);
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
-        bench.sent(ms(2000));
+        bench.data(ms(2000), ms(1999));
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
-        bench.sent(ms(2001));
+        bench.sent(ms(60_000));
+        assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
+        bench.data(ms(60_001), ms(60_000));
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(1)));
     }
 }

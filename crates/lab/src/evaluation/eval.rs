@@ -35,7 +35,7 @@ impl Measured {
         Measured { case, scalars, run }
     }
 
-    /// The metric of all consumers, links or nodes whose name matches the pattern. `None` if it is undefined for one of
+    /// The metric of all consumers, links, nodes or cross traffic whose name matches the pattern. `None` if it is undefined for one of
     /// them, or if none matches.
     fn every(&self, pattern: &str) -> Option<Vec<f64>> {
         let (table, rest) = pattern.split_once('.')?;
@@ -45,6 +45,7 @@ impl Measured {
             "consumers" => self.run.consumers.iter().map(|c| c.name.as_str()).collect(),
             "links" => self.run.links.iter().map(|l| l.name.as_str()).collect(),
             "nodes" => self.run.nodes.iter().map(|n| n.name.as_str()).collect(),
+            "cross" => self.run.cross.iter().map(|c| c.name.as_str()).collect(),
             _ => return None,
         };
         let fitting = names.iter().filter(|name| name.strip_prefix(head).is_some_and(|rest| rest.ends_with(end)));
@@ -140,6 +141,8 @@ impl Runs {
                 }
                 (Function::Ratio, [a, b]) => at(b).filter(|b| *b != 0.0).and_then(|b| Some(at(a)? / b)),
                 (Function::Difference, [a, b]) => Some(at(a)? - at(b)?),
+                (Function::Harm, [alone, beside]) => harm(at(alone)?, at(beside)?),
+                (Function::HarmLess, [alone, beside]) => harm(at(beside)?, at(alone)?),
                 (Function::Sum, list) => Some(all(list)?.iter().sum()),
                 (Function::Product, list) => Some(all(list)?.iter().product()),
                 (Function::Average, list) => mean(&all(list)?),
@@ -243,6 +246,12 @@ fn dwell(events: &[ComponentEvent], key: &str, value: f64, of: impl Fn(u64) -> b
     mean(&stays)
 }
 
+/// The part of the better value that is lost with the worse one, never below zero; `None` unless the larger one is
+/// positive.
+fn harm(large: f64, small: f64) -> Option<f64> {
+    (large > 0.0).then(|| ((large - small) / large).max(0.0))
+}
+
 /// The bursts of a count: groups of nonzero bins that are at most `gap` s apart.
 fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     let at = |bin: usize| Time::ZERO + Duration::from_secs_f64(bin as f64 * width);
@@ -308,6 +317,7 @@ fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step
 
 #[cfg(test)]
 mod tests {
+    use super::super::expr::parse;
     use super::*;
     use crate::results::{Rows, Series};
 
@@ -359,6 +369,17 @@ mod tests {
         // If only one of two consumers receives Data, the Jain index is one half.
         let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
+    }
+
+    #[test]
+    fn harm_is_the_part_that_is_lost_and_never_below_zero() {
+        let runs = Runs(Vec::new());
+        let value =
+            |text: &str| runs.value(&[], 0, &Measured::new(0, run(), &ScenarioInfo::default()), &parse(text).unwrap());
+        // The example of Ware et al., section 4: 100 Mbit/s alone, 50 beside; 10 ms alone, 40 beside.
+        assert_eq!((value("harm(100, 50)"), value("harm-less(10, 40)")), (Some(0.5), Some(0.75)));
+        assert_eq!((value("harm(5, 6)"), value("harm-less(40, 10)")), (Some(0.0), Some(0.0)));
+        assert_eq!((value("harm(5, 0)"), value("harm(0, 0)"), value("harm-less(0, 0)")), (Some(1.0), None, None));
     }
 
     #[test]

@@ -50,6 +50,12 @@ pub enum Function {
     Ratio,
     /// `difference(a, b)` = a − b.
     Difference,
+    /// `harm(alone, beside)` = (alone − beside) / alone, never below 0: harm to what should be large, such as a rate,
+    /// after Ware, Mukerjee, Seshan, Sherry, "Beyond Jain's Fairness Index", HotNets 2019, section 4.
+    Harm,
+    /// `harm-less(alone, beside)` = (beside − alone) / beside, never below 0: the same for what should be small, such
+    /// as a delay.
+    HarmLess,
     /// `sum(a, b, …)`.
     Sum,
     /// `product(a, b, …)`.
@@ -79,7 +85,7 @@ pub enum Signature {
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 22] = [
+    pub const ALL: [(&'static str, Function); 24] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
@@ -97,6 +103,8 @@ impl Function {
         ("when", Function::When),
         ("ratio", Function::Ratio),
         ("difference", Function::Difference),
+        ("harm", Function::Harm),
+        ("harm-less", Function::HarmLess),
         ("sum", Function::Sum),
         ("product", Function::Product),
         ("average", Function::Average),
@@ -121,7 +129,7 @@ impl Function {
             Function::Reach => Signature::Reach,
             Function::Dwell => Signature::Dwell,
             Function::Event | Function::When => Signature::Event,
-            Function::Ratio | Function::Difference => Signature::Values(2, 2),
+            Function::Ratio | Function::Difference | Function::Harm | Function::HarmLess => Signature::Values(2, 2),
             Function::Sum | Function::Product | Function::Average | Function::Largest | Function::Smallest => {
                 Signature::Values(1, 16)
             }

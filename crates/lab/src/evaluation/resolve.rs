@@ -6,7 +6,7 @@ use super::grid::{Case, ExperimentGrid};
 use super::limits::Limits;
 use crate::experiment::describe;
 use crate::results::{
-    ConsumerInfo, ConsumerRun, ControlRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, RecoveryRun, Run,
+    ConsumerInfo, ConsumerRun, ControlRun, CrossRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, RecoveryRun, Run,
     ScenarioInfo, SeriesKind, Slowdown,
 };
 use ndnweir_scenario::diag::suggest;
@@ -76,6 +76,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         utilization_interests: 0.0,
         queue_ms: 0.0,
         queue_max_ms: 0.0,
+        queue_p99_ms: Some(0.0),
         queue_packets: 0.0,
         queue_max_packets: 0,
         loss_mbps: 0.0,
@@ -87,6 +88,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
     Run {
         goodput_mbps: 1.0,
         jain: Some(1.0),
+        worst_share: Some(1.0),
         delay_ms: some(),
         bottleneck_utilization: Some(1.0),
         bottleneck_queue_ms: Some(1.0),
@@ -96,6 +98,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
         control: Some(ControlRun::default()),
+        cross: scenario.cross.iter().map(|name| CrossRun::all_defined(name)).collect(),
         ..Run::default()
     }
 }
@@ -227,15 +230,15 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Checks that a name with `*` exists for at least one consumer, link or node.
+    /// Checks that a name with `*` exists for at least one consumer, link, node or cross traffic.
     fn every(&self, experiment: usize, name: &str) -> Result<(), ExpressionError> {
         let (head, tail) = name.split_once(ANY).unwrap_or((name, ""));
         let fits = |known: &String| {
             let middle = known.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
             middle.is_some_and(|middle| !middle.is_empty())
         };
-        let among =
-            ["consumers.", "links.", "nodes."].iter().any(|table| head.starts_with(table)) && tail.contains('.');
+        let among = ["consumers.", "links.", "nodes.", "cross."].iter().any(|table| head.starts_with(table))
+            && tail.contains('.');
         match among && self.known[experiment].iter().any(fits) {
             true => Ok(()),
             false => Err(ExpressionError::new(

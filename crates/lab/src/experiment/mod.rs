@@ -12,7 +12,7 @@ pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
 
-use crate::metrics::Collector;
+use crate::metrics::{Collector, Waits};
 use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
@@ -153,14 +153,23 @@ impl Experiment {
         tap: Option<&'a mut dyn PacketTap>,
     ) -> Result<Option<Finished>, Error> {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
-        let mut collector = Collector::new(describe(&self.scenario).setup(&events));
-        let options = RunOptions { trace: !events.is_empty(), stop: Some(stop), progress, tap, ..RunOptions::full() };
+        let setup = describe(&self.scenario).setup(&events);
+        let mut waits = Waits::new(setup.from..setup.to, setup.links.len(), tap);
+        let mut collector = Collector::new(setup);
+        let options = RunOptions {
+            trace: !events.is_empty(),
+            stop: Some(stop),
+            progress: progress.map(|progress| progress as &mut dyn FnMut(f64)),
+            tap: Some(&mut waits),
+            ..RunOptions::full()
+        };
         let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)?;
         if !outcome.finished {
             return Ok(None);
         }
         outcome.check().map_err(|what| Error::Accounting { scheme: scheme.name.clone(), seed, what })?;
         let mut run = collector.finish(&scheme.name, seed);
+        waits.finish(&mut run);
         run.event_hash = format!("{:016x}", outcome.hash);
         run.cross = CrossRun::all(&self.scenario, &outcome.cross);
         run.control = outcome.control.as_ref().map(ControlRun::from);

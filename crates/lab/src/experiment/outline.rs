@@ -70,6 +70,7 @@ pub(super) fn outline(scenario: &Scenario) -> results::ScenarioInfo {
         nodes: nodes.collect(),
         links: links.collect(),
         consumers: consumers.collect(),
+        cross: scenario.cross.iter().map(|traffic| traffic.name.clone()).collect(),
         prefixes: scenario.prefixes().into_iter().map(str::to_owned).collect(),
         events: super::events::describe(scenario),
         notes,

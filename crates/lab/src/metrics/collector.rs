@@ -5,7 +5,7 @@ use super::gather::{ConsumerGather, LinkGather, overhead};
 use super::recovery::recoveries;
 use super::stats::mbps;
 use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
-use super::{Histogram, Setup, jain};
+use super::{Histogram, Setup, jain, worst_share};
 use crate::results::{ComponentEvent, Run, Series, ShareRun, Slowdown};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{
@@ -130,6 +130,7 @@ impl Collector {
             .map(|i| run.consumers[i].goodput_mbps)
             .collect();
         run.jain = jain(&fair);
+        run.worst_share = worst_share(&fair);
         run.loss_mbps = run.links.iter().map(|l| l.loss_mbps).sum();
         run.delay_ms = delay.distribution();
         // The first of equals, so that the choice does not depend on rounding in later links.

@@ -371,6 +371,7 @@ impl LinkGather {
             utilization_interests: part(interests),
             queue_ms: if departed > 0 { waited / departed as f64 } else { 0.0 },
             queue_max_ms: self.longest.millis(),
+            queue_p99_ms: None,
             queue_packets: if self.queue_count > 0 { self.queue_sum / self.queue_count as f64 } else { 0.0 },
             queue_max_packets: self.queue_max,
             loss_mbps: mbps(b.overflow_data_bits.saturating_sub(a.overflow_data_bits) as f64, sampled.secs()),

@@ -11,8 +11,10 @@ mod recovery;
 mod setup;
 mod stats;
 mod tables;
+mod waits;
 
 pub use collector::{Collector, MAX_BINS, bin_width};
 pub use episodes::{Episode, convergence, episodes, rebin};
 pub use setup::{ConsumerSetup, LinkSetup, Setup};
-pub use stats::{Histogram, jain};
+pub use stats::{Histogram, jain, worst_share};
+pub use waits::Waits;

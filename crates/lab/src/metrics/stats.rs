@@ -20,18 +20,19 @@ pub struct Histogram {
     max: u64,
 }
 
-fn bucket(ns: u64) -> usize {
-    let octave = (u64::BITS - ns.leading_zeros()).saturating_sub(SUB_BITS + 1);
-    ((octave as usize) << SUB_BITS) + (ns >> octave) as usize
+/// The bucket of a duration, of 2 to the power of `bits` per power of two.
+pub(super) fn bucket(ns: u64, bits: u32) -> usize {
+    let octave = (u64::BITS - ns.leading_zeros()).saturating_sub(bits + 1);
+    ((octave as usize) << bits) + (ns >> octave) as usize
 }
 
 /// The middle of a bucket, in ns.
-fn middle(index: usize) -> f64 {
-    if index < 2 << SUB_BITS {
+pub(super) fn middle(index: usize, bits: u32) -> f64 {
+    if index < 2 << bits {
         return index as f64;
     }
-    let octave = (index >> SUB_BITS) - 1;
-    let low = (index - (octave << SUB_BITS)) as f64;
+    let octave = (index >> bits) - 1;
+    let low = (index - (octave << bits)) as f64;
     (low + 0.5) * (octave as f64).exp2()
 }
 
@@ -44,7 +45,7 @@ impl Histogram {
     /// Adds one duration.
     pub fn record(&mut self, span: Duration) {
         let ns = span.nanos();
-        let at = bucket(ns);
+        let at = bucket(ns, SUB_BITS);
         if at >= self.buckets.len() {
             self.buckets.resize(at + 1, 0);
         }
@@ -92,7 +93,7 @@ impl Histogram {
         for (index, n) in self.buckets.iter().enumerate() {
             seen += n;
             if seen >= rank {
-                return Some(middle(index).clamp(self.min as f64, self.max as f64));
+                return Some(middle(index, SUB_BITS).clamp(self.min as f64, self.max as f64));
             }
         }
         Some(self.max as f64)
@@ -123,6 +124,13 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| (sum * sum / (rates.len() as f64 * squares)).min(1.0))
+}
+
+/// The least of non-negative rates over their mean, in [0, 1]; `None` without flows or if all are zero.
+pub fn worst_share(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let least = rates.iter().copied().reduce(f64::min)?;
+    (sum > 0.0).then(|| (least * rates.len() as f64 / sum).min(1.0))
 }
 
 /// Bits over seconds in 10⁶ bit/s; zero if the time is zero.
@@ -204,6 +212,14 @@ mod tests {
         assert_eq!(jain(&[0.0, 0.0]), None);
         assert_eq!(jain(&[]), None);
         assert_eq!(jain(&[1.0, 0.0]), Some(0.5));
+    }
+
+    #[test]
+    fn the_worst_share_is_the_least_rate_over_the_mean() {
+        assert_eq!(worst_share(&[3.0, 1.0, 2.0]), Some(0.5));
+        assert_eq!(worst_share(&[2.0, 2.0]), Some(1.0));
+        assert_eq!(worst_share(&[1.0, 0.0]), Some(0.0));
+        assert_eq!((worst_share(&[0.0, 0.0]), worst_share(&[])), (None, None));
     }
 
     #[test]

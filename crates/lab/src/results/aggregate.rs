@@ -63,6 +63,7 @@ impl Run {
         let mut all = Scalars::default();
         all.put("", "goodput_mbps", Some(self.goodput_mbps));
         all.put("", "jain", self.jain);
+        all.put("", "worst_share", self.worst_share);
         all.put("", "loss_mbps", Some(self.loss_mbps));
         all.delay("", "delay_ms", self.delay_ms.as_ref());
         all.put("", "bottleneck_utilization", self.bottleneck_utilization);
@@ -119,6 +120,7 @@ impl Run {
             all.put(&at, "utilization_interests", Some(l.utilization_interests));
             all.put(&at, "queue_ms", Some(l.queue_ms));
             all.put(&at, "queue_max_ms", Some(l.queue_max_ms));
+            all.put(&at, "queue_p99_ms", l.queue_p99_ms);
             all.put(&at, "queue_packets", Some(l.queue_packets));
             all.put(&at, "loss_mbps", Some(l.loss_mbps));
             all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);

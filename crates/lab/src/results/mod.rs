@@ -204,7 +204,7 @@ pub struct ConsumerRun {
 }
 
 /// One direction of a link in one run, over the measurement window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRun {
     /// Its name.
     pub name: String,
@@ -218,6 +218,9 @@ pub struct LinkRun {
     pub queue_ms: f64,
     /// Longest time from joining the queue to the start of transmission.
     pub queue_max_ms: f64,
+    /// 99th percentile of that time over NDN packets; `None` without packets, and where it was not measured.
+    #[serde(default)]
+    pub queue_p99_ms: Option<f64>,
     /// Mean number of packets waiting, over the samples.
     pub queue_packets: f64,
     /// Largest number of packets waiting at a sample.
@@ -281,6 +284,9 @@ pub struct Run {
     pub goodput_mbps: f64,
     /// Jain index of the long-lived consumers' goodput; `None` if there are no such consumers.
     pub jain: Option<f64>,
+    /// The least goodput of the long-lived consumers over the mean of theirs; `None` if they have none.
+    #[serde(default)]
+    pub worst_share: Option<f64>,
     /// Data bits dropped by full queues on all links, over the window.
     pub loss_mbps: f64,
     /// Delay of all segments together.

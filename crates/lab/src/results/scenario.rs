@@ -100,6 +100,9 @@ pub struct ScenarioInfo {
     pub links: Vec<LinkInfo>,
     /// By `ConsumerId`.
     pub consumers: Vec<ConsumerInfo>,
+    /// Names of the cross traffic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross: Vec<String>,
     /// Prefix names by number.
     pub prefixes: Vec<String>,
     /// The changes during the run, in the order of time.

@@ -41,6 +41,9 @@ pub trait PacketTap {
     /// packet back without notice. `ends` are the NDN nodes that the packet goes between; with switches the link need
     /// not end at them.
     fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
+
+    /// The same packet waited in the queue of the link until `start`, since it joined the queue at `joined`.
+    fn waited(&mut self, _joined: Time, _start: Time, _link: DirectedLinkId) {}
 }
 
 /// How to run.
@@ -237,6 +240,7 @@ impl Net<'_> {
             && let Some(&Channel { from, to, .. }) = self.topology.channels.get(channel as usize)
         {
             tap.sent(now, start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
+            tap.waited(joined, start, DirectedLinkId(directed_link));
         }
         if self.with_paths && packet.kind == Kind::Data {
             packet.tag = self.paths.extend(packet.tag, directed_link);

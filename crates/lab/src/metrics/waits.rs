@@ -1,0 +1,100 @@
+//! Quantiles of the time that packets wait in the queues of links.
+
+use super::stats::{bucket, middle};
+use crate::results::Run;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::Time;
+use ndnweir_sim::PacketTap;
+use ndnweir_sim::observer::{DirectedLinkId, NodeId};
+use std::ops::Range;
+
+/// Buckets per power of two: 64, so that a quantile is off by less than 1 %. There may be 200 000 link directions, so
+/// these are coarser than those of delays.
+const SUB_BITS: u32 = 6;
+
+/// Counts, by link direction, the waits of NDN packets whose transmission starts in a window. Hands what it sees to
+/// another tap, if there is one.
+///
+/// A wait is counted as known when the packet was handed to the link. On links with predictable queues that is when it
+/// joins the queue: a rate that changes while it waits is not taken into account.
+pub struct Waits<'a> {
+    window: Range<Time>,
+    /// By direction: packets by bucket.
+    counts: Vec<Vec<u32>>,
+    next: Option<&'a mut dyn PacketTap>,
+}
+
+impl<'a> Waits<'a> {
+    /// A tap for this window and number of link directions.
+    pub fn new(window: Range<Time>, links: usize, next: Option<&'a mut dyn PacketTap>) -> Waits<'a> {
+        Waits { window, counts: vec![Vec::new(); links], next }
+    }
+
+    /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
+    fn p99_ms(&self, link: usize) -> Option<f64> {
+        let counts = self.counts.get(link)?;
+        let all: u64 = counts.iter().map(|n| u64::from(*n)).sum();
+        let rank = (all as f64 * 0.99).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let at = counts.iter().position(|n| {
+            seen += u64::from(*n);
+            seen >= rank
+        })?;
+        Some(middle(at, SUB_BITS) / 1e6)
+    }
+
+    /// Puts the results into a run of the same scenario.
+    pub fn finish(self, run: &mut Run) {
+        for (number, link) in run.links.iter_mut().enumerate() {
+            link.queue_p99_ms = self.p99_ms(number);
+        }
+    }
+}
+
+impl PacketTap for Waits<'_> {
+    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
+        if let Some(next) = &mut self.next {
+            next.sent(now, start, link, ends, packet);
+        }
+    }
+
+    fn waited(&mut self, joined: Time, start: Time, link: DirectedLinkId) {
+        if self.window.contains(&start)
+            && let Some(counts) = self.counts.get_mut(link.0 as usize)
+        {
+            let at = bucket(start.since(joined).nanos(), SUB_BITS);
+            if at >= counts.len() {
+                counts.resize(at + 1, 0);
+            }
+            counts[at] = counts[at].saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::LinkRun;
+
+    #[test]
+    fn the_99th_percentile_of_waits_is_that_of_the_sorted_list_within_one_percent() {
+        let ms = |n: u64| Time::from_nanos(n * 1_000_000);
+        let mut waits = Waits::new(ms(10)..ms(100_000), 2, None);
+        // 1, 2, … 200 ms; and a longer one before the window.
+        waits.waited(ms(0), ms(9), DirectedLinkId(0));
+        (1..=200).rev().for_each(|n| waits.waited(ms(1000), ms(1000 + n), DirectedLinkId(0)));
+        waits.waited(ms(0), ms(100_000), DirectedLinkId(0));
+        let mut run = Run { links: vec![LinkRun::default(), LinkRun::default()], ..Run::default() };
+        waits.finish(&mut run);
+        let p99 = run.links[0].queue_p99_ms.unwrap();
+        assert!((p99 - 198.0).abs() < 1.98, "{p99}");
+        assert_eq!(run.links[1].queue_p99_ms, None);
+    }
+
+    #[test]
+    fn packets_that_never_wait_have_a_quantile_of_zero() {
+        let mut waits = Waits::new(Time::ZERO..Time::NEVER, 1, None);
+        (0..50).for_each(|n| waits.waited(Time::from_nanos(n), Time::from_nanos(n), DirectedLinkId(0)));
+        assert_eq!(waits.p99_ms(0), Some(0.0));
+    }
+}
