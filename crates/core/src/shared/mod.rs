@@ -2,6 +2,7 @@
 
 pub mod bucket;
 pub mod draw;
+pub mod extreme;
 pub mod flow_table;
 pub mod flows;
 pub mod grant;
