@@ -7,6 +7,7 @@
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;
+pub mod bbr_v1;
 pub mod bic;
 pub mod copa;
 pub mod cubic;

@@ -42,6 +42,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || stock("cubic"),
     },
     Named {
+        name: "bbr-v1",
+        summary: "BBR of 2016 for NDN: Interests paced at the largest recent rate of Data, over queues that mark nothing",
+        composition: || json!({ "consumer": "bbr-v1" }),
+    },
+    Named {
         name: "copa",
         summary: "Copa of NSDI 2018: windows by the delay that consumers see, over queues that mark nothing",
         composition: || json!({ "consumer": "copa" }),

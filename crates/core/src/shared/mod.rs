@@ -1,6 +1,7 @@
 //! Parts that several schemes share; each exists once.
 
 pub mod bucket;
+pub mod delivery;
 pub mod draw;
 pub mod extreme;
 pub mod flow_table;
