@@ -214,7 +214,8 @@ pub fn standard_workload() -> Vec<Op> {
     // A loss without a queue.
     ops.push(Op::Fail(Congestion::Loss));
     data(&mut ops, 20, ms(1), ms(40));
-    // A mark, then a short path without congestion for long.
+    // A short path, with one mark for long.
+    data(&mut ops, 600, ms(1), ms(1));
     mark(&mut ops, 1);
     data(&mut ops, 600, ms(1), ms(1));
     ops
