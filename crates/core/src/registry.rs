@@ -124,6 +124,9 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     AimdHis = consumer::aimd_his::AimdHis;
     NdnSieve = consumer::ndnsieve::NdnSieve;
     LevelAimd = consumer::level_aimd::LevelAimd;
+    BbrV1 = consumer::bbr_v1::BbrV1;
+    Copa = consumer::copa::Copa;
+    Prague = consumer::prague::Prague;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {

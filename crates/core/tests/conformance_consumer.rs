@@ -10,6 +10,7 @@ use ndnweir_core::component::Info;
 use ndnweir_core::consumer::Consumer;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::registry::AnyConsumer;
+use ndnweir_core::units::Duration;
 use perturb::{knobs, with};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -51,8 +52,11 @@ fn a_window_that_was_cut_to_pieces_grows_again() {
         let mut bench = Bench::new(info.name, &Value::Null);
         bench.run(&random_ops(1, 2000));
         let before = bench.consumer.window();
-        let fresh = consumer::Op::Data { mark: 0, rtt: None, skip: 0 };
-        bench.run(&vec![fresh; 100]);
+        // Beyond what was requested before, over round trips without a queue.
+        let fresh = consumer::Op::Data { mark: 0, rtt: Some(Duration::from_millis(1)), skip: 1000 };
+        for _ in 0..100 {
+            bench.run(&[consumer::Op::Wait(Duration::from_millis(20)), fresh]);
+        }
         assert!(bench.consumer.window() > before || before >= 1e6, "{} stays at {before}", info.name);
     }
 }

@@ -7,13 +7,16 @@
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;
+pub mod bbr_v1;
 pub mod bic;
+pub mod copa;
 pub mod cubic;
 pub mod fixed;
 pub mod icp;
 pub mod level_aimd;
 pub mod ndnsieve;
 pub mod pcon;
+pub mod prague;
 mod preset;
 pub mod raaqm;
 pub mod rate_aimd;

@@ -42,6 +42,21 @@ pub(super) const NAMED: &[Named] = &[
         composition: || stock("cubic"),
     },
     Named {
+        name: "bbr-v1",
+        summary: "BBR of 2016 for NDN: Interests paced at the largest recent rate of Data, over queues that mark nothing",
+        composition: || json!({ "consumer": "bbr-v1" }),
+    },
+    Named {
+        name: "copa",
+        summary: "Copa of NSDI 2018: windows by the delay that consumers see, over queues that mark nothing",
+        composition: || json!({ "consumer": "copa" }),
+    },
+    Named {
+        name: "prague",
+        summary: "Prague over DualPI2, the scheme of L4S: cuts in proportion to marks from a millisecond of queue",
+        composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),

@@ -1,7 +1,9 @@
 //! Parts that several schemes share; each exists once.
 
 pub mod bucket;
+pub mod delivery;
 pub mod draw;
+pub mod extreme;
 pub mod flow_table;
 pub mod flows;
 pub mod grant;

@@ -209,9 +209,16 @@ pub fn standard_workload() -> Vec<Op> {
     // A burst of NACKs takes a rate to its floor.
     ops.extend([Op::Fail(Congestion::Nack { reason: NackReason::Congestion, marked: false }); 20]);
     data(&mut ops, 200, ms(1), ms(40));
+    // More is lost than arrives, for several round trips.
+    ops.extend([[Op::Wait(ms(2)), Op::Fail(Congestion::Loss)]; 100].into_iter().flatten());
+    data(&mut ops, 20, ms(1), ms(40));
     // A loss without a queue.
     ops.push(Op::Fail(Congestion::Loss));
     data(&mut ops, 20, ms(1), ms(40));
+    // A short path, with one mark for long.
+    data(&mut ops, 600, ms(1), ms(1));
+    mark(&mut ops, 1);
+    data(&mut ops, 600, ms(1), ms(1));
     ops
 }
 

@@ -1,0 +1,413 @@
+//! `bbr-v1`: BBR of 2016, which sends at the largest recent delivery rate and keeps twice its product with the least
+//! round-trip time in flight.
+//!
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by which
+//! the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one measures
+//! ProbeRTT by a clock of its own, which is not copied.
+//!
+//! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
+//! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
+//! application; timeouts count as losses, one by one, instead of a collapse to one segment; a NACK for congestion is a
+//! loss. Marks do nothing, as in the source.
+
+use super::preset::params_with_presets;
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
+use crate::check;
+use crate::component::{Component, Env};
+use crate::ctx::{Ctx, Rng};
+use crate::error::SchemeError;
+use crate::packet::NackReason;
+use crate::shared::delivery::Delivery;
+use crate::units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Versions of BBR v1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// The Internet-Draft of 2017.
+    #[default]
+    Draft,
+    /// The largest rate never expires, Startup ends at the first round that brings no larger one, and the window is
+    /// 2/ln 2 of the product throughout.
+    NdnFork,
+}
+
+params_with_presets! { Preset;
+    /// The first window, in segments.
+    initial_window: f64,
+    /// The smallest window, and that of ProbeRTT, in segments.
+    floor: f64,
+    /// Round trips that the largest delivery rate is taken over.
+    bandwidth_rounds: u32,
+    /// How long the least round-trip time counts before ProbeRTT measures it again.
+    rtt_memory: Duration,
+    /// How long ProbeRTT lasts at the smallest window, beside a round trip.
+    probe_rtt: Duration,
+    /// Pacing gain of Startup; Drain has its reciprocal.
+    high_gain: f64,
+    /// Window over rate × least round-trip time in ProbeBW.
+    window_gain: f64,
+    /// Growth of the rate in a round trip below which the path counts as filled.
+    full_growth: f64,
+    /// Round trips with less growth that end Startup.
+    full_rounds: u32,
+    /// The retransmission timer.
+    timer: Timer,
+}
+
+impl Preset {
+    fn params(self) -> Params {
+        let high_gain = 2.0 / std::f64::consts::LN_2;
+        let draft = Params {
+            preset: None,
+            initial_window: 10.0,
+            floor: 4.0,
+            bandwidth_rounds: 10,
+            rtt_memory: Duration::from_millis(10_000),
+            probe_rtt: Duration::from_millis(200),
+            high_gain,
+            window_gain: 2.0,
+            full_growth: 1.25,
+            full_rounds: 3,
+            timer: Timer::default(),
+        };
+        match self {
+            Preset::Draft => draft,
+            Preset::NdnFork => {
+                Params { bandwidth_rounds: u32::MAX, window_gain: high_gain, full_growth: 1.0, full_rounds: 1, ..draft }
+            }
+        }
+    }
+}
+
+/// Pacing gains of ProbeBW, each for a least round-trip time.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// A loss, until Data of an Interest sent after it arrives.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    until: u64,
+    /// The round trip in which it began: as many Interests leave as Data arrive.
+    round: u64,
+    /// The window before it.
+    prior: f64,
+}
+
+/// The consumer.
+#[derive(Clone, Debug)]
+pub struct BbrV1 {
+    params: Params,
+    state: State,
+    window: f64,
+    /// In segments per second, as all rates here; 0 before the first sample.
+    pacing_rate: f64,
+    delivery: Delivery,
+    /// Largest rates by round trip, decreasing, over the last `bandwidth_rounds`.
+    rates: VecDeque<(u64, f64)>,
+    round: u64,
+    next_round: u64,
+    least: Option<(Duration, Time)>,
+    full_rate: f64,
+    full_count: u32,
+    is_filled: bool,
+    /// Place in the cycle, and since when.
+    cycle: usize,
+    cycle_since: Time,
+    /// Losses since the last Data.
+    lost: u32,
+    /// ProbeRTT: when it may end, and the round trip in which its window was reached; the window before it.
+    done: Option<(Time, u64)>,
+    prior_window: f64,
+    recovery: Option<Recovery>,
+    decreases: u64,
+}
+
+impl Component for BbrV1 {
+    const NAME: &'static str = "bbr-v1";
+    const SUMMARY: &'static str = "BBR of 2016: paces at the largest recent delivery rate, blind to marks and losses";
+    const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; ndn-tools fork of Bai et al. as preset; losses one by one: ours";
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check_window("initial-window", params.initial_window)?;
+        check_window("floor", params.floor)?;
+        if params.bandwidth_rounds == 0 {
+            let help = "give at least 1";
+            return Err(SchemeError::value("bandwidth-rounds", 0, "looks back over nothing", help));
+        }
+        check::least("rtt-memory", params.rtt_memory, Duration::from_millis(1))?;
+        check::number("high-gain", params.high_gain, 1.0, 100.0)?;
+        check::number("window-gain", params.window_gain, 1.0, 100.0)?;
+        check::number("full-growth", params.full_growth, 1.0, 100.0)?;
+        params.timer.check()
+    }
+
+    fn new(params: &Params, _: &mut Env<'_>) -> BbrV1 {
+        let window = params.initial_window.max(params.floor);
+        BbrV1 {
+            state: State::Startup,
+            window,
+            pacing_rate: 0.0,
+            delivery: Delivery::default(),
+            rates: VecDeque::new(),
+            round: 0,
+            next_round: 0,
+            least: None,
+            full_rate: 0.0,
+            full_count: 0,
+            is_filled: false,
+            cycle: 0,
+            cycle_since: Time::ZERO,
+            lost: 0,
+            done: None,
+            prior_window: window,
+            recovery: None,
+            decreases: 0,
+            params: params.clone(),
+        }
+    }
+}
+
+impl BbrV1 {
+    /// The largest delivery rate of the last round trips.
+    fn bandwidth(&self) -> f64 {
+        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => self.params.high_gain,
+            State::Drain => 1.0 / self.params.high_gain,
+            State::ProbeBw => CYCLE[self.cycle],
+            State::ProbeRtt => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => self.params.high_gain,
+            State::ProbeBw => self.params.window_gain,
+            State::ProbeRtt => 1.0,
+        }
+    }
+
+    /// `gain` times what fills the path, with room for what is sent at once.
+    fn target(&self, gain: f64, size: f64) -> f64 {
+        let Some((least, _)) = self.least else { return self.params.initial_window };
+        // §4.2.2: one segment below 1.2 Mbit/s, two below 24 Mbit/s, then those of 1 ms up to 64 kB.
+        let bps = self.pacing_rate * size * 8.0;
+        let quantum = match bps {
+            _ if bps < 1.2e6 => 1.0,
+            _ if bps < 24e6 => 2.0,
+            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
+        };
+        gain * self.bandwidth() * least.secs() + 3.0 * quantum
+    }
+
+    fn count_round(&mut self, prior_delivered: u64) -> bool {
+        let starts = prior_delivered >= self.next_round;
+        if starts {
+            self.next_round = self.delivery.delivered();
+            self.round += 1;
+        }
+        starts
+    }
+
+    fn take_rate(&mut self, rate: f64) {
+        while self.rates.back().is_some_and(|&(_, smaller)| smaller <= rate) {
+            self.rates.pop_back();
+        }
+        // Of one round trip only the largest is stored, so as many as round trips at most.
+        if self.rates.back().is_none_or(|&(round, _)| round != self.round) && self.rates.len() < 1024 {
+            self.rates.push_back((self.round, rate));
+        }
+        let first = self.round.saturating_sub(u64::from(self.params.bandwidth_rounds) - 1);
+        while self.rates.len() > 1 && self.rates[0].0 < first {
+            self.rates.pop_front();
+        }
+    }
+
+    fn check_filled(&mut self, round_starts: bool) {
+        if self.is_filled || !round_starts {
+            return;
+        }
+        let rate = self.bandwidth();
+        if rate > self.full_rate && rate >= self.full_rate * self.params.full_growth {
+            (self.full_rate, self.full_count) = (rate, 0);
+            return;
+        }
+        self.full_count += 1;
+        self.is_filled = self.full_count >= self.params.full_rounds;
+    }
+
+    fn enter_probe_bw(&mut self, now: Time, rng: &mut Rng) {
+        self.state = State::ProbeBw;
+        // Any phase but the one that drains.
+        self.cycle = (CYCLE.len() - rng.below(7) as usize) % CYCLE.len();
+        self.cycle_since = now;
+    }
+
+    fn advance_cycle(&mut self, in_flight: f64, size: f64, now: Time) {
+        let Some((least, _)) = self.least else { return };
+        let has_lasted = now.since(self.cycle_since) > least;
+        let gain = CYCLE[self.cycle];
+        let ends = if gain > 1.0 {
+            has_lasted && (self.lost > 0 || in_flight >= self.target(gain, size))
+        } else {
+            has_lasted || (gain < 1.0 && in_flight <= self.target(1.0, size))
+        };
+        if ends {
+            self.cycle = (self.cycle + 1) % CYCLE.len();
+            self.cycle_since = now;
+        }
+    }
+
+    /// Takes a round-trip time; whether the least one had expired.
+    fn take_rtt(&mut self, rtt: Option<Duration>, now: Time) -> bool {
+        let expired = self.least.is_some_and(|(_, since)| now.since(since) > self.params.rtt_memory);
+        if let Some(rtt) = rtt
+            && self.least.is_none_or(|(least, _)| rtt <= least || expired)
+        {
+            self.least = Some((rtt, now));
+        }
+        expired
+    }
+
+    fn probe_rtt(&mut self, expired: bool, round_starts: bool, in_flight: u32, ctx: &mut Ctx<'_>) {
+        if self.state != State::ProbeRtt {
+            if expired {
+                self.state = State::ProbeRtt;
+                self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
+                self.done = None;
+            }
+            return;
+        }
+        match self.done {
+            None if f64::from(in_flight) <= self.params.floor => {
+                self.done = Some((ctx.now + self.params.probe_rtt, self.round));
+                self.next_round = self.delivery.delivered();
+            }
+            Some((end, round)) if round_starts && self.round > round && ctx.now > end => {
+                self.least = self.least.map(|(least, _)| (least, ctx.now));
+                self.window = self.window.max(self.prior_window);
+                if self.is_filled {
+                    self.enter_probe_bw(ctx.now, ctx.rng);
+                } else {
+                    self.state = State::Startup;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn set_window(&mut self, flight: &Flight, size: f64) {
+        let target = self.target(self.window_gain(), size);
+        if let Some(recovery) = self.recovery
+            && flight.highest_received.is_some_and(|highest| highest >= recovery.until)
+        {
+            self.window = self.window.max(recovery.prior);
+            self.recovery = None;
+        }
+        match self.recovery {
+            Some(recovery) if recovery.round == self.round => {
+                self.window = self.window.max(f64::from(flight.in_flight));
+            }
+            _ if self.is_filled => self.window = (self.window + 1.0).min(target),
+            _ if self.window < target || (self.delivery.delivered() as f64) < self.params.initial_window => {
+                self.window += 1.0;
+            }
+            _ => {}
+        }
+        self.window = self.window.min(MAX_WINDOW).max(self.params.floor);
+        if self.state == State::ProbeRtt {
+            self.window = self.params.floor;
+        }
+    }
+}
+
+impl Consumer for BbrV1 {
+    fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) {
+        self.delivery.on_sent(event.segment, event.flight.in_flight, ctx.now);
+    }
+
+    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
+        let (size, in_flight) = (event.size.get().max(1) as f64, event.flight.in_flight);
+        let sample = self.delivery.on_data(event.segment, ctx.now, self.least.map(|(least, _)| least));
+        let round_starts = sample.is_some_and(|sample| self.count_round(sample.prior_delivered));
+        if let Some(rate) = sample.and_then(|sample| sample.rate) {
+            self.take_rate(rate);
+        }
+        if self.state == State::ProbeBw {
+            self.advance_cycle(f64::from(in_flight), size, ctx.now);
+        }
+        self.lost = 0;
+        self.check_filled(round_starts);
+        if self.state == State::Startup && self.is_filled {
+            self.state = State::Drain;
+        }
+        if self.state == State::Drain && f64::from(in_flight) <= self.target(1.0, size) {
+            self.enter_probe_bw(ctx.now, ctx.rng);
+        }
+        let expired = self.take_rtt(event.rtt, ctx.now);
+        self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
+        let rate = self.pacing_gain() * self.bandwidth();
+        if self.is_filled || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+        self.set_window(&event.flight, size);
+        ctx.trace.record(ctx.now, "bandwidth", 0, self.bandwidth());
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.delivery.on_failed(event.segment);
+        if matches!(event.kind, Congestion::Nack { reason, .. } if reason != NackReason::Congestion) {
+            return;
+        }
+        self.lost = self.lost.saturating_add(1);
+        if self.recovery.is_none() {
+            let prior = if self.state == State::ProbeRtt { self.prior_window } else { self.window };
+            self.recovery = Some(Recovery { until: event.flight.next_segment, round: self.round, prior });
+            self.window = self.window.min(f64::from(event.flight.in_flight) + 1.0);
+            self.decreases += 1;
+            ctx.trace.record(ctx.now, "decrease", 0, self.window);
+        }
+        self.window = (self.window - 1.0).max(self.params.floor);
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn pacing(&self, flight: &Flight) -> Option<Duration> {
+        let rate = if self.pacing_rate > 0.0 {
+            self.pacing_rate
+        } else if flight.srtt > Duration::ZERO {
+            self.params.high_gain * self.params.initial_window / flight.srtt.secs()
+        } else {
+            return None;
+        };
+        Some(Duration::from_secs_f64(1.0 / rate))
+    }
+
+    fn timer(&self) -> Timer {
+        self.params.timer
+    }
+
+    fn decreases(&self) -> u64 {
+        self.decreases
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The rate at which Data arrive, measured for each of them over the time from its Interest to its arrival.
+//!
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-00 §3, in segments, without marks of samples that the application
+//! limited: a consumer does not know whether its application would have asked for more.
+
+use crate::units::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// The most Interests whose state at sending is stored; the oldest is forgotten beyond that.
+const MAX_STORED: usize = 1 << 17;
+
+/// What had arrived when an Interest was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Time,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+}
+
+/// What a Data shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Data that had arrived when its Interest was sent.
+    pub prior_delivered: u64,
+    /// Segments per second; none if the time was shorter than the least round trip, so that bunching would count.
+    pub rate: Option<f64>,
+}
+
+/// Measures it.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    sent: BTreeMap<u64, Sent>,
+}
+
+impl Default for Delivery {
+    fn default() -> Delivery {
+        Delivery { delivered: 0, delivered_at: Time::ZERO, first_sent: Time::ZERO, sent: BTreeMap::new() }
+    }
+}
+
+impl Delivery {
+    /// Data that have arrived.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// An Interest was sent; `in_flight` counts it.
+    pub fn on_sent(&mut self, segment: u64, in_flight: u32, now: Time) {
+        if in_flight <= 1 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let (delivered, delivered_at, first_sent) = (self.delivered, self.delivered_at, self.first_sent);
+        self.sent.insert(segment, Sent { at: now, delivered, delivered_at, first_sent });
+        if self.sent.len() > MAX_STORED {
+            self.sent.pop_first();
+        }
+    }
+
+    /// The Data of a segment arrived; `least` is the least round-trip time.
+    pub fn on_data(&mut self, segment: u64, now: Time, least: Option<Duration>) -> Option<Sample> {
+        self.delivered += 1;
+        self.delivered_at = now;
+        let sent = self.sent.remove(&segment)?;
+        self.first_sent = sent.at;
+        let interval = sent.at.since(sent.first_sent).max(now.since(sent.delivered_at));
+        let counts = interval > Duration::ZERO && least.is_none_or(|least| interval >= least);
+        let rate = counts.then(|| (self.delivered - sent.delivered) as f64 / interval.secs());
+        Some(Sample { prior_delivered: sent.delivered, rate })
+    }
+
+    /// The Interest of a segment failed.
+    pub fn on_failed(&mut self, segment: u64) {
+        self.sent.remove(&segment);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(t: u64) -> Time {
+        Time::ZERO + Duration::from_millis(t)
+    }
+
+    // Ten Interests at once, Data 1 ms apart from 20 ms on: the first shows 1 segment in 20 ms, the tenth 10 in 29 ms.
+    // The next ten were requested over 20 ms, those after them in the 10 ms of ten Data.
+    #[test]
+    fn data_sent_as_others_arrive_show_the_rate_of_the_bottleneck() {
+        let mut delivery = Delivery::default();
+        (0..10).for_each(|segment| delivery.on_sent(segment, segment as u32 + 1, ms(0)));
+        let mut rates = Vec::new();
+        for segment in 0..30 {
+            let at = ms(20 + segment);
+            rates.push(delivery.on_data(segment, at, None).unwrap().rate.unwrap());
+            delivery.on_sent(segment + 10, 10, at);
+        }
+        assert!((rates[0] - 50.0).abs() < 1e-9);
+        assert!((rates[9] - 10.0 / 0.029).abs() < 1e-9);
+        assert!((rates[10] - 500.0).abs() < 1e-9);
+        assert!((rates[20] - 1000.0).abs() < 1e-9 && (rates[29] - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_sample_shorter_than_the_least_round_trip_gives_no_rate() {
+        let mut delivery = Delivery::default();
+        delivery.on_sent(0, 1, ms(0));
+        let sample = delivery.on_data(0, ms(5), Some(Duration::from_millis(20)));
+        assert_eq!(sample, Some(Sample { prior_delivered: 0, rate: None }));
+        assert_eq!(delivery.on_data(7, ms(6), None), None);
+        assert_eq!(delivery.delivered(), 2);
+    }
+}
