@@ -105,7 +105,9 @@ fn completions_exist_for_the_usual_shells_and_contain_every_command() {
 fn subcommands(help: &str) -> Vec<&str> {
     (help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1))
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
+        // A line that is indented further continues the one before it.
+        .filter_map(|line| line.strip_prefix("  ").filter(|text| !text.starts_with(' ')))
+        .filter_map(|text| text.split_whitespace().next())
         .filter(|word| *word != "help")
         .collect()
 }
