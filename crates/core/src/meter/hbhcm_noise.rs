@@ -12,7 +12,7 @@
 //!    builds up has none of that, however fast.
 //!
 //! At first, while each round carries more than the one before, there is nothing to compare with. Then a delay counts
-//! only where Data come evenly, as a standing queue lets them go, or where it is large ([`Filling`]).
+//! only where Data come evenly, as a standing queue lets them go, or where it is large (`Filling`).
 //!
 //! What a round carries is what came between each Interest and its Data, over the time that took (Little's law), and
 //! not what came between two instants: jitter moves arrivals by its whole size, but hardly the mean round trip.
