@@ -72,7 +72,7 @@ fn what_a_lossy_link_takes_counts_as_missed() {
     let lossy = "kind = \"stream\"\nrate = \"200/s\"\ndeadline = \"100ms\"\nlifetime = \"500ms\"\n[[event]]\nat = \"0s\"\naction = \"link-loss\"\nlink = \"R-B\"\nloss = \"10%\"\n";
     let comparison = compare(lossy, "cubic");
     let found = comparison.runs[0].consumers[0].deadline.clone().unwrap();
-    // Interest and Data are lost one in ten each: 19 % in all; nothing is asked for again.
+    // Interest and Data are lost one in ten each: 19 % in all; nothing is requested again.
     assert!((found.missed.unwrap() - 0.19).abs() < 0.02, "{found:?}");
     assert!(found.late == 0 && found.lost > 800);
     let all = aggregate(&comparison);

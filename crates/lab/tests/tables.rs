@@ -78,7 +78,7 @@ fn a_node_has_series_of_hits_misses_and_what_its_tables_hold() {
     assert_eq!(sum(&run, SeriesKind::Nodes, "R", "pit_answered"), 200.0);
     assert_eq!(sum(&run, SeriesKind::Nodes, "P", "interests"), 200.0);
     let hits = run.series.get(SeriesKind::Nodes, &["R"], "cs_hits").unwrap();
-    assert!(hits[..10].iter().all(|n| *n == 0.0), "nothing is asked for twice in the first second");
+    assert!(hits[..10].iter().all(|n| *n == 0.0), "nothing is requested twice in the first second");
     let stored = run.series.get(SeriesKind::Nodes, &["R"], "cs_packets").unwrap();
     assert!(stored[0] < 50.0 && stored[29] == 200.0, "{stored:?}");
     let pending = run.series.get(SeriesKind::Nodes, &["R"], "pit_entries").unwrap();
@@ -127,5 +127,5 @@ fn the_list_of_deliveries_has_delay_hops_and_path_of_every_data() {
     let alone: f64 = first[0][4].parse().unwrap();
     assert!((20.0..25.0).contains(&alone), "{alone}");
     assert!(rows.windows(2).all(|w| w[0][0].parse::<f64>().unwrap() <= w[1][0].parse::<f64>().unwrap()));
-    assert!(rows.iter().all(|r| r[6] != "0" || r[5] == r[4]), "asked once: round trip and delay are the same");
+    assert!(rows.iter().all(|r| r[6] != "0" || r[5] == r[4]), "requested once: round trip and delay are the same");
 }

@@ -18,7 +18,6 @@ pub struct Plan {
     judge_plan: u32,
     /// The program for which the keys are valid (see [`ndnweir_lab::criteria::engine`]).
     pub engine: String,
-    #[serde(rename = "asked")]
     options: Options,
     /// The jobs, by criterion, then scheme.
     pub jobs: Vec<Job>,

@@ -76,9 +76,9 @@ pub(super) fn key(criterion: &Criterion, schemes: &[Scheme], seeds: &[u64], engi
     };
     let scenarios: Vec<Value> = criterion.cells().map(scenario).collect();
     // The thresholds are included because stored results contain verdicts.
-    let asked = format!("{:?} {:?}", criterion.measures, criterion.exceptions);
+    let thresholds = format!("{:?} {:?}", criterion.measures, criterion.exceptions);
     let names: Vec<String> = criterion.cells().map(|(e, c)| criterion.cell_name(e, c)).collect();
-    let all = json!([engine, criterion.name, asked, names, scenarios, schemes, seeds]);
+    let all = json!([engine, criterion.name, thresholds, names, scenarios, schemes, seeds]);
     hex(&Sha256::digest(all.to_string().as_bytes()))
 }
 

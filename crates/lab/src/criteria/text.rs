@@ -97,7 +97,7 @@ pub fn measures(
         column("scheme", false, Column::ALWAYS),
         column("value", true, Column::ALWAYS),
         column("limit", true, 60),
-        column("asked", false, 50),
+        column("required", false, 50),
         column("verdict", false, Column::ALWAYS),
         column("decided by", false, 40),
     ];
