@@ -142,7 +142,7 @@ pub struct ForwarderCounters {
     /// Unsolicited Data.
     pub unsolicited: u64,
     /// Of those, the ones whose name was pending: they arrived on a face that no Interest for it had been sent to.
-    pub not_asked: u64,
+    pub no_out_record: u64,
     /// NACKs for names that are not pending.
     pub unmatched_nacks: u64,
     /// Packets that could not be sent, as the link header leaves no room within the MTU.

@@ -231,7 +231,7 @@ impl Forwarder {
             &LinkHeaderFields { link_retransmitted: link_fields.link_retransmitted || late, ..*link_fields };
         if known.is_none() && others.is_empty() {
             self.counters.unsolicited += 1;
-            self.counters.not_asked += u64::from(waited_for || self.is_pending(own));
+            self.counters.no_out_record += u64::from(waited_for || self.is_pending(own));
         } else if self.make_room(data.wire().len()) {
             match self.names.intern(own) {
                 Some((name, new)) => {

@@ -115,7 +115,7 @@ fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
         }
         assert_eq!((bench.take(), bench.forwarder.node().counters().cache), (vec![], 0));
         let counters = bench.forwarder.counters();
-        assert_eq!((counters.unsolicited - before.unsolicited, counters.not_asked - before.not_asked), (2, 2));
+        assert_eq!((counters.unsolicited - before.unsolicited, counters.no_out_record - before.no_out_record), (2, 2));
         bench.wait(5000);
     }
     bench.receive(0, &interest("/a/b/seg=3", 5));
@@ -124,7 +124,7 @@ fn data_from_a_face_without_an_out_record_are_dropped_and_never_cached() {
     bench.receive(1, &right);
     assert_eq!(bench.take(), [(0, right.clone())], "the upstream may still answer");
     bench.receive(2, &forged);
-    assert_eq!(bench.forwarder.counters().not_asked, 9, "no longer pending");
+    assert_eq!(bench.forwarder.counters().no_out_record, 9, "no longer pending");
     bench.receive(0, &interest("/a/b/seg=3", 6));
     assert_eq!(bench.take(), [(0, right)], "from the content store");
     bench.check_empty();
