@@ -97,8 +97,8 @@ pub fn grown(size: u32, segment: u32, grows: bool) -> u32 {
 }
 
 /// Whole milliseconds, as packets carry them.
-pub(crate) fn millis(span: Duration) -> u32 {
-    u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX)
+pub(crate) fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.nanos() / 1_000_000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ struct World {
     rng: Rng,
 }
 
-fn at(span: Duration) -> Time {
-    Time::ZERO + span
+fn at(duration: Duration) -> Time {
+    Time::ZERO + duration
 }
 
 impl World {

@@ -82,9 +82,9 @@ fn kind(f: &Fields<'_>) -> Option<CrossKind> {
 
 fn period(f: &Fields<'_>, key: &'static str) -> Option<Duration> {
     f.required::<Duration>(key, "\"1s\"")?;
-    f.checked(key, PERIOD, |&span: &Duration| {
-        let fits = span >= Duration::from_micros(1) && span <= Duration::from_millis(3_600_000);
-        if fits { Ok(()) } else { Err(format!("{span} is no mean time")) }
+    f.checked(key, PERIOD, |&mean: &Duration| {
+        let fits = mean >= Duration::from_micros(1) && mean <= Duration::from_millis(3_600_000);
+        if fits { Ok(()) } else { Err(format!("{mean} is out of range")) }
     })
 }
 

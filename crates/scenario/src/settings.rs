@@ -189,6 +189,6 @@ fn control(root: &Table, whole: &Location, duration: Duration, found: &Findings)
     };
     let (stand_by, returns) = (later("stand-by"), later("returns"));
     f.finish();
-    let at = |span: Option<Duration>| span.map(|span| Time::ZERO + span);
+    let at = |duration: Option<Duration>| duration.map(|duration| Time::ZERO + duration);
     Control { delay, loss, fails: at(fails), stand_by: at(stand_by), returns: at(returns) }
 }

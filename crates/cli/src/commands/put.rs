@@ -1,7 +1,7 @@
 //! `ndnweir put`.
 
 use super::key::{command_signer, forwarder_key, warn_if_exposed};
-use super::transfer::{connect, name, span, waiter};
+use super::transfer::{connect, duration, name, waiter};
 use crate::failure::Failure;
 use crate::transfer_args::PutArgs;
 use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
@@ -15,8 +15,8 @@ use std::time::Duration;
 
 pub fn run(args: &PutArgs) -> Result<(), Failure> {
     let mut object = name(&args.name)?;
-    let freshness = span("--freshness", &args.freshness)?;
-    let idle = args.idle.as_deref().map(|text| span("--idle", text)).transpose()?;
+    let freshness = duration("--freshness", &args.freshness)?;
+    let idle = args.idle.as_deref().map(|text| duration("--idle", text)).transpose()?;
     let source = match args.file == Path::new("-") {
         true => FileSource::stdin(),
         false => FileSource::open(&args.file),

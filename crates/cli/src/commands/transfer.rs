@@ -25,11 +25,11 @@ pub fn name(text: &str) -> Result<Name, Failure> {
 }
 
 /// A length of time as the user wrote it, longer than none.
-pub fn span(option: &str, text: &str) -> Result<Duration, Failure> {
-    let span: Duration = text.parse().map_err(|e| Failure::Input(format!("{option} {text}: {e}")))?;
-    match span == Duration::ZERO {
+pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+    let duration: Duration = text.parse().map_err(|e| Failure::Input(format!("{option} {text}: {e}")))?;
+    match duration == Duration::ZERO {
         true => Err(Failure::Input(format!("{option} {text}: must be longer than no time"))),
-        false => Ok(span),
+        false => Ok(duration),
     }
 }
 
@@ -60,7 +60,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     }
     let fetcher = FetcherConfig {
         seed: seed(),
-        lifetime: span("--lifetime", &args.lifetime)?,
+        lifetime: duration("--lifetime", &args.lifetime)?,
         loss: (!args.no_loss_detection).then(Default::default),
         pace: (args.pace > 0.0).then_some(args.pace),
         ..FetcherConfig::default()
@@ -70,7 +70,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
         hint: args.hint.clone(),
         scheme: scheme(&args.scheme, args.noise, &args.overrides)?,
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
-        patience: span("--timeout", &args.timeout)?,
+        patience: duration("--timeout", &args.timeout)?,
         fetcher,
         link: None,
     })

@@ -121,10 +121,10 @@ impl Filling {
     /// the hop, one like the other. Jitter that keeps the order, and a window that the hop waits for, let them come in
     /// bunches.
     fn comes_evenly(&self) -> bool {
-        let span = |end: usize, gaps: usize| self.times[end].since(self.times[end - gaps]).secs() / gaps as f64;
+        let mean_gap = |end: usize, gaps: usize| self.times[end].since(self.times[end - gaps]).secs() / gaps as f64;
         let Some(last) = self.times.len().checked_sub(1).filter(|last| *last >= LATEST_GAPS) else { return false };
-        let least = (FEW_GAPS..=last).map(|end| span(end, FEW_GAPS)).fold(f64::MAX, f64::min);
-        span(last, LATEST_GAPS) <= EVENLY * least
+        let least = (FEW_GAPS..=last).map(|end| mean_gap(end, FEW_GAPS)).fold(f64::MAX, f64::min);
+        mean_gap(last, LATEST_GAPS) <= EVENLY * least
     }
 }
 

@@ -43,8 +43,8 @@ impl Histogram {
     }
 
     /// Adds one duration.
-    pub fn record(&mut self, span: Duration) {
-        let ns = span.nanos();
+    pub fn record(&mut self, duration: Duration) {
+        let ns = duration.nanos();
         let at = bucket(ns, SUB_BITS);
         if at >= self.buckets.len() {
             self.buckets.resize(at + 1, 0);
@@ -179,13 +179,13 @@ mod tests {
     fn merged_histograms_equal_one_histogram_of_everything() {
         let (mut a, mut b, mut all) = (Histogram::new(), Histogram::new(), Histogram::new());
         for i in 0..1000u64 {
-            let span = Duration::from_micros(i * 7 % 501);
+            let duration = Duration::from_micros(i * 7 % 501);
             if i % 3 == 0 {
-                a.record(span)
+                a.record(duration)
             } else {
-                b.record(span)
+                b.record(duration)
             }
-            all.record(span);
+            all.record(duration);
         }
         a.merge(&b);
         let (merged, whole) = (a.distribution().unwrap(), all.distribution().unwrap());

@@ -66,9 +66,9 @@ impl Pair {
         }
     }
 
-    /// Lets `span` ms pass.
-    fn run(&mut self, span: u64) {
-        for _ in 0..span {
+    /// Lets `duration` ms pass.
+    fn run(&mut self, duration: u64) {
+        for _ in 0..duration {
             self.near.wait(1);
             self.far.wait(1);
             let now = self.near.now;

@@ -206,7 +206,7 @@ impl Run {
                     }
                 }
             }
-            Op::Wait(span) => self.bench.wait(span.into()),
+            Op::Wait(duration) => self.bench.wait(duration.into()),
             Op::Route { name, face, add } => {
                 let prefix = super::bench::name(NAMES[name]);
                 let (now, face) = (self.bench.now, FaceId(self.faces[face]));

@@ -151,7 +151,7 @@ fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
 
 /// Puts the fragments that one face receives together.
 ///
-/// `now` is any clock that does not go backwards, as a span since a fixed moment.
+/// `now` is any clock that does not go backwards, as a duration since a fixed moment.
 #[derive(Debug)]
 pub struct Reassembler {
     config: ReassemblerConfig,

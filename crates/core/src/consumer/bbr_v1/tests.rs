@@ -48,8 +48,8 @@ impl Path {
     }
 
     /// Runs for a while, and calls `each` after every Data.
-    fn run(&mut self, span: Duration, mut each: impl FnMut(&Path, Duration)) {
-        let end = self.now + span;
+    fn run(&mut self, duration: Duration, mut each: impl FnMut(&Path, Duration)) {
+        let end = self.now + duration;
         let mut received = self.segment.checked_sub(self.coming.len() as u64 + 1);
         self.send(received);
         while self.now < end {
