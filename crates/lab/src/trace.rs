@@ -1,7 +1,7 @@
 //! Packets of a run as a pcapng file.
 
-use crate::experiment::{self, Experiment, describe};
-use crate::results::LinkInfo;
+use crate::experiment::{self, Experiment, Inputs};
+use crate::results::{LinkInfo, ScenarioInfo};
 use ndnweir_core::units::Rate;
 use ndnweir_sim::observer::NodeId;
 use ndnweir_sim::pcap::{Encoder, NameTable, PcapWriter};
@@ -37,18 +37,17 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
         return Ok(());
     };
     let failed = |source| Error::Write { path: path.to_owned(), source };
-    let network = experiment.scenario.network();
-    let encoder = Encoder::new(names(experiment, &network), &scheme.layout());
+    let inputs = Inputs::new(&experiment.scenario);
+    let encoder = Encoder::new(names(experiment, &inputs.network), &scheme.layout());
     let file = File::create(path).map_err(failed)?;
-    let mut writer = PcapWriter::new(BufWriter::new(file), encoder, &capture(experiment)).map_err(failed)?;
-    experiment.run_one(&network, scheme, seed, None, stop, Some(&mut writer))?;
+    let mut writer = PcapWriter::new(BufWriter::new(file), encoder, &capture(&inputs.info)).map_err(failed)?;
+    experiment.run_one(&inputs, scheme, seed, None, stop, Some(&mut writer))?;
     writer.finish().map_err(failed)?;
     Ok(())
 }
 
 /// Nodes and link directions under the names that they have in results.
-fn capture(experiment: &Experiment) -> Capture {
-    let scenario = describe(&experiment.scenario);
+fn capture(scenario: &ScenarioInfo) -> Capture {
     let node = |name: &str| NodeId(scenario.nodes.iter().position(|n| n.name == name).unwrap_or_default() as u32);
     let interface = |link: &LinkInfo| Interface {
         name: link.name.clone(),

@@ -21,6 +21,7 @@ use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, Name};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::time::Duration;
 
 /// The names behind the flows of a run.
@@ -197,14 +198,14 @@ impl<W: Write> PcapWriter<W> {
 }
 
 impl<W: Write> PacketTap for PcapWriter<W> {
-    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
+    fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
         self.write_before(now);
         if self.error.is_some() {
             return;
         }
         self.number += 1;
         let bytes = self.encoder.encode(packet);
-        let record = Record { at: start, number: self.number, link, ends, size: packet.size, bytes };
+        let record = Record { at: waiting.end, number: self.number, link, ends, size: packet.size, bytes };
         self.waiting.push(Reverse(record));
     }
 }
@@ -275,8 +276,8 @@ mod tests {
         pcapng::head(&mut head, &capture).unwrap();
         let (at, ends) = (Time::from_nanos, [NodeId(0), NodeId(1)]);
         let packet = Packet { size: 5000, ..Packet::default() };
-        writer.sent(at(0), at(9_000_000_123), DirectedLinkId(2), ends, &packet);
-        writer.sent(at(5), at(5), DirectedLinkId(3), ends, &packet);
+        writer.sent(at(0), at(0)..at(9_000_000_123), DirectedLinkId(2), ends, &packet);
+        writer.sent(at(5), at(5)..at(5), DirectedLinkId(3), ends, &packet);
         let file = writer.finish().unwrap();
         let packets = file.strip_prefix(&head[..]).unwrap();
         let word = |i: usize| u32::from_le_bytes(packets[i..i + 4].try_into().unwrap());

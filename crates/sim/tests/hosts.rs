@@ -9,6 +9,7 @@ use ndnweir_sim::network::{Network, NodeKind, Retry, Routes, Traffic};
 use ndnweir_sim::observer::{DirectedLinkId, NodeId};
 use ndnweir_sim::{PacketTap, RunOptions};
 use serde_json::json;
+use std::ops::Range;
 
 const HOST: NodeKind = NodeKind::Host { cache: 100 };
 const ROUTER: NodeKind = NodeKind::Ndn { cache: 0 };
@@ -22,7 +23,7 @@ const REQUESTED: usize = 190;
 struct Data(Vec<u64>);
 
 impl PacketTap for Data {
-    fn sent(&mut self, _: Time, _: Time, link: DirectedLinkId, _: [NodeId; 2], packet: &Packet) {
+    fn sent(&mut self, _: Time, _: Range<Time>, link: DirectedLinkId, _: [NodeId; 2], packet: &Packet) {
         self.0.resize(self.0.len().max(link.0 as usize + 1), 0);
         self.0[link.0 as usize] += u64::from(packet.kind == Kind::Data);
     }

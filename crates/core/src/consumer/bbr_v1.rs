@@ -11,12 +11,11 @@
 //! loss. Marks do nothing, as in the source.
 
 use super::preset::params_with_presets;
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
-use crate::packet::NackReason;
 use crate::shared::delivery::Delivery;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
@@ -371,7 +370,7 @@ impl Consumer for BbrV1 {
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         self.delivery.on_failed(event.segment);
-        if matches!(event.kind, Congestion::Nack { reason, .. } if reason != NackReason::Congestion) {
+        if event.kind.is_other_nack() {
             return;
         }
         self.lost = self.lost.saturating_add(1);

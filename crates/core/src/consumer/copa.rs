@@ -9,12 +9,11 @@
 //! Data; nothing here knows. Copa ignores marks. A NACK for congestion and a timeout count as losses. The times looked
 //! back over are exact to 1/64, so that memory is bounded.
 
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::packet::NackReason;
 use crate::shared::extreme::Extreme;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
@@ -257,7 +256,7 @@ impl Consumer for Copa {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if matches!(event.kind, Congestion::Nack { reason, .. } if reason != NackReason::Congestion) {
+        if event.kind.is_other_nack() {
             return;
         }
         let round_trip = Duration::from_secs_f64(self.latest);
@@ -288,6 +287,7 @@ impl Consumer for Copa {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Congestion;
     use super::super::testing::{Driver, driver};
     use super::*;
 

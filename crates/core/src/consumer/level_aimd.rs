@@ -7,13 +7,12 @@
 //! congestion NACK count as level 1.
 
 use super::windowed::Window;
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
-use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
 use crate::shared::level::of_field;
 use crate::shared::slow_start::SlowStart;
@@ -105,9 +104,8 @@ impl Consumer for LevelAimd {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        match event.kind {
-            Congestion::Nack { reason, .. } if reason != NackReason::Congestion => {}
-            _ => self.cut(1.0, &event.flight, ctx),
+        if !event.kind.is_other_nack() {
+            self.cut(1.0, &event.flight, ctx);
         }
     }
 

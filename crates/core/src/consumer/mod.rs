@@ -84,6 +84,13 @@ pub enum Congestion {
     },
 }
 
+impl Congestion {
+    /// Whether this is a NACK for another reason than congestion, which says nothing of the load.
+    pub fn is_other_nack(self) -> bool {
+        matches!(self, Congestion::Nack { reason, .. } if reason != NackReason::Congestion)
+    }
+}
+
 /// An outstanding Interest that failed; the fetcher will retransmit it.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent<'a> {

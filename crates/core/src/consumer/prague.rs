@@ -10,13 +10,12 @@
 //! fetcher waits before it takes reordering for loss), and the mode that controls a rate where round trips are shorter
 //! than 2 ms.
 
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::packet::NackReason;
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,9 +235,8 @@ impl Consumer for Prague {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        match event.kind {
-            Congestion::Nack { reason, .. } if reason != NackReason::Congestion => {}
-            _ => self.on_loss(&event.flight, ctx),
+        if !event.kind.is_other_nack() {
+            self.on_loss(&event.flight, ctx);
         }
     }
 
@@ -269,6 +267,7 @@ impl Consumer for Prague {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Congestion;
     use super::super::testing::{Driver, driver};
     use super::*;
 

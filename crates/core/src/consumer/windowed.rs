@@ -7,7 +7,6 @@ use crate::component::Env;
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot, window_to_field};
-use crate::packet::NackReason;
 use crate::shared::guard::WindowGuard;
 use crate::shared::noise::Noise;
 use crate::units::Duration;
@@ -235,7 +234,7 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
         let (how, cause) = match event.kind {
             Congestion::Loss if self.noise.on_loss() => return,
             Congestion::Timeout | Congestion::Loss => (self.reaction.losses, Cause::Loss),
-            Congestion::Nack { reason, .. } if reason != NackReason::Congestion => return,
+            kind if kind.is_other_nack() => return,
             Congestion::Nack { marked: true, .. } => (self.reaction.nacks, Cause::Mark),
             Congestion::Nack { .. } => (self.reaction.nacks, Cause::Loss),
         };

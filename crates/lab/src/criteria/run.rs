@@ -6,9 +6,9 @@ use super::jobs::{JobResult, StoredResults};
 use super::model::Criterion;
 use super::verdict::CriterionResult;
 use crate::evaluation::{Limits, Measured, Runs};
-use crate::experiment::{Error, Experiment, Progress, describe};
+use crate::experiment::{Error, Experiment, Inputs, Progress};
 use crate::metrics::rebin;
-use crate::results::{Run, ScenarioInfo, SeriesKind};
+use crate::results::{Run, SeriesKind};
 use ndnweir_core::scheme::Scheme;
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -183,25 +183,21 @@ impl Unit<'_> {
             return Ok(Some(JobResult { result, shown: Vec::new(), packet_hops: 0 }));
         }
         let hops = AtomicU64::new(0);
-        let described: Vec<ScenarioInfo> =
-            cells.iter().map(|(e, c)| describe(&self.criterion.experiments[*e].cases[*c].scenario)).collect();
+        let prepare = |&(e, c): &(usize, usize)| {
+            let scenario = self.criterion.experiments[e].cases[c].scenario.clone();
+            let inputs = Inputs::new(&scenario);
+            (Experiment { scenario, schemes: Vec::new(), seeds: Vec::new(), events: Vec::new() }, inputs)
+        };
+        let prepared: Vec<(Experiment, Inputs)> = cells.iter().map(prepare).collect();
         let one = |i: usize| {
             let (at, seed) = (i / self.seeds.len(), self.seeds[i % self.seeds.len()]);
-            let case = &self.criterion.experiments[cells[at].0].cases[cells[at].1];
-            let scheme = &schemes[at];
-            let experiment = Experiment {
-                scenario: case.scenario.clone(),
-                schemes: Vec::new(),
-                seeds: Vec::new(),
-                events: Vec::new(),
-            };
-            let network = case.scenario.network();
+            let (experiment, inputs) = &prepared[at];
             let mut advanced = |fraction| progress.advanced(self.first + i, fraction);
-            let finished = experiment.run_one(&network, scheme, seed, Some(&mut advanced), stop, None)?;
+            let finished = experiment.run_one(inputs, &schemes[at], seed, Some(&mut advanced), stop, None)?;
             Ok(finished.map(|f| {
                 hops.fetch_add(f.outcome.packet_hops, Ordering::Relaxed);
-                let limits = self.limits[at].get_or_init(|| Limits::of(&case.scenario));
-                Measured::with_limits(cells[at].1, f.run, &described[at], limits)
+                let limits = self.limits[at].get_or_init(|| Limits::of(&experiment.scenario));
+                Measured::with_limits(cells[at].1, f.run, &inputs.info, limits)
             }))
         };
         let runs: Vec<Option<Measured>> =

@@ -35,8 +35,8 @@ impl Measured {
         Measured { case, scalars, run }
     }
 
-    /// The metric of all consumers, links, nodes or cross traffic whose name matches the pattern. `None` if it is undefined for one of
-    /// them, or if none matches.
+    /// The metric of all consumers, links, nodes or cross traffic whose name matches the pattern. `None` if it is
+    /// undefined for one of them, or if none matches.
     fn every(&self, pattern: &str) -> Option<Vec<f64>> {
         let (table, rest) = pattern.split_once('.')?;
         let (head, tail) = rest.split_once(ANY)?;

@@ -13,7 +13,7 @@ pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
 
 use crate::metrics::{Collector, Waits};
-use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, zero_spread};
+use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, ScenarioInfo, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
@@ -89,6 +89,22 @@ pub enum Error {
     Nothing,
 }
 
+/// What all runs of a scenario share.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The simulator's network.
+    pub network: Network,
+    /// The description in results.
+    pub info: ScenarioInfo,
+}
+
+impl Inputs {
+    /// Of a scenario.
+    pub fn new(scenario: &Scenario) -> Inputs {
+        Inputs { network: scenario.network(), info: describe(scenario) }
+    }
+}
+
 /// A finished run, with its accounting checked.
 #[derive(Clone, Debug)]
 pub struct Finished {
@@ -107,7 +123,7 @@ impl Experiment {
     /// # Errors
     /// See [`Error`].
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Comparison, Error> {
-        let network = self.scenario.network();
+        let inputs = Inputs::new(&self.scenario);
         let jobs: Vec<(usize, &Scheme, u64)> = (self.schemes.iter())
             .flat_map(|scheme| self.seeds.iter().map(move |&seed| (scheme, seed)))
             .enumerate()
@@ -119,7 +135,7 @@ impl Experiment {
                 return Ok(None);
             }
             let mut advanced = |fraction| progress.advanced(i, fraction);
-            self.run_one(&network, scheme, seed, Some(&mut advanced), stop, None)
+            self.run_one(&inputs, scheme, seed, Some(&mut advanced), stop, None)
         };
         let results: Result<Vec<Option<Finished>>, Error> = jobs.into_par_iter().map(one).collect();
         let runs: Vec<Run> = results?.into_iter().flatten().map(|finished| finished.run).collect();
@@ -127,7 +143,7 @@ impl Experiment {
             return Err(Error::Nothing);
         }
         let comparison = Comparison {
-            scenario: describe(&self.scenario),
+            scenario: inputs.info,
             partial: runs.len() < total,
             runs,
             optimum: optimum(&self.scenario),
@@ -139,13 +155,13 @@ impl Experiment {
         }
     }
 
-    /// Runs one scheme with one seed; `None` if it was stopped before its end.
+    /// Runs one scheme with one seed on the inputs of the scenario; `None` if it was stopped before its end.
     ///
     /// # Errors
     /// [`Error::Network`] and [`Error::Accounting`].
     pub fn run_one<'a>(
         &self,
-        network: &'a Network,
+        inputs: &'a Inputs,
         scheme: &'a Scheme,
         seed: u64,
         progress: Option<&'a mut dyn FnMut(f64)>,
@@ -153,7 +169,7 @@ impl Experiment {
         tap: Option<&'a mut dyn PacketTap>,
     ) -> Result<Option<Finished>, Error> {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
-        let setup = describe(&self.scenario).setup(&events);
+        let setup = inputs.info.setup(&events);
         let mut waits = Waits::new(setup.from..setup.to, setup.links.len(), tap);
         let mut collector = Collector::new(setup);
         let options = RunOptions {
@@ -163,7 +179,7 @@ impl Experiment {
             tap: Some(&mut waits),
             ..RunOptions::full()
         };
-        let outcome = ndnweir_sim::run(network, scheme, seed, &mut collector, options)?;
+        let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut collector, options)?;
         if !outcome.finished {
             return Ok(None);
         }

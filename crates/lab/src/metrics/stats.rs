@@ -36,6 +36,16 @@ pub(super) fn middle(index: usize, bits: u32) -> f64 {
     (low + 0.5) * (octave as f64).exp2()
 }
 
+/// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
+pub(super) fn nearest_rank(mut counts: impl Iterator<Item = u64>, all: u64, q: f64) -> Option<usize> {
+    let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
+    let mut seen = 0;
+    counts.position(|n| {
+        seen += n;
+        seen >= rank
+    })
+}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Histogram {
@@ -88,15 +98,8 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
-        let mut seen = 0;
-        for (index, n) in self.buckets.iter().enumerate() {
-            seen += n;
-            if seen >= rank {
-                return Some(middle(index, SUB_BITS).clamp(self.min as f64, self.max as f64));
-            }
-        }
-        Some(self.max as f64)
+        let at = nearest_rank(self.buckets.iter().copied(), self.count, q);
+        Some(at.map_or(self.max as f64, |at| middle(at, SUB_BITS).clamp(self.min as f64, self.max as f64)))
     }
 
     /// The whole distribution in ms; `None` if the histogram is empty.

@@ -1,6 +1,6 @@
 //! Quantiles of the time that packets wait in the queues of links.
 
-use super::stats::{bucket, middle};
+use super::stats::{bucket, middle, nearest_rank};
 use crate::results::Run;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
@@ -30,16 +30,23 @@ impl<'a> Waits<'a> {
         Waits { window, counts: vec![Vec::new(); links], next }
     }
 
+    fn count(&mut self, waiting: Range<Time>, link: DirectedLinkId) {
+        if self.window.contains(&waiting.end)
+            && let Some(counts) = self.counts.get_mut(link.0 as usize)
+        {
+            let at = bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS);
+            if at >= counts.len() {
+                counts.resize(at + 1, 0);
+            }
+            counts[at] = counts[at].saturating_add(1);
+        }
+    }
+
     /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
     fn p99_ms(&self, link: usize) -> Option<f64> {
         let counts = self.counts.get(link)?;
         let all: u64 = counts.iter().map(|n| u64::from(*n)).sum();
-        let rank = (all as f64 * 0.99).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let at = counts.iter().position(|n| {
-            seen += u64::from(*n);
-            seen >= rank
-        })?;
+        let at = nearest_rank(counts.iter().map(|n| u64::from(*n)), all, 0.99)?;
         Some(middle(at, SUB_BITS) / 1e6)
     }
 
@@ -52,21 +59,10 @@ impl<'a> Waits<'a> {
 }
 
 impl PacketTap for Waits<'_> {
-    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
+    fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
+        self.count(waiting.clone(), link);
         if let Some(next) = &mut self.next {
-            next.sent(now, start, link, ends, packet);
-        }
-    }
-
-    fn waited(&mut self, joined: Time, start: Time, link: DirectedLinkId) {
-        if self.window.contains(&start)
-            && let Some(counts) = self.counts.get_mut(link.0 as usize)
-        {
-            let at = bucket(start.since(joined).nanos(), SUB_BITS);
-            if at >= counts.len() {
-                counts.resize(at + 1, 0);
-            }
-            counts[at] = counts[at].saturating_add(1);
+            next.sent(now, waiting, link, ends, packet);
         }
     }
 }
@@ -81,9 +77,9 @@ mod tests {
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         let mut waits = Waits::new(ms(10)..ms(100_000), 2, None);
         // 1, 2, … 200 ms; and a longer one before the window.
-        waits.waited(ms(0), ms(9), DirectedLinkId(0));
-        (1..=200).rev().for_each(|n| waits.waited(ms(1000), ms(1000 + n), DirectedLinkId(0)));
-        waits.waited(ms(0), ms(100_000), DirectedLinkId(0));
+        waits.count(ms(0)..ms(9), DirectedLinkId(0));
+        (1..=200).rev().for_each(|n| waits.count(ms(1000)..ms(1000 + n), DirectedLinkId(0)));
+        waits.count(ms(0)..ms(100_000), DirectedLinkId(0));
         let mut run = Run { links: vec![LinkRun::default(), LinkRun::default()], ..Run::default() };
         waits.finish(&mut run);
         let p99 = run.links[0].queue_p99_ms.unwrap();
@@ -94,7 +90,7 @@ mod tests {
     #[test]
     fn packets_that_never_wait_have_a_quantile_of_zero() {
         let mut waits = Waits::new(Time::ZERO..Time::NEVER, 1, None);
-        (0..50).for_each(|n| waits.waited(Time::from_nanos(n), Time::from_nanos(n), DirectedLinkId(0)));
+        (0..50).for_each(|n| waits.count(Time::from_nanos(n)..Time::from_nanos(n), DirectedLinkId(0)));
         assert_eq!(waits.p99_ms(0), Some(0.0));
     }
 }

@@ -32,18 +32,16 @@ use ndnweir_link::{Port, Propagation};
 use ndnweir_node::{Node, Server, Transmit};
 use planner::PlannerHost;
 use sampling::Sampler;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sees every packet that is put on a link.
 pub trait PacketTap {
-    /// A packet starts on a link. `now` never goes back; `start` is not before it, and may lie in the future, as the
-    /// departure from a predictable queue is known when a packet joins it. A link that fails before `start` takes the
+    /// A packet starts on a link at `waiting.end`. `now` never goes back; the start is not before it, and may lie in the future, as the
+    /// departure from a predictable queue is known when a packet joins it. A link that fails before the start takes the
     /// packet back without notice. `ends` are the NDN nodes that the packet goes between; with switches the link need
-    /// not end at them.
-    fn sent(&mut self, now: Time, start: Time, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
-
-    /// The same packet waited in the queue of the link until `start`, since it joined the queue at `joined`.
-    fn waited(&mut self, _joined: Time, _start: Time, _link: DirectedLinkId) {}
+    /// not end at them. `waiting.start` is when it joined the queue of the link.
+    fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
 }
 
 /// How to run.
@@ -239,8 +237,7 @@ impl Net<'_> {
         if let Some(tap) = &mut self.tap
             && let Some(&Channel { from, to, .. }) = self.topology.channels.get(channel as usize)
         {
-            tap.sent(now, start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
-            tap.waited(joined, start, DirectedLinkId(directed_link));
+            tap.sent(now, joined..start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
         }
         if self.with_paths && packet.kind == Kind::Data {
             packet.tag = self.paths.extend(packet.tag, directed_link);

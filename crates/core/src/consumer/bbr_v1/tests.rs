@@ -1,3 +1,4 @@
+use super::super::Congestion;
 use super::*;
 use crate::ctx::Trace;
 use crate::fields::{FieldLayout, Fields};
