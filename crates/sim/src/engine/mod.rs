@@ -37,10 +37,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sees every packet that is put on a link.
 pub trait PacketTap {
-    /// A packet starts on a link at `waiting.end`. `now` never goes back; the start is not before it, and may lie in the future, as the
-    /// departure from a predictable queue is known when a packet joins it. A link that fails before the start takes the
-    /// packet back without notice. `ends` are the NDN nodes that the packet goes between; with switches the link need
-    /// not end at them. `waiting.start` is when it joined the queue of the link.
+    /// A packet starts on a link at `waiting.end`; it joined the link's queue at `waiting.start`. `now` never goes back.
+    /// The start is not before it, and may lie in the future, as the departure from a predictable queue is known when a
+    /// packet joins it. A link that fails before the start takes the packet back without notice. `ends` are the NDN nodes
+    /// that the packet goes between; with switches the link need not end at them.
     fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
 }
 
