@@ -182,6 +182,15 @@ pub(super) const NAMED: &[Named] = &[
         composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
     },
     Named {
+        name: "ndnsieve-settled",
+        summary: "ndnSieve whose controller settles: paths are compared with the load that would move (ours)",
+        composition: || {
+            let mut settled = sieve(json!({ "step": "per-window" }), json!({ "packets": 9 }));
+            settled["planner"] = json!({ "name": "ndnsieve", "moved-load": true });
+            settled
+        },
+    },
+    Named {
         name: "coopcon",
         summary: "stands in for CoopCon: windows follow a PI controller's level, paths change on severe congestion only",
         composition: || json!({ "consumer": "level-aimd", "strategy": "coopcon", "meter": "coopcon" }),
