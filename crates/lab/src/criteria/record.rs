@@ -107,11 +107,14 @@ impl RunRecord {
         let run = &measured.run;
         let (patterns, scalars): (Vec<&String>, Vec<&String>) =
             wanted.scalars.iter().partition(|name| name.contains(ANY));
+        // What JSON cannot hold is undefined here too, so that a stored record is the same as a fresh one.
+        let scalar = |name: &String| measured.scalars.get(name).copied().filter(|v| v.is_finite());
+        let pattern = |name: &String| measured.every(name).filter(|all| all.iter().all(|v| v.is_finite()));
         RunRecord {
             scheme: run.scheme.clone(),
             seed: run.seed,
-            scalars: scalars.into_iter().map(|name| (name.clone(), measured.scalars.get(name).copied())).collect(),
-            patterns: patterns.into_iter().map(|name| (name.clone(), measured.every(name))).collect(),
+            scalars: scalars.into_iter().map(|name| (name.clone(), scalar(name))).collect(),
+            patterns: patterns.into_iter().map(|name| (name.clone(), pattern(name))).collect(),
             series: wanted.series.iter().map(|name| (name.clone(), rows(run, name))).collect(),
             bin_s: run.series.bin_s,
             drawn: CellSeries::of(run),
