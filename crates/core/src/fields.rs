@@ -130,6 +130,10 @@ impl Fields {
     pub fn set(&mut self, slot: Slot, value: u32) {
         self.0[slot.0 as usize] = value;
     }
+    /// Replaces each value that is present.
+    pub fn replace(&mut self, value: u32) {
+        self.0.iter_mut().filter(|present| **present != 0).for_each(|present| *present = value);
+    }
     /// Drops all but these, as a receiver drops fields that it does not know.
     pub fn keep(&mut self, slots: Slots) {
         for (i, value) in self.0.iter_mut().enumerate() {
