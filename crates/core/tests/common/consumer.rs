@@ -3,7 +3,7 @@
 use ndnweir_core::component::Env;
 use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
-use ndnweir_core::fields::{FIELDS, FieldLayout, Fields};
+use ndnweir_core::fields::{FIELDS, Field, FieldLayout, Fields, Slot};
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -53,6 +53,8 @@ pub struct Bench {
     sent: BTreeMap<u64, Time>,
     /// What every third Data and all failures carry in the fields the consumer declares.
     told: Fields,
+    /// Where Data tell of a link.
+    link_state: Option<Slot>,
 }
 
 impl Bench {
@@ -74,7 +76,18 @@ impl Bench {
             segment: 0,
             sent: BTreeMap::new(),
             told,
+            link_state: layout.find(Field::LinkState),
         }
+    }
+
+    /// [`Bench::told`], with a link that tells its rate, 8 Mbit/s, and its delay, 4 to 11 ms, in turn.
+    fn told_by(&self, segment: u64) -> Fields {
+        let mut told = self.told;
+        if let Some(slot) = self.link_state {
+            let (delay, rate) = (4_000 + 1_000 * (segment / 240 % 8), 1 << 23 | 31_250 << 8 | 5);
+            told.set(slot, 3 << 24 | if segment / 3 % 2 == 0 { rate } else { delay as u32 });
+        }
+        told
     }
 
     pub fn seen(&self) -> Seen {
@@ -93,7 +106,7 @@ impl Bench {
     }
 
     pub fn apply(&mut self, op: Op) {
-        let told = self.told;
+        let told = self.told_by(self.segment);
         let now = self.now;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         match op {
