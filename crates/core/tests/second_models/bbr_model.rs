@@ -1,5 +1,5 @@
 //! BBR as draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017) specifies it, for packets of one size; times in s.
-//! Section numbers are the draft's.
+//! Section numbers are the draft's. Written from memory of the draft and checked against its description; without losses.
 
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -20,6 +20,7 @@ pub struct SentPacket {
     pub delivered_time: f64,
     pub first_sent_time: f64,
     pub sent_time: f64,
+    pub limited: bool,
 }
 
 pub struct BbrModel {
@@ -48,11 +49,13 @@ pub struct BbrModel {
     pub cwnd: f64,
     pub pacing_rate: f64,
     initial_cwnd: f64,
+    /// Until so much is delivered, samples are limited by the application (ProbeRTT says so of its own).
+    limited_until: u64,
+    packet_size: f64,
 }
 
 impl BbrModel {
-    /// `now` and `initial_cwnd` packets; the initial pacing assumes a round trip of 1 ms (4.2.1).
-    pub fn new(now: f64, initial_cwnd: f64) -> BbrModel {
+    pub fn new(now: f64, initial_cwnd: f64, packet_size: f64) -> BbrModel {
         BbrModel {
             state: State::Startup,
             delivered: 0,
@@ -76,8 +79,10 @@ impl BbrModel {
             probe_rtt_round_done: false,
             prior_cwnd: 0.0,
             cwnd: initial_cwnd,
-            pacing_rate: HIGH_GAIN * initial_cwnd / 0.001,
+            pacing_rate: 0.0,
             initial_cwnd,
+            limited_until: 0,
+            packet_size,
         }
     }
 
@@ -91,6 +96,7 @@ impl BbrModel {
             delivered_time: self.delivered_time,
             first_sent_time: self.first_sent_time,
             sent_time: now,
+            limited: self.limited_until > 0,
         }
     }
 
@@ -98,14 +104,38 @@ impl BbrModel {
         self.filter.iter().map(|&(_, rate)| rate).fold(0.0, f64::max)
     }
 
-    /// 4.2.3.2: the estimated BDP times a gain.
+    /// 4.2.3.2: the estimated BDP times a gain, and room for what is sent at once.
     fn inflight(&self, gain: f64) -> f64 {
-        if self.rtprop.is_infinite() { self.initial_cwnd } else { gain * self.bandwidth() * self.rtprop }
+        if self.rtprop.is_infinite() {
+            return self.initial_cwnd;
+        }
+        // 4.2.2: the send quantum.
+        let quantum = match self.pacing_rate * self.packet_size * 8.0 {
+            bps if bps < 1.2e6 => 1.0,
+            bps if bps < 24e6 => 2.0,
+            _ => (self.pacing_rate * 0.001).min(65_536.0 / self.packet_size),
+        };
+        gain * self.bandwidth() * self.rtprop + 3.0 * quantum
     }
 
-    /// An acknowledgement of one packet; `cycle_start` is the phase ProbeBW would begin with (drawn at random, 4.3.4.2),
-    /// `lost` whether a loss was found with it; `in_flight` after it.
-    pub fn on_ack(&mut self, now: f64, packet: SentPacket, rtt: Option<f64>, in_flight: u64, lost: bool, cycle: usize) {
+    /// An acknowledgement of one packet; `draw` gives a whole number from 0 to 6 (4.3.4.2), `in_flight` is counted after
+    /// it, `srtt` after its sample.
+    pub fn on_ack(
+        &mut self,
+        now: f64,
+        packet: SentPacket,
+        rtt: Option<f64>,
+        srtt: f64,
+        in_flight: u64,
+        draw: &mut dyn FnMut() -> usize,
+    ) {
+        // 4.2.1: a round trip is known for the first time; TCP has it from its handshake.
+        if self.pacing_rate == 0.0 {
+            self.pacing_rate = HIGH_GAIN * self.initial_cwnd / srtt;
+        }
+        if self.delivered >= self.limited_until {
+            self.limited_until = 0;
+        }
         // Delivery rate: the larger of the send and the acknowledgement interval.
         self.delivered += 1;
         self.delivered_time = now;
@@ -121,7 +151,8 @@ impl BbrModel {
             self.next_round_delivered = self.delivered;
             self.round_count += 1;
         }
-        if interval > 0.0 && interval >= self.rtprop.min(1e9) || self.rtprop.is_infinite() {
+        let counts = interval > 0.0 && (self.rtprop.is_infinite() || interval >= self.rtprop);
+        if counts && (!packet.limited || rate >= self.bandwidth()) {
             let round = self.round_count;
             self.filter.retain(|&(at, _)| at + 10 > round);
             self.filter.push((round, rate));
@@ -131,7 +162,7 @@ impl BbrModel {
             let mut full_length = now - self.cycle_stamp > self.rtprop;
             let prior_in_flight = (in_flight + 1) as f64;
             if self.pacing_gain > 1.0 {
-                full_length &= lost || prior_in_flight >= self.inflight(self.pacing_gain);
+                full_length &= prior_in_flight >= self.inflight(self.pacing_gain);
             } else if self.pacing_gain < 1.0 {
                 full_length |= prior_in_flight <= self.inflight(1.0);
             }
@@ -154,7 +185,7 @@ impl BbrModel {
             (self.state, self.pacing_gain, self.cwnd_gain) = (State::Drain, 1.0 / HIGH_GAIN, HIGH_GAIN);
         }
         if self.state == State::Drain && in_flight as f64 <= self.inflight(1.0) {
-            self.enter_probe_bw(now, cycle);
+            self.enter_probe_bw(now, draw());
         }
         // 4.1.2.3.
         self.rtprop_expired = now > self.rtprop_stamp + 10.0;
@@ -170,6 +201,7 @@ impl BbrModel {
             self.probe_rtt_done = None;
         }
         if self.state == State::ProbeRtt {
+            self.limited_until = (self.delivered + in_flight).max(1);
             match self.probe_rtt_done {
                 None if in_flight as f64 <= MIN_PIPE => {
                     self.probe_rtt_done = Some(now + 0.2);
@@ -183,7 +215,7 @@ impl BbrModel {
                         self.rtprop_stamp = now;
                         self.cwnd = self.cwnd.max(self.prior_cwnd);
                         if self.filled_pipe {
-                            self.enter_probe_bw(now, cycle);
+                            self.enter_probe_bw(now, draw());
                         } else {
                             (self.state, self.pacing_gain, self.cwnd_gain) = (State::Startup, HIGH_GAIN, HIGH_GAIN);
                         }
@@ -196,7 +228,7 @@ impl BbrModel {
         if self.filled_pipe || paced > self.pacing_rate {
             self.pacing_rate = paced;
         }
-        // 4.2.3: the window; 3 send quanta of allowance are the IP stack's and left out.
+        // 4.2.3: the window.
         let target = self.inflight(self.cwnd_gain);
         if self.filled_pipe {
             self.cwnd = (self.cwnd + 1.0).min(target);
@@ -209,11 +241,10 @@ impl BbrModel {
         }
     }
 
-    fn enter_probe_bw(&mut self, now: f64, cycle: usize) {
+    fn enter_probe_bw(&mut self, now: f64, drawn: usize) {
         (self.state, self.cwnd_gain) = (State::ProbeBw, 2.0);
-        self.cycle_index = cycle;
-        self.cycle_stamp = now;
-        self.pacing_gain = CYCLE[cycle];
+        self.cycle_index = 7 - drawn;
+        self.advance_cycle(now);
     }
 
     fn advance_cycle(&mut self, now: f64) {

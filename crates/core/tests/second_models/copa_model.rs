@@ -42,6 +42,8 @@ pub struct CopaModel {
     slow_start: bool,
     pub delta: f64,
     default_delta: f64,
+    /// The mode `auto`; else δ is constant.
+    pub competitive: bool,
     velocity: f64,
     direction: i64,
     last_direction: i64,
@@ -68,6 +70,7 @@ impl CopaModel {
             slow_start: true,
             delta: 1.0,
             default_delta,
+            competitive: true,
             velocity: 1.0,
             direction: 1,
             last_direction: 1,
@@ -82,11 +85,19 @@ impl CopaModel {
     }
 
     fn competes(&self) -> bool {
+        if !self.competitive {
+            return false;
+        }
+        // Where all round trips are equal, the code takes the queue for filled by others; the component says that it does
+        // not, and this follows it.
+        if self.recent_largest.get() == self.least.get() {
+            return false;
+        }
         let threshold = self.least.get() + 0.1 * (self.recent_largest.get() - self.least.get());
         self.recent_least.get() >= threshold
     }
 
-    fn update_delta(&mut self, lost: bool, rtt: f64, now: f64) {
+    fn update_delta(&mut self, rtt: f64, now: f64) {
         if !self.competes() {
             if self.delta_updated == 0.0 || self.delta_lost + rtt < now {
                 self.delta = self.default_delta;
@@ -97,10 +108,7 @@ impl CopaModel {
         if self.delta_updated == 0.0 {
             self.delta = self.default_delta;
         }
-        if lost && self.delta_lost + rtt < now {
-            self.delta *= 2.0;
-            self.delta_lost = now;
-        } else if self.delta_updated + rtt < now {
+        if self.delta_updated + rtt < now {
             self.delta = 1.0 / (1.0 / self.delta + 1.0);
             self.delta_updated = now;
         }
@@ -162,8 +170,20 @@ impl CopaModel {
         self.gap = 0.5 * self.standing.get() / self.window;
     }
 
-    /// An acknowledgement, and how many packets it shows to be lost.
-    pub fn on_ack(&mut self, now: f64, rtt: f64, lost: u32) {
+    /// A packet is found lost between two acknowledgements. There it is found by the next acknowledgement, after that was
+    /// taken, and every such call doubles δ; here, as the component says of itself, at most once per round trip.
+    pub fn on_loss(&mut self, now: f64) {
+        if self.competes() && self.delta_lost + self.latest < now {
+            self.delta = (2.0 * self.delta).min(self.default_delta);
+            self.delta_lost = now;
+        }
+        if self.too_many_lost(true, now) {
+            self.reduce();
+        }
+    }
+
+    /// An acknowledgement.
+    pub fn on_ack(&mut self, now: f64, rtt: f64) {
         if self.srtt == 0.0 {
             self.srtt = rtt;
         }
@@ -180,17 +200,9 @@ impl CopaModel {
         for window in [&mut self.least, &mut self.standing, &mut self.recent_least, &mut self.recent_largest] {
             window.sample(rtt, now);
         }
-        self.update_delta(false, rtt, now);
+        self.update_delta(rtt, now);
         self.update_window(now);
-        let mut reduce = false;
-        for _ in 0..lost {
-            reduce |= self.too_many_lost(true, now);
-        }
-        if lost > 0 {
-            self.update_delta(true, 0.0, now);
-        }
-        reduce |= self.too_many_lost(false, now);
-        if reduce {
+        if self.too_many_lost(false, now) {
             self.reduce();
         }
         self.acked += 1;

@@ -53,6 +53,12 @@ impl PragueModel {
         }
     }
 
+    /// A flow in congestion avoidance: the window from which the component starts, and the share of marks it has.
+    pub fn in_avoidance(packet: f64, packets: f64, alpha: f64) -> PragueModel {
+        let state = State::Avoid;
+        PragueModel { window: packet * packets, alpha, state, ..PragueModel::new(packet) }
+    }
+
     fn waits(&self) -> f64 {
         (self.rate / 1_920_000.0).floor() + 7.0
     }
@@ -109,7 +115,9 @@ impl PragueModel {
                 self.window += self.packet * step / self.window * scale;
             }
         }
-        if self.state == State::Reduced && received + lost > self.reduced_at.1 && now - self.reduced_at.0 >= self.virtual_rtt
+        if self.state == State::Reduced
+            && received + lost > self.reduced_at.1
+            && now - self.reduced_at.0 >= self.virtual_rtt
         {
             self.state = State::Avoid;
         }
