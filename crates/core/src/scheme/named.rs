@@ -91,6 +91,14 @@ pub(super) const NAMED: &[Named] = &[
         },
     },
     Named {
+        name: "packet-train",
+        summary: "pcon-aimd that takes its first window from packet trains, which measure what others leave of the path",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-train" } });
+            json!({ "base": "pcon-aimd", "consumer": consumer })
+        },
+    },
+    Named {
         name: "rp-a",
         summary: "resource pooling A: pcon-ndnsim with marks aimed at flows with large windows",
         composition: || pooling(json!({})),
