@@ -1,17 +1,17 @@
 //! `e2e-aqm`: AIMD driven by a CoDel that the consumer runs on every link of its path.
 //!
-//! Data tell the delay or the rate of one link ([`crate::queue::e2e_aqm`]); the last of each is kept per link. While the
-//! link at hand has waited more than 5 ms since 100 ms, cuts fall due 100 ms / √(n + 1) apart, and each is made with
-//! probability own rate / link rate, so that consumers are cut in proportion to their share. A Data that brings no cut
-//! grows the window: by 1 in slow start, then by 1/w. In slow start more than 100 packets of queue cut at once.
+//! Data tell the delay or the rate of one link ([`crate::queue::e2e_aqm`]); the last of each is kept per link. While
+//! the link at hand has waited more than 5 ms since 100 ms, cuts fall due 100 ms / √(n + 1) apart, and each is made
+//! with probability own rate / link rate, so that consumers are cut in proportion to their share. A Data that brings
+//! no cut grows the window: by 1 in slow start, then by 1/w. In slow start more than 100 packets of queue cut at once.
 //!
 //! Source: M. Rodríguez-Pérez et al., "End-to-end Active Queue Management with Named-Data Networking", JNCA 221 (2024)
 //! 103772; all constants from the authors' code, ICARUS-ICN/jaqmcc@0969a39, `extensions/consumer-src.*`, over ndnSIM's
 //! ConsumerWindow. Its habits are kept: n has 8 bits and begins again after 256 cuts due in one incident; own rate is
 //! window · 1040 B / smoothed round-trip time whatever the Data's size; every timeout cuts.
 //!
-//! Ours: at most [`MAX_LINKS`] links are kept, the one heard of longest ago makes room; plain CongestionMarks and NACKs
-//! do nothing; before the first round trip is measured nothing is known of the own rate, and a due cut is made.
+//! Ours: at most [`MAX_LINKS`] links are kept, the one heard of longest ago makes room; plain CongestionMarks and
+//! NACKs do nothing; before the first round trip is measured nothing is known of the own rate, and a due cut is made.
 
 use super::windowed::{React, Window, check_start};
 use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, Timer};

@@ -1,15 +1,15 @@
 //! `e2e-aqm`: routers that only tell. Data take along the queueing delay or the rate of one link of their path, and
 //! consumers judge what is congestion.
 //!
-//! The k-th hop overwrites the mark with probability 1/k, so that at the consumer every hop is equally likely; every hop
-//! counts itself in it. With probability ½ the mark says how long the packet waited that left the queue last, else the
-//! rate of the bytes sent, which is measured anew once more than 10 kB were sent since the last time. Layout:
+//! The k-th hop overwrites the mark with probability 1/k, so that at the consumer every hop is equally likely; every
+//! hop counts itself in it. With probability ½ the mark says how long the packet waited that left the queue last, else
+//! the rate of the bytes sent, which is measured anew once more than 10 kB were sent since the last time. Layout:
 //! [`crate::shared::link_mark`].
 //!
 //! Source: M. Rodríguez-Pérez et al., "End-to-end Active Queue Management with Named-Data Networking", JNCA 221 (2024)
 //! 103772; everything here from the authors' code, ICARUS-ICN/jaqmcc@0969a39, patch of NFD's link service. As there,
-//! the delay is that of any packet that left, a packet counts for the rate when it is handed over, even if the queue is
-//! full, and the first measurement gives no rate (there the clock starts at the least instant).
+//! the delay is that of any packet that left, a packet counts for the rate when it is handed over, even if the queue
+//! is full, and the first measurement gives no rate (there the clock starts at the least instant).
 //!
 //! Deviations: only Data are stamped, since nobody reads the mark of an Interest or NACK; sizes include the framing of
 //! the link; the hop count stays at 255, where the source stops the program. A queue of unknown rate (a kernel's below

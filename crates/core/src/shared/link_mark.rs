@@ -1,7 +1,7 @@
 //! The 64-bit mark of E2E-AQM: which link, how many hops have stamped, and one of two readings of that link.
 //!
-//! Source: ICARUS-ICN/jaqmcc@0969a39, patch of NFD's link service: bits 63–32 link, 31–24 hops, 23 kind, 22–0 reading; a
-//! delay in microseconds, or a rate in bytes per second as a mantissa of 15 bits (22–8) and an exponent of 8 (7–0).
+//! Source: ICARUS-ICN/jaqmcc@0969a39, patch of NFD's link service: bits 63–32 link, 31–24 hops, 23 kind, 22–0 reading;
+//! a delay in microseconds, or a rate in bytes per second as a mantissa of 15 bits (22–8) and an exponent of 8 (7–0).
 //! Here the two halves are two header fields, [`Field::LinkId`] and [`Field::LinkState`], which are written together:
 //! neither is ever 0, since a link's number is drawn from 1 and the first stamp counts one hop.
 //!

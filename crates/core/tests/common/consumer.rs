@@ -173,9 +173,9 @@ impl Bench {
     }
 }
 
-/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), slow start, long growth at
-/// changing round-trip times, marks alone and in rows, cuts at falling and rising windows, timeouts, losses, NACKs of
-/// every kind, reordering, and idle time.
+/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), packet trains, slow start, long
+/// growth at changing round-trip times, marks alone and in rows, cuts at falling and rising windows, timeouts, losses,
+/// NACKs of every kind, reordering, and idle time.
 pub fn standard_workload() -> Vec<Op> {
     let ms = Duration::from_millis;
     let mut ops = Vec::new();
@@ -201,6 +201,11 @@ pub fn standard_workload() -> Vec<Op> {
     data(&mut ops, 5, ms(1), ms(40));
     mark(&mut ops, 1);
     data(&mut ops, 60, ms(1), ms(40));
+    // Distances that differ, for packet trains.
+    for _ in 0..9 {
+        data(&mut ops, 9, ms(1), ms(40));
+        data(&mut ops, 1, ms(7), ms(40));
+    }
     for (round, marks) in [1, 1, 3, 1, 2, 1, 1, 4].into_iter().enumerate() {
         mark(&mut ops, marks);
         data(&mut ops, 150 + 250 * (round as u32 % 3), ms(2), ms(50 + 10 * round as u64));

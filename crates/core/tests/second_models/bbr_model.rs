@@ -1,5 +1,6 @@
-//! BBR as draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017) specifies it, for packets of one size; times in s.
-//! Section numbers are the draft's. Written from memory of the draft and checked against its description; without losses.
+//! BBR as draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017) specifies it, for packets of one size; times in
+//! s. Section numbers are the draft's. Written from memory of the draft and checked against its description; without
+//! losses.
 
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -118,8 +119,8 @@ impl BbrModel {
         gain * self.bandwidth() * self.rtprop + 3.0 * quantum
     }
 
-    /// An acknowledgement of one packet; `draw` gives a whole number from 0 to 6 (4.3.4.2), `in_flight` is counted after
-    /// it, `srtt` after its sample.
+    /// An acknowledgement of one packet; `draw` gives a whole number from 0 to 6 (4.3.4.2), `in_flight` is counted
+    /// after it, `srtt` after its sample.
     pub fn on_ack(
         &mut self,
         now: f64,

@@ -1,5 +1,5 @@
-//! Copa as venkatarun95/genericCC@18299d6 has it (`markoviancc.cc`, `rtt-window.cc`, `estimators.cc`), in its automatic
-//! mode. Times in ms, as there.
+//! Copa as venkatarun95/genericCC@18299d6 has it (`markoviancc.cc`, `rtt-window.cc`, `estimators.cc`), in its
+//! automatic mode. Times in ms, as there.
 
 /// The least or largest value of a time window.
 struct Extreme {
@@ -88,8 +88,8 @@ impl CopaModel {
         if !self.competitive {
             return false;
         }
-        // Where all round trips are equal, the code takes the queue for filled by others; the component says that it does
-        // not, and this follows it.
+        // Where all round trips are equal, the code takes the queue for filled by others; the component says that it
+        // does not, and this follows it.
         if self.recent_largest.get() == self.least.get() {
             return false;
         }
@@ -170,8 +170,8 @@ impl CopaModel {
         self.gap = 0.5 * self.standing.get() / self.window;
     }
 
-    /// A packet is found lost between two acknowledgements. There it is found by the next acknowledgement, after that was
-    /// taken, and every such call doubles δ; here, as the component says of itself, at most once per round trip.
+    /// A packet is found lost between two acknowledgements. There it is found by the next acknowledgement, after that
+    /// was taken, and every such call doubles δ; here, as the component says of itself, at most once per round trip.
     pub fn on_loss(&mut self, now: f64) {
         if self.competes() && self.delta_lost + self.latest < now {
             self.delta = (2.0 * self.delta).min(self.default_delta);

@@ -3,18 +3,18 @@
 //! A train of Interests leaves back to back; the median distance of its Data is that of the bottleneck, gB. Further
 //! trains leave with a distance that grows from gB/2 by gB/8 per train, until their Data arrive as far apart as the
 //! Interests left: the distance at which the train just fills what others leave. PTR is the rate of that train's Data;
-//! IGI is the bottleneck's rate less that of others, which is read from the distances that grew:
-//! B · (1 − Σ(g − gB)/Σg over all g, the first sum over g above both gB and the distance sent). The window is that rate
-//! times the least round-trip time; the law goes on in congestion avoidance.
+//! IGI is the bottleneck's rate less that of others, which is read from the distances that grew: B · (1 − Σ(g − gB)/Σg
+//! over all g, the first sum over g above both gB and the distance sent). The window is that rate times the least
+//! round-trip time; the law goes on in congestion avoidance.
 //!
-//! Source: N. Hu, P. Steenkiste, "Evaluation and Characterization of Available Bandwidth Probing Techniques", IEEE JSAC
-//! 21(6), 2003; the shorter way where Data arrive half again as far apart as sent or more, to the mean of both
+//! Source: N. Hu, P. Steenkiste, "Evaluation and Characterization of Available Bandwidth Probing Techniques", IEEE
+//! JSAC 21(6), 2003; the shorter way where Data arrive half again as far apart as sent or more, to the mean of both
 //! distances, and the 5 µs above which a distance counts as grown, from the first author's tool (igi-ptr 2.1).
 //!
 //! What NDN changes: a train is of Interests, and its Data are content that was wanted anyway; the sizes are the
-//! producer's. Ours: one train for a distance (the tool: three, and twice in a row); equal means within `tolerance`; the
-//! median for gB (the tool: the fullest bin of 25 µs). While trains run, the law rests and marks only end the search
-//! with the train at hand; a failed Interest ends it at once, with the last whole train's rate, or none.
+//! producer's. Ours: one train for a distance (the tool: three, and twice in a row); equal means within `tolerance`;
+//! the median for gB (the tool: the fullest bin of 25 µs). While trains run, the law rests and marks do nothing, as a
+//! train is meant to queue; a failed Interest ends the search, with the last whole train's rate, or none.
 
 use super::{Estimate, Release, Startup};
 use crate::consumer::{DataEvent, Flight};
@@ -43,7 +43,6 @@ pub struct Trains {
     last_arrival: Option<(u64, Time)>,
     /// Distances of Data in a row.
     gaps: Vec<Duration>,
-    marked: bool,
     release: Release,
 }
 
@@ -69,7 +68,6 @@ impl Trains {
             arrived: 0,
             last_arrival: None,
             gaps: Vec::new(),
-            marked: false,
             release: Release::default(),
         }
     }
@@ -101,7 +99,7 @@ impl Trains {
     }
 
     fn begin(&mut self) {
-        (self.sent, self.arrived, self.last_arrival, self.marked) = (0, 0, None, false);
+        (self.sent, self.arrived, self.last_arrival) = (0, 0, None);
         self.gaps.clear();
     }
 
@@ -120,12 +118,11 @@ impl Trains {
             self.gaps.push(ctx.now.since(at).max(self.params.min_gap));
         }
         self.arrived += 1;
-        self.marked |= event.mark > 0;
         if self.arrived < self.params.train_length {
             return None;
         }
         self.looked_at += 1;
-        let ends = self.judge(ctx) || self.marked || self.looked_at >= self.params.attempts;
+        let ends = self.judge(ctx) || self.looked_at >= self.params.attempts;
         self.begin();
         if ends { self.finish(window, ctx) } else { None }
     }

@@ -96,8 +96,8 @@ fn interests_and_nacks_are_not_stamped() {
     assert_eq!(bench.joins(0, Kind::Nack, 40, None), None);
 }
 
-// The k-th hop overwrites with 1/k: of ten hops each should be left in a tenth of 20,000 Data; the standard deviation is
-// √(20,000 · 0.1 · 0.9) = 42.4, and 5 of them are 212. Half of the marks are delays: 10,000 ± 354.
+// The k-th hop overwrites with 1/k: of ten hops each should be left in a tenth of 20,000 Data; the standard deviation
+// is √(20,000 · 0.1 · 0.9) = 42.4, and 5 of them are 212. Half of the marks are delays: 10,000 ± 354.
 #[test]
 fn every_hop_of_ten_is_equally_likely_to_be_told_of_and_each_counts_itself() {
     let mut hops: Vec<Bench> = (0..10).map(|seed| bench(&json!({}), seed)).collect();

@@ -134,13 +134,13 @@ fn igi_takes_from_the_bottleneck_what_made_distances_grow() {
 }
 
 #[test]
-fn a_mark_ends_the_search_with_its_train_and_cuts_nothing() {
-    let mut bench = bench(json!({}));
+fn marks_do_nothing_while_trains_run() {
+    let mut bench = bench(json!({ "attempts": 1 }));
     bench.send(0);
     for (n, us) in [40_000, 41_000, 42_000].into_iter().enumerate() {
         assert_eq!(bench.data(us, 0, n == 1), 1.0);
     }
-    assert_eq!(bench.data(43_000, 0, false), 40.0);
+    assert_eq!(bench.data(43_000, 0, true), 40.0);
     assert_eq!(bench.consumer.decreases(), 0);
 }
 
