@@ -52,7 +52,7 @@ pub enum Estimate {
 /// How the new window is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Send {
+pub enum Sending {
     /// At once (the paper).
     Burst,
     /// Spread over one round trip.
@@ -68,8 +68,8 @@ pub struct Release {
 
 impl Release {
     /// Spreads a window over a round trip, if it should be.
-    pub fn spread(&mut self, send: Send, window: f64, round_trip: Duration, now: Time) {
-        if send == Send::Paced {
+    pub fn spread(&mut self, send: Sending, window: f64, round_trip: Duration, now: Time) {
+        if send == Sending::Paced {
             *self = Release { pace: Some(round_trip.scale(1.0 / window)), until: now + round_trip };
         }
     }
@@ -108,7 +108,7 @@ pub struct Startup {
     /// The largest window an estimate can give, in segments (ours: 4096).
     pub cap: f64,
     /// How the new window is sent (the paper: at once).
-    pub send: Send,
+    pub send: Sending,
     /// Trains: Interests in each (Hu and Steenkiste: 60).
     pub train_length: u32,
     /// Trains: what the distance grows by per train, over the bottleneck's (Hu and Steenkiste: 1/8).
@@ -127,7 +127,7 @@ impl Default for Startup {
             attempts: 8,
             min_gap: Duration::ZERO,
             cap: 4096.0,
-            send: Send::Burst,
+            send: Sending::Burst,
             train_length: 60,
             gap_step: 0.125,
             tolerance: 0.05,

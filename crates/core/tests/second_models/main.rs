@@ -103,7 +103,8 @@ fn prague(behaviour: Behaviour, seconds: u64) -> u64 {
 #[test]
 fn prague_agrees_with_udp_prague_over_marks_from_a_millisecond_of_queue() {
     // 10, 30 and 60 ms, on both sides of the reference round trip; a Data takes 0.5 ms: 20 Mbit/s.
-    for base in [|_| 10 * MS, |_| 30 * MS, |_| 60 * MS] {
+    let bases: [fn(u64) -> u64; 3] = [|_| 10 * MS, |_| 30 * MS, |_| 60 * MS];
+    for base in bases {
         let marks = |n: u64, waited: u64| n == 0 || waited > MS;
         let cuts = prague(Behaviour { base, service: |_| MS / 2, marks, loses: never_loses }, 20);
         assert!(cuts > 20, "{cuts}");
@@ -159,7 +160,9 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
 #[test]
 fn bbr_v1_agrees_with_the_draft_through_all_its_states() {
     // 1 ms per Data: 10 Mbit/s; round trips short and long against the 200 ms of ProbeRTT; a path that grows longer.
-    for base in [|_| 60 * MS, |_| 8 * MS, |now: u64| if now < 15_000 * MS { 40 * MS } else { 55 * MS }] {
+    let longer = |now: u64| if now < 15_000 * MS { 40 * MS } else { 55 * MS };
+    let bases: [fn(u64) -> u64; 3] = [|_| 60 * MS, |_| 8 * MS, longer];
+    for base in bases {
         let states = bbr(Behaviour { base, service: |_| MS, marks: never_marks, loses: never_loses }, 35);
         assert_eq!(states, 4);
     }
