@@ -156,7 +156,7 @@ impl Trains {
                 self.gap = self.gap.max((input + output) / 2);
             }
         }
-        self.gap += self.bottleneck.scale(self.params.gap_step);
+        self.gap = self.gap + self.bottleneck.scale(self.params.gap_step);
         false
     }
 

@@ -5,7 +5,7 @@ use crate::consumer::aimd::Aimd;
 use crate::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, SentEvent};
 use crate::ctx::{Ctx, Rng, Trace};
 use crate::fields::{FieldLayout, Fields};
-use crate::units::{Bytes, Duration, Time};
+use crate::units::{Bytes, Time};
 use serde_json::{Value, json};
 
 struct Bench {
