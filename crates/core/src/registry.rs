@@ -127,6 +127,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     BbrV1 = consumer::bbr_v1::BbrV1;
     Copa = consumer::copa::Copa;
     Prague = consumer::prague::Prague;
+    E2eAqm = consumer::e2e_aqm::E2eAqm;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -140,6 +141,7 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Pie = queue::pie::Pie;
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
+    E2eAqm = queue::e2e_aqm::E2eAqm;
 });
 
 family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {

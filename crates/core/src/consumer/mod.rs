@@ -11,6 +11,7 @@ pub mod bbr_v1;
 pub mod bic;
 pub mod copa;
 pub mod cubic;
+pub mod e2e_aqm;
 pub mod fixed;
 pub mod icp;
 pub mod level_aimd;

@@ -57,6 +57,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
     },
     Named {
+        name: "e2e-aqm",
+        summary: "end-to-end AQM of Vigo, 2023: routers tell delay and rate of a link, consumers run CoDel on them",
+        composition: || json!({ "consumer": "e2e-aqm", "marker": "e2e-aqm", "strategy": "best-route", "interest-marks": "ignore" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),
@@ -83,6 +88,14 @@ pub(super) const NAMED: &[Named] = &[
             let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
             let meter = json!({ "name": "path-label", "form": "hashed" });
             json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "packet-train",
+        summary: "pcon-aimd that takes its first window from packet trains, which measure what others leave of the path",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-train" } });
+            json!({ "base": "pcon-aimd", "consumer": consumer })
         },
     },
     Named {

@@ -1,7 +1,7 @@
 //! The rate at which Data arrive, measured for each of them over the time from its Interest to its arrival.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation-00 §3, in segments, without marks of samples that the application
-//! limited: a consumer does not know whether its application would have asked for more.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-00 §3, in segments. That the application limited samples a
+//! consumer does not know: it only says so itself, of what it held back on purpose.
 
 use crate::units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ struct Sent {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
+    limited: bool,
 }
 
 /// What a Data shows.
@@ -25,6 +26,8 @@ pub struct Sample {
     pub prior_delivered: u64,
     /// Segments per second; none if the time was shorter than the least round trip, so that bunching would count.
     pub rate: Option<f64>,
+    /// Whether its Interest was sent while less than possible was.
+    pub limited: bool,
 }
 
 /// Measures it.
@@ -34,11 +37,14 @@ pub struct Delivery {
     delivered_at: Time,
     first_sent: Time,
     sent: BTreeMap<u64, Sent>,
+    /// Until so much is delivered, what is sent is limited; 0 while nothing is.
+    limited_until: u64,
 }
 
 impl Default for Delivery {
     fn default() -> Delivery {
-        Delivery { delivered: 0, delivered_at: Time::ZERO, first_sent: Time::ZERO, sent: BTreeMap::new() }
+        let (delivered_at, first_sent) = (Time::ZERO, Time::ZERO);
+        Delivery { delivered: 0, delivered_at, first_sent, sent: BTreeMap::new(), limited_until: 0 }
     }
 }
 
@@ -54,7 +60,8 @@ impl Delivery {
             (self.first_sent, self.delivered_at) = (now, now);
         }
         let (delivered, delivered_at, first_sent) = (self.delivered, self.delivered_at, self.first_sent);
-        self.sent.insert(segment, Sent { at: now, delivered, delivered_at, first_sent });
+        let limited = self.limited_until > 0;
+        self.sent.insert(segment, Sent { at: now, delivered, delivered_at, first_sent, limited });
         if self.sent.len() > MAX_STORED {
             self.sent.pop_first();
         }
@@ -64,17 +71,25 @@ impl Delivery {
     pub fn on_data(&mut self, segment: u64, now: Time, least: Option<Duration>) -> Option<Sample> {
         self.delivered += 1;
         self.delivered_at = now;
+        if self.delivered > self.limited_until {
+            self.limited_until = 0;
+        }
         let sent = self.sent.remove(&segment)?;
         self.first_sent = sent.at;
         let interval = sent.at.since(sent.first_sent).max(now.since(sent.delivered_at));
         let counts = interval > Duration::ZERO && least.is_none_or(|least| interval >= least);
         let rate = counts.then(|| (self.delivered - sent.delivered) as f64 / interval.secs());
-        Some(Sample { prior_delivered: sent.delivered, rate })
+        Some(Sample { prior_delivered: sent.delivered, rate, limited: sent.limited })
     }
 
     /// The Interest of a segment failed.
     pub fn on_failed(&mut self, segment: u64) {
         self.sent.remove(&segment);
+    }
+
+    /// Samples of Interests that are sent before what is in flight has arrived do not show what the path can carry.
+    pub fn limit(&mut self, in_flight: u32) {
+        self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 }
 
@@ -104,12 +119,28 @@ mod tests {
         assert!((rates[20] - 1000.0).abs() < 1e-9 && (rates[29] - 1000.0).abs() < 1e-9);
     }
 
+    // Two in flight when less is sent on purpose: what is sent until more than two have arrived is limited.
+    #[test]
+    fn samples_are_limited_until_more_than_what_was_in_flight_has_arrived() {
+        let mut delivery = Delivery::default();
+        (0..2).for_each(|segment| delivery.on_sent(segment, segment as u32 + 1, ms(0)));
+        delivery.limit(2);
+        delivery.on_sent(2, 3, ms(1));
+        let mut limited = Vec::new();
+        for segment in 0..4 {
+            limited.push(delivery.on_data(segment, ms(20 + segment), None).unwrap().limited);
+            delivery.on_sent(segment + 3, 3, ms(20 + segment));
+        }
+        assert_eq!(limited, [false, false, true, true]);
+        assert!(!delivery.on_data(5, ms(40), None).unwrap().limited, "sent when the third had arrived");
+    }
+
     #[test]
     fn a_sample_shorter_than_the_least_round_trip_gives_no_rate() {
         let mut delivery = Delivery::default();
         delivery.on_sent(0, 1, ms(0));
         let sample = delivery.on_data(0, ms(5), Some(Duration::from_millis(20)));
-        assert_eq!(sample, Some(Sample { prior_delivered: 0, rate: None }));
+        assert_eq!(sample, Some(Sample { prior_delivered: 0, rate: None, limited: false }));
         assert_eq!(delivery.on_data(7, ms(6), None), None);
         assert_eq!(delivery.delivered(), 2);
     }

@@ -9,6 +9,7 @@ pub mod flows;
 pub mod grant;
 pub mod guard;
 pub mod level;
+pub mod link_mark;
 pub mod noise;
 pub mod once;
 pub mod outstanding;
