@@ -125,6 +125,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     NdnSieve = consumer::ndnsieve::NdnSieve;
     LevelAimd = consumer::level_aimd::LevelAimd;
     BbrV1 = consumer::bbr_v1::BbrV1;
+    Bbr = consumer::bbr::Bbr;
     Copa = consumer::copa::Copa;
     Prague = consumer::prague::Prague;
 });

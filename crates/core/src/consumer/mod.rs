@@ -7,6 +7,7 @@
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;
+pub mod bbr;
 pub mod bbr_v1;
 pub mod bic;
 pub mod copa;
@@ -25,6 +26,8 @@ pub mod rtt_window;
 pub mod startup;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_path;
 pub mod windowed;
 
 use crate::check;

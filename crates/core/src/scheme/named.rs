@@ -47,6 +47,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "bbr-v1" }),
     },
     Named {
+        name: "bbr",
+        summary: "BBR version 3 for NDN: bounds by losses and marks beside rate and delay, over queues that mark nothing",
+        composition: || json!({ "consumer": "bbr" }),
+    },
+    Named {
         name: "copa",
         summary: "Copa of NSDI 2018: windows by the delay that consumers see, over queues that mark nothing",
         composition: || json!({ "consumer": "copa" }),

@@ -14,6 +14,7 @@ pub mod once;
 pub mod outstanding;
 pub mod pacer;
 pub mod rate;
+pub mod round_trips;
 pub mod rtt;
 pub mod sizes;
 pub mod slow_start;
