@@ -127,6 +127,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     BbrV1 = consumer::bbr_v1::BbrV1;
     Bbr = consumer::bbr::Bbr;
     Copa = consumer::copa::Copa;
+    Vivace = consumer::vivace::Vivace;
     Prague = consumer::prague::Prague;
 });
 

@@ -28,6 +28,7 @@ pub mod startup;
 mod testing;
 #[cfg(test)]
 mod testing_path;
+pub mod vivace;
 pub mod windowed;
 
 use crate::check;

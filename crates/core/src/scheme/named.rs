@@ -57,6 +57,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "copa" }),
     },
     Named {
+        name: "vivace",
+        summary: "PCC Vivace of NSDI 2018: rates by the gradient of a utility, over queues that mark nothing",
+        composition: || json!({ "consumer": "vivace" }),
+    },
+    Named {
         name: "prague",
         summary: "Prague over DualPI2, the scheme of L4S: cuts in proportion to marks from a millisecond of queue",
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
