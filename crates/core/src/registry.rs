@@ -129,6 +129,8 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Copa = consumer::copa::Copa;
     Vivace = consumer::vivace::Vivace;
     Prague = consumer::prague::Prague;
+    Dpccp = consumer::dpccp::Dpccp;
+    Ptp = consumer::ptp::Ptp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -142,6 +144,7 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Pie = queue::pie::Pie;
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
+    Dpccp = queue::dpccp::Dpccp;
 });
 
 family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -176,6 +179,7 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     CongestionAware = strategy::congestion_aware::CongestionAware;
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
+    Ptp = strategy::ptp::Ptp;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {

@@ -7,6 +7,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod codel_pcon;
 pub mod cwnd_codel;
+pub mod dpccp;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;

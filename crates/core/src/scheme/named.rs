@@ -67,6 +67,16 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
     },
     Named {
+        name: "dpccp",
+        summary: "stands in for DPCCP: a rate for each path by its delay, marks while a queue does not empty",
+        composition: || json!({ "consumer": "dpccp", "marker": "dpccp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
+        name: "ptp",
+        summary: "stands in for PTP: a window for each path, and routers that send Interests along its label",
+        composition: || json!({ "consumer": "ptp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),

@@ -13,6 +13,7 @@ pub mod noise;
 pub mod once;
 pub mod outstanding;
 pub mod pacer;
+pub mod paths;
 pub mod rate;
 pub mod round_trips;
 pub mod rtt;
