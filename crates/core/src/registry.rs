@@ -131,6 +131,9 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Prague = consumer::prague::Prague;
     Dpccp = consumer::dpccp::Dpccp;
     Ptp = consumer::ptp::Ptp;
+    Ecp = consumer::ecp::Ecp;
+    Ictp = consumer::ictp::Ictp;
+    Cctcp = consumer::cctcp::Cctcp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -145,6 +148,7 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
     Dpccp = queue::dpccp::Dpccp;
+    Chopcop = queue::chopcop::Chopcop;
 });
 
 family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -163,6 +167,8 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
     FleCom = shaper::flecom::FleCom;
+    Ecp = shaper::ecp::Ecp;
+    Chopcop = shaper::chopcop::Chopcop;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {

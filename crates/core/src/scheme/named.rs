@@ -77,6 +77,29 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "ptp", "strategy": "ptp", "meter": "path-label" }),
     },
     Named {
+        name: "ictp",
+        summary: "stands in for ICTP: TCP's congestion control at the receiver, over queues that mark nothing",
+        composition: || json!({ "consumer": "ictp" }),
+    },
+    Named {
+        name: "cctcp",
+        summary: "stands in for CCTCP: a window and a timer for each source of Data, without anticipated Interests",
+        composition: || {
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "consumer": "cctcp", "meter": meter })
+        },
+    },
+    Named {
+        name: "ecp",
+        summary: "stands in for ECP: three states from pending Interests, MIAIMD windows, NACKs while congested",
+        composition: || json!({ "consumer": "ecp", "shaper": "ecp" }),
+    },
+    Named {
+        name: "chopcop",
+        summary: "stands in for CHoPCoP: random early marks, Interests at fair shares while queues are long",
+        composition: chopcop,
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),
@@ -232,6 +255,13 @@ fn measured() -> Value {
 /// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.
 fn absorbing_route() -> Value {
     json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
+
+/// The consumer's timer is the Interest's lifetime, without an estimate of the round trip: what the scheme is made for.
+fn chopcop() -> Value {
+    let timer = json!({ "min": "2s", "max": "2s", "initial": "2s" });
+    let consumer = json!({ "name": "aimd", "reaction": { "recovery": 0.0 }, "timer": timer });
+    json!({ "consumer": consumer, "marker": "chopcop", "shaper": "chopcop" })
 }
 
 /// Request forwarding as the simulator of Ye et al. does it.

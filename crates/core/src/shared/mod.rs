@@ -6,6 +6,7 @@ pub mod draw;
 pub mod extreme;
 pub mod flow_table;
 pub mod flows;
+pub mod gap;
 pub mod grant;
 pub mod guard;
 pub mod level;
