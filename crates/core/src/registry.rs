@@ -125,9 +125,16 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     NdnSieve = consumer::ndnsieve::NdnSieve;
     LevelAimd = consumer::level_aimd::LevelAimd;
     BbrV1 = consumer::bbr_v1::BbrV1;
+    Bbr = consumer::bbr::Bbr;
     Copa = consumer::copa::Copa;
+    Vivace = consumer::vivace::Vivace;
     Prague = consumer::prague::Prague;
     E2eAqm = consumer::e2e_aqm::E2eAqm;
+    Dpccp = consumer::dpccp::Dpccp;
+    Ptp = consumer::ptp::Ptp;
+    Ecp = consumer::ecp::Ecp;
+    Ictp = consumer::ictp::Ictp;
+    Cctcp = consumer::cctcp::Cctcp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -142,6 +149,8 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
     E2eAqm = queue::e2e_aqm::E2eAqm;
+    Dpccp = queue::dpccp::Dpccp;
+    Chopcop = queue::chopcop::Chopcop;
 });
 
 family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -160,6 +169,8 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
     FleCom = shaper::flecom::FleCom;
+    Ecp = shaper::ecp::Ecp;
+    Chopcop = shaper::chopcop::Chopcop;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -176,6 +187,7 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     CongestionAware = strategy::congestion_aware::CongestionAware;
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
+    Ptp = strategy::ptp::Ptp;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {

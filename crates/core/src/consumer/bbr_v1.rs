@@ -17,10 +17,10 @@ use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
 use crate::shared::delivery::Delivery;
+use crate::shared::round_trips::{LargestOfRounds, Plateau, RoundTrips};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// Versions of BBR v1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -112,13 +112,11 @@ pub struct BbrV1 {
     /// In segments per second, as all rates here; 0 before the first sample.
     pacing_rate: f64,
     delivery: Delivery,
-    /// Largest rates by round trip, decreasing, over the last `bandwidth_rounds`.
-    rates: VecDeque<(u64, f64)>,
-    round: u64,
-    next_round: u64,
+    /// Delivery rates over the last `bandwidth_rounds`.
+    rates: LargestOfRounds,
+    rounds: RoundTrips,
     least: Option<(Duration, Time)>,
-    full_rate: f64,
-    full_count: u32,
+    plateau: Plateau,
     is_filled: bool,
     /// Place in the cycle, and since when.
     cycle: usize,
@@ -160,12 +158,10 @@ impl Component for BbrV1 {
             window,
             pacing_rate: 0.0,
             delivery: Delivery::default(),
-            rates: VecDeque::new(),
-            round: 0,
-            next_round: 0,
+            rates: LargestOfRounds::default(),
+            rounds: RoundTrips::default(),
             least: None,
-            full_rate: 0.0,
-            full_count: 0,
+            plateau: Plateau::default(),
             is_filled: false,
             cycle: 0,
             cycle_since: Time::ZERO,
@@ -182,7 +178,7 @@ impl Component for BbrV1 {
 impl BbrV1 {
     /// The largest delivery rate of the last round trips.
     fn bandwidth(&self) -> f64 {
-        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+        self.rates.get()
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -215,40 +211,12 @@ impl BbrV1 {
         gain * self.bandwidth() * least.secs() + 3.0 * quantum
     }
 
-    fn count_round(&mut self, prior_delivered: u64) -> bool {
-        let starts = prior_delivered >= self.next_round;
-        if starts {
-            self.next_round = self.delivery.delivered();
-            self.round += 1;
-        }
-        starts
-    }
-
-    fn take_rate(&mut self, rate: f64) {
-        while self.rates.back().is_some_and(|&(_, smaller)| smaller <= rate) {
-            self.rates.pop_back();
-        }
-        // Of one round trip only the largest is stored, so as many as round trips at most.
-        if self.rates.back().is_none_or(|&(round, _)| round != self.round) && self.rates.len() < 1024 {
-            self.rates.push_back((self.round, rate));
-        }
-        let first = self.round.saturating_sub(u64::from(self.params.bandwidth_rounds) - 1);
-        while self.rates.len() > 1 && self.rates[0].0 < first {
-            self.rates.pop_front();
-        }
-    }
-
     fn check_filled(&mut self, round_starts: bool) {
         if self.is_filled || !round_starts {
             return;
         }
-        let rate = self.bandwidth();
-        if rate > self.full_rate && rate >= self.full_rate * self.params.full_growth {
-            (self.full_rate, self.full_count) = (rate, 0);
-            return;
-        }
-        self.full_count += 1;
-        self.is_filled = self.full_count >= self.params.full_rounds;
+        let (rate, params) = (self.rates.get(), &self.params);
+        self.is_filled = self.plateau.on_round(rate, params.full_growth, params.full_rounds);
     }
 
     fn enter_probe_bw(&mut self, now: Time, rng: &mut Rng) {
@@ -298,7 +266,7 @@ impl BbrV1 {
         match &mut self.done {
             None if f64::from(in_flight) <= self.params.floor => {
                 self.done = Some((ctx.now + self.params.probe_rtt, false));
-                self.next_round = self.delivery.delivered();
+                self.rounds.restart(self.delivery.delivered());
             }
             None => {}
             Some((end, has_lasted)) => {
@@ -329,7 +297,7 @@ impl BbrV1 {
             self.recovery = None;
         }
         match self.recovery {
-            Some(recovery) if recovery.round == self.round => {
+            Some(recovery) if recovery.round == self.rounds.count() => {
                 self.window = self.window.max(f64::from(flight.in_flight));
             }
             _ if self.is_filled => self.window = (self.window + 1.0).min(target),
@@ -353,11 +321,12 @@ impl Consumer for BbrV1 {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         let (size, in_flight) = (event.size.get().max(1) as f64, event.flight.in_flight);
         let sample = self.delivery.on_data(event.segment, ctx.now, self.least.map(|(least, _)| least));
-        let round_starts = sample.is_some_and(|sample| self.count_round(sample.prior_delivered));
+        let delivered = self.delivery.delivered();
+        let round_starts = sample.is_some_and(|sample| self.rounds.on_data(sample.prior_delivered, delivered));
         if let Some(sample) = sample
             && let Some(rate) = sample.rate.filter(|&rate| !sample.limited || rate >= self.bandwidth())
         {
-            self.take_rate(rate);
+            self.rates.push(rate, self.rounds.count(), self.params.bandwidth_rounds);
         }
         if self.state == State::ProbeBw {
             self.advance_cycle(f64::from(in_flight), size, ctx.now);
@@ -392,7 +361,7 @@ impl Consumer for BbrV1 {
         self.lost = self.lost.saturating_add(1);
         if self.recovery.is_none() {
             let prior = if self.state == State::ProbeRtt { self.prior_window } else { self.window };
-            self.recovery = Some(Recovery { until: event.flight.next_segment, round: self.round, prior });
+            self.recovery = Some(Recovery { until: event.flight.next_segment, round: self.rounds.count(), prior });
             self.window = self.window.min(f64::from(event.flight.in_flight) + 1.0);
             self.decreases += 1;
             ctx.trace.record(ctx.now, "decrease", 0, self.window);

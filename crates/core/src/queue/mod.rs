@@ -3,10 +3,12 @@
 //! Both sit at a face's egress, which lives in `ndnweir-node`. The egress counts, transmits and enforces the limit;
 //! these decide.
 
+pub mod chopcop;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_pcon;
 pub mod cwnd_codel;
+pub mod dpccp;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;

@@ -47,9 +47,19 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "bbr-v1" }),
     },
     Named {
+        name: "bbr",
+        summary: "BBR version 3 for NDN: bounds by losses and marks beside rate and delay, over queues that mark nothing",
+        composition: || json!({ "consumer": "bbr" }),
+    },
+    Named {
         name: "copa",
         summary: "Copa of NSDI 2018: windows by the delay that consumers see, over queues that mark nothing",
         composition: || json!({ "consumer": "copa" }),
+    },
+    Named {
+        name: "vivace",
+        summary: "PCC Vivace of NSDI 2018: rates by the gradient of a utility, over queues that mark nothing",
+        composition: || json!({ "consumer": "vivace" }),
     },
     Named {
         name: "prague",
@@ -60,6 +70,39 @@ pub(super) const NAMED: &[Named] = &[
         name: "e2e-aqm",
         summary: "end-to-end AQM of Vigo, 2023: routers tell delay and rate of a link, consumers run CoDel on them",
         composition: || json!({ "consumer": "e2e-aqm", "marker": "e2e-aqm", "strategy": "best-route", "interest-marks": "ignore" }),
+    },
+    Named {
+        name: "dpccp",
+        summary: "stands in for DPCCP: a rate for each path by its delay, marks while a queue does not empty",
+        composition: || json!({ "consumer": "dpccp", "marker": "dpccp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
+        name: "ptp",
+        summary: "stands in for PTP: a window for each path, and routers that send Interests along its label",
+        composition: || json!({ "consumer": "ptp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
+        name: "ictp",
+        summary: "stands in for ICTP: TCP's congestion control at the receiver, over queues that mark nothing",
+        composition: || json!({ "consumer": "ictp" }),
+    },
+    Named {
+        name: "cctcp",
+        summary: "stands in for CCTCP: a window and a timer for each source of Data, without anticipated Interests",
+        composition: || {
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "consumer": "cctcp", "meter": meter })
+        },
+    },
+    Named {
+        name: "ecp",
+        summary: "stands in for ECP: three states from pending Interests, MIAIMD windows, NACKs while congested",
+        composition: || json!({ "consumer": "ecp", "shaper": "ecp" }),
+    },
+    Named {
+        name: "chopcop",
+        summary: "stands in for CHoPCoP: random early marks, Interests at fair shares while queues are long",
+        composition: chopcop,
     },
     Named {
         name: "pcon",
@@ -234,6 +277,13 @@ fn measured() -> Value {
 /// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.
 fn absorbing_route() -> Value {
     json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
+
+/// The consumer's timer is the Interest's lifetime, without an estimate of the round trip: what the scheme is made for.
+fn chopcop() -> Value {
+    let timer = json!({ "min": "2s", "max": "2s", "initial": "2s" });
+    let consumer = json!({ "name": "aimd", "reaction": { "recovery": 0.0 }, "timer": timer });
+    json!({ "consumer": consumer, "marker": "chopcop", "shaper": "chopcop" })
 }
 
 /// Request forwarding as the simulator of Ye et al. does it.

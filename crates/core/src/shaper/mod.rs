@@ -3,6 +3,8 @@
 //! One instance per out-face. The node calls [`Shaper::admit`] after the strategy chose the face and before the
 //! Interest joins the egress queue.
 
+pub mod chopcop;
+pub mod ecp;
 pub mod flecom;
 pub mod his;
 pub mod hobhis;

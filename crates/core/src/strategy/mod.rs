@@ -11,6 +11,7 @@ pub mod coopcon;
 pub mod flecom;
 pub mod multicast;
 pub mod pcon;
+pub mod ptp;
 pub mod random;
 pub mod rfa;
 pub mod selective;
