@@ -49,7 +49,7 @@ fn links_change_signals_and_have_disciplines_by_direction() {
     let signals = |marks, fields| SignalChange { marks, fields };
     assert_eq!(link.forward.signals, signals(MarkChange::Clear, FieldChange::Least));
     assert_eq!(link.backward.signals, signals(MarkChange::Set, FieldChange::Keep));
-    assert!([link.forward, link.backward].iter().all(|d| d.discipline.as_ref().is_some_and(|d| d.name == "drr")));
+    assert!([link.forward, link.backward].iter().all(|d| d.discipline.as_ref().is_some_and(|d| d.name() == "drr")));
 }
 
 #[test]
