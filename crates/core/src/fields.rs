@@ -29,7 +29,7 @@ pub enum Field {
     ConsumerWindow,
     /// Flows that share the queue which set the mark (resource pooling, method C).
     FlowCount,
-    /// The rate a router grants (MIRCC, QSCCP).
+    /// The rate of Data a router grants (RCP).
     ExplicitRate,
     /// How congested the worst queue of the path is (CoopCon-like, FleCom-like, ECP).
     CongestionLevel,
@@ -45,6 +45,8 @@ pub enum Field {
     PathUse,
     /// The consumer reacts to marks in proportion, and its packets request the low-latency queue (DualPI2).
     LowLatency,
+    /// The round-trip time that the consumer sees (RCP).
+    RoundTrip,
 }
 
 /// A row of the field table.
@@ -91,6 +93,7 @@ field_table! {
     ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
     LowLatency      "low-latency"      "flag"               948 First;
+    RoundTrip       "round-trip"       "µs"                 952 First;
 }
 
 impl Field {

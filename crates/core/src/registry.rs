@@ -127,6 +127,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     BbrV1 = consumer::bbr_v1::BbrV1;
     Copa = consumer::copa::Copa;
     Prague = consumer::prague::Prague;
+    Rcp = consumer::rcp::Rcp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -185,6 +186,7 @@ family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     NdnSieve = meter::ndnsieve::NdnSieve;
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;
+    Rcp = meter::rcp::Rcp;
 });
 
 family!($ AnyPlanner, PlannerParams, planner::Planner, Planner, "A planner.", each_planner, {

@@ -20,6 +20,7 @@ pub mod prague;
 mod preset;
 pub mod raaqm;
 pub mod rate_aimd;
+pub mod rcp;
 pub mod relentless;
 pub mod rtt_window;
 pub mod startup;

@@ -57,6 +57,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
     },
     Named {
+        name: "rcp",
+        summary: "RCP of Dukkipati and McKeown: routers write one rate per link into Data, consumers send at the least of them",
+        composition: || json!({ "consumer": "rcp", "meter": "rcp" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),
