@@ -29,7 +29,7 @@ pub enum Field {
     ConsumerWindow,
     /// Flows that share the queue which set the mark (resource pooling, method C).
     FlowCount,
-    /// The rate of Data a router grants (RCP).
+    /// The rate of Data a router grants (RCP, MIRCC).
     ExplicitRate,
     /// How congested the worst queue of the path is (CoopCon-like, FleCom-like, ECP).
     CongestionLevel,
@@ -47,6 +47,10 @@ pub enum Field {
     LowLatency,
     /// The round-trip time that the consumer sees (RCP).
     RoundTrip,
+    /// The class of service of an Interest (MIRCC: 1 primary, 2 secondary).
+    ServiceClass,
+    /// The rate of Data a router grants to secondary traffic (MIRCC).
+    SecondaryRate,
 }
 
 /// A row of the field table.
@@ -94,6 +98,8 @@ field_table! {
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
     LowLatency      "low-latency"      "flag"               948 First;
     RoundTrip       "round-trip"       "µs"                 952 First;
+    ServiceClass    "service-class"    "class"              956 First;
+    SecondaryRate   "secondary-rate"   "kbit/s"             896 NotOnInterests;
 }
 
 impl Field {

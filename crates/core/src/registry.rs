@@ -128,6 +128,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Copa = consumer::copa::Copa;
     Prague = consumer::prague::Prague;
     Rcp = consumer::rcp::Rcp;
+    Mircc = consumer::mircc::Mircc;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -159,6 +160,7 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
     FleCom = shaper::flecom::FleCom;
+    Mircc = shaper::mircc::Mircc;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -175,6 +177,7 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     CongestionAware = strategy::congestion_aware::CongestionAware;
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
+    Mircc = strategy::mircc::Mircc;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {

@@ -14,6 +14,7 @@ pub mod cubic;
 pub mod fixed;
 pub mod icp;
 pub mod level_aimd;
+pub mod mircc;
 pub mod ndnsieve;
 pub mod pcon;
 pub mod prague;

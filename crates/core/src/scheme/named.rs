@@ -62,6 +62,16 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "rcp", "meter": "rcp" }),
     },
     Named {
+        name: "mircc",
+        summary: "MIRCC with two classes: two rates per link in Data, Interests led by path labels and paced at every face",
+        composition: || mircc(true),
+    },
+    Named {
+        name: "mircc-single",
+        summary: "MIRCC with one class: as much over all paths together as the best one grants",
+        composition: || mircc(false),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),
@@ -217,6 +227,16 @@ fn measured() -> Value {
 /// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.
 fn absorbing_route() -> Value {
     json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
+
+/// MIRCC, with its secondary class or without.
+fn mircc(dual: bool) -> Value {
+    json!({
+        "consumer": { "name": "mircc", "dual": dual },
+        "shaper": { "name": "mircc", "dual": dual },
+        "strategy": "mircc",
+        "meter": { "name": "path-label", "form": "hashed" },
+    })
 }
 
 /// Request forwarding as the simulator of Ye et al. does it.
