@@ -29,7 +29,7 @@ pub enum Field {
     ConsumerWindow,
     /// Flows that share the queue which set the mark (resource pooling, method C).
     FlowCount,
-    /// The rate of Data a router grants (RCP, MIRCC).
+    /// The rate of Data a router grants (RCP, MIRCC, QSCCP).
     ExplicitRate,
     /// How congested the worst queue of the path is (CoopCon-like, FleCom-like, ECP).
     CongestionLevel,
@@ -47,7 +47,7 @@ pub enum Field {
     LowLatency,
     /// The round-trip time that the consumer sees (RCP).
     RoundTrip,
-    /// The class of service of an Interest (MIRCC: 1 primary, 2 secondary).
+    /// The class of service of an Interest (MIRCC: 1 primary, 2 secondary; QSCCP: 1 to 8, plus 8 when penalised).
     ServiceClass,
     /// The rate of Data a router grants to secondary traffic (MIRCC).
     SecondaryRate,

@@ -129,6 +129,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Prague = consumer::prague::Prague;
     Rcp = consumer::rcp::Rcp;
     Mircc = consumer::mircc::Mircc;
+    Qsccp = consumer::qsccp::Qsccp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -161,6 +162,8 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     KatoWindow = shaper::kato_window::KatoWindow;
     FleCom = shaper::flecom::FleCom;
     Mircc = shaper::mircc::Mircc;
+    Qsccp = shaper::qsccp::Qsccp;
+    Dscpc = shaper::qsccp::Dscpc;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {

@@ -19,6 +19,7 @@ pub mod ndnsieve;
 pub mod pcon;
 pub mod prague;
 mod preset;
+pub mod qsccp;
 pub mod raaqm;
 pub mod rate_aimd;
 pub mod rcp;

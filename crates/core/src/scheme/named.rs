@@ -72,6 +72,16 @@ pub(super) const NAMED: &[Named] = &[
         composition: || mircc(false),
     },
     Named {
+        name: "qsccp",
+        summary: "QSCCP: Interests scheduled by class of service and flow, a rate for each flow in its Data",
+        composition: || json!({ "consumer": "qsccp", "shaper": "qsccp" }),
+    },
+    Named {
+        name: "dscpc",
+        summary: "stands in for DSCPC of the same authors, whose law is not public: QSCCP under another name",
+        composition: || json!({ "consumer": "qsccp", "shaper": "dscpc" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),

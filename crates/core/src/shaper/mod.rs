@@ -11,6 +11,7 @@ pub mod hr_icp;
 pub mod kato_window;
 pub mod mircc;
 pub mod none;
+pub mod qsccp;
 pub mod stateful;
 
 use crate::ctx::Ctx;
