@@ -7,9 +7,9 @@
 //! one packet/s or more; every 100 ms a primary Interest leaves with a random label, and a path that it finds is bound
 //! to that label.
 //!
-//! Ours: any stream sends the segment that is due, also a retransmission (there a random one); 16 paths at most, the one
-//! whose Data came longest ago is replaced, and a path without Data for 2 s is forgotten, so that in silence only probes
-//! go on; Data without a rate leave the last one; the gap is exact (there of whole packets per second).
+//! Ours: any stream sends the segment that is due, also a retransmission (there a random one); 16 paths at most, the
+//! one whose Data came longest ago is replaced, and a path without Data for 2 s is forgotten, so that in silence only
+//! probes go on; Data without a rate leave the last one; the gap is exact (there of whole packets per second).
 
 use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::check;

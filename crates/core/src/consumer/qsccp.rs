@@ -1,8 +1,8 @@
 //! `qsccp`: sends at a mean of the rates that Data carry, in a class of service.
 //!
 //! Source: the authors' simulator of QSCCP (Bai et al., "QoS-aware congestion control protocol for ICN"; qsccp/qsccp,
-//! branch opensource, 35e902f, `apps/ndn-consumer-qsccp.cpp`): 100 kbit/s at first; with each Data that carries a rate r
-//! ← 0.8·r + 0.2·rate; an Interest every S/r. The routers' part is the shaper [`crate::shaper::qsccp`].
+//! branch opensource, 35e902f, `apps/ndn-consumer-qsccp.cpp`): 100 kbit/s at first; with each Data that carries a rate
+//! r ← 0.8·r + 0.2·rate; an Interest every S/r. The routers' part is the shaper [`crate::shaper::qsccp`].
 //!
 //! Ours: the default class is best effort (there CS6); S is measured (there a parameter that Interests carry); the pace
 //! is between 1 and 10⁸ packets/s and halves in silence (see [`Silence`]).

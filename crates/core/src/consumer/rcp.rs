@@ -1,9 +1,9 @@
 //! `rcp`: sends at the rate that the last Data carried.
 //!
 //! Source: N. Dukkipati, N. McKeown, "Why flow-completion time is the right metric for congestion control", CCR 36(1),
-//! 2006, and the authors' agent for ns-2 (`rcp-host.cc`, as published in richardhsu/cs244-14-rcp, 8c40326): packets carry
-//! the sender's round-trip time, and the smallest rate of the path comes back; the sender paces at it and does nothing
-//! else. The router's part is the meter [`crate::meter::rcp`].
+//! 2006, and the authors' agent for ns-2 (`rcp-host.cc`, as published in richardhsu/cs244-14-rcp, 8c40326): packets
+//! carry the sender's round-trip time, and the smallest rate of the path comes back; the sender paces at it and does
+//! nothing else. The router's part is the meter [`crate::meter::rcp`].
 //!
 //! What NDN changes: the consumer sets the rate of Data, so its Interests carry the round-trip time and its Data the
 //! rate; there is no SYN, so one Interest is outstanding until a Data has brought a rate. Ours: a Data without a rate

@@ -1,17 +1,17 @@
 //! `rcp`: one rate for all flows of an egress link, which Data take along, the least of their path.
 //!
 //! Source: N. Dukkipati, N. McKeown, "Why flow-completion time is the right metric for congestion control", CCR 36(1),
-//! 2006, §2: every T, R ← R·[1 + (T/d)·(α·(C − y) − β·q/d)/C], with C the capacity, y the arrival rate over the last T, q
-//! the queue and d the mean of the round-trip times that packets carry; α 0.4 and β 0.226 are stable (Dukkipati,
+//! 2006, §2: every T, R ← R·[1 + (T/d)·(α·(C − y) − β·q/d)/C], with C the capacity, y the arrival rate over the last T,
+//! q the queue and d the mean of the round-trip times that packets carry; α 0.4 and β 0.226 are stable (Dukkipati,
 //! "Rate Control Protocol", PhD thesis, Stanford 2007, §3). What these leave open is as in the authors' queue for ns-2
 //! (`rcp.cc`, published in richardhsu/cs244-14-rcp, 8c40326): T is the smaller of 10 ms and d; R starts at 0.05·C and
-//! stays between 10 B per d and C; d starts at 200 ms and moves to the mean x of a slot, weighted by size, by T/d if x ≥
-//! d, else by (R/C)·(x/d)·(T/d).
+//! stays between 10 B per d and C; d starts at 200 ms and moves to the mean x of a slot, weighted by size, by T/d if x
+//! ≥ d, else by (R/C)·(x/d)·(T/d).
 //!
-//! What NDN changes: round-trip times come with Interests and count where their Data leave. Ours: R is kept for links of
-//! known rate only, as the driver reports it; y is everything offered to the egress, also what is dropped; the slot has a
-//! fixed length, and where d is shorter (or the meter was called late) d counts as that; a time that an Interest carries
-//! counts as 10 s at most; Data of an application on this node arrive without a rate.
+//! What NDN changes: round-trip times come with Interests and count where their Data leave. Ours: R is kept for links
+//! of known rate only, as the driver reports it; y is everything offered to the egress, also what is dropped; the slot
+//! has a fixed length, and where d is shorter (or the meter was called late) d counts as that; a time that an Interest
+//! carries counts as 10 s at most; Data of an application on this node arrive without a rate.
 
 use super::{DataIn, DataOut, Meter, Report};
 use crate::check;
@@ -261,8 +261,9 @@ mod tests {
         assert_eq!(bench.data(0, 0), 504);
     }
 
-    // A slot's mean of 100 and 300 ms is 200 ms; of 600 and 200 ms 400 ms ≥ d: d = 200 + (10/200)·200 = 210 ms. Then 105
-    // ms < d: the gain is R/C · 0.5 · 10/210; with R/C = 0.05 · 1.02² · … both slots idle: R = 0.05·1.02·(1 + 10/210·0.4).
+    // A slot's mean of 100 and 300 ms is 200 ms; of 600 and 200 ms 400 ms ≥ d: d = 200 + (10/200)·200 = 210 ms. Then
+    // 105 ms < d: the gain is R/C · 0.5 · 10/210; with R/C = 0.05 · 1.02² · … both slots idle: R = 0.05·1.02·(1 +
+    // 10/210·0.4).
     #[test]
     fn the_mean_round_trip_rises_faster_than_it_falls() {
         let mut bench = Bench::new(Params::default());

@@ -58,7 +58,7 @@ pub(super) const NAMED: &[Named] = &[
     },
     Named {
         name: "rcp",
-        summary: "RCP of Dukkipati and McKeown: routers write one rate per link into Data, consumers send at the least of them",
+        summary: "RCP of Dukkipati and McKeown: one rate per link in Data, consumers send at the least of them",
         composition: || json!({ "consumer": "rcp", "meter": "rcp" }),
     },
     Named {

@@ -6,11 +6,11 @@
 //! 6081c2c, `scenario/extensions/mircc-strategy.cpp`): third-party. The law is on the page.
 //!
 //! Where that code contradicts itself (ours): what primary traffic leaves is never negative (there an unsigned
-//! difference); one round-trip sample per Data (there two); Interests that find the queue full, or lose their place to a
-//! primary one, get a NACK (there nothing); the first Interest at an idle face leaves at once (there at the next tick); S
-//! is measured (there 8696 bit). Ours: an Interest without a class is primary; periods in which nothing happened are made
-//! up for at the next packet, 64 at most; a round trip counts as 10 s at most; a link of unknown rate has no rates and no
-//! queue; the link's rate is what the driver reports (there Data carry it).
+//! difference); one round-trip sample per Data (there two); Interests that find the queue full, or lose their place to
+//! a primary one, get a NACK (there nothing); the first Interest at an idle face leaves at once (there at the next
+//! tick); S is measured (there 8696 bit). Ours: an Interest without a class is primary; periods in which nothing
+//! happened are made up for at the next packet, 64 at most; a round trip counts as 10 s at most; a link of unknown rate
+//! has no rates and no queue; the link's rate is what the driver reports (there Data carry it).
 
 use super::{Admission, Answer, Outcome, ReleaseEvent, ShapeEvent, Shaper};
 use crate::check;

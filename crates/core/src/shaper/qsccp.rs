@@ -2,19 +2,19 @@
 //! along.
 //!
 //! Source: the authors' simulator of QSCCP (Bai et al., "QoS-aware congestion control protocol for ICN"; qsccp/qsccp,
-//! branch opensource, 35e902f, NFD's `daemon/face/queues.{hpp,cpp}`, `TokenBucket.cpp`, `generic-link-service.cpp`). The
-//! law is on the page. `dscpc` is the same under the name of its predecessor (Bai et al., WCNC 2022), whose law is not
-//! public: a stand-in.
+//! branch opensource, 35e902f, NFD's `daemon/face/queues.{hpp,cpp}`, `TokenBucket.cpp`, `generic-link-service.cpp`).
+//! The law is on the page. `dscpc` is the same under the name of its predecessor (Bai et al., WCNC 2022), whose law is
+//! not public: a stand-in.
 //!
 //! Ours: a flow is a name without its last component (there the first component), and stays in the class of its first
-//! Interest until it is forgotten; its Data's size is measured (there its Interests say it); Interests that find no place
-//! get a NACK (there nothing); tokens accrue continuously (there every 4 ms), and what waits for them is looked at again
-//! after 4 ms (there at the next Interest); the first Interest at an idle link leaves at once (there after its gap); what
-//! is left of the link is never negative (there an unsigned difference); at most [`MAX_FLOWS`] flows have a queue of
-//! their own, others share as many by the low bits of their number; a link of unknown rate has neither scheduler nor
-//! rates; the class that Interests of penalised flows carry on is their own (there those of the priority classes are
-//! swapped). Not here: the code's tables of rates per next hop and downstream (`QSCCPStrategy`), for flows that have
-//! several of these.
+//! Interest until it is forgotten; its Data's size is measured (there its Interests say it); Interests that find no
+//! place get a NACK (there nothing); tokens accrue continuously (there every 4 ms), and what waits for them is looked
+//! at again after 4 ms (there at the next Interest); the first Interest at an idle link leaves at once (there after its
+//! gap); what is left of the link is never negative (there an unsigned difference); at most [`MAX_FLOWS`] flows have a
+//! queue of their own, others share as many by the low bits of their number; a link of unknown rate has neither
+//! scheduler nor rates; the class that Interests of penalised flows carry on is their own (there those of the priority
+//! classes are swapped), and a neighbour's penalty ends with it. Not here: the code's tables of rates per next hop and
+//! downstream (`QSCCPStrategy`), for flows that have several of these.
 
 mod link;
 
@@ -28,7 +28,7 @@ use crate::fields::{Field, Fields, Slot};
 use crate::ids::FlowId;
 use crate::packet::{NackReason, Packet};
 use crate::shared::explicit::{Schedule, gap, lower};
-use crate::units::{Bytes, Duration, Rate, Time};
+use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,14 +53,6 @@ pub struct Params {
     pub class_queue: u32,
     /// Bytes of Data that a flow may request per round.
     pub quantum: Bytes,
-    /// A flow this far below its rate, or nearer, shares what others leave.
-    pub margin: Rate,
-    /// How much faster than its rate a flow is greedy.
-    pub greedy: f64,
-    /// In how many periods more than not, until it is penalised.
-    pub greedy_periods: u32,
-    /// The weight of a penalised flow, where others have 1.
-    pub penalty: f64,
     /// The size of a Data before the first of a flow, in bytes on the wire (the code's 9000 bit).
     pub data_size: Bytes,
 }
@@ -73,10 +65,6 @@ impl Default for Params {
             queue: 20,
             class_queue: 200,
             quantum: Bytes::new(2000),
-            margin: Rate::from_bps(500_000),
-            greedy: 1.2,
-            greedy_periods: 5,
-            penalty: 0.5,
             data_size: Bytes::new(1125),
         }
     }
@@ -146,9 +134,6 @@ fn check_params(params: &Params) -> Result<(), SchemeError> {
         let help = "give a size from 100B to 1MB, such as \"2kB\"";
         return Err(SchemeError::value("quantum", params.quantum, "is out of range", help));
     }
-    check::number("greedy", params.greedy, 1.0, 100.0)?;
-    check::number("greedy-periods", params.greedy_periods.into(), 1.0, 1000.0)?;
-    check::number("penalty", params.penalty, 0.01, 1.0)?;
     check::data_size("data-size", params.data_size)
 }
 

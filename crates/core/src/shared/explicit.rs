@@ -1,7 +1,7 @@
 //! Rates of Data that routers write into header fields, and a sender that keeps to one.
 //!
-//! A field is in kbit/s of Data on the wire. What a neighbour writes is hostile input: any number from 1 to 2³² − 1 is a
-//! rate (1 kbit/s to 4.3 Tbit/s) and 0 is none, so there is nothing to divide by and nothing that is not a number; a
+//! A field is in kbit/s of Data on the wire. What a neighbour writes is hostile input: any number from 1 to 2³² − 1 is
+//! a rate (1 kbit/s to 4.3 Tbit/s) and 0 is none, so there is nothing to divide by and nothing that is not a number; a
 //! sender keeps its pace within [`LEAST`] and [`MOST`] whatever it reads. The next Data replaces what was written, so a
 //! lie ends a round trip after the liar does. All ours.
 

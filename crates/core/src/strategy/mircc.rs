@@ -2,9 +2,9 @@
 //!
 //! Source: MIRCC's path steering in a complete implementation by others (Enidsky/mircc, 6081c2c, `mircc-strategy.cpp`):
 //! among the n next hops other than the face an Interest came from it takes the one of number label mod n, in the order
-//! of the FIB entry, and label div n goes on. Nothing is sent while an answer is outstanding. Ours: an Interest without a
-//! label has the label 0 and takes the cheapest next hops; one that the chosen face does not admit takes no other, since
-//! a label means one path.
+//! of the FIB entry, and label div n goes on. Nothing is sent while an answer is outstanding. Ours: an Interest without
+//! a label has the label 0 and takes the cheapest next hops; one that the chosen face does not admit takes no other,
+//! since a label means one path.
 
 use super::{Arrival, ForwardingDecision, InterestArrival, Strategy};
 use crate::component::{Component, Env, NoParams};

@@ -67,8 +67,9 @@ fn without_a_path_only_probes_leave_each_with_a_label_of_its_own() {
     assert!(sent.iter().all(|sent| sent.2 == PRIMARY));
 }
 
-// Paths of 6 and 2 Mbit/s: primary at 6·6/8 = 4.5 and 2·6/8 = 1.5 Mbit/s, secondary at 3 and 1 Mbit/s as told. In 900 ms of
-// Data of 10 000 bit: 405, 135, 270 and 90, each give or take the one that is under way; 9 probes of other labels.
+// Paths of 6 and 2 Mbit/s: primary at 6·6/8 = 4.5 and 2·6/8 = 1.5 Mbit/s, secondary at 3 and 1 Mbit/s as told. In 900
+// ms of Data of 10 000 bit: 405, 135, 270 and 90, each give or take the one that is under way; 9 probes of other
+// labels.
 #[test]
 fn each_path_gets_its_part_of_the_best_rate_and_all_of_its_secondary_rate() {
     let mut bench = Bench::new(Params::default());

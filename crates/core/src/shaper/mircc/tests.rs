@@ -24,9 +24,11 @@ fn close(rates: (u32, u32), expected: (f64, f64)) {
 
 // C = 0.99 · 10 = 9.9 Mbit/s, S = 1250 B = 10 000 bit, T = 100 ms. R_p = 1 Mbit/s, R_s = 0.
 //
-// First period: 5 primary Interests = 50 000 bit: y_p = 0.5 Mbit/s. N = 9.9/1 = 9.9. β = max(0.1, 0.5/0.5) = 1, no queue.
+// First period: 5 primary Interests = 50 000 bit: y_p = 0.5 Mbit/s. N = 9.9/1 = 9.9. β = max(0.1, 0.5/0.5) = 1, no
+// queue.
 //   base' = 9.9/9.9 = 1; extra' = 1 − 0.5/9.9 = 0.949495. base = 0.8·1 + 0.2·1 = 1; extra = 0.2·0.949495 = 0.189899.
-//   Secondary: C_s = 9.4, y_s = 0, N_s = 9.4/(1 + 0) = 9.4: base' = 1, extra' = min(0 − 0, …) = 0. base = 0.2, extra = 0.
+//   Secondary: C_s = 9.4, y_s = 0, N_s = 9.4/(1 + 0) = 9.4: base' = 1, extra' = min(0 − 0, …) = 0. base = 0.2, extra =
+//   0.
 // Second period: 20 primary = 2 Mbit/s, 10 secondary = 1 Mbit/s. R_p = 1.189899, R_s = 0.2.
 //   N = 9.9/1.189899 = 8.320034; base' = 1.189899; extra' = 1.189899 − 2/8.320034 = 0.949515.
 //   base = 0.8 + 0.2379798 = 1.0379798; extra = 0.8·0.189899 + 0.2·0.949515 = 0.341822. R_p = 1.379802.
@@ -55,9 +57,9 @@ fn rates_follow_the_law_computed_by_hand() {
 }
 
 // As the first period above with 4 Interests waiting at its end and a round trip of 30 ms: y_p = 0.6 Mbit/s, q = 40 000
-// bit / 0.1 s = 400 000, q/d = 13.333·10⁶, β = 1: C − β·q/d < 0, so base' = 0; extra' = min(1 − 0.6/9.9, 9.9) = 0.939394.
-// base = 0.8; extra = 0.187879. Secondary: K = 9.3, N = 9.3, β = 0.1: base' = (9.3 − 1.3333)/9.3 = 0.856631; base =
-// 0.171326.
+// bit / 0.1 s = 400 000, q/d = 13.333·10⁶, β = 1: C − β·q/d < 0, so base' = 0; extra' = min(1 − 0.6/9.9, 9.9) =
+// 0.939394. base = 0.8; extra = 0.187879. Secondary: K = 9.3, N = 9.3, β = 0.1: base' = (9.3 − 1.3333)/9.3 = 0.856631;
+// base = 0.171326.
 #[test]
 fn a_queue_takes_from_the_base_rate() {
     let mut bench = Bench::<Mircc>::new(&json!({ "data-size": "1250B" }));

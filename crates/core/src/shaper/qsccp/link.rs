@@ -20,6 +20,13 @@ const BUSY: f64 = 0.2;
 const IDLE: f64 = 0.95;
 /// Of its rate, above which a flow takes part in what others leave.
 const FAST: f64 = 0.8;
+/// How far below its rate, in bit/s, a flow that others leave something to may be.
+const MARGIN: f64 = 500_000.0;
+/// How much faster than its rate a flow is greedy, and in how many periods more than not until it is penalised.
+const GREEDY: f64 = 1.2;
+const GREEDY_PERIODS: u32 = 5;
+/// The weight of a penalised flow.
+const PENALTY: f64 = 0.5;
 /// Expected Data count as at most so many bits, and rounds are no more: any size is served in the end.
 const MOST_BITS: f64 = 524_288.0;
 const MOST_ROUNDS: usize = 4096;
@@ -63,12 +70,22 @@ struct Flow {
     bits: f64,
     /// In bit/s.
     rate: f64,
-    /// 1, or less when it is penalised.
-    weight: f64,
-    greedy: u32,
+    /// Periods in which it was greedy, less those in which it was not.
+    strikes: u32,
+    /// Whether it is penalised here, and whether its last Interest says so for an earlier node.
+    penalised: bool,
+    told: bool,
 }
 
 impl Flow {
+    fn is_penalised(&self) -> bool {
+        self.penalised || self.told
+    }
+
+    fn weight(&self) -> f64 {
+        if self.is_penalised() { PENALTY } else { 1.0 }
+    }
+
     fn expected(&self) -> f64 {
         (8.0 * self.size.bytes()).min(MOST_BITS)
     }
@@ -167,9 +184,7 @@ impl Link {
         if is_full || flow.queue.len() >= params.queue as usize {
             return false;
         }
-        if penalised {
-            flow.weight = params.penalty;
-        }
+        flow.told = penalised;
         if let Some(limit) = LIMITS.get(flow.class) {
             // Tokens accrue from the first Interest on.
             if state.counted == Time::ZERO {
@@ -186,14 +201,15 @@ impl Link {
     fn enter(&mut self, key: u32, class: usize, params: &Params) {
         let size = SizeEstimate::new(params.data_size);
         let queue = VecDeque::new();
-        let fresh = Flow { class, queue, size, balance: 0.0, bits: 0.0, rate: 0.0, weight: 1.0, greedy: 0 };
+        let (balance, bits, rate) = (0.0, 0.0, 0.0);
+        let fresh = Flow { class, queue, size, balance, bits, rate, strikes: 0, penalised: false, told: false };
         self.flows.insert(key, fresh);
         let state = &mut self.classes[class];
         state.flows.push(key);
         let share = state.available / state.flows.len() as f64;
         for key in &state.flows {
             if let Some(flow) = self.flows.get_mut(key) {
-                flow.rate = share * flow.weight;
+                flow.rate = share * flow.weight();
             }
         }
     }
@@ -240,7 +256,7 @@ impl Link {
                 state.turn = 0;
                 for key in &state.flows {
                     let Some(flow) = self.flows.get_mut(key) else { continue };
-                    flow.balance += flow.weight * params.quantum.bits() as f64;
+                    flow.balance += flow.weight() * params.quantum.bits() as f64;
                 }
             }
             while let Some(key) = state.flows.get(state.turn) {
@@ -255,7 +271,7 @@ impl Link {
                     let packet = flow.queue.pop_front()?;
                     flow.balance -= bits;
                     state.waiting -= 1;
-                    return Some(Turn { packet, bits, class: Class(class), is_penalised: flow.weight < 1.0 });
+                    return Some(Turn { packet, bits, class: Class(class), is_penalised: flow.is_penalised() });
                 }
                 state.turn += 1;
             }
@@ -307,15 +323,15 @@ impl Link {
         });
         let of_class: Vec<u32> = state.flows.clone();
         let available = state.available;
-        let total: f64 = of_class.iter().filter_map(|key| flows.get(key)).map(|flow| flow.weight).sum();
+        let total: f64 = of_class.iter().filter_map(|key| flows.get(key)).map(Flow::weight).sum();
         let (mut used, mut fast) = (0.0, 0.0);
         let mut demands = Vec::with_capacity(of_class.len());
         for key in &of_class {
             let Some(flow) = flows.get_mut(key) else { continue };
-            flow.rate = available * flow.weight / total;
+            flow.rate = available * flow.weight() / total;
             let demand = flow.bits / period;
-            if demand > flow.rate - params.margin.bps() as f64 {
-                fast += if flow.weight < 1.0 { 0.0 } else { 1.0 };
+            if demand > flow.rate - MARGIN {
+                fast += if flow.is_penalised() { 0.0 } else { 1.0 };
                 used += flow.rate;
             } else {
                 used += demand;
@@ -326,18 +342,16 @@ impl Link {
         let rest = available - used;
         for (key, (demand, ratio)) in of_class.iter().zip(demands) {
             let Some(flow) = flows.get_mut(key) else { continue };
-            if rest > 0.0 && fast > 0.0 && flow.weight >= 1.0 && ratio > FAST {
+            if rest > 0.0 && fast > 0.0 && !flow.is_penalised() && ratio > FAST {
                 flow.rate += rest / fast;
             }
-            if demand / flow.rate.max(1.0) > params.greedy {
-                flow.greedy = (flow.greedy + 1).min(params.greedy_periods);
-                if flow.greedy == params.greedy_periods {
-                    flow.weight = params.penalty;
-                }
+            if demand / flow.rate.max(1.0) > GREEDY {
+                flow.strikes = (flow.strikes + 1).min(GREEDY_PERIODS);
+                flow.penalised |= flow.strikes == GREEDY_PERIODS;
             } else {
-                flow.greedy = flow.greedy.saturating_sub(1);
+                flow.strikes = flow.strikes.saturating_sub(1);
             }
-            if flow.weight >= 1.0 {
+            if !flow.is_penalised() {
                 flow.rate *= discount(flow.queue.len() as f64 / f64::from(params.queue));
             }
         }

@@ -46,11 +46,11 @@ fn a_full_queue_leaves_an_eighth_of_the_rate() {
 }
 
 // C = 9.9 Mbit/s. BE's part is 9.9/15 = 0.66 Mbit/s, at first shared alike. In 100 ms flow 1 asks for 10 Data of 10 000
-// bit = 1 Mbit/s, flow 2 for 1 = 0.1 Mbit/s: the class is busy (1.1 > 0.66), no other is, so all that is left is its own:
-// rest = 9.9 − 0.66 = 9.24, available 0.66 + 9.24 = 9.9. Each flow 4.95; flow 1 at 1 < 4.45 = 4.95 − 0.5, so is flow 2: no
-// flow is fast, so nothing is shared out: 4.95 · σ(0) = 4.947713 each.
-// Second period: flow 1 asks for 46 Data = 4.6 Mbit/s > 4.45, flow 2 for 0.1: used 4.95 + 0.1, fast 1; ratio 4.6/4.95 > 0.8:
-// flow 1 gets 4.95 + (9.9 − 5.05) = 9.8 · σ = 9.795472; the class: 4.7 of 0.66 busy as before.
+// bit = 1 Mbit/s, flow 2 for 1 = 0.1 Mbit/s: the class is busy (1.1 > 0.66), no other is, so all that is left is its
+// own: rest = 9.9 − 0.66 = 9.24, available 0.66 + 9.24 = 9.9. Each flow 4.95; flow 1 at 1 < 4.45 = 4.95 − 0.5, so is
+// flow 2: no flow is fast, so nothing is shared out: 4.95 · σ(0) = 4.947713 each. Second period: flow 1 asks for 46
+// Data = 4.6 Mbit/s > 4.45, flow 2 for 0.1: used 4.95 + 0.1, fast 1; ratio 4.6/4.95 > 0.8: flow 1 gets 4.95 + (9.9 −
+// 5.05) = 9.8 · σ = 9.795472; the class: 4.7 of 0.66 busy as before.
 #[test]
 fn rates_follow_the_law_computed_by_hand() {
     let mut bench = bench();
@@ -69,11 +69,11 @@ fn rates_follow_the_law_computed_by_hand() {
     near(rate(&bench, 2), 4947.713);
 }
 
-// EF (2) asks for 1 Mbit/s, AF4 (3) and BE (7) for 3 each: 8.9 is left for weighted classes; AF4's part 8.9/3 = 2.966667,
-// BE's 0.593333, both busy. rest = 8.9 − 3.56 = 5.34, of which AF4 takes 5/6 = 4.45, BE 1/6 = 0.89: 7.416667 and 1.483333.
-// EF's is 0.3 · 9.9 = 2.97. One flow each: AF4 at 3 of 7.416667: not fast. EF at 1 of 2.97: no. BE at 3 > 0.983: fast, but
-// nothing remains. BE: 3/1.483 > 1.2 is greedy once.
-// Of AF4's 30 Interests and of BE's, 20 find a place; in 60 ms 55 could leave, so the queues are empty at the end.
+// EF (2) asks for 1 Mbit/s, AF4 (3) and BE (7) for 3 each: 8.9 is left for weighted classes; AF4's part 8.9/3 =
+// 2.966667, BE's 0.593333, both busy. rest = 8.9 − 3.56 = 5.34, of which AF4 takes 5/6 = 4.45, BE 1/6 = 0.89: 7.416667
+// and 1.483333. EF's is 0.3 · 9.9 = 2.97. One flow each: AF4 at 3 of 7.416667: not fast. EF at 1 of 2.97: no. BE at 3 >
+// 0.983: fast, but nothing remains. BE: 3/1.483 > 1.2 is greedy once. Of AF4's 30 Interests and of BE's, 20 find a
+// place; in 60 ms 55 could leave, so the queues are empty at the end.
 #[test]
 fn classes_share_by_weight_what_priority_leaves() {
     let mut bench = bench();
@@ -88,8 +88,8 @@ fn classes_share_by_weight_what_priority_leaves() {
     }
 }
 
-// 40 Interests of AF4 and of BE, in two flows each so that all have a place. Places in virtual time: AF4 2000, 4000, …; BE
-// 10 000, 20 000, …. BE's first leaves after AF4's fifth, which has the same place and is more urgent, and so on.
+// 40 Interests of AF4 and of BE, in two flows each so that all have a place. Places in virtual time: AF4 2000, 4000, …;
+// BE 10 000, 20 000, …. BE's first leaves after AF4's fifth, which has the same place and is more urgent, and so on.
 #[test]
 fn the_weighted_classes_take_turns_in_virtual_time() {
     let mut bench = bench();
