@@ -79,6 +79,7 @@ forward!(Shaper for AnyShaper by each_shaper {
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission [event, ctx];
     fn next_held(&self) -> Option<(FaceId, FlowId)> [];
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> [event, ctx];
+    fn discard(&mut self) -> Option<Packet> [];
     fn charge(&self) -> Bytes [];
     fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];
     fn stamp(&self, flow: FlowId, fields: &mut Fields) [flow, fields];

@@ -135,6 +135,9 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Ecp = consumer::ecp::Ecp;
     Ictp = consumer::ictp::Ictp;
     Cctcp = consumer::cctcp::Cctcp;
+    Rcp = consumer::rcp::Rcp;
+    Mircc = consumer::mircc::Mircc;
+    Qsccp = consumer::qsccp::Qsccp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -171,6 +174,9 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     FleCom = shaper::flecom::FleCom;
     Ecp = shaper::ecp::Ecp;
     Chopcop = shaper::chopcop::Chopcop;
+    Mircc = shaper::mircc::Mircc;
+    Qsccp = shaper::qsccp::Qsccp;
+    Dscpc = shaper::qsccp::Dscpc;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -188,6 +194,7 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
     Ptp = strategy::ptp::Ptp;
+    Mircc = strategy::mircc::Mircc;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
@@ -199,6 +206,7 @@ family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     NdnSieve = meter::ndnsieve::NdnSieve;
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;
+    Rcp = meter::rcp::Rcp;
 });
 
 family!($ AnyPlanner, PlannerParams, planner::Planner, Planner, "A planner.", each_planner, {

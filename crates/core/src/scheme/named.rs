@@ -105,6 +105,31 @@ pub(super) const NAMED: &[Named] = &[
         composition: chopcop,
     },
     Named {
+        name: "rcp",
+        summary: "RCP of Dukkipati and McKeown: one rate per link in Data, consumers send at the least of them",
+        composition: || json!({ "consumer": "rcp", "meter": "rcp" }),
+    },
+    Named {
+        name: "mircc",
+        summary: "MIRCC with two classes: two rates per link in Data, Interests led by path labels and paced at every face",
+        composition: || mircc(true),
+    },
+    Named {
+        name: "mircc-single",
+        summary: "MIRCC with one class: as much over all paths together as the best one grants",
+        composition: || mircc(false),
+    },
+    Named {
+        name: "qsccp",
+        summary: "QSCCP: Interests scheduled by class of service and flow, a rate for each flow in its Data",
+        composition: || json!({ "consumer": "qsccp", "shaper": "qsccp" }),
+    },
+    Named {
+        name: "dscpc",
+        summary: "stands in for DSCPC of the same authors, whose law is not public: QSCCP under another name",
+        composition: || json!({ "consumer": "qsccp", "shaper": "dscpc" }),
+    },
+    Named {
         name: "pcon",
         summary: "PCON as its authors published it in 2016: CoDel marks, forwarding shares, BIC that halves on every mark",
         composition: || pcon("pcon"),
@@ -284,6 +309,16 @@ fn chopcop() -> Value {
     let timer = json!({ "min": "2s", "max": "2s", "initial": "2s" });
     let consumer = json!({ "name": "aimd", "reaction": { "recovery": 0.0 }, "timer": timer });
     json!({ "consumer": consumer, "marker": "chopcop", "shaper": "chopcop" })
+}
+
+/// MIRCC, with its secondary class or without.
+fn mircc(dual: bool) -> Value {
+    json!({
+        "consumer": { "name": "mircc", "dual": dual },
+        "shaper": { "name": "mircc", "dual": dual },
+        "strategy": "mircc",
+        "meter": { "name": "path-label", "form": "hashed" },
+    })
 }
 
 /// Request forwarding as the simulator of Ye et al. does it.

@@ -11,7 +11,9 @@ pub mod hobhis;
 pub mod hobhis_2014;
 pub mod hr_icp;
 pub mod kato_window;
+pub mod mircc;
 pub mod none;
+pub mod qsccp;
 pub mod stateful;
 
 use crate::ctx::Ctx;
@@ -159,6 +161,12 @@ pub trait Shaper {
 
     /// The next held Interest that may leave now; called after every hook and wake until it returns none.
     fn release(&mut self, _event: &ReleaseEvent, _ctx: &mut Ctx<'_>) -> Option<Packet> {
+        None
+    }
+
+    /// The next held Interest that the shaper gives up; called after every hook and wake until it returns none. The node
+    /// answers it with a Congestion NACK.
+    fn discard(&mut self) -> Option<Packet> {
         None
     }
 

@@ -3,6 +3,7 @@
 pub mod bucket;
 pub mod delivery;
 pub mod draw;
+pub mod explicit;
 pub mod extreme;
 pub mod flow_table;
 pub mod flows;

@@ -9,6 +9,7 @@ pub mod best_route;
 pub mod congestion_aware;
 pub mod coopcon;
 pub mod flecom;
+pub mod mircc;
 pub mod multicast;
 pub mod pcon;
 pub mod ptp;
