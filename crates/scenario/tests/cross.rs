@@ -3,6 +3,7 @@
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_scenario::{Scenario, Source};
 use ndnweir_sim::network::CrossKind;
+use ndnweir_sim::tcp::Algorithm;
 use std::path::Path;
 
 fn read(more: &str) -> Result<Scenario, String> {
@@ -48,7 +49,16 @@ fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
     assert_eq!((flow.start, flow.stop), (at(2000), Some(at(9000))));
     let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"\npackets = \"100 packets\"");
     let kind = read(&tcp).unwrap().network().cross[0].kind;
-    assert_eq!(kind, CrossKind::Tcp { segments: Some(100), ack: 52 });
+    assert_eq!(kind, CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: Some(100), ack: 52 });
+    for (kind, algorithm, ack) in [
+        ("tcp-reno", Algorithm::Reno, 52),
+        ("tcp-bbr-v1", Algorithm::BbrV1, 52),
+        ("quic-reno", Algorithm::QuicReno, 62),
+    ] {
+        let text = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", &format!("\"{kind}\""));
+        let kind = read(&text).unwrap().network().cross[0].kind;
+        assert_eq!(kind, CrossKind::Tcp { algorithm, segments: None, ack });
+    }
 }
 
 #[test]
@@ -60,6 +70,9 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         ("\"C\", \"A\", \"B\"", "\"C\"", 20, "two places or more", "write path"),
         ("\"C\", \"A\", \"B\"", "\"C\", \"D\"", 20, "there is no node \"D\"", "nodes: "),
         ("\"poisson\"", "\"poison\"", 21, "is not known", "did you mean \"poisson\""),
+        ("\"poisson\"", "\"tcp-bbr\"", 21, "is not known", "did you mean \"tcp-bbr-v1\""),
+        ("\"poisson\"", "\"quic\"", 21, "is not known", "quic-reno"),
+        ("\"poisson\"", "\"quic-reno\"", 22, "unknown key \"rate\"", ""),
         ("\"poisson\"", "\"on-off\"", 18, "has no on", "add on"),
         ("\"poisson\"", "\"tcp\"", 22, "unknown key \"rate\"", ""),
         ("\"2Mbps\"", "\"0Mbps\"", 22, "zero", "from \"1kbps\""),

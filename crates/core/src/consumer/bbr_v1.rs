@@ -3,7 +3,9 @@
 //!
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by which
 //! the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one measures
-//! ProbeRTT by a clock of its own, which is not copied.
+//! ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
+//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, room for aggregated arrivals, and no account of
+//! the rates of ProbeRTT. The simulator's model of TCP with BBR is this one.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
@@ -21,6 +23,11 @@ use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+mod aggregation;
+
+use aggregation::Aggregation;
 
 /// Versions of BBR v1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +39,8 @@ pub enum Preset {
     /// The largest rate never expires, Startup ends at the first round that brings no larger one, and the window is
     /// 2/ln 2 of the product throughout.
     NdnFork,
+    /// The draft with what Linux has in addition.
+    Linux,
 }
 
 params_with_presets! { Preset;
@@ -53,8 +62,22 @@ params_with_presets! { Preset;
     full_growth: f64,
     /// Round trips with less growth that end Startup.
     full_rounds: u32,
+    /// By how much of it the pace stays below gain × delivery rate.
+    pacing_margin: f64,
+    /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room for
+    /// it. 0: none.
+    aggregation_rounds: u32,
+    /// Whether the rates count that ProbeRTT's window allows.
+    probe_rtt_rates: bool,
     /// The retransmission timer.
     timer: Timer,
+}
+
+impl Params {
+    /// The values of a version.
+    pub fn of(preset: Preset) -> Params {
+        preset.params()
+    }
 }
 
 impl Preset {
@@ -71,6 +94,9 @@ impl Preset {
             window_gain: 2.0,
             full_growth: 1.25,
             full_rounds: 3,
+            pacing_margin: 0.0,
+            aggregation_rounds: 0,
+            probe_rtt_rates: true,
             timer: Timer::default(),
         };
         match self {
@@ -78,12 +104,16 @@ impl Preset {
             Preset::NdnFork => {
                 Params { bandwidth_rounds: u32::MAX, window_gain: high_gain, full_growth: 1.0, full_rounds: 1, ..draft }
             }
+            Preset::Linux => Params { pacing_margin: 0.01, aggregation_rounds: 5, probe_rtt_rates: false, ..draft },
         }
     }
 }
 
 /// Pacing gains of ProbeBW, each for a least round-trip time.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// The room for aggregated arrivals is at most what arrives in this time, in seconds (Linux's `bbr_extra_acked_max_us`).
+const AGGREGATION_TIME: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -128,6 +158,9 @@ pub struct BbrV1 {
     /// ProbeRTT: when it may end, and the round trip in which its window was reached; the window before it.
     done: Option<(Time, u64)>,
     prior_window: f64,
+    /// Data delivered before Interests whose rates do not count were sent.
+    limited: Option<RangeInclusive<u64>>,
+    aggregation: Aggregation,
     recovery: Option<Recovery>,
     decreases: u64,
 }
@@ -149,6 +182,7 @@ impl Component for BbrV1 {
         check::number("high-gain", params.high_gain, 1.0, 100.0)?;
         check::number("window-gain", params.window_gain, 1.0, 100.0)?;
         check::number("full-growth", params.full_growth, 1.0, 100.0)?;
+        check::number("pacing-margin", params.pacing_margin, 0.0, 0.5)?;
         params.timer.check()
     }
 
@@ -171,6 +205,8 @@ impl Component for BbrV1 {
             lost: 0,
             done: None,
             prior_window: window,
+            limited: None,
+            aggregation: Aggregation::default(),
             recovery: None,
             decreases: 0,
             params: params.clone(),
@@ -201,17 +237,20 @@ impl BbrV1 {
         }
     }
 
+    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those of
+    /// 1 ms up to 64 kB.
+    pub fn quantum(&self, size: f64) -> f64 {
+        match self.pacing_rate * size * 8.0 {
+            bps if bps < 1.2e6 => 1.0,
+            bps if bps < 24e6 => 2.0,
+            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
+        }
+    }
+
     /// `gain` times what fills the path, with room for what is sent at once.
     fn target(&self, gain: f64, size: f64) -> f64 {
         let Some((least, _)) = self.least else { return self.params.initial_window };
-        // §4.2.2: one segment below 1.2 Mbit/s, two below 24 Mbit/s, then those of 1 ms up to 64 kB.
-        let bps = self.pacing_rate * size * 8.0;
-        let quantum = match bps {
-            _ if bps < 1.2e6 => 1.0,
-            _ if bps < 24e6 => 2.0,
-            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
-        };
-        gain * self.bandwidth() * least.secs() + 3.0 * quantum
+        gain * self.bandwidth() * least.secs() + 3.0 * self.quantum(size)
     }
 
     fn count_round(&mut self, prior_delivered: u64) -> bool {
@@ -223,7 +262,12 @@ impl BbrV1 {
         starts
     }
 
-    fn take_rate(&mut self, rate: f64) {
+    /// Takes a delivery rate, measured from when `prior_delivered` had arrived.
+    fn take_rate(&mut self, rate: f64, prior_delivered: u64) {
+        let limited = self.limited.as_ref().is_some_and(|limited| limited.contains(&prior_delivered));
+        if limited && rate < self.bandwidth() {
+            return;
+        }
         while self.rates.back().is_some_and(|&(_, smaller)| smaller <= rate) {
             self.rates.pop_back();
         }
@@ -287,10 +331,17 @@ impl BbrV1 {
         if self.state != State::ProbeRtt {
             if expired {
                 self.state = State::ProbeRtt;
+                if !self.params.probe_rtt_rates {
+                    let delivered = self.delivery.delivered();
+                    self.limited = Some(delivered..=delivered);
+                }
                 self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
                 self.done = None;
             }
             return;
+        }
+        if let Some(limited) = &mut self.limited {
+            *limited = *limited.start()..=self.delivery.delivered() + u64::from(in_flight);
         }
         match self.done {
             None if f64::from(in_flight) <= self.params.floor => {
@@ -311,7 +362,9 @@ impl BbrV1 {
     }
 
     fn set_window(&mut self, flight: &Flight, size: f64) {
-        let target = self.target(self.window_gain(), size);
+        let extra =
+            if self.is_filled { self.aggregation.extra().min(self.bandwidth() * AGGREGATION_TIME) } else { 0.0 };
+        let target = self.target(self.window_gain(), size) + extra;
         if let Some(recovery) = self.recovery
             && flight.highest_received.is_some_and(|highest| highest >= recovery.until)
         {
@@ -345,7 +398,11 @@ impl Consumer for BbrV1 {
         let sample = self.delivery.on_data(event.segment, ctx.now, self.least.map(|(least, _)| least));
         let round_starts = sample.is_some_and(|sample| self.count_round(sample.prior_delivered));
         if let Some(rate) = sample.and_then(|sample| sample.rate) {
-            self.take_rate(rate);
+            self.take_rate(rate, sample.map_or(0, |sample| sample.prior_delivered));
+            if self.params.aggregation_rounds > 0 {
+                let (bandwidth, rounds) = (self.bandwidth(), self.params.aggregation_rounds);
+                self.aggregation.on_data(bandwidth, self.window, round_starts.then_some(rounds), ctx.now);
+            }
         }
         if self.state == State::ProbeBw {
             self.advance_cycle(f64::from(in_flight), size, ctx.now);
@@ -360,7 +417,7 @@ impl Consumer for BbrV1 {
         }
         let expired = self.take_rtt(event.rtt, ctx.now);
         self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
-        let rate = self.pacing_gain() * self.bandwidth();
+        let rate = self.pacing_gain() * self.bandwidth() * (1.0 - self.params.pacing_margin);
         if self.is_filled || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -392,7 +449,7 @@ impl Consumer for BbrV1 {
         let rate = if self.pacing_rate > 0.0 {
             self.pacing_rate
         } else if flight.srtt > Duration::ZERO {
-            self.params.high_gain * self.params.initial_window / flight.srtt.secs()
+            self.params.high_gain * self.params.initial_window / flight.srtt.secs() * (1.0 - self.params.pacing_margin)
         } else {
             return None;
         };
