@@ -1,14 +1,12 @@
 //! Traffic that is not NDN in scenario files.
 
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_scenario::{Scenario, Source};
+use ndnweir_scenario::{Scenario, Source, apply_overrides};
 use ndnweir_sim::network::CrossKind;
 use ndnweir_sim::tcp::Algorithm;
 use std::path::Path;
 
-fn read(more: &str) -> Result<Scenario, String> {
-    let text = format!(
-        r#"[link-defaults]
+const HEAD: &str = r#"[link-defaults]
 rate = "10Mbps"
 delay = "1ms"
 [[node]]
@@ -25,9 +23,10 @@ prefix = "/p"
 name = "C"
 node = "C"
 prefix = "/p"
-{more}
-"#
-    );
+"#;
+
+fn read(more: &str) -> Result<Scenario, String> {
+    let text = format!("{HEAD}{more}\n");
     let source = Source::from_text("x.toml", &text, Path::new(".")).map_err(|problems| problems.to_string())?;
     source.validate().map_err(|problems| problems.to_string())
 }
@@ -59,6 +58,19 @@ fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
         let kind = read(&text).unwrap().network().cross[0].kind;
         assert_eq!(kind, CrossKind::Tcp { algorithm, segments: None, ack });
     }
+}
+
+#[test]
+fn an_override_changes_cross_traffic_by_its_name() {
+    let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"");
+    let set = |key: &str| {
+        let mut source = Source::from_text("x.toml", &format!("{HEAD}{tcp}"), Path::new(".")).unwrap();
+        apply_overrides(&mut source, &[key]).unwrap();
+        source.validate().map_err(|problems| problems.to_string())
+    };
+    let kind = set("cross.web.kind=quic-reno").unwrap().network().cross[0].kind;
+    assert_eq!(kind, CrossKind::Tcp { algorithm: Algorithm::QuicReno, segments: None, ack: 62 });
+    assert!(set("cross.wen.kind=tcp").unwrap_err().contains("no cross is called \"wen\""));
 }
 
 #[test]
