@@ -6,9 +6,9 @@
     scripts/tcp_model.py target/release/ndnweir --kernel FOLDER        store the kernel's runs there, reuse stored ones
     scripts/tcp_model.py target/release/ndnweir --model-only           needs no root
 
-The kernel's side is scripts/tcp_over_link.py (root), the model's a scenario with `[[cross]]`. Prints a table: medians of the
-runs, least and most in brackets, and by how much the model's median differs. Exits with 1 where that is more than the
-limit in either value.
+The kernel's side is scripts/tcp_over_link.py (root), the model's a scenario with `[[cross]]`. Prints a table: medians
+of the runs, least and most in brackets, and by how much the model's median differs. Exits with 1 where that is more
+than the limit in either value.
 """
 import argparse
 import json

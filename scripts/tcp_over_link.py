@@ -6,8 +6,8 @@ datagram. Needs root. Everything it makes is gone when it ends.
 
     scripts/tcp_over_link.py target/release/ndnweir --rate 100Mbps --delay 10ms --queue 1BDP --bytes 30000000 --runs 5
 
-With `--seconds` the transfers are endless and are cut off after that time, and `--flows` begin at once; their goodput is
-what the receiver's applications had read by then.
+With `--seconds` the transfers are endless and are cut off after that time, and `--flows` begin at once; their goodput
+is what the receiver's applications had read by then.
 
     scripts/tcp_over_link.py target/release/ndnweir --rate 20Mbps --delay 20ms --seconds 30 --flows 2 --algorithms reno
 """
@@ -36,7 +36,7 @@ PORT = 5001
 
 
 def real_time():
-    """Runs this process before all ordinary ones: late wake-ups would bunch packets, which BBR takes for a higher rate."""
+    """Runs this process before ordinary ones: late wake-ups bunch packets, which BBR takes for a higher rate."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
 
