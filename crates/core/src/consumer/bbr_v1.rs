@@ -1,11 +1,11 @@
 //! `bbr-v1`: BBR of 2016, which sends at the largest recent delivery rate and keeps twice its product with the least
 //! round-trip time in flight.
 //!
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by which
-//! the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one measures
-//! ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
-//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, room for aggregated arrivals, and no account of
-//! the rates of ProbeRTT. The simulator's model of TCP with BBR is this one.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by
+//! which the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one
+//! measures ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
+//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, room for aggregated arrivals, and no account
+//! of the rates of ProbeRTT. The simulator's model of TCP with BBR is this one.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
@@ -64,8 +64,8 @@ params_with_presets! { Preset;
     full_rounds: u32,
     /// By how much of it the pace stays below gain × delivery rate.
     pacing_margin: f64,
-    /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room for
-    /// it. 0: none.
+    /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room
+    /// for it. 0: none.
     aggregation_rounds: u32,
     /// Whether the rates count that ProbeRTT's window allows.
     probe_rtt_rates: bool,
@@ -112,7 +112,8 @@ impl Preset {
 /// Pacing gains of ProbeBW, each for a least round-trip time.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-/// The room for aggregated arrivals is at most what arrives in this time, in seconds (Linux's `bbr_extra_acked_max_us`).
+/// The room for aggregated arrivals is at most what arrives in this time, in seconds (Linux's
+/// `bbr_extra_acked_max_us`).
 const AGGREGATION_TIME: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,8 +238,8 @@ impl BbrV1 {
         }
     }
 
-    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those of
-    /// 1 ms up to 64 kB.
+    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those
+    /// of 1 ms up to 64 kB.
     pub fn quantum(&self, size: f64) -> f64 {
         match self.pacing_rate * size * 8.0 {
             bps if bps < 1.2e6 => 1.0,

@@ -21,8 +21,8 @@ const MOST_INCREASE: Duration = Duration::from_millis(16);
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
     least: Option<Duration>,
-    /// The round trip: when it began, the segment that ends it, its last acknowledgement of the train, its samples and the
-    /// least of them.
+    /// The round trip: when it began, the segment that ends it, its last acknowledgement of the train, its samples and
+    /// the least of them.
     start: Time,
     end: u64,
     last: Time,
@@ -31,8 +31,8 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes a round-trip time; `first` is the first segment not acknowledged, `next` the first not sent. Returns whether
-    /// the window is large enough.
+    /// Takes a round-trip time; `first` is the first segment not acknowledged, `next` the first not sent. Returns
+    /// whether the window is large enough.
     pub(super) fn on_rtt(&mut self, now: Time, rtt: Duration, window: f64, first: u64, next: u64) -> bool {
         let least = self.least.map_or(rtt, |least| least.min(rtt));
         self.least = Some(least);

@@ -1,11 +1,11 @@
 //! Models of bulk transfers that are not NDN, for traffic that shares links with it: segments and acknowledgements
 //! without bytes.
 //!
-//! A [`Sender`] is a law that decides on window and pace ([`Algorithm`]), a scoreboard of segments, which all share, and
-//! one of two ways to detect losses. TCP: selective acknowledgements with three acknowledged segments above a gap (RFC
-//! 6675), three acknowledged later transmissions for a retransmission (after RFC 8985), and the retransmission timer of
-//! RFC 6298, at least 200 ms above the smoothed round-trip time as in Linux, instead of 1 s. QUIC: packet threshold 3, time threshold 9/8, probe timeout
-//! and persistent congestion (RFC 9002 §6, §7).
+//! A [`Sender`] is a law that decides on window and pace ([`Algorithm`]), a scoreboard of segments, which all share,
+//! and one of two ways to detect losses. TCP: selective acknowledgements with three acknowledged segments above a gap
+//! (RFC 6675), three acknowledged later transmissions for a retransmission (after RFC 8985), and the retransmission
+//! timer of RFC 6298, at least 200 ms above the smoothed round-trip time as in Linux, instead of 1 s. QUIC: packet
+//! threshold 3, time threshold 9/8, probe timeout and persistent congestion (RFC 9002 §6, §7).
 //!
 //! Not modelled: connection set-up, flow control, ECN, delayed acknowledgements (every segment is acknowledged), tail
 //! loss probes of TCP, proportional rate reduction, and reductions that are undone. A model of BBR that finds itself

@@ -9,8 +9,8 @@ use ndnweir_core::fields::Fields;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
 
-/// TCP's retransmission timeout is at least this much above the smoothed round-trip time, as in Linux; RFC 6298 has 1 s in
-/// all.
+/// TCP's retransmission timeout is at least this much above the smoothed round-trip time, as in Linux; RFC 6298 has 1 s
+/// in all.
 const LEAST_SPREAD: Duration = Duration::from_millis(200);
 /// The retransmission timeout before the first sample (RFC 6298 §2.1), and the largest of all (§2.5).
 const INITIAL_RTO: Duration = Duration::from_millis(1000);
@@ -61,8 +61,8 @@ pub struct Sender {
     timed_out: Option<u32>,
     /// TCP's retransmission timer.
     deadline: Time,
-    /// QUIC: when transmissions count as lost by time, since when the probe timeout runs, how often it expired in a row,
-    /// and transmissions that it permits.
+    /// QUIC: when transmissions count as lost by time, since when the probe timeout runs, how often it expired in a
+    /// row, and transmissions that it permits.
     late: Time,
     since: Time,
     expired: u32,
@@ -316,8 +316,9 @@ impl Sender {
         last.since(first).nanos() > PERSISTENT * self.probe_timeout().nanos()
     }
 
-    /// Does what is due: where the retransmission timer expires, all segments that are not acknowledged count as lost, and
-    /// the window restarts (RFC 9438 §4.8, RFC 6298 §5); a probe timeout permits two transmissions (RFC 9002 §6.2.4).
+    /// Does what is due: where the retransmission timer expires, all segments that are not acknowledged count as lost,
+    /// and the window restarts (RFC 9438 §4.8, RFC 6298 §5); a probe timeout permits two transmissions (RFC 9002
+    /// §6.2.4).
     pub fn handle_timeout(&mut self, now: Time) {
         if !self.is_quic {
             if now >= self.deadline {

@@ -1,6 +1,7 @@
 //! How many Data arrive in bunches: beyond what the delivery rate would bring in the same time.
 //!
-//! Source: Linux's `bbr_update_ack_aggregation` (`net/ipv4/tcp_bbr.c`, version 6); draft-ietf-ccwg-bbr, "BBR.extra_acked".
+//! Source: Linux's `bbr_update_ack_aggregation` (`net/ipv4/tcp_bbr.c`, version 6); draft-ietf-ccwg-bbr,
+//! "BBR.extra_acked".
 
 use crate::units::Time;
 
@@ -17,8 +18,8 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A Data arrived; `span` is given as a round trip begins, and says how many make a span. The excess counts up to the
-    /// window.
+    /// A Data arrived; `span` is given as a round trip begins, and says how many make a span. The excess counts up to
+    /// the window.
     pub(super) fn on_data(&mut self, bandwidth: f64, window: f64, span: Option<u32>, now: Time) {
         if let Some(span) = span {
             self.rounds += 1;
@@ -46,8 +47,8 @@ mod tests {
     use super::*;
     use crate::units::Duration;
 
-    // 1000 a second are expected. Eight at once every 10 ms are two less than expected, so that each bunch begins a count:
-    // the excess is eight. Arrivals 1 ms apart, once the count has begun anew, are the one at hand.
+    // 1000 a second are expected. Eight at once every 10 ms are two less than expected, so that each bunch begins a
+    // count: the excess is eight. Arrivals 1 ms apart, once the count has begun anew, are the one at hand.
     #[test]
     fn the_excess_is_the_bunch_beyond_what_the_rate_brings_and_is_forgotten_after_two_spans() {
         let mut aggregation = Aggregation::default();

@@ -163,8 +163,8 @@ fn all_losses_of_a_window_are_retransmitted_in_one_recovery() {
 }
 
 // By hand: 10 and 20 segments arrive; the 40 of the third round trip (sent at 200 ms) are lost, and so are the
-// retransmissions after three timeouts. After 29 equal samples the deviation is near zero, so that the timer lies 200 ms
-// above the round trip: it expires 300, 600, 1200 and 2400 ms after the last acknowledgement or the retransmission.
+// retransmissions after three timeouts. After 29 equal samples the deviation is near zero, so that the timer lies 200
+// ms above the round trip: it expires 300, 600, 1200 and 2400 ms after the last acknowledgement or the retransmission.
 #[test]
 fn the_timer_backs_off_and_the_window_begins_anew() {
     let mut path = Path::new(|sent| (30..73).contains(&sent));
@@ -205,8 +205,8 @@ fn after_a_loss_reno_halves_its_window_and_adds_a_segment_per_round_trip() {
     }
 }
 
-// Where one of N segments is lost, the window rises from W/2 to W in W/2 round trips, which send 3/8 W² = N; its mean is
-// 3/4 W = sqrt(3/2 N). For N = 2400 that is 60 segments.
+// Where one of N segments is lost, the window rises from W/2 to W in W/2 round trips, which send 3/8 W² = N; its mean
+// is 3/4 W = sqrt(3/2 N). For N = 2400 that is 60 segments.
 #[test]
 fn the_mean_window_of_reno_under_periodic_losses_is_that_of_the_closed_form_with_tcp_and_with_quic() {
     const PERIOD: u64 = 2400;
@@ -250,8 +250,8 @@ fn quic_detects_by_time_what_too_few_segments_overtook() {
     assert_eq!((counters.sent, counters.recoveries, counters.timeouts), (11, 1, 0));
 }
 
-// The last of ten is lost. After nine samples of 100 ms the deviation is 50 (3/4)^8 = 5.0056 ms, so the probe timeout is
-// 100 + 20.023 + 25 ms from the last transmission, at 145.023 ms. Two probes leave; the window stays.
+// The last of ten is lost. After nine samples of 100 ms the deviation is 50 (3/4)^8 = 5.0056 ms, so the probe timeout
+// is 100 + 20.023 + 25 ms from the last transmission, at 145.023 ms. Two probes leave; the window stays.
 #[test]
 fn quic_probes_for_what_nothing_overtook_and_keeps_its_window() {
     let mut path = Path::with(Algorithm::QuicReno, 10, |sent| sent == 9);
@@ -315,7 +315,8 @@ proptest! {
         end in 0u64..1200,
     ) {
         let lose = |sent: u64| {
-            sent < end && (sent % every == 0 || bursts.iter().any(|&(from, count)| (from..from + count).contains(&sent)))
+            let in_burst = bursts.iter().any(|&(from, count)| (from..from + count).contains(&sent));
+            sent < end && (sent % every == 0 || in_burst)
         };
         let mut path = Path::with(ALL[kind], total, lose);
         path.ack_loss = ack_loss;
