@@ -1,6 +1,7 @@
 //! What shares links below NDN: media of several links, and cross traffic.
 
 use crate::network::{Change, Network, NetworkError};
+use crate::tcp::Algorithm;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde::Serialize;
 
@@ -49,8 +50,10 @@ pub enum CrossKind {
         /// Mean length of off periods, exponentially distributed.
         off: Duration,
     },
-    /// A TCP transfer with CUBIC ([`crate::tcp`]), whose acknowledgements use the return path.
+    /// A transfer with TCP or QUIC ([`crate::tcp`]), whose acknowledgements use the return path.
     Tcp {
+        /// What controls it.
+        algorithm: Algorithm,
         /// Number of segments; `None` sends until it is stopped.
         segments: Option<u32>,
         /// Bytes of an acknowledgement, link framing excluded.
@@ -59,7 +62,7 @@ pub enum CrossKind {
 }
 
 impl CrossFlow {
-    /// The mean gap between its datagrams while it sends; `None` for TCP.
+    /// The mean gap between its datagrams while it sends; `None` for TCP and QUIC.
     pub(crate) fn gap(&self) -> Option<Duration> {
         match self.kind {
             CrossKind::Poisson { rate } | CrossKind::OnOff { rate, .. } => {

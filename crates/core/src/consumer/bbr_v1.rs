@@ -3,7 +3,9 @@
 //!
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by
 //! which the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one
-//! measures ProbeRTT by a clock of its own, which is not copied.
+//! measures ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
+//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, and room for aggregated arrivals. The
+//! simulator's model of TCP with BBR is this one.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
@@ -22,6 +24,10 @@ use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod aggregation;
+
+use aggregation::Aggregation;
+
 /// Versions of BBR v1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -32,6 +38,8 @@ pub enum Preset {
     /// The largest rate never expires, Startup ends at the first round that brings no larger one, and the window is
     /// 2/ln 2 of the product throughout.
     NdnFork,
+    /// The draft with what Linux has in addition.
+    Linux,
 }
 
 params_with_presets! { Preset;
@@ -53,8 +61,20 @@ params_with_presets! { Preset;
     full_growth: f64,
     /// Round trips with less growth that end Startup.
     full_rounds: u32,
+    /// By how much of it the pace stays below gain × delivery rate.
+    pacing_margin: f64,
+    /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room
+    /// for it. 0: none.
+    aggregation_rounds: u32,
     /// The retransmission timer.
     timer: Timer,
+}
+
+impl Params {
+    /// The values of a version.
+    pub fn of(preset: Preset) -> Params {
+        preset.params()
+    }
 }
 
 impl Preset {
@@ -71,6 +91,8 @@ impl Preset {
             window_gain: 2.0,
             full_growth: 1.25,
             full_rounds: 3,
+            pacing_margin: 0.0,
+            aggregation_rounds: 0,
             timer: Timer::default(),
         };
         match self {
@@ -78,12 +100,17 @@ impl Preset {
             Preset::NdnFork => {
                 Params { bandwidth_rounds: u32::MAX, window_gain: high_gain, full_growth: 1.0, full_rounds: 1, ..draft }
             }
+            Preset::Linux => Params { pacing_margin: 0.01, aggregation_rounds: 5, ..draft },
         }
     }
 }
 
 /// Pacing gains of ProbeBW, each for a least round-trip time.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// The room for aggregated arrivals is at most what arrives in this time, in seconds (Linux's
+/// `bbr_extra_acked_max_us`).
+const AGGREGATION_TIME: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -127,6 +154,7 @@ pub struct BbrV1 {
     /// it.
     done: Option<(Time, bool)>,
     prior_window: f64,
+    aggregation: Aggregation,
     recovery: Option<Recovery>,
     decreases: u64,
 }
@@ -148,6 +176,7 @@ impl Component for BbrV1 {
         check::number("high-gain", params.high_gain, 1.0, 100.0)?;
         check::number("window-gain", params.window_gain, 1.0, 100.0)?;
         check::number("full-growth", params.full_growth, 1.0, 100.0)?;
+        check::number("pacing-margin", params.pacing_margin, 0.0, 0.5)?;
         params.timer.check()
     }
 
@@ -168,6 +197,7 @@ impl Component for BbrV1 {
             lost: 0,
             done: None,
             prior_window: window,
+            aggregation: Aggregation::default(),
             recovery: None,
             decreases: 0,
             params: params.clone(),
@@ -198,17 +228,20 @@ impl BbrV1 {
         }
     }
 
+    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those
+    /// of 1 ms up to 64 kB.
+    pub fn quantum(&self, size: f64) -> f64 {
+        match self.pacing_rate * size * 8.0 {
+            bps if bps < 1.2e6 => 1.0,
+            bps if bps < 24e6 => 2.0,
+            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
+        }
+    }
+
     /// `gain` times what fills the path, with room for what is sent at once.
     fn target(&self, gain: f64, size: f64) -> f64 {
         let Some((least, _)) = self.least else { return self.params.initial_window };
-        // §4.2.2: one segment below 1.2 Mbit/s, two below 24 Mbit/s, then those of 1 ms up to 64 kB.
-        let bps = self.pacing_rate * size * 8.0;
-        let quantum = match bps {
-            _ if bps < 1.2e6 => 1.0,
-            _ if bps < 24e6 => 2.0,
-            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
-        };
-        gain * self.bandwidth() * least.secs() + 3.0 * quantum
+        gain * self.bandwidth() * least.secs() + 3.0 * self.quantum(size)
     }
 
     fn check_filled(&mut self, round_starts: bool) {
@@ -289,7 +322,9 @@ impl BbrV1 {
     }
 
     fn set_window(&mut self, flight: &Flight, size: f64) {
-        let target = self.target(self.window_gain(), size);
+        let extra =
+            if self.is_filled { self.aggregation.extra().min(self.bandwidth() * AGGREGATION_TIME) } else { 0.0 };
+        let target = self.target(self.window_gain(), size) + extra;
         if let Some(recovery) = self.recovery
             && flight.highest_received.is_some_and(|highest| highest >= recovery.until)
         {
@@ -324,9 +359,15 @@ impl Consumer for BbrV1 {
         let delivered = self.delivery.delivered();
         let round_starts = sample.is_some_and(|sample| self.rounds.on_data(sample.prior_delivered, delivered));
         if let Some(sample) = sample
-            && let Some(rate) = sample.rate.filter(|&rate| !sample.limited || rate >= self.bandwidth())
+            && let Some(rate) = sample.rate
         {
-            self.rates.push(rate, self.rounds.count(), self.params.bandwidth_rounds);
+            if !sample.limited || rate >= self.bandwidth() {
+                self.rates.push(rate, self.rounds.count(), self.params.bandwidth_rounds);
+            }
+            if self.params.aggregation_rounds > 0 {
+                let (bandwidth, rounds) = (self.bandwidth(), self.params.aggregation_rounds);
+                self.aggregation.on_data(bandwidth, self.window, round_starts.then_some(rounds), ctx.now);
+            }
         }
         if self.state == State::ProbeBw {
             self.advance_cycle(f64::from(in_flight), size, ctx.now);
@@ -343,9 +384,10 @@ impl Consumer for BbrV1 {
         self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
         if self.pacing_rate == 0.0 && event.flight.srtt > Duration::ZERO {
             // §4.2.1, where TCP knows the round-trip time from its handshake.
-            self.pacing_rate = self.params.high_gain * self.params.initial_window / event.flight.srtt.secs();
+            let first = self.params.high_gain * self.params.initial_window / event.flight.srtt.secs();
+            self.pacing_rate = first * (1.0 - self.params.pacing_margin);
         }
-        let rate = self.pacing_gain() * self.bandwidth();
+        let rate = self.pacing_gain() * self.bandwidth() * (1.0 - self.params.pacing_margin);
         if self.is_filled || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -377,7 +419,7 @@ impl Consumer for BbrV1 {
         let rate = if self.pacing_rate > 0.0 {
             self.pacing_rate
         } else if flight.srtt > Duration::ZERO {
-            self.params.high_gain * self.params.initial_window / flight.srtt.secs()
+            self.params.high_gain * self.params.initial_window / flight.srtt.secs() * (1.0 - self.params.pacing_margin)
         } else {
             return None;
         };

@@ -105,3 +105,26 @@ fn the_fork_never_forgets_its_largest_rate_and_leaves_startup_at_once() {
     draft.run(ms(8000), |_, _| {});
     assert!((draft.consumer.bandwidth() - 250.0).abs() < 15.0, "{}", draft.consumer.bandwidth());
 }
+
+// 1,000 segments/s and 11 ms: ProbeRTT's four segments bring at most 4 in 11 ms, 364/s, and its 200 ms are 18 round
+// trips, more than the largest rate is remembered for.
+#[test]
+fn probe_rtt_does_not_lower_the_rate() {
+    for preset in ["draft", "linux"] {
+        let mut path = Path::new(serde_json::json!({ "preset": preset }), ms(1), ms(10));
+        path.run(ms(9000), |_, _| {});
+        let mut smallest = f64::MAX;
+        path.run(ms(4000), |path, _| smallest = smallest.min(path.bbr.bandwidth()));
+        assert!(smallest > 800.0, "{preset}: {smallest}");
+    }
+}
+
+#[test]
+fn with_the_values_of_linux_the_pace_stays_one_percent_below_the_rate() {
+    let mut path = Path::new(serde_json::json!({ "preset": "linux" }), ms(1), ms(50));
+    path.run(ms(3000), |_, _| {});
+    let expected = 0.99 * path.bbr.pacing_gain() * path.bbr.bandwidth();
+    assert!((path.bbr.pacing_rate / expected - 1.0).abs() < 1e-9);
+    // Data come one by one: the one at hand, beside 2 · 51 and three times two segments.
+    assert!((path.bbr.window() - 109.0).abs() < 5.0, "{}", path.bbr.window());
+}
