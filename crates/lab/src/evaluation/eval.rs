@@ -148,6 +148,9 @@ impl Runs {
                 (Function::Average, list) => mean(&all(list)?),
                 (Function::Largest, list) => all(list)?.into_iter().reduce(f64::max),
                 (Function::Smallest, list) => all(list)?.into_iter().reduce(f64::min),
+                (Function::Balance, [Expr::Name(a), Expr::Name(b), from, to]) => {
+                    balance(&measured.run, [a, b], at(from)?, at(to)?)
+                }
                 (Function::Reach, [Expr::Name(name), from, level, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(measured.run.series.bin_s);
                     reach(&measured.run, name, at(from)?, at(level)?, step)
@@ -260,6 +263,16 @@ fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
 }
 
+/// Mean over seconds of the smaller of two series over the larger; a second in which both are 0 does not count.
+fn balance(run: &Run, names: [&str; 2], from: f64, to: f64) -> Option<f64> {
+    let width = run.series.bin_s;
+    let by = ((SECOND / width).round() as usize).max(1);
+    let seconds = |name: &str| Some(rebin(between(series(run, name)?, width, from, to), by));
+    let (a, b) = (seconds(names[0])?, seconds(names[1])?);
+    let each = a.iter().zip(&b).filter(|(a, b)| a.max(**b) > 0.0);
+    mean(&each.map(|(a, b)| a.min(*b) / a.max(*b)).collect::<Vec<f64>>())
+}
+
 /// Time after `from` until the end of the first mean over `step` s that is at least `level`.
 fn reach(run: &Run, name: &str, from: f64, level: f64, step: f64) -> Option<f64> {
     let width = run.series.bin_s;
@@ -369,6 +382,20 @@ mod tests {
         // If only one of two consumers receives Data, the Jain index is one half.
         let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
+    }
+
+    #[test]
+    fn balance_is_taken_second_by_second() {
+        let mut both = run();
+        let b = [8.0, 2.0, 4.0, 4.0, 0.0, 0.0, 16.0, 16.0];
+        both.series.tables[SeriesKind::Consumers as usize][1].columns = vec![b.to_vec()];
+        let of =
+            |from: f64, to: f64| balance(&both, ["consumers.A.goodput_mbps", "consumers.B.goodput_mbps"], from, to);
+        // Seconds of A 1, 4, 8, 8 and of B 5, 4, 0, 16: means over the run are 5.25 and 6.25.
+        assert_eq!((of(0.0, 1.0), of(1.0, 2.0), of(2.0, 3.0)), (Some(0.2), Some(1.0), Some(0.0)));
+        assert_eq!(of(0.0, 4.0), Some(0.425));
+        let none = balance(&both, ["consumers.A.goodput_mbps", "consumers.C.goodput_mbps"], 0.0, 4.0);
+        assert_eq!(none, None);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub enum Function {
     Jain,
     /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
     Least,
+    /// `balance(series, series, from, to)`: mean over seconds of the smaller value over the larger; 1 is equal.
+    Balance,
     /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; if
     /// there is no such bin, until the end of the series. A fourth argument uses means over that many s.
     Reach,
@@ -73,6 +75,8 @@ pub enum Function {
 pub enum Signature {
     /// A series, then two numbers; a third for [`Function::Convergence`].
     Series,
+    /// Two series, then two numbers.
+    Pair,
     /// A series, a number, an expression, and at most one number.
     Reach,
     /// An event key, then at most one number.
@@ -85,7 +89,7 @@ pub enum Signature {
 
 impl Function {
     /// All functions with their names.
-    pub const ALL: [(&'static str, Function); 24] = [
+    pub const ALL: [(&'static str, Function); 25] = [
         ("mean", Function::Mean),
         ("highest", Function::Highest),
         ("lowest", Function::Lowest),
@@ -93,6 +97,7 @@ impl Function {
         ("variation", Function::Variation),
         ("jain", Function::Jain),
         ("least", Function::Least),
+        ("balance", Function::Balance),
         ("reach", Function::Reach),
         ("convergence", Function::Convergence),
         ("burst-count", Function::BurstCount),
@@ -126,6 +131,7 @@ impl Function {
             | Function::BurstCount
             | Function::BurstStart
             | Function::BurstSize => Signature::Series,
+            Function::Balance => Signature::Pair,
             Function::Reach => Signature::Reach,
             Function::Dwell => Signature::Dwell,
             Function::Event | Function::When => Signature::Event,

@@ -13,9 +13,13 @@ pub fn draw(spec: &Spec, results: &Results, schemes: &[&str], to: f64, bin: f64)
     let mut grid = Grid {
         id: spec.id.clone(),
         title: spec.title.clone(),
-        caption: format!("{} One run of each scheme, seed 1; means over {bin} s.", spec.caption)
-            .trim_start()
-            .to_owned(),
+        caption: format!(
+            "{} One run of each scheme, seed 1; means over {bin} s.{}",
+            spec.caption,
+            super::without_published(spec)
+        )
+        .trim_start()
+        .to_owned(),
         y_label: spec.y.clone(),
         bin_s: bin,
         panels: Vec::new(),
@@ -40,14 +44,40 @@ fn drawn(spec: &PanelSpec, results: &Results, schemes: &[&str], to: f64, bin: f6
             let width = first.run.series.bin_s;
             let by = ((bin / width).round() as usize).max(1);
             let values = rebin(between(values, width, 0.0, to), by);
+            let (hue, style) = hue(colour, i, spec.items.len(), schemes.len());
             let label = match (spec.schemes.len(), spec.items.len(), label.as_str()) {
                 (_, 1, "") => scheme.clone(),
                 (1, ..) => label.clone(),
                 (_, 1, _) => scheme.clone(),
                 _ => format!("{scheme} {label}"),
             };
-            panel.lines.push(Line { label, scheme: colour, style: i, values });
+            panel.lines.push(Line { label, scheme: hue, style, values });
         }
     }
     panel
+}
+
+/// Number of colours.
+const HUES: usize = 12;
+
+/// Colour number and style of item number `i` of a scheme. A panel's only item has the scheme's colour; several have
+/// colours of their own, whose numbers no scheme has, so that switching a scheme off does not hide another one's item.
+fn hue(scheme: usize, i: usize, items: usize, schemes: usize) -> (usize, usize) {
+    match items {
+        0 | 1 => (scheme, 0),
+        _ => ((schemes / HUES + 1) * HUES + (scheme + i) % HUES, i / HUES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hue;
+
+    #[test]
+    fn every_item_of_a_scheme_has_a_colour_of_its_own() {
+        assert_eq!(hue(3, 0, 1, 16), (3, 0));
+        let many: Vec<usize> = (0..5).map(|i| hue(3, i, 5, 16).0).collect();
+        assert_eq!(many, [27, 28, 29, 30, 31]);
+        assert_eq!(many[0] % 12, 3, "the first has the scheme's colour");
+    }
 }
