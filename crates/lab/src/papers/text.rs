@@ -199,7 +199,7 @@ pub fn under<'a>(paper: &'a Paper, judged: &'a [Judged]) -> impl Iterator<Item =
     let rows = claims::by_reading(paper, judged).into_iter();
     rows.map(|(reading, judged, holding, gained)| match reading == LITERAL {
         true => format!("literal: {holding} of {judged} hold"),
-        false => format!("{reading}: {holding} of {judged} hold, {gained} of them not literally"),
+        false => format!("{reading}: {holding} of {judged} hold, of which {gained} do not hold literally"),
     })
 }
 
