@@ -263,13 +263,12 @@ fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
 }
 
-/// Mean over seconds of the smaller of two series over the larger; a second in which both are 0 does not count.
+/// Mean over bins of the smaller of two series over the larger; a bin in which both are 0, or one is undefined, does not
+/// count.
 fn balance(run: &Run, names: [&str; 2], from: f64, to: f64) -> Option<f64> {
-    let width = run.series.bin_s;
-    let by = ((SECOND / width).round() as usize).max(1);
-    let seconds = |name: &str| Some(rebin(between(series(run, name)?, width, from, to), by));
-    let (a, b) = (seconds(names[0])?, seconds(names[1])?);
-    let each = a.iter().zip(&b).filter(|(a, b)| a.max(**b) > 0.0);
+    let bins = |name: &str| Some(between(series(run, name)?, run.series.bin_s, from, to));
+    let (a, b) = (bins(names[0])?, bins(names[1])?);
+    let each = a.iter().zip(b).filter(|(a, b)| (*a + *b).is_finite() && a.max(**b) > 0.0);
     mean(&each.map(|(a, b)| a.min(*b) / a.max(*b)).collect::<Vec<f64>>())
 }
 
@@ -385,15 +384,15 @@ mod tests {
     }
 
     #[test]
-    fn balance_is_taken_second_by_second() {
+    fn balance_is_taken_bin_by_bin() {
         let mut both = run();
         let b = [8.0, 2.0, 4.0, 4.0, 0.0, 0.0, 16.0, 16.0];
         both.series.tables[SeriesKind::Consumers as usize][1].columns = vec![b.to_vec()];
         let of =
             |from: f64, to: f64| balance(&both, ["consumers.A.goodput_mbps", "consumers.B.goodput_mbps"], from, to);
-        // Seconds of A 1, 4, 8, 8 and of B 5, 4, 0, 16: means over the run are 5.25 and 6.25.
-        assert_eq!((of(0.0, 1.0), of(1.0, 2.0), of(2.0, 3.0)), (Some(0.2), Some(1.0), Some(0.0)));
-        assert_eq!(of(0.0, 4.0), Some(0.425));
+        // Traffic that changes sides is out of balance, though the two have the same mean.
+        assert_eq!((of(0.0, 0.5), of(0.5, 2.0), of(2.0, 4.0)), (Some(0.0), Some(1.0), Some(0.25)));
+        assert_eq!(of(0.0, 4.0), Some(3.0 / 7.0), "the bin without a value does not count");
         let none = balance(&both, ["consumers.A.goodput_mbps", "consumers.C.goodput_mbps"], 0.0, 4.0);
         assert_eq!(none, None);
     }

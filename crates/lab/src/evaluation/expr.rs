@@ -25,7 +25,7 @@ pub enum Function {
     Jain,
     /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
     Least,
-    /// `balance(series, series, from, to)`: mean over seconds of the smaller value over the larger; 1 is equal.
+    /// `balance(series, series, from, to)`: mean over bins of the smaller value over the larger; 1 is equal.
     Balance,
     /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; if
     /// there is no such bin, until the end of the series. A fourth argument uses means over that many s.
