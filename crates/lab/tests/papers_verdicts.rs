@@ -2,7 +2,7 @@
 
 use crate::papers::{PUBLISHED, folder};
 use ndnweir_lab::evaluation::{Measured, Runs};
-use ndnweir_lab::papers::claims::{Counts, Outcome, by_reading, claims, summary};
+use ndnweir_lab::papers::claims::{ClaimCounts, ClaimOutcome, by_reading, claims, summary};
 use ndnweir_lab::papers::model::StatementKind;
 use ndnweir_lab::papers::{self, Judged, Paper, PaperVerdict};
 use ndnweir_lab::results::Run;
@@ -196,16 +196,16 @@ fn every_claim_counts_once_and_where_it_stands_first() {
         judged(&paper, vec![runs])
     };
     let of = |literal, deep| claims(&runs(literal, deep)).into_iter().map(|c| (c.id, c.outcome)).collect::<Vec<_>>();
-    let ids = |list: &[(String, Outcome)]| list.iter().map(|c| c.0.clone()).collect::<Vec<_>>();
+    let ids = |list: &[(String, ClaimOutcome)]| list.iter().map(|c| c.0.clone()).collect::<Vec<_>>();
     let first = of((9.5, 5.0), (9.5, 5.0));
     assert_eq!(ids(&first), ["n.cubic", "n.pcon", "t"], "what is not counted is no claim");
-    assert_eq!((&first[0].1, &first[1].1), (&Outcome::Literal, &Outcome::Literal));
+    assert_eq!((&first[0].1, &first[1].1), (&ClaimOutcome::Literal, &ClaimOutcome::Literal));
     // Only the deeper queue gives both; the second number was fitted there.
     let second = of((1.0, 1.0), (9.5, 5.0));
-    assert_eq!(second[0].1, Outcome::Reading(vec!["deep".into()]));
-    assert_eq!(second[1].1, Outcome::Fitted(vec!["deep".into()]));
+    assert_eq!(second[0].1, ClaimOutcome::Reading(vec!["deep".into()]));
+    assert_eq!(second[1].1, ClaimOutcome::Fitted(vec!["deep".into()]));
     let none = runs((1.0, 1.0), (1.0, 1.0));
-    assert_eq!(Counts::of(&claims(&none)), Counts { published: 3, unexplained: 3, ..Counts::default() });
+    assert_eq!(ClaimCounts::of(&claims(&none)), ClaimCounts { published: 3, unexplained: 3, ..ClaimCounts::default() });
     let rows = by_reading(&paper, &runs((1.0, 1.0), (9.5, 5.0)));
     assert_eq!(rows[0], ("literal".into(), 3, 0, 0));
     assert_eq!(rows[1], ("deep".into(), 3, 1, 1), "a fitted claim is not counted for a reading either");
@@ -221,8 +221,8 @@ fn a_known_cause_is_counted_apart_from_an_unknown_one() {
     let paper = paper(&cause);
     let all = judged(&paper, vec![made(0, "cubic", &[1.0; 3])]);
     let of = |id: &str| claims(&all).into_iter().find(|c| c.id == id).unwrap().outcome;
-    assert_eq!(of("n.cubic"), Outcome::Explained("the link is full".into()));
-    assert_eq!(of("o"), Outcome::Unexplained);
+    assert_eq!(of("n.cubic"), ClaimOutcome::Explained("the link is full".into()));
+    assert_eq!(of("o"), ClaimOutcome::Unexplained);
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn an_undecided_literal_reading_is_not_reproduced_by_a_clear_miss_elsewhere() {
     let runs = made(0, "cubic", &[1.0, 18.0, 9.5]).into_iter().chain(made(1, "cubic", &[1.0; 3])).collect();
     let all = judged(&paper, vec![runs]);
     assert_eq!(find(&all, "n.cubic", "deep").verdict, NotReproduced);
-    assert_eq!(claims(&all)[0].outcome, Outcome::Undecided);
+    assert_eq!(claims(&all)[0].outcome, ClaimOutcome::Undecided);
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What became of a claim. It counts where it stands first: a claim that holds literally is not counted again under a
 /// reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum Outcome {
+pub enum ClaimOutcome {
     /// Holds as literally read, and nothing was fitted to it.
     Literal,
     /// Holds under these readings, none of which was fitted to it.
@@ -23,17 +23,17 @@ pub enum Outcome {
     Unexplained,
 }
 
-impl Outcome {
+impl ClaimOutcome {
     /// The outcome in words.
     pub fn text(&self) -> String {
         match self {
-            Outcome::Literal => "reproduced".into(),
-            Outcome::Reading(readings) => format!("reproduced under {}", readings.join(", ")),
-            Outcome::Fitted(readings) if readings.iter().all(|r| r == LITERAL) => "holds, but was fitted".into(),
-            Outcome::Fitted(readings) => format!("holds where fitted ({})", readings.join(", ")),
-            Outcome::Undecided => "undecided".into(),
-            Outcome::Explained(_) => "not reproduced, cause known".into(),
-            Outcome::Unexplained => "not reproduced".into(),
+            ClaimOutcome::Literal => "reproduced".into(),
+            ClaimOutcome::Reading(readings) => format!("reproduced under {}", readings.join(", ")),
+            ClaimOutcome::Fitted(readings) if readings.iter().all(|r| r == LITERAL) => "holds, but was fitted".into(),
+            ClaimOutcome::Fitted(readings) => format!("holds where fitted ({})", readings.join(", ")),
+            ClaimOutcome::Undecided => "undecided".into(),
+            ClaimOutcome::Explained(_) => "not reproduced, cause known".into(),
+            ClaimOutcome::Unexplained => "not reproduced".into(),
         }
     }
 }
@@ -44,7 +44,7 @@ pub struct Claim {
     /// Id of its entries.
     pub id: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: ClaimOutcome,
 }
 
 /// Every claim that counts, in the order of the file.
@@ -53,7 +53,7 @@ pub fn claims(judged: &[Judged]) -> Vec<Claim> {
     literal.map(|j| Claim { id: j.id.clone(), outcome: outcome(judged, &j.id) }).collect()
 }
 
-fn outcome(judged: &[Judged], id: &str) -> Outcome {
+fn outcome(judged: &[Judged], id: &str) -> ClaimOutcome {
     let all: Vec<&Judged> = judged.iter().filter(|j| j.id == id).collect();
     let holding = |fitted: bool| -> Vec<String> {
         let holding = all.iter().filter(|j| j.verdict.holds() && j.fitted.is_some() == fitted);
@@ -61,18 +61,18 @@ fn outcome(judged: &[Judged], id: &str) -> Outcome {
     };
     let (free, fitted) = (holding(false), holding(true));
     match all.iter().find_map(|j| j.cause.clone()) {
-        _ if free.iter().any(|r| r == LITERAL) => Outcome::Literal,
-        _ if !free.is_empty() => Outcome::Reading(free),
-        _ if !fitted.is_empty() => Outcome::Fitted(fitted),
-        _ if all.iter().any(|j| j.verdict == PaperVerdict::Undecided) => Outcome::Undecided,
-        Some(cause) => Outcome::Explained(cause),
-        None => Outcome::Unexplained,
+        _ if free.iter().any(|r| r == LITERAL) => ClaimOutcome::Literal,
+        _ if !free.is_empty() => ClaimOutcome::Reading(free),
+        _ if !fitted.is_empty() => ClaimOutcome::Fitted(fitted),
+        _ if all.iter().any(|j| j.verdict == PaperVerdict::Undecided) => ClaimOutcome::Undecided,
+        Some(cause) => ClaimOutcome::Explained(cause),
+        None => ClaimOutcome::Unexplained,
     }
 }
 
 /// The number of claims with each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct ClaimCounts {
     /// All of them.
     pub published: usize,
     /// Reproduced as literally read.
@@ -89,18 +89,18 @@ pub struct Counts {
     pub unexplained: usize,
 }
 
-impl Counts {
-    /// Counts claims.
-    pub fn of(claims: &[Claim]) -> Counts {
-        let mut counts = Counts { published: claims.len(), ..Counts::default() };
+impl ClaimCounts {
+    /// ClaimCounts claims.
+    pub fn of(claims: &[Claim]) -> ClaimCounts {
+        let mut counts = ClaimCounts { published: claims.len(), ..ClaimCounts::default() };
         for claim in claims {
             match claim.outcome {
-                Outcome::Literal => counts.literal += 1,
-                Outcome::Reading(_) => counts.reading += 1,
-                Outcome::Fitted(_) => counts.fitted += 1,
-                Outcome::Undecided => counts.undecided += 1,
-                Outcome::Explained(_) => counts.explained += 1,
-                Outcome::Unexplained => counts.unexplained += 1,
+                ClaimOutcome::Literal => counts.literal += 1,
+                ClaimOutcome::Reading(_) => counts.reading += 1,
+                ClaimOutcome::Fitted(_) => counts.fitted += 1,
+                ClaimOutcome::Undecided => counts.undecided += 1,
+                ClaimOutcome::Explained(_) => counts.explained += 1,
+                ClaimOutcome::Unexplained => counts.unexplained += 1,
             }
         }
         counts
@@ -140,22 +140,22 @@ pub fn by_reading(paper: &Paper, judged: &[Judged]) -> Vec<(String, usize, usize
 }
 
 /// A line of the summary: claim, published, ours, verdict, why.
-pub type Line = [String; 5];
+pub type SummaryLine = [String; 5];
 
-/// Headings of a [`Line`].
-pub const LINE: [&str; 5] = ["claim", "published", "ours", "verdict", "why"];
+/// Headings of a [`SummaryLine`].
+pub const SUMMARY_HEADINGS: [&str; 5] = ["claim", "published", "ours", "verdict", "why"];
 
 /// The summary that opens the report.
-pub fn summary(paper: &Paper, judged: &[Judged]) -> Vec<Line> {
+pub fn summary(paper: &Paper, judged: &[Judged]) -> Vec<SummaryLine> {
     let claims = claims(judged);
     paper.headlines.iter().map(|h| line(h, judged, &claims)).collect()
 }
 
-fn line(headline: &Headline, judged: &[Judged], claims: &[Claim]) -> Line {
+fn line(headline: &Headline, judged: &[Judged], claims: &[Claim]) -> SummaryLine {
     let of = |id: &str| headline.entries.iter().any(|p| named(p, id));
     let literal: Vec<&Judged> = judged.iter().filter(|j| j.reading == LITERAL && of(&j.id)).collect();
     let ours: Vec<String> = literal.iter().take(4).map(|j| measured(j)).collect();
-    let outcomes: Vec<Outcome> = claims.iter().filter(|c| of(&c.id)).map(|c| c.outcome.clone()).collect();
+    let outcomes: Vec<ClaimOutcome> = claims.iter().filter(|c| of(&c.id)).map(|c| c.outcome.clone()).collect();
     let verdict = match outcomes.as_slice() {
         [] => literal.first().map_or("not measured".into(), |j| format!("{}, not counted", j.verdict.text())),
         [one] => one.text(),

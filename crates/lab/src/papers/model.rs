@@ -21,7 +21,7 @@ pub struct Paper {
     /// For each experiment the number of runs behind each seed asked for: that many seeds are run.
     pub repeats: Vec<u64>,
     /// What the paper leaves open, with the literal reading.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<OpenChoice>,
     /// The other readings, in the order of the file, which is that of plausibility.
     pub readings: Vec<Reading>,
     /// The published values, in the order of the file: as literally read, then under each reading.
@@ -38,7 +38,7 @@ pub struct Paper {
 
 /// Something that a paper leaves open and that must be chosen to run it.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct OpenChoice {
     /// Name in the file.
     pub id: String,
     /// What is open.

@@ -3,7 +3,7 @@
 //! A reading changes scenarios (`set`), takes another experiment (`instead`), another scheme (`schemes`) or another case
 //! (`cases`) in place of one, or measures otherwise (`metrics`). Every entry that it changes is judged under it once more.
 
-use super::model::{Choice, Headline, PublishedEntry, Reading, StatementKind, named};
+use super::model::{Headline, OpenChoice, PublishedEntry, Reading, StatementKind, named};
 use super::reader::PublishedReader;
 use super::specs::{ExperimentSpec, derived};
 use crate::evaluation::ExperimentGrid;
@@ -17,10 +17,10 @@ use ndnweir_scenario::tree::Table;
 /// Largest number of readings of a choice beside the literal one: more would find any table.
 const MOST: usize = 2;
 /// Largest number of lines of the summary.
-const LINES: usize = 10;
+const MOST_LINES: usize = 10;
 
 /// A reading with what it changes.
-pub(super) struct Plan {
+pub(super) struct ReadingPlan {
     pub reading: Reading,
     /// Overrides, and the experiments to which they apply.
     set: Vec<String>,
@@ -39,14 +39,14 @@ pub(super) struct Plan {
 }
 
 /// Reads what the paper leaves open.
-pub(super) fn choices(root: &Table, found: &Findings) -> Vec<Choice> {
+pub(super) fn choices(root: &Table, found: &Findings) -> Vec<OpenChoice> {
     let one = |(table, at): (&Table, &Location)| {
         let f = Fields::new(table, "this choice", at, found);
         let id = f.required::<String>("id", "\"marks\"");
         let open = f.required::<String>("open", "\"what the paper leaves open\"");
         let literal = f.required::<String>("literal", "\"the literal reading and why it is that\"");
         f.finish();
-        Some(Choice { id: id?, open: open?, literal: literal? })
+        Some(OpenChoice { id: id?, open: open?, literal: literal? })
     };
     tables(root, "choice").filter_map(one).collect()
 }
@@ -65,8 +65,8 @@ fn pairs(f: &Fields<'_>, key: &'static str, found: &Findings) -> Vec<(String, St
 }
 
 /// Reads the readings.
-pub(super) fn read(root: &Table, choices: &[Choice], found: &Findings) -> Vec<Plan> {
-    let mut plans: Vec<Plan> = Vec::new();
+pub(super) fn read(root: &Table, choices: &[OpenChoice], found: &Findings) -> Vec<ReadingPlan> {
+    let mut plans: Vec<ReadingPlan> = Vec::new();
     for (table, at) in tables(root, "reading") {
         let Some(plan) = one(table, at, choices, found) else { continue };
         if plans.iter().any(|p| p.reading.id == plan.reading.id) || plan.reading.id == "literal" {
@@ -82,7 +82,7 @@ pub(super) fn read(root: &Table, choices: &[Choice], found: &Findings) -> Vec<Pl
     plans
 }
 
-fn one(table: &Table, at: &Location, choices: &[Choice], found: &Findings) -> Option<Plan> {
+fn one(table: &Table, at: &Location, choices: &[OpenChoice], found: &Findings) -> Option<ReadingPlan> {
     let f = Fields::new(table, "this reading", at, found);
     let id = f.required::<String>("id", "\"nfd\"");
     let choice = f.required::<String>("choice", "\"marks\"");
@@ -117,10 +117,10 @@ fn one(table: &Table, at: &Location, choices: &[Choice], found: &Findings) -> Op
     let fitted = fitted?.into_iter().map(|t| t.0).collect();
     let reading = Reading { id: id?, choice: choice?, about: about?, why: why?, fitted, settings: settings? };
     let set = set.into_iter().map(|s| s.0).collect();
-    Some(Plan { reading, set, experiments, instead, schemes, cases, metrics, only, at: at.clone() })
+    Some(ReadingPlan { reading, set, experiments, instead, schemes, cases, metrics, only, at: at.clone() })
 }
 
-impl Plan {
+impl ReadingPlan {
     fn scheme<'a>(&'a self, name: &'a str) -> &'a str {
         self.schemes.iter().find(|s| s.0 == name).map_or(name, |s| &s.1)
     }
@@ -327,8 +327,8 @@ pub(super) fn headlines(root: &Table, entries: &[PublishedEntry], found: &Findin
         Some(Headline { claim: claim?, published: published?, entries, why: why? })
     };
     let all: Vec<Headline> = tables(root, "headline").filter_map(one).collect();
-    if let Some((_, at)) = tables(root, "headline").nth(LINES) {
-        found.error(at, format!("{} headlines", all.len()), format!("a summary has at most {LINES} lines"));
+    if let Some((_, at)) = tables(root, "headline").nth(MOST_LINES) {
+        found.error(at, format!("{} headlines", all.len()), format!("a summary has at most {MOST_LINES} lines"));
     }
     all
 }

@@ -1,6 +1,6 @@
 //! The verdicts as tables for a terminal, as Markdown, and as JSON.
 
-use super::claims::{self, Counts, LINE};
+use super::claims::{self, ClaimCounts, SUMMARY_HEADINGS};
 use super::model::Paper;
 use super::verdict::{Judged, LITERAL, PaperVerdict};
 use crate::evaluation::number;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// or the time.
 pub fn json(paper: &Paper, judged: &[Judged], command: &str, version: &str) -> Value {
     let entries: Vec<Value> = judged.iter().map(rounded).collect();
-    let counts = Counts::of(&claims::claims(judged));
+    let counts = ClaimCounts::of(&claims::claims(judged));
     let readings: Vec<Value> = (paper.readings.iter().zip(claims::by_reading(paper, judged).into_iter().skip(1)))
         .map(|(r, (_, judged, holding, gained))| {
             json!({
@@ -87,7 +87,7 @@ pub fn cells(j: &Judged) -> [String; 8] {
 
 /// The claims by what became of them, in words.
 pub fn tally(judged: &[Judged]) -> String {
-    Counts::of(&claims::claims(judged)).text()
+    ClaimCounts::of(&claims::claims(judged)).text()
 }
 
 /// The judged entries of a choice: the literal one, then one for each of its readings, if it is judged there.
@@ -183,13 +183,13 @@ pub fn readings(paper: &Paper, judged: &[Judged], style: TableStyle) -> String {
 /// The summary: its lines, the claims by outcome, and what holds under which reading.
 pub fn summary(paper: &Paper, judged: &[Judged], style: TableStyle) -> String {
     let column = |heading: &&str| Column { heading: (*heading).into(), right: false, weight: Column::ALWAYS };
-    let mut text = TextTable { columns: LINE[..4].iter().map(column).collect(), rows: Vec::new() };
+    let mut text = TextTable { columns: SUMMARY_HEADINGS[..4].iter().map(column).collect(), rows: Vec::new() };
     for [claim, published, ours, verdict, why] in claims::summary(paper, judged) {
         let cells = [claim, published, ours, verdict].map(|cell| (shorten(&cell), Tone::Plain));
         text.rows.push(Row { cells: cells.into(), below: why });
     }
     let table = if text.rows.is_empty() { String::new() } else { text.render(style) };
-    let counts = Counts::of(&claims::claims(judged)).parts();
+    let counts = ClaimCounts::of(&claims::claims(judged)).parts();
     let counts: String = counts.iter().map(|(n, what)| format!("{n:>6} {what}\n")).collect();
     format!("{table}{counts}{}", under(paper, judged).map(|line| format!("{line}\n")).collect::<String>())
 }
@@ -206,11 +206,11 @@ pub fn under<'a>(paper: &'a Paper, judged: &'a [Judged]) -> impl Iterator<Item =
 /// The summary as Markdown, as it opens a paper's page.
 pub fn markdown(paper: &Paper, judged: &[Judged]) -> String {
     let cell = |text: &String| text.replace('|', "\\|");
-    let mut out = format!("| {} |\n|{}\n", LINE.join(" | "), "---|".repeat(LINE.len()));
+    let mut out = format!("| {} |\n|{}\n", SUMMARY_HEADINGS.join(" | "), "---|".repeat(SUMMARY_HEADINGS.len()));
     for line in claims::summary(paper, judged) {
         out.push_str(&format!("| {} |\n", line.each_ref().map(cell).join(" | ")));
     }
-    let counts = Counts::of(&claims::claims(judged)).parts();
+    let counts = ClaimCounts::of(&claims::claims(judged)).parts();
     let parts: Vec<String> = counts.iter().map(|(n, what)| format!("{n} {what}")).collect();
     out.push_str(&format!("\nClaims: {}.\n\n", parts.join("; ")));
     for line in under(paper, judged) {

@@ -9,7 +9,7 @@ mod tables;
 use crate::html::{chips, document, with_caption};
 use crate::svg::{Figure, escape};
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::claims::{self, Counts};
+use ndnweir_lab::papers::claims::{self, ClaimCounts};
 use ndnweir_lab::papers::model::{Drawing, Paper, PaperFigure};
 use ndnweir_lab::papers::text;
 use ndnweir_lab::papers::verdict::Judged;
@@ -69,7 +69,7 @@ fn assemble(
     let _ = write!(body, "<header><h1>{}</h1><p class=\"lead\">{}</p>", escape(&paper.title), escape(&paper.citation));
     let seeds = results.runs.0.iter().flatten().map(|m| m.run.seed).max().unwrap_or(0);
     let runs: usize = results.runs.0.iter().map(Vec::len).sum();
-    let counts = Counts::of(&claims::claims(judged)).parts();
+    let counts = ClaimCounts::of(&claims::claims(judged)).parts();
     let counts: String = counts.iter().map(|(n, what)| format!("<li><b>{n}</b> {what}</li>")).collect();
     let _ = write!(body, "<ul class=\"facts\">{counts}<li><b>{runs}</b> runs, seeds 1 to {seeds}</li></ul>");
     if results.partial {

@@ -2,7 +2,7 @@
 
 use crate::svg::escape;
 use ndnweir_lab::evaluation::number;
-use ndnweir_lab::papers::claims::{self, LINE};
+use ndnweir_lab::papers::claims::{self, SUMMARY_HEADINGS};
 use ndnweir_lab::papers::model::Paper;
 use ndnweir_lab::papers::text;
 use ndnweir_lab::papers::verdict::{Judged, LITERAL, PaperVerdict};
@@ -35,7 +35,7 @@ pub fn summary(paper: &Paper, judged: &[Judged]) -> String {
     let mut out = String::new();
     if !lines.is_empty() {
         out.push_str("<h2 id=\"summary\">Summary</h2>");
-        out.push_str(&head(&LINE, 0..0));
+        out.push_str(&head(&SUMMARY_HEADINGS, 0..0));
         for line in lines {
             out.push_str("<tr>");
             for (i, cell) in line.iter().enumerate() {
