@@ -9,8 +9,8 @@ use serde::Serialize;
 /// reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum ClaimOutcome {
-    /// Holds as literally read, and nothing was fitted to it.
-    Literal,
+    /// Holds as literally read, with this verdict, and nothing was fitted to it.
+    Literal(PaperVerdict),
     /// Holds under these readings, none of which was fitted to it.
     Reading(Vec<String>),
     /// Holds only where something was fitted to it, under these readings, which confirms nothing.
@@ -27,7 +27,7 @@ impl ClaimOutcome {
     /// The outcome in words.
     pub fn text(&self) -> String {
         match self {
-            ClaimOutcome::Literal => "reproduced".into(),
+            ClaimOutcome::Literal(verdict) => verdict.text().into(),
             ClaimOutcome::Reading(readings) => format!("reproduced under {}", readings.join(", ")),
             ClaimOutcome::Fitted(readings) if readings.iter().all(|r| r == LITERAL) => "holds, but was fitted".into(),
             ClaimOutcome::Fitted(readings) => format!("holds where fitted ({})", readings.join(", ")),
@@ -60,8 +60,11 @@ fn outcome(judged: &[Judged], id: &str) -> ClaimOutcome {
         holding.map(|j| j.reading.clone()).collect()
     };
     let (free, fitted) = (holding(false), holding(true));
+    let literal = all.iter().find(|j| j.reading == LITERAL && free.contains(&j.reading));
+    if let Some(literal) = literal {
+        return ClaimOutcome::Literal(literal.verdict);
+    }
     match all.iter().find_map(|j| j.cause.clone()) {
-        _ if free.iter().any(|r| r == LITERAL) => ClaimOutcome::Literal,
         _ if !free.is_empty() => ClaimOutcome::Reading(free),
         _ if !fitted.is_empty() => ClaimOutcome::Fitted(fitted),
         _ if all.iter().any(|j| j.verdict == PaperVerdict::Undecided) => ClaimOutcome::Undecided,
@@ -95,7 +98,7 @@ impl ClaimCounts {
         let mut counts = ClaimCounts { published: claims.len(), ..ClaimCounts::default() };
         for claim in claims {
             match claim.outcome {
-                ClaimOutcome::Literal => counts.literal += 1,
+                ClaimOutcome::Literal(_) => counts.literal += 1,
                 ClaimOutcome::Reading(_) => counts.reading += 1,
                 ClaimOutcome::Fitted(_) => counts.fitted += 1,
                 ClaimOutcome::Undecided => counts.undecided += 1,

@@ -10,13 +10,14 @@
 //!   twenty lies in the band.
 //! - **not reproduced**: the whole interval lies outside the band, or a difference of an ordering has the other sign with
 //!   its whole interval, or at most one run in five shows a trend; or nothing could be measured. Where the paper shows a
-//!   single run, one run in twenty in the band must have become unlikely as well.
+//!   single run, one run in twenty in the band must be unlikely as well: by the number of runs in it, or because none is
+//!   and the band is outside the 95 % prediction interval of a further run.
 //! - **undecided**: all other cases. More seeds decide them.
 
 use super::model::{Paper, PublishedEntry, Rule, StatementKind};
 use crate::evaluation::eval::{between, series};
 use crate::evaluation::expr::Expr;
-use crate::evaluation::{Runs, half_width, number};
+use crate::evaluation::{Runs, half_width, number, student};
 use crate::results::{Summary, mean_sd};
 use serde::Serialize;
 
@@ -169,7 +170,7 @@ fn one(paper: &Paper, runs: &Runs, entry: &PublishedEntry) -> Judged {
                 judged.verdict = in_band(off(s.mean), half_width(&s), *tolerance);
                 if *single && judged.verdict != PaperVerdict::Reproduced {
                     let hits = values.iter().filter(|v| off(**v) <= slack(*tolerance)).count();
-                    judged.verdict = one_run(hits, values.len(), judged.verdict);
+                    judged.verdict = one_run(hits, &s, off(s.mean) - tolerance, judged.verdict);
                     add(&mut judged.note, format!("{hits} of {} runs within the tolerance", values.len()));
                 }
             }
@@ -223,8 +224,9 @@ fn in_band(off: f64, half: Option<f64>, tolerance: f64) -> PaperVerdict {
 /// The part of our runs that must lie in the band if the paper's only run is to be one like them.
 const ONE_IN: f64 = 0.05;
 
-/// The verdict on a single published run of which `hits` of `n` of ours lie in the band.
-fn one_run(hits: usize, n: usize, mean: PaperVerdict) -> PaperVerdict {
+/// The verdict on a single published run of which `hits` of ours lie in the band, whose edge is `beyond` from their mean.
+fn one_run(hits: usize, ours: &Summary, beyond: f64, mean: PaperVerdict) -> PaperVerdict {
+    let n = ours.n;
     if hits as f64 >= ONE_IN * n as f64 && n > 1 {
         return PaperVerdict::OneRun;
     }
@@ -234,7 +236,12 @@ fn one_run(hits: usize, n: usize, mean: PaperVerdict) -> PaperVerdict {
         sum += term;
         term *= (n - k) as f64 / (k + 1) as f64 * ONE_IN / (1.0 - ONE_IN);
     }
-    if sum < 0.05 { mean } else { PaperVerdict::Undecided }
+    // Where runs hardly differ, few are enough: the band lies outside the interval in which 95 % of runs are expected.
+    let next = ours.sd.map(|sd| student(n - 1) * sd * (1.0 + 1.0 / n as f64).sqrt());
+    match sum < 0.05 || hits == 0 && next.is_some_and(|next| beyond > next) {
+        true => mean,
+        false => PaperVerdict::Undecided,
+    }
 }
 
 fn put(judged: &mut Judged, s: &Summary) {

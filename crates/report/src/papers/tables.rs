@@ -41,7 +41,7 @@ pub fn summary(paper: &Paper, judged: &[Judged]) -> String {
             for (i, cell) in line.iter().enumerate() {
                 let class = match (i, cell.as_str()) {
                     (3, text) if text.starts_with("not reproduced") => "w v2",
-                    (3, text) if text.starts_with("reproduced") => "w v0",
+                    (3, text) if text.starts_with("reproduced") || text.starts_with("consistent") => "w v0",
                     (3, _) => "w v1",
                     _ => "w",
                 };
