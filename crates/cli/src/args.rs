@@ -36,7 +36,7 @@ Examples:
 
 Exit status: 0 success, 1 failed work, 2 bad input.";
 
-/// Congestion control for Named Data Networking: simulate, compare and explain every published scheme.
+/// Congestion control for Named Data Networking: simulate, compare and explain published schemes.
 #[derive(Parser)]
 #[command(name = "ndnweir", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES)]

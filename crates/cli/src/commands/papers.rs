@@ -81,11 +81,14 @@ fn one(
     }
     if !args.output.json && !args.output.quiet {
         let report = out.join("report.html");
+        let style = terminal::table_style(args.output.wide);
         print(&format!(
-            "{}\n{}\n\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
+            "{}\n{}\n\n{}\n{}\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
             paper.title,
             paper.citation,
-            text::table(&judged, terminal::table_style(args.output.wide)),
+            text::table(&judged, style),
+            text::readings(paper, &judged, style),
+            text::summary(paper, &judged, style),
             paper.name,
             text::tally(&judged),
             args.seeds,

@@ -153,6 +153,9 @@ impl Runs {
                 (Function::Average, list) => mean(&all(list)?),
                 (Function::Largest, list) => all(list)?.into_iter().reduce(f64::max),
                 (Function::Smallest, list) => all(list)?.into_iter().reduce(f64::min),
+                (Function::Balance, [Expr::Name(a), Expr::Name(b), from, to]) => {
+                    balance(&measured.run, [a, b], at(from)?, at(to)?)
+                }
                 (Function::Reach, [Expr::Name(name), from, level, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(measured.run.series.bin_s);
                     reach(&measured.run, name, at(from)?, at(level)?, step)
@@ -267,6 +270,15 @@ fn bursts(values: &[f64], width: f64, gap: f64) -> Vec<Episode> {
     let counts = values.iter().map(|v| if *v > 0.0 { *v as u64 } else { 0 });
     let events: Vec<(Time, u64)> = counts.enumerate().map(|(bin, count)| (at(bin), count)).collect();
     episodes(&events, Duration::from_secs_f64(gap.max(0.0)))
+}
+
+/// Mean over bins of the smaller of two series over the larger; a bin in which both are 0, or one is undefined, does not
+/// count.
+fn balance(run: &Run, names: [&str; 2], from: f64, to: f64) -> Option<f64> {
+    let bins = |name: &str| Some(between(series(run, name)?, run.series.bin_s, from, to));
+    let (a, b) = (bins(names[0])?, bins(names[1])?);
+    let each = a.iter().zip(b).filter(|(a, b)| (*a + *b).is_finite() && a.max(**b) > 0.0);
+    mean(&each.map(|(a, b)| a.min(*b) / a.max(*b)).collect::<Vec<f64>>())
 }
 
 /// Time after `from` until the end of the first mean over `step` s that is at least `level`.
@@ -410,6 +422,20 @@ mod tests {
         assert_eq!(peak(1.0, 1.0, 0.0), Some(0.1));
         // One bin: 2 of 8. None is large enough, or the run is too short.
         assert_eq!((peak(0.0, 0.1, 0.0), peak(0.0, 0.1, 99.0), peak(0.0, 9.0, 0.0)), (Some(0.25), Some(0.0), None));
+    }
+
+    #[test]
+    fn balance_is_taken_bin_by_bin() {
+        let mut both = run();
+        let b = [8.0, 2.0, 4.0, 4.0, 0.0, 0.0, 16.0, 16.0];
+        both.series.tables[SeriesKind::Consumers as usize][1].columns = vec![b.to_vec()];
+        let of =
+            |from: f64, to: f64| balance(&both, ["consumers.A.goodput_mbps", "consumers.B.goodput_mbps"], from, to);
+        // Traffic that changes sides is out of balance, though the two have the same mean.
+        assert_eq!((of(0.0, 0.5), of(0.5, 2.0), of(2.0, 4.0)), (Some(0.0), Some(1.0), Some(0.25)));
+        assert_eq!(of(0.0, 4.0), Some(3.0 / 7.0), "the bin without a value does not count");
+        let none = balance(&both, ["consumers.A.goodput_mbps", "consumers.C.goodput_mbps"], 0.0, 4.0);
+        assert_eq!(none, None);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub enum Function {
     Jain,
     /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
     Least,
+    /// `balance(series, series, from, to)`: mean over bins of the smaller value over the larger; 1 is equal.
+    Balance,
     /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; if
     /// there is no such bin, until the end of the series. A fourth argument uses means over that many s.
     Reach,
@@ -78,6 +80,8 @@ pub enum Function {
 pub enum Signature {
     /// A series, then two numbers; a third for [`Function::Convergence`].
     Series,
+    /// Two series, then two numbers.
+    Pair,
     /// A series, a number, an expression, and at most one number.
     Reach,
     /// Two series, two numbers, an expression, and a number.
@@ -100,6 +104,7 @@ impl Function {
         ("variation", Function::Variation),
         ("jain", Function::Jain),
         ("least", Function::Least),
+        ("balance", Function::Balance),
         ("reach", Function::Reach),
         ("peak-share", Function::PeakShare),
         ("convergence", Function::Convergence),
@@ -134,6 +139,7 @@ impl Function {
             | Function::BurstCount
             | Function::BurstStart
             | Function::BurstSize => Signature::Series,
+            Function::Balance => Signature::Pair,
             Function::Reach => Signature::Reach,
             Function::PeakShare => Signature::Share,
             Function::Dwell => Signature::Dwell,

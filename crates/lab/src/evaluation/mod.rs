@@ -16,4 +16,4 @@ pub use eval::{Measured, Runs};
 pub use grid::{Case, ExperimentGrid};
 pub use limits::Limits;
 pub use resolve::Resolver;
-pub use spread::{number, two_standard_errors};
+pub use spread::{half_width, number, student};

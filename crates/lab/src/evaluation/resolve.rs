@@ -205,6 +205,11 @@ impl<'a> Resolver<'a> {
                 }
             }
             (Signature::Series, _) => form("a function of a series and two numbers"),
+            (Signature::Pair, [Expr::Name(a), Expr::Name(b), Expr::Number(_), Expr::Number(_)]) => {
+                self.series(experiment, a)?;
+                self.series(experiment, b)
+            }
+            (Signature::Pair, _) => form("a function of two series and two numbers"),
             (Signature::Reach, [Expr::Name(name), Expr::Number(_), level, step @ ..])
                 if step.is_empty() || matches!(step, [Expr::Number(s)] if *s > 0.0) =>
             {

@@ -4,12 +4,15 @@
 //! `page.md` (open questions, choices, differences). Published numbers are targets, never inputs of a run. The format
 //! is described in `docs/reproductions.md`; verdicts are defined in [`verdict`].
 
+pub mod claims;
 mod figures;
 pub mod library;
 pub mod model;
 mod read;
 mod reader;
+mod readings;
 mod run;
+mod specs;
 pub mod text;
 pub mod trends;
 pub mod verdict;

@@ -16,10 +16,18 @@ pub struct Paper {
     pub citation: String,
     /// One line for lists of papers.
     pub summary: String,
-    /// The experiments. An entry uses all cases of an experiment together unless it names one.
+    /// The experiments of the file, then those that readings derive from them.
     pub experiments: Vec<ExperimentGrid>,
-    /// The published values, in the order of the file.
+    /// For each experiment the number of runs behind each seed asked for: that many seeds are run.
+    pub repeats: Vec<u64>,
+    /// What the paper leaves open, with the literal reading.
+    pub choices: Vec<OpenChoice>,
+    /// The other readings, in the order of the file, which is that of plausibility.
+    pub readings: Vec<Reading>,
+    /// The published values, in the order of the file: as literally read, then under each reading.
     pub entries: Vec<PublishedEntry>,
+    /// The claims that open the report.
+    pub headlines: Vec<Headline>,
     /// The figures.
     pub figures: Vec<PaperFigure>,
     /// Experiments whose ideal allocations are shown in a table.
@@ -28,11 +36,62 @@ pub struct Paper {
     pub page: String,
 }
 
+/// Something that a paper leaves open and that must be chosen to run it.
+#[derive(Clone, Debug)]
+pub struct OpenChoice {
+    /// Name in the file.
+    pub id: String,
+    /// What is open.
+    pub open: String,
+    /// The literal reading, and why it is the literal one.
+    pub literal: String,
+}
+
+/// Another way to read what a paper leaves open, run beside the literal one.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Name in the file.
+    pub id: String,
+    /// The choice, by position.
+    pub choice: usize,
+    /// What is read differently.
+    pub about: String,
+    /// Why this is plausible.
+    pub why: String,
+    /// Patterns of the entries that it was chosen on: these cannot confirm it.
+    pub fitted: Vec<String>,
+    /// The number of settings that were tried before it was written down.
+    pub settings: u64,
+}
+
+/// A line of the summary that opens the report.
+#[derive(Clone, Debug)]
+pub struct Headline {
+    /// What the paper claims.
+    pub claim: String,
+    /// What it prints for that.
+    pub published: String,
+    /// The entries that decide it, as patterns.
+    pub entries: Vec<String>,
+    /// Why it comes out so.
+    pub why: String,
+}
+
+/// Whether an id is named by a pattern, in which a `*` at the end means any rest.
+pub fn named(pattern: &str, id: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(head) => id.starts_with(head),
+        None => pattern == id,
+    }
+}
+
 /// A published value or statement that measured values are compared with.
 #[derive(Clone, Debug)]
 pub struct PublishedEntry {
-    /// Unique; an entry for several schemes is split, and the ids end with the scheme.
+    /// Unique among the entries of one reading; an entry for several schemes is split, and the ids end with the scheme.
     pub id: String,
+    /// The reading under which it is judged, by position; `None` is the literal one.
+    pub reading: Option<usize>,
     /// Table, figure or section of the paper.
     pub source: String,
     /// What is measured, in words.
@@ -47,6 +106,10 @@ pub struct PublishedEntry {
     pub unit: String,
     /// A choice of ours that was fitted to this value, so that it cannot confirm it.
     pub fitted: Option<String>,
+    /// Why it is shown and not counted as a claim: it repeats another one, or holds by definition.
+    pub uncounted: Option<String>,
+    /// Why it is not reproduced, if that is known: a cause, or a proof that it is impossible.
+    pub cause: Option<String>,
     /// Remark for the reader.
     pub note: String,
     /// The statement that is compared.
@@ -62,15 +125,19 @@ pub enum StatementKind {
     Number {
         /// The expression that is measured.
         metric: Expr,
-        /// The published number.
+        /// The published number; of a range its lower end.
         published: f64,
+        /// The upper end of a published range, else the same number.
+        to: f64,
+        /// Whether the paper shows a single run, so that a run like it is enough.
+        single: bool,
         /// The largest difference that counts as equal, in the entry's unit.
         tolerance: f64,
         /// The tolerance as written.
         written: String,
         /// The reason for the tolerance.
         reason: String,
-        /// Id of the ordering that is checked if the number is not reproduced.
+        /// Id of the ordering that a remark names if the number is not reproduced.
         ordering: Option<String>,
     },
     /// An order of several values.

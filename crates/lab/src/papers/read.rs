@@ -1,17 +1,17 @@
 //! Reads `published.toml`; all errors are reported together, with file and line.
 
-use super::figures;
 use super::library::{Folder, PAGE, PUBLISHED};
 use super::model::{Paper, PublishedEntry, StatementKind};
 use super::reader::PublishedReader;
+use super::specs::ExperimentSpec;
+use super::{figures, readings};
 use crate::evaluation::expr::Expr;
 use crate::evaluation::lists::{tables, texts};
-use crate::evaluation::{ExperimentGrid, Resolver, grid, resolve};
-use crate::experiment::choose;
+use crate::evaluation::{ExperimentGrid, Resolver, resolve};
 use ndnweir_scenario::diag::{Findings, suggest};
 use ndnweir_scenario::fields::Fields;
-use ndnweir_scenario::tree::{self, Table};
-use ndnweir_scenario::{Location, Problems, Source};
+use ndnweir_scenario::tree;
+use ndnweir_scenario::{Location, Problems};
 use std::collections::BTreeSet;
 
 /// Reads and checks a paper.
@@ -30,24 +30,35 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     let citation = f.required("citation", "\"authors, venue, year\"").unwrap_or_default();
     let summary = f.required("summary", "\"one line\"").unwrap_or_default();
     let references = f.item("references").map(|item| texts(item, &found)).unwrap_or_default();
-    for key in ["experiment", "number", "ordering", "trend", "figure"] {
+    let single = f.get::<bool>("single-runs").unwrap_or(false);
+    for key in ["experiment", "choice", "reading", "headline", "number", "ordering", "trend", "figure"] {
         f.item(key);
     }
     f.finish();
+    let mut specs: Vec<ExperimentSpec> = Vec::new();
     let mut experiments: Vec<ExperimentGrid> = Vec::new();
     for (table, at) in tables(&root, "experiment") {
-        let made = experiment(table, at, folder, &found);
-        if let Some(made) = made {
-            if experiments.iter().any(|e| e.id == made.id) {
-                found.error(at, format!("experiment \"{}\" is there twice", made.id), "rename one of the two");
-            }
-            experiments.push(made);
+        let Some(spec) = ExperimentSpec::read(table, at, &found) else { continue };
+        if specs.iter().any(|e| e.id == spec.id) {
+            found.error(at, format!("experiment \"{}\" is there twice", spec.id), "rename one of the two");
         }
+        experiments.extend(spec.grid(folder, &found));
+        specs.push(spec);
     }
+    let choices = readings::choices(&root, &found);
+    let plans = readings::read(&root, &choices, &found);
     // Without the experiments, all later errors would only be consequences.
     found.check()?;
+    let literal = specs.len();
+    for plan in &plans {
+        for spec in plan.derived(&specs[..literal], &found) {
+            experiments.extend(spec.grid(folder, &found));
+            specs.push(spec);
+        }
+    }
+    found.check()?;
     let resolver = Resolver::new(&experiments);
-    let reader = PublishedReader { resolver: &resolver, experiments: &experiments, found: &found };
+    let reader = PublishedReader { resolver: &resolver, experiments: &experiments, found: &found, single };
     for (id, at) in &references {
         reader.or_report(at, resolver.experiment(id));
     }
@@ -59,6 +70,11 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
     entries.extend(tables(&root, "trend").filter_map(|(table, at)| reader.trend(table, at)));
     entries.sort_by(|a, b| a.place.cmp(&b.place));
     check_ids(&entries, &found);
+    for (i, plan) in plans.iter().enumerate() {
+        let under = plan.entries(i, &reader, &entries);
+        entries.extend(under);
+    }
+    let headlines = readings::headlines(&root, &entries, &found);
     let drawn: Vec<_> = tables(&root, "figure").filter_map(|(t, at)| figures::read(&reader, t, at)).collect();
     let page = match folder.text(PAGE) {
         Ok(page) => page,
@@ -68,6 +84,11 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
         }
     };
     found.check()?;
+    // A derived experiment runs only what its entries compare.
+    for at in literal..experiments.len() {
+        let used: BTreeSet<String> = entries.iter().flat_map(|e| readings::used(e, at, &experiments)).collect();
+        experiments[at].schemes.retain(|s| used.contains(&s.name));
+    }
     let wanted: Vec<(usize, String)> = (entries.iter().flat_map(|e| event_keys(e, &experiments)))
         .chain(drawn.iter().flat_map(|f| &f.panels).flat_map(|p| {
             p.items.iter().flat_map(|(_, e)| resolve::event_keys(e)).map(|key| (p.experiment, key)).collect::<Vec<_>>()
@@ -80,7 +101,23 @@ pub fn paper(folder: &Folder) -> Result<Paper, Problems> {
         }
     }
     let references = references.into_iter().map(|r| r.0).collect();
-    Ok(Paper { name: folder.name(), title, citation, summary, experiments, entries, figures: drawn, references, page })
+    let repeats = specs.iter().map(|s| s.repeat).collect();
+    let readings = plans.into_iter().map(|p| p.reading).collect();
+    Ok(Paper {
+        name: folder.name(),
+        title,
+        citation,
+        summary,
+        experiments,
+        repeats,
+        choices,
+        readings,
+        entries,
+        headlines,
+        figures: drawn,
+        references,
+        page,
+    })
 }
 
 /// The event keys that an entry uses, with the experiments that must record them.
@@ -100,53 +137,6 @@ fn event_keys(entry: &PublishedEntry, experiments: &[ExperimentGrid]) -> Vec<(us
         StatementKind::Ordering { items, .. } => items.iter().flat_map(|i| of(&i.1)).collect(),
         StatementKind::Trend { .. } => Vec::new(),
     }
-}
-
-fn experiment(table: &Table, at: &Location, folder: &Folder, found: &Findings) -> Option<ExperimentGrid> {
-    let f = Fields::new(table, "this experiment", at, found);
-    let id = f.required::<String>("id", "\"fig3\"");
-    let about = f.required::<String>("about", "\"what it is\"");
-    let file = f.required::<String>("scenario", "\"scenario.toml\"");
-    let schemes = f.item("schemes").map(|item| texts(item, found)).unwrap_or_default();
-    if schemes.is_empty() {
-        f.missing("schemes", "[\"pcon\"]");
-    }
-    let set = f.item("set").map(|item| texts(item, found)).unwrap_or_default();
-    let set: Vec<String> = set.into_iter().map(|s| s.0).collect();
-    let vary = f.item("vary").map(|item| grid::variations(item, found, &["values"])).unwrap_or_default();
-    let scenario_at = f.place("scenario");
-    f.finish();
-    let (id, about, file) = (id?, about?, file?);
-    let text = match folder.text(&file) {
-        Ok(text) => text,
-        Err(error) => {
-            found.error(&scenario_at, format!("{file}: {error}"), "name a scenario file beside published.toml");
-            return None;
-        }
-    };
-    let source = Source::from_text(&folder.shown(&file), &text, &folder.base());
-    let cases = match source.and_then(|source| grid::cases(&source, &file, &set, grid::combinations(&vary))) {
-        Ok(cases) => cases,
-        Err(problems) => {
-            found.error(at, format!("experiment {id} cannot be run"), "correct its scenario");
-            found.add(problems);
-            return None;
-        }
-    };
-    let names: Vec<String> = schemes.iter().map(|s| s.0.clone()).collect();
-    let mut chosen = Vec::new();
-    for case in &cases {
-        match choose(&case.scenario, &names) {
-            Ok(schemes) => chosen = schemes,
-            Err(error) => {
-                let place = schemes.first().map_or(at, |s| &s.1);
-                found.error(place, error.to_string(), "name schemes of the registry or of the scenario file");
-                return None;
-            }
-        }
-    }
-    grid::check_count(&id, cases.len(), at, found);
-    Some(ExperimentGrid { id, about, cases, schemes: chosen, events: Vec::new() })
 }
 
 fn check_ids(entries: &[PublishedEntry], found: &Findings) {

@@ -16,6 +16,8 @@ pub(super) struct PublishedReader<'a> {
     pub resolver: &'a Resolver<'a>,
     pub experiments: &'a [ExperimentGrid],
     pub found: &'a Findings,
+    /// Whether the paper shows single runs.
+    pub single: bool,
 }
 
 impl PublishedReader<'_> {
@@ -37,6 +39,16 @@ impl PublishedReader<'_> {
                 f.error("case", format!("there is no case \"{case}\""), suggest(&case, "cases", names()));
                 None
             }
+        }
+    }
+
+    /// Cases are conditions, not seeds: a number belongs to one of them.
+    fn one_case(&self, entry: &PublishedEntry, at: &Location) {
+        let cases = &self.experiments[entry.experiment].cases;
+        if entry.case.is_none() && cases.len() > 1 {
+            let help = format!("name one, such as case = \"{}\"; others are readings", cases[0].name);
+            let message = format!("{} cases are not seeds of one number", cases.len());
+            self.found.error(at, message, help);
         }
     }
 
@@ -64,10 +76,12 @@ impl PublishedReader<'_> {
         let label = f.required::<String>("label", "\"what is measured\"");
         let unit = f.get("unit").unwrap_or_default();
         let (fitted, note) = (f.get("fitted"), f.get("note").unwrap_or_default());
+        let (uncounted, cause) = (f.get("uncounted"), f.get("cause"));
         let (experiment, case) = self.experiment(f)?;
         let (id, source, label, scheme) = (id?, source?, label?, String::new());
         Some(PublishedEntry {
             id,
+            reading: None,
             source,
             label,
             experiment,
@@ -75,6 +89,8 @@ impl PublishedReader<'_> {
             scheme,
             unit,
             fitted,
+            uncounted,
+            cause,
             note,
             kind,
             place: f.at.clone(),
@@ -90,6 +106,8 @@ impl PublishedReader<'_> {
         if published.is_empty() {
             f.missing("published", "[12.1, 11.5]");
         }
+        let upper = f.item("published-to").map(|item| numbers(item, self.found));
+        let single = f.get::<bool>("single-run").unwrap_or(self.single);
         let tolerance = f.item("tolerance");
         if tolerance.is_none() {
             f.missing("tolerance", "\"5%\"");
@@ -105,6 +123,7 @@ impl PublishedReader<'_> {
         let (Some(base), Some(metric), Some(reason), Some(tolerance)) = (base, metric, reason, tolerance) else {
             return Vec::new();
         };
+        self.one_case(&base, at);
         let schemes = self.schemes(schemes, base.experiment);
         let Some(metric) = self.expr(&metric, &metric_at, base.experiment) else { return Vec::new() };
         if schemes.len() != published.len() {
@@ -112,12 +131,23 @@ impl PublishedReader<'_> {
             self.found.error(&schemes_at, message, "write one number for each scheme, in the same order");
             return Vec::new();
         }
+        let to: Vec<f64> = match upper {
+            Some(upper) => upper.into_iter().map(|u| u.0).collect(),
+            None => published.iter().map(|p| p.0).collect(),
+        };
+        if to.len() != published.len() || published.iter().zip(&to).any(|(p, to)| *to < p.0) {
+            let help = "write published-to with the upper end of each range, in the same order";
+            self.found.error(&schemes_at, "published and published-to are not ranges", help);
+            return Vec::new();
+        }
         let several = schemes.len() > 1;
-        let each = |(scheme, (published, at)): (String, (f64, Location))| {
+        let each = |(scheme, ((published, at), to)): (String, ((f64, Location), f64))| {
             let (tolerance, written) = self.tolerance(tolerance, published)?;
             let kind = StatementKind::Number {
                 metric: metric.clone(),
                 published,
+                to,
+                single,
                 tolerance,
                 written,
                 reason: reason.clone(),
@@ -127,7 +157,7 @@ impl PublishedReader<'_> {
             let place = if several { at } else { base.place.clone() };
             Some(PublishedEntry { id, scheme, kind, place, ..base.clone() })
         };
-        schemes.into_iter().zip(published).filter_map(each).collect()
+        schemes.into_iter().zip(published.into_iter().zip(to)).filter_map(each).collect()
     }
 
     /// A tolerance: absolute, in the unit, or a percentage of the published number.
@@ -222,6 +252,7 @@ impl PublishedReader<'_> {
         let (mut base, series, scheme) = (base?, series?, scheme?);
         self.or_report(&scheme_at, self.resolver.scheme(base.experiment, &scheme))?;
         self.or_report(&series_at, self.resolver.series(base.experiment, &series))?;
+        self.one_case(&base, at);
         base.scheme = scheme;
         base.kind = StatementKind::Trend { trend: trend?, series, from: from?, to: to? };
         Some(base)

@@ -1,7 +1,7 @@
 //! Running a paper's experiments.
 
 use super::model::Paper;
-use crate::evaluation::{Measured, Runs};
+use crate::evaluation::{ExperimentGrid, Measured, Runs};
 use crate::experiment::{self, Error, Experiment, Progress};
 use crate::results::Optimum;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,8 @@ pub struct Results {
 
 /// The number of runs of a paper.
 pub fn count(paper: &Paper, seeds: usize) -> usize {
-    paper.experiments.iter().map(|e| e.cases.len() * e.schemes.len() * seeds).sum()
+    let runs = |(e, repeat): (&ExperimentGrid, &u64)| e.cases.len() * e.schemes.len() * seeds * *repeat as usize;
+    paper.experiments.iter().zip(&paper.repeats).map(runs).sum()
 }
 
 /// Continues the numbering of runs from one experiment to the next.
@@ -34,15 +35,15 @@ impl Progress for Offset<'_> {
     }
 }
 
-/// Runs all experiments with seeds 1 to `seeds`. After `stop` is set, incomplete results are left out.
+/// Runs all experiments with seeds 1 to `seeds`, or so many times more if an experiment repeats each. After `stop` is set, incomplete results are left out.
 ///
 /// # Errors
 /// [`Error`], except that an interruption gives partial results.
 pub fn run(paper: &Paper, seeds: u64, progress: &dyn Progress, stop: &AtomicBool) -> Result<Results, Error> {
-    let seeds: Vec<u64> = (1..=seeds).collect();
     let mut results = Results::default();
     let mut before = 0;
-    for spec in &paper.experiments {
+    for (spec, repeat) in paper.experiments.iter().zip(&paper.repeats) {
+        let seeds: Vec<u64> = (1..=seeds * repeat).collect();
         let mut measured = Vec::new();
         for (i, case) in spec.cases.iter().enumerate() {
             let experiment = Experiment {

@@ -17,6 +17,8 @@ const FULL: f64 = 32.0;
 /// A bar: scheme (for the colour), mean and spread, every run, the published number.
 struct Bar {
     scheme: usize,
+    /// Number of its colour.
+    hue: usize,
     name: String,
     summary: Summary,
     values: Vec<f64>,
@@ -31,8 +33,9 @@ struct Group {
 
 /// Draws a figure of bars; `None` if nothing was measured.
 pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> {
+    let hues = hues(spec, schemes);
     let panels: Vec<(&PaperPanel, Vec<Group>)> =
-        spec.panels.iter().map(|p| (p, groups(paper, p, results, schemes))).collect();
+        spec.panels.iter().map(|p| (p, groups(paper, p, results, schemes, &hues))).collect();
     if panels.iter().all(|p| p.1.iter().all(|g| g.bars.is_empty())) {
         return None;
     }
@@ -53,7 +56,7 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
     let mut bottom = 18.0 + rows.len() as f64 * (HEIGHT + HEAD + 34.0);
     bottom = legend(&mut canvas, &panels, schemes, bottom);
     let published = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).any(|b| b.published.is_some());
-    let diamonds = if published { " ◆ published." } else { "" };
+    let diamonds = if published { " ◆ published." } else { super::without_published(spec) };
     let caption =
         format!("{} Bars: mean over runs; whiskers: ± one standard deviation; circles: runs.{diamonds}", spec.caption);
     Some(Figure {
@@ -84,12 +87,23 @@ fn rows<'a, 'b>(panels: &'a [(&'b PaperPanel, Vec<Group>)]) -> Vec<Vec<&'a (&'b 
     rows
 }
 
-fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]) -> Vec<Group> {
+/// The colour of each scheme in a figure: its own, or if two of the figure would share one, the next in their order.
+fn hues(spec: &Spec, schemes: &[&str]) -> Vec<usize> {
+    let drawn = |k: &usize| spec.panels.iter().any(|p| p.schemes.iter().any(|s| s == schemes[*k]));
+    let list: Vec<usize> = (0..schemes.len()).filter(drawn).collect();
+    let shared = list.iter().any(|a| list.iter().any(|b| a != b && colour(*a) == colour(*b)));
+    let hue = |k: usize| list.iter().position(|l| *l == k).filter(|_| shared).unwrap_or(k);
+    (0..schemes.len()).map(hue).collect()
+}
+
+fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str], hues: &[usize]) -> Vec<Group> {
     let experiment = &paper.experiments[panel.experiment];
     let bar = |scheme: &String, expr: &Expr, case: Option<usize>| {
         let (summary, values) = results.runs.summary(&paper.experiments, panel.experiment, case, scheme, expr)?;
+        let at = schemes.iter().position(|s| s == scheme).unwrap_or(0);
         Some(Bar {
-            scheme: schemes.iter().position(|s| s == scheme).unwrap_or(0),
+            scheme: at,
+            hue: hues.get(at).copied().unwrap_or(at),
             name: scheme.clone(),
             summary,
             values,
@@ -111,11 +125,13 @@ fn groups(paper: &Paper, panel: &PaperPanel, results: &Results, schemes: &[&str]
     panel.items.iter().map(group).collect()
 }
 
-/// The published number of an entry with the same metric and the same runs.
+/// The published number, or the middle of the range, of an entry with the same metric and the same runs.
 fn published(paper: &Paper, experiment: usize, case: Option<usize>, scheme: &str, expr: &Expr) -> Option<f64> {
+    let single = paper.experiments[experiment].cases.len() == 1;
     paper.entries.iter().find_map(|e| match &e.kind {
-        StatementKind::Number { metric, published, .. } if metric == expr => {
-            (e.experiment == experiment && e.case == case && e.scheme == scheme).then_some(*published)
+        StatementKind::Number { metric, published, to, .. } if metric == expr => {
+            let same = e.experiment == experiment && (e.case == case || single) && e.scheme == scheme;
+            same.then_some((published + to) / 2.0)
         }
         _ => None,
     })
@@ -163,7 +179,7 @@ fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) ->
     let half = (slot * 0.42).min(26.0);
     let Summary { mean, sd, n } = bar.summary;
     let (from, to) = (place(low), place(mean));
-    canvas.open(&format!("{} k{}", colour(bar.scheme), bar.scheme));
+    canvas.open(&format!("{} k{}", colour(bar.hue), bar.scheme));
     let spread = sd.map(|sd| format!(" ± {}", short(sd))).unwrap_or_default();
     let published = bar.published.map(|p| format!(", published {p}")).unwrap_or_default();
     let title = format!("{}: {}{spread} ({n} runs){published}", bar.name, short(mean));
@@ -198,16 +214,17 @@ fn one(canvas: &mut Canvas, bar: &Bar, x: f64, slot: f64, place: &dyn Fn(f64) ->
 
 /// The drawn schemes with their colours; returns the height used.
 fn legend(canvas: &mut Canvas, panels: &[(&PaperPanel, Vec<Group>)], schemes: &[&str], top: f64) -> f64 {
-    let mut shown: Vec<usize> = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars).map(|b| b.scheme).collect();
+    let bars = panels.iter().flat_map(|p| &p.1).flat_map(|g| &g.bars);
+    let mut shown: Vec<(usize, usize)> = bars.map(|b| (b.scheme, b.hue)).collect();
     shown.sort_unstable();
     shown.dedup();
     let (mut x, mut y) = (0.0, top);
-    for k in shown {
+    for (k, hue) in shown {
         let width = text_width(schemes[k], 11.5) + 30.0;
         if x + width > WIDTH {
             (x, y) = (0.0, y + 18.0);
         }
-        canvas.open(&format!("{} k{k}", colour(k)));
+        canvas.open(&format!("{} k{k}", colour(hue)));
         canvas.disc("dot", (x + 5.0, y - 4.0), 4.5, "");
         canvas.text("", (x + 14.0, y), Anchor::Start, schemes[k]);
         canvas.close();

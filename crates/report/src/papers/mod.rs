@@ -4,13 +4,15 @@ mod bars;
 mod boxes;
 mod lines;
 mod references;
+mod tables;
 
 use crate::html::{chips, document, with_caption};
 use crate::svg::{Figure, escape};
 use ndnweir_lab::papers::Results;
-use ndnweir_lab::papers::model::{Drawing, Paper};
+use ndnweir_lab::papers::claims::{self, ClaimCounts};
+use ndnweir_lab::papers::model::{Drawing, Paper, PaperFigure};
 use ndnweir_lab::papers::text;
-use ndnweir_lab::papers::verdict::{Judged, PaperVerdict};
+use ndnweir_lab::papers::verdict::Judged;
 use ndnweir_lab::results::{Error, write_folder};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -35,12 +37,19 @@ fn schemes(paper: &Paper) -> Vec<&str> {
 
 fn figures(paper: &Paper, results: &Results) -> Vec<Figure> {
     let schemes = schemes(paper);
-    let draw = |figure: &ndnweir_lab::papers::model::PaperFigure| match figure.kind {
+    let draw = |figure: &PaperFigure| match figure.kind {
         Drawing::Lines { to, bin } => lines::draw(figure, results, &schemes, to, bin),
         Drawing::Bars => bars::draw(paper, figure, results, &schemes),
         Drawing::Boxes => boxes::draw(figure, results, &schemes),
     };
     paper.figures.iter().filter_map(draw).collect()
+}
+
+/// What a caption says where no published number is drawn, though the figure is one of the paper's.
+fn without_published(spec: &PaperFigure) -> &'static str {
+    let marked = spec.panels.iter().any(|p| p.marks.iter().any(|m| m.1.contains("published")));
+    let of_the_paper = ["Figure", "Table"].iter().any(|kind| spec.source.starts_with(kind));
+    if of_the_paper && !marked { " The paper's text gives no number for this figure." } else { "" }
 }
 
 /// `report.html`.
@@ -60,12 +69,9 @@ fn assemble(
     let _ = write!(body, "<header><h1>{}</h1><p class=\"lead\">{}</p>", escape(&paper.title), escape(&paper.citation));
     let seeds = results.runs.0.iter().flatten().map(|m| m.run.seed).max().unwrap_or(0);
     let runs: usize = results.runs.0.iter().map(Vec::len).sum();
-    let _ = write!(
-        body,
-        "<ul class=\"facts\"><li><b>{}</b> published figures and statements</li><li>{}</li><li><b>{runs}</b> runs, seeds 1 to {seeds}</li></ul>",
-        judged.len(),
-        escape(&text::tally(judged))
-    );
+    let counts = ClaimCounts::of(&claims::claims(judged)).parts();
+    let counts: String = counts.iter().map(|(n, what)| format!("<li><b>{n}</b> {what}</li>")).collect();
+    let _ = write!(body, "<ul class=\"facts\">{counts}<li><b>{runs}</b> runs, seeds 1 to {seeds}</li></ul>");
     if results.partial {
         body.push_str(
             "<div class=\"warn\"><b>Partial.</b> The work was interrupted: values cover the runs there are.</div>",
@@ -83,6 +89,7 @@ fn assemble(
         );
     }
     body.push_str("</header><main>");
+    body.push_str(&tables::summary(paper, judged));
     body.push_str(&chips(schemes(paper).into_iter()));
     for (figure, spec) in figures.iter().filter_map(|f| Some((f, paper.figures.iter().find(|s| s.id == f.id)?))) {
         let heading = format!("{}: {}", spec.source, figure.title);
@@ -91,14 +98,18 @@ fn assemble(
     }
     body.push_str("<h2 id=\"verdicts\">Published and measured</h2>");
     body.push_str(
-        "<p>Measured: mean ± standard deviation over runs (their number). <span class=\"v0\">reproduced</span>: the published number lies within \
-         the tolerance, or within two standard errors, of the mean; a trend shows in four of five runs. <span class=\"v1\">ordering holds</span>: the stated \
-         order is met beyond two standard errors. <span class=\"v2\">not reproduced</span>: neither. For orderings the measured value is the smallest margin. \
-         Tolerances were fixed before the first run.</p>",
+        "<p>As literally read. Measured: mean ± standard deviation over runs (their number); the 95 % confidence interval of the mean is by \
+         Student's t. <span class=\"v0\">reproduced</span>: the mean is within the tolerance of the published number, and half the interval is at \
+         most the tolerance; every difference of an ordering has the stated sign with its whole interval; a trend shows in four of five runs. \
+         <span class=\"v0\">consistent with one run</span>: the paper shows a single run, and one of twenty of ours is like it. \
+         <span class=\"v2\">not reproduced</span>: the interval lies outside the tolerance, or has the other sign. \
+         <span class=\"v1\">undecided</span>: neither. For orderings the measured value is the margin that decides. What was fitted to a number \
+         cannot be confirmed by it.</p>",
     );
-    body.push_str(&verdicts(judged));
+    body.push_str(&tables::verdicts(judged));
+    body.push_str(&tables::readings(paper, judged));
     body.push_str(&references::tables(paper, results));
-    let _ = write!(body, "<div class=\"md\">{}</div>", markdown(&paper.page));
+    let _ = write!(body, "<div class=\"md\">{}</div>", markdown(after_summary(&paper.page)));
     body.push_str("<h2 id=\"experiments\">Experiments</h2><ul>");
     for e in &paper.experiments {
         let cases: Vec<&str> = e.cases.iter().map(|c| c.name.as_str()).filter(|n| !n.is_empty()).collect();
@@ -124,48 +135,13 @@ fn assemble(
     document(&format!("{} · ndnweir", paper.name), &body, version)
 }
 
-fn verdicts(judged: &[Judged]) -> String {
-    let mut out = "<div class=\"scroll\"><table><thead><tr>".to_owned();
-    for (i, heading) in text::HEADINGS.iter().enumerate() {
-        let class = if (4..7).contains(&i) { "" } else { " class=\"t\"" };
-        let _ = write!(out, "<th{class}>{heading}</th>");
-    }
-    out.push_str("</tr></thead><tbody>");
-    let mut last = "";
-    for j in judged {
-        let mut cells = text::cells(j);
-        if j.source == last {
-            cells[0].clear();
-        }
-        last = &j.source;
-        let noted = if j.note.is_empty() { "" } else { " class=\"noted\"" };
-        let _ = write!(out, "<tr{noted} id=\"{}\">", escape(&j.id));
-        for (i, cell) in cells.iter().enumerate() {
-            let class = match i {
-                1 | 2 => " class=\"w\"".to_owned(),
-                0 | 3 => " class=\"t\"".to_owned(),
-                7 => format!(" class=\"t v{}\"", verdict_class(j.verdict)),
-                _ => String::new(),
-            };
-            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
-        }
-        out.push_str("</tr>");
-        if !j.note.is_empty() {
-            let _ =
-                write!(out, "<tr class=\"note\"><td></td><td class=\"t\" colspan=\"7\">{}</td></tr>", escape(&j.note));
-        }
-    }
-    out.push_str("</tbody></table></div>");
-    out
+/// A page without the summary that opens it: the report has its own.
+fn after_summary(page: &str) -> &str {
+    page.split_once(END_OF_SUMMARY).map_or(page, |(_, rest)| rest)
 }
 
-fn verdict_class(verdict: PaperVerdict) -> u8 {
-    match verdict {
-        PaperVerdict::Reproduced => 0,
-        PaperVerdict::OrderingHolds => 1,
-        PaperVerdict::NotReproduced => 2,
-    }
-}
+/// Ends the summary at the beginning of a paper's page.
+const END_OF_SUMMARY: &str = "<!-- end of summary -->";
 
 /// Converts Markdown to HTML; HTML tags in it are escaped.
 fn markdown(text: &str) -> String {
@@ -180,7 +156,7 @@ fn markdown(text: &str) -> String {
     out.replace("<h1>", "<h2>").replace("</h1>", "</h2>")
 }
 
-/// Writes a folder: `report.html`, `summary.json` with the verdicts, `figures/*.svg`; either completely or not at all.
+/// Writes a folder: `report.html`, `summary.json` with the verdicts, `summary.md`, `figures/*.svg`; either completely or not at all.
 ///
 /// # Errors
 /// See [`write_folder`].
@@ -196,6 +172,7 @@ pub fn write(
     let page = assemble(paper, results, judged, &figures, command, version);
     let mut files = vec![
         ("report.html".to_owned(), page.into_bytes()),
+        ("summary.md".to_owned(), text::markdown(paper, judged).into_bytes()),
         ("summary.json".to_owned(), format!("{:#}\n", text::json(paper, judged, command, version)).into_bytes()),
     ];
     files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));
@@ -204,7 +181,13 @@ pub fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::markdown;
+    use super::{after_summary, markdown};
+
+    #[test]
+    fn the_report_leaves_out_the_summary_that_opens_a_page() {
+        assert_eq!(after_summary("| a |\n<!-- end of summary -->\n# B\n"), "\n# B\n");
+        assert_eq!(after_summary("# B\n"), "# B\n");
+    }
 
     #[test]
     fn tags_in_a_page_are_shown_and_not_obeyed() {
