@@ -59,6 +59,8 @@ forward!(Marker for AnyMarker by each_marker {
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
     fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn stamps(&self) -> bool [];
+    fn stamp(&mut self, packet: &mut Packet, ctx: &mut Ctx<'_>) [packet, ctx];
 });
 
 forward!(Discipline for AnyDiscipline by each_discipline {

@@ -129,6 +129,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Copa = consumer::copa::Copa;
     Vivace = consumer::vivace::Vivace;
     Prague = consumer::prague::Prague;
+    E2eAqm = consumer::e2e_aqm::E2eAqm;
     Dpccp = consumer::dpccp::Dpccp;
     Ptp = consumer::ptp::Ptp;
     Ecp = consumer::ecp::Ecp;
@@ -147,6 +148,7 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Pie = queue::pie::Pie;
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
+    E2eAqm = queue::e2e_aqm::E2eAqm;
     Dpccp = queue::dpccp::Dpccp;
     Chopcop = queue::chopcop::Chopcop;
 });

@@ -240,6 +240,7 @@ fn verdicts(cubic: &[f64], pcon: &[f64]) -> Vec<Judged> {
             case: 0,
             run: Run { scheme: scheme.into(), seed: i as u64 + 1, ..Run::default() },
             scalars: BTreeMap::from([("goodput_mbps".to_owned(), *v)]),
+            ..Measured::default()
         });
         each.collect()
     };

@@ -127,12 +127,14 @@ fn path(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Vec<usize
             return None;
         }
         used.push(link);
-        if network.links[link].forward.marker.is_some() || network.links[link].backward.marker.is_some() {
+        let directions = [&network.links[link].forward, &network.links[link].backward];
+        if directions.iter().any(|direction| direction.has_own_queue()) {
+            let what = if directions.iter().any(|d| d.marker.is_some()) { "marker" } else { "discipline" };
             let message = format!(
-                "path: link {} has a marker, and queues of links that other traffic crosses lie below NDN",
+                "path: link {} has a {what}, and queues of links that other traffic crosses lie below NDN",
                 network.links[link].name
             );
-            found.error(at, message, "delete the link's marker, or lead the traffic elsewhere");
+            found.error(at, message, format!("delete the link's {what}, or lead the traffic elsewhere"));
             return None;
         }
     }

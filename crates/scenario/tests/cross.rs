@@ -77,4 +77,7 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         read(&format!("[[link]]\nends = [\"C\", \"B\"]\nmarker = \"codel\"\n{}", POISSON.replace("\"A\", ", "")));
     let said = said.unwrap_err();
     assert!(said.contains("has a marker") && said.contains("delete the link's marker"), "{said}");
+    let own = format!("[[link]]\nends = [\"C\", \"B\"]\ndiscipline = \"drr\"\n{}", POISSON.replace("\"A\", ", ""));
+    let said = read(&own).unwrap_err();
+    assert!(said.contains("has a discipline") && said.contains("delete the link's discipline"), "{said}");
 }

@@ -101,8 +101,8 @@ fn check_cross(network: &Network, flow: &CrossFlow) -> Result<(), String> {
             return Err(format!("crosses link {} twice", directed_link / 2));
         }
         let link = &network.links[directed_link as usize / 2];
-        if link.directions().iter().any(|direction| direction.rate.is_none() || direction.marker.is_some()) {
-            return Err(format!("crosses link {}, which has no rate or a marker", directed_link / 2));
+        if link.directions().iter().any(|direction| direction.rate.is_none() || direction.has_own_queue()) {
+            return Err(format!("crosses link {}, which has no rate, or a marker or discipline", directed_link / 2));
         }
     }
     let joins = |pair: &[u32]| ends(pair[0]).map(|[_, to]| to) == ends(pair[1]).map(|[from, _]| from);
@@ -139,8 +139,8 @@ fn check_media(network: &Network) -> Result<(), NetworkError> {
                 return fail(format!("has link {link}, which a medium has already"));
             }
             let directions = known.directions();
-            if directions.iter().any(|d| d.rate != Some(medium.rate) || d.trace.is_some() || d.marker.is_some()) {
-                return fail(format!("has link {link}, which has another rate, a trace or a marker"));
+            if directions.iter().any(|d| d.rate != Some(medium.rate) || d.trace.is_some() || d.has_own_queue()) {
+                return fail(format!("has link {link}, which has another rate, a trace, a marker or a discipline"));
             }
         }
     }

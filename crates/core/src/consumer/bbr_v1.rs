@@ -1,14 +1,14 @@
 //! `bbr-v1`: BBR of 2016, which sends at the largest recent delivery rate and keeps twice its product with the least
 //! round-trip time in flight.
 //!
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by which
-//! the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one measures
-//! ProbeRTT by a clock of its own, which is not copied.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by
+//! which the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one
+//! measures ProbeRTT by a clock of its own, which is not copied.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
-//! application; timeouts count as losses, one by one, instead of a collapse to one segment; a NACK for congestion is a
-//! loss. Marks do nothing, as in the source.
+//! application but those of ProbeRTT; timeouts count as losses, one by one, instead of a collapse to one segment; a
+//! NACK for congestion is a loss. Marks do nothing, as in the source.
 
 use super::preset::params_with_presets;
 use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
@@ -123,8 +123,9 @@ pub struct BbrV1 {
     cycle_since: Time,
     /// Losses since the last Data.
     lost: u32,
-    /// ProbeRTT: when it may end, and the round trip in which its window was reached; the window before it.
-    done: Option<(Time, u64)>,
+    /// ProbeRTT: when it may end, and whether a round trip has begun since its window was reached; the window before
+    /// it.
+    done: Option<(Time, bool)>,
     prior_window: f64,
     recovery: Option<Recovery>,
     decreases: u64,
@@ -253,28 +254,37 @@ impl BbrV1 {
 
     fn probe_rtt(&mut self, expired: bool, round_starts: bool, in_flight: u32, ctx: &mut Ctx<'_>) {
         if self.state != State::ProbeRtt {
-            if expired {
-                self.state = State::ProbeRtt;
-                self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
-                self.done = None;
+            if !expired {
+                return;
             }
-            return;
+            self.state = State::ProbeRtt;
+            self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
+            self.done = None;
         }
-        match self.done {
+        // What is sent now does not show what the path can carry.
+        self.delivery.limit(in_flight);
+        match &mut self.done {
             None if f64::from(in_flight) <= self.params.floor => {
-                self.done = Some((ctx.now + self.params.probe_rtt, self.rounds.count()));
+                self.done = Some((ctx.now + self.params.probe_rtt, false));
                 self.rounds.restart(self.delivery.delivered());
             }
-            Some((end, round)) if round_starts && self.rounds.count() > round && ctx.now > end => {
-                self.least = self.least.map(|(least, _)| (least, ctx.now));
-                self.window = self.window.max(self.prior_window);
-                if self.is_filled {
-                    self.enter_probe_bw(ctx.now, ctx.rng);
-                } else {
-                    self.state = State::Startup;
+            None => {}
+            Some((end, has_lasted)) => {
+                *has_lasted |= round_starts;
+                if *has_lasted && ctx.now > *end {
+                    self.leave_probe_rtt(ctx);
                 }
             }
-            _ => {}
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, ctx: &mut Ctx<'_>) {
+        self.least = self.least.map(|(least, _)| (least, ctx.now));
+        self.window = self.window.max(self.prior_window);
+        if self.is_filled {
+            self.enter_probe_bw(ctx.now, ctx.rng);
+        } else {
+            self.state = State::Startup;
         }
     }
 
@@ -313,7 +323,9 @@ impl Consumer for BbrV1 {
         let sample = self.delivery.on_data(event.segment, ctx.now, self.least.map(|(least, _)| least));
         let delivered = self.delivery.delivered();
         let round_starts = sample.is_some_and(|sample| self.rounds.on_data(sample.prior_delivered, delivered));
-        if let Some(rate) = sample.and_then(|sample| sample.rate) {
+        if let Some(sample) = sample
+            && let Some(rate) = sample.rate.filter(|&rate| !sample.limited || rate >= self.bandwidth())
+        {
             self.rates.push(rate, self.rounds.count(), self.params.bandwidth_rounds);
         }
         if self.state == State::ProbeBw {
@@ -324,11 +336,15 @@ impl Consumer for BbrV1 {
         if self.state == State::Startup && self.is_filled {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && f64::from(in_flight) <= self.target(1.0, size) {
+        if self.state == State::Drain && f64::from(in_flight.saturating_sub(1)) <= self.target(1.0, size) {
             self.enter_probe_bw(ctx.now, ctx.rng);
         }
         let expired = self.take_rtt(event.rtt, ctx.now);
         self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
+        if self.pacing_rate == 0.0 && event.flight.srtt > Duration::ZERO {
+            // §4.2.1, where TCP knows the round-trip time from its handshake.
+            self.pacing_rate = self.params.high_gain * self.params.initial_window / event.flight.srtt.secs();
+        }
         let rate = self.pacing_gain() * self.bandwidth();
         if self.is_filled || rate > self.pacing_rate {
             self.pacing_rate = rate;

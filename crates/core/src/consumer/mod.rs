@@ -14,6 +14,7 @@ pub mod cctcp;
 pub mod copa;
 pub mod cubic;
 pub mod dpccp;
+pub mod e2e_aqm;
 pub mod ecp;
 pub mod fixed;
 pub mod icp;

@@ -67,6 +67,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
     },
     Named {
+        name: "e2e-aqm",
+        summary: "end-to-end AQM of Vigo, 2023: routers tell delay and rate of a link, consumers run CoDel on them",
+        composition: || json!({ "consumer": "e2e-aqm", "marker": "e2e-aqm", "strategy": "best-route", "interest-marks": "ignore" }),
+    },
+    Named {
         name: "dpccp",
         summary: "stands in for DPCCP: a rate for each path by its delay, marks while a queue does not empty",
         composition: || json!({ "consumer": "dpccp", "marker": "dpccp", "strategy": "ptp", "meter": "path-label" }),
@@ -126,6 +131,14 @@ pub(super) const NAMED: &[Named] = &[
             let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
             let meter = json!({ "name": "path-label", "form": "hashed" });
             json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "packet-train",
+        summary: "pcon-aimd that takes its first window from packet trains, which measure what others leave of the path",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-train" } });
+            json!({ "base": "pcon-aimd", "consumer": consumer })
         },
     },
     Named {
@@ -223,6 +236,15 @@ pub(super) const NAMED: &[Named] = &[
         name: "ndnsieve-calibrated",
         summary: "ndnSieve as a what-if: slow start, then one segment per round trip, marks above 9 packets of queue",
         composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
+    },
+    Named {
+        name: "ndnsieve-settled",
+        summary: "ndnSieve whose controller settles: paths are compared with the load that would move (ours)",
+        composition: || {
+            let mut settled = sieve(json!({ "step": "per-window" }), json!({ "packets": 9 }));
+            settled["planner"] = json!({ "name": "ndnsieve", "moved-load": true });
+            settled
+        },
     },
     Named {
         name: "coopcon",

@@ -10,6 +10,7 @@ pub mod gap;
 pub mod grant;
 pub mod guard;
 pub mod level;
+pub mod link_mark;
 pub mod noise;
 pub mod once;
 pub mod outstanding;
