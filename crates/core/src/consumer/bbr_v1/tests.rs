@@ -111,20 +111,20 @@ fn the_fork_never_forgets_its_largest_rate_and_leaves_startup_at_once() {
 #[test]
 fn probe_rtt_does_not_lower_the_rate() {
     for preset in ["draft", "linux"] {
-        let mut path = Path::new(serde_json::json!({ "preset": preset }), ms(1), ms(10));
+        let mut path = path::<BbrV1>(serde_json::json!({ "preset": preset }), ms(1), ms(10));
         path.run(ms(9000), |_, _| {});
         let mut smallest = f64::MAX;
-        path.run(ms(4000), |path, _| smallest = smallest.min(path.bbr.bandwidth()));
+        path.run(ms(4000), |path, _| smallest = smallest.min(path.consumer.bandwidth()));
         assert!(smallest > 800.0, "{preset}: {smallest}");
     }
 }
 
 #[test]
 fn with_the_values_of_linux_the_pace_stays_one_percent_below_the_rate() {
-    let mut path = Path::new(serde_json::json!({ "preset": "linux" }), ms(1), ms(50));
+    let mut path = path::<BbrV1>(serde_json::json!({ "preset": "linux" }), ms(1), ms(50));
     path.run(ms(3000), |_, _| {});
-    let expected = 0.99 * path.bbr.pacing_gain() * path.bbr.bandwidth();
-    assert!((path.bbr.pacing_rate / expected - 1.0).abs() < 1e-9);
+    let expected = 0.99 * path.consumer.pacing_gain() * path.consumer.bandwidth();
+    assert!((path.consumer.pacing_rate / expected - 1.0).abs() < 1e-9);
     // Data come one by one: the one at hand, beside 2 · 51 and three times two segments.
-    assert!((path.bbr.window() - 109.0).abs() < 5.0, "{}", path.bbr.window());
+    assert!((path.consumer.window() - 109.0).abs() < 5.0, "{}", path.consumer.window());
 }
