@@ -57,11 +57,9 @@ impl Bbr {
                 }
             }
             State::Refill if round_starts => self.start_up(sample),
-            State::Up => {
-                if self.is_time_to_go_down(sample, in_flight) {
-                    self.too_high = false;
-                    self.start_down(ctx);
-                }
+            State::Up if self.is_time_to_go_down(sample, in_flight) => {
+                self.too_high = false;
+                self.start_down(ctx);
             }
             _ => {}
         }
