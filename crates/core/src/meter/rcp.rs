@@ -53,8 +53,8 @@ impl Default for Params {
     }
 }
 
-/// The longest round trip that counts, in s (ours).
-const LONGEST: f64 = 10.0;
+/// The longest round trip that counts (ours).
+const LONGEST: Duration = Duration::from_millis(10_000);
 /// The least bits per round trip (authors' code: 0.01 packets of 1000 B).
 const LEAST_BITS: f64 = 80.0;
 
@@ -165,7 +165,7 @@ impl Meter for Rcp {
         let told = event.interest_fields.get(self.round_trip);
         if told > 0 {
             let bytes = f64::from(event.packet.size);
-            link.times += (f64::from(told) / 1e6).min(LONGEST) * bytes;
+            link.times += (f64::from(told) / 1e6).min(LONGEST.secs()) * bytes;
             link.bytes += bytes;
         }
         if event.from_cache {

@@ -12,7 +12,7 @@ use crate::units::{Bytes, Duration, Time};
 /// The lowest pace of a sender, in packets/s: below it a true rate would come too seldom to correct a false one.
 pub const LEAST: f64 = 1.0;
 /// The highest pace of a sender, in packets/s.
-pub const MOST: f64 = 1e8;
+pub const MOST: f64 = 100_000_000.0;
 /// A sender that wakes late makes up for at most this: timers of real machines are no finer.
 const SLACK: Duration = Duration::from_millis(1);
 /// The part of its rate that a sender keeps without any answer.

@@ -85,7 +85,7 @@ impl Bench {
         let mut told = self.told;
         if let Some(slot) = self.link_state {
             let (delay, rate) = (4_000 + 1_000 * (segment / 240 % 8), 1 << 23 | 31_250 << 8 | 5);
-            told.set(slot, 3 << 24 | if segment / 3 % 2 == 0 { rate } else { delay as u32 });
+            told.set(slot, 3 << 24 | if (segment / 3).is_multiple_of(2) { rate } else { delay as u32 });
         }
         told
     }

@@ -55,7 +55,7 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
 // no window but that of the least round trip.
 #[test]
 fn copa_agrees_with_its_authors_code_alone_on_a_path_that_changes_its_rate() {
-    let service = |now: u64| if now / (2000 * MS) % 2 == 0 { 4 * MS } else { 7 * MS };
+    let service = |now: u64| if (now / (2000 * MS)).is_multiple_of(2) { 4 * MS } else { 7 * MS };
     let path = || Behaviour { base: |_| 40 * MS, service, marks: never_marks, loses: never_loses };
     let (highest, _) = copa(path(), false, 9);
     assert!(highest > 12.0, "{highest}");
@@ -113,7 +113,7 @@ fn prague_agrees_with_udp_prague_over_marks_from_a_millisecond_of_queue() {
 
 #[test]
 fn prague_agrees_with_udp_prague_over_losses_and_long_times_without_marks() {
-    let base = |now: u64| if now / (5000 * MS) % 2 == 0 { 20 * MS } else { 50 * MS };
+    let base = |now: u64| if (now / (5000 * MS)).is_multiple_of(2) { 20 * MS } else { 50 * MS };
     let loses = |n: u64| n % 3001 == 3000 || n % 7001 == 7000;
     let marks = |n: u64, waited: u64| n == 0 || waited > 4 * MS;
     let cuts = prague(Behaviour { base, service: |_| MS / 4, marks, loses }, 30);
@@ -170,6 +170,6 @@ fn bbr_v1_agrees_with_the_draft_through_all_its_states() {
 
 #[test]
 fn bbr_v1_agrees_with_the_draft_when_the_rate_of_the_path_changes() {
-    let service = |now: u64| if now / (4000 * MS) % 2 == 0 { MS } else { 3 * MS };
+    let service = |now: u64| if (now / (4000 * MS)).is_multiple_of(2) { MS } else { 3 * MS };
     bbr(Behaviour { base: |_| 30 * MS, service, marks: never_marks, loses: never_loses }, 25);
 }

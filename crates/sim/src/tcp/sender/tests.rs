@@ -59,7 +59,7 @@ impl<F: FnMut(u64) -> bool> Path<F> {
             if !lost {
                 let (ack, fresh) = self.receiver.segment(segment);
                 self.delivered += u64::from(fresh);
-                if self.sent % self.ack_loss != 0 {
+                if !self.sent.is_multiple_of(self.ack_loss) {
                     self.acks.push_back((self.now + Duration::from_millis(RTT), ack));
                 }
             }
@@ -316,7 +316,7 @@ proptest! {
     ) {
         let lose = |sent: u64| {
             let in_burst = bursts.iter().any(|&(from, count)| (from..from + count).contains(&sent));
-            sent < end && (sent % every == 0 || in_burst)
+            sent < end && (sent.is_multiple_of(every) || in_burst)
         };
         let mut path = Path::with(ALL[kind], total, lose);
         path.ack_loss = ack_loss;
