@@ -35,17 +35,17 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
     model.competitive = competitive;
     let (mut highest, mut lowest_delta) = (0.0_f64, 1.0_f64);
     while path.now < seconds * 1000 * MS {
-        let now = |path: &Path| path.now as f64 / 1e6;
+        let now = |path: &Path| path.now as f64;
         match path.step() {
             Step::Sent { .. } => continue,
-            Step::Data { rtt, .. } => model.on_ack(now(&path), rtt as f64 / 1e6),
+            Step::Data { rtt, .. } => model.on_ack(now(&path), rtt as f64),
             Step::Lost => model.on_loss(now(&path)),
         }
         let window = path.consumer.window();
-        assert!(near(window, model.window, 1e-9), "at {} ms: {window} instead of {}", now(&path), model.window);
+        assert!(near(window, model.window, 1e-9), "at {} ns: {window} instead of {}", now(&path), model.window);
         highest = highest.max(window);
         lowest_delta = lowest_delta.min(model.delta);
-        let gap = path.consumer.pacing(&path.flight).unwrap().nanos() as f64 / 1e6;
+        let gap = path.consumer.pacing(&path.flight).unwrap().nanos() as f64;
         assert!(model.gap == 0.0 || near(gap, model.gap, 1e-4), "gap {gap} instead of {}", model.gap);
     }
     (highest, lowest_delta)
@@ -125,11 +125,11 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
     let mut path = Path::new("bbr-v1", &json!({}), behaviour);
     let mut chance = path.chance();
     let mut draw = || chance.below(7) as usize;
-    let mut model = BbrModel::new(path.now as f64 / 1e9, 10.0, SIZE as f64);
+    let mut model = BbrModel::new(path.now as f64, 10.0, SIZE as f64);
     let mut sent: BTreeMap<u64, SentPacket> = BTreeMap::new();
     let mut states = Vec::new();
     while path.now < seconds * 1000 * MS {
-        let at = |path: &Path| path.now as f64 / 1e9;
+        let at = |path: &Path| path.now as f64;
         match path.step() {
             Step::Sent { segment, in_flight_before } => {
                 sent.insert(segment, model.send(at(&path), in_flight_before));
@@ -137,8 +137,8 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
             }
             Step::Data { segment, rtt, .. } => {
                 let packet = sent.remove(&segment).unwrap();
-                let (srtt, in_flight) = (path.flight.srtt.secs(), u64::from(path.flight.in_flight));
-                model.on_ack(at(&path), packet, Some(rtt as f64 / 1e9), srtt, in_flight, &mut draw);
+                let (srtt, in_flight) = (path.flight.srtt.nanos() as f64, u64::from(path.flight.in_flight));
+                model.on_ack(at(&path), packet, Some(rtt as f64), srtt, in_flight, &mut draw);
             }
             Step::Lost => unreachable!("this path loses nothing"),
         }
@@ -146,11 +146,11 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
             states.push(model.state);
         }
         let (window, now, state) = (path.consumer.window(), at(&path), model.state);
-        assert!(near(window, model.cwnd, 1e-6), "{state:?} at {now} s: {window} instead of {}", model.cwnd);
-        let rate = 1.0 / path.consumer.pacing(&path.flight).unwrap().secs();
+        assert!(near(window, model.cwnd, 1e-6), "{state:?} at {now} ns: {window} instead of {}", model.cwnd);
+        let rate = 1.0 / path.consumer.pacing(&path.flight).unwrap().nanos() as f64;
         assert!(
             near(rate, model.pacing_rate, 1e-3),
-            "{state:?} at {now} s: pace {rate} instead of {}",
+            "{state:?} at {now} ns: pace {rate} instead of {}",
             model.pacing_rate
         );
     }

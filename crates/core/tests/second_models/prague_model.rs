@@ -68,7 +68,7 @@ impl PragueModel {
         let (lost, marked) = (self.lost + i64::from(rtt.is_none()), self.marked + i64::from(mark));
         let received = self.received + i64::from(rtt.is_some());
         if let Some(rtt) = rtt {
-            self.srtt = if self.state == State::Init { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
+            self.srtt = if self.srtt == 0.0 { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
             self.virtual_rtt = self.srtt.max(REFERENCE_RTT);
         }
         if self.state == State::Init {

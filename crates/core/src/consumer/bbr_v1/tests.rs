@@ -105,8 +105,8 @@ fn startup_ends_three_rounds_after_the_rate_stopped_growing_and_drain_empties_th
     assert!(at.secs() < 0.8, "{}", at.secs());
     let mut least = Duration::MAX;
     path.run(ms(1000), |_, rtt| least = least.min(rtt));
-    // Drain ends at 51 segments and three times two.
-    assert!(least <= ms(57), "{}", least.millis());
+    // Drain ends when 51 segments and three times two are left in flight after an arrival: one more before it.
+    assert!(least <= ms(58), "{}", least.millis());
 }
 
 #[test]
