@@ -201,14 +201,14 @@ pub fn standard_workload() -> Vec<Op> {
     data(&mut ops, 5, ms(1), ms(40));
     mark(&mut ops, 1);
     data(&mut ops, 60, ms(1), ms(40));
-    // Distances that differ, for packet trains.
-    for _ in 0..9 {
-        data(&mut ops, 9, ms(1), ms(40));
-        data(&mut ops, 1, ms(7), ms(40));
-    }
     for (round, marks) in [1, 1, 3, 1, 2, 1, 1, 4].into_iter().enumerate() {
         mark(&mut ops, marks);
         data(&mut ops, 150 + 250 * (round as u32 % 3), ms(2), ms(50 + 10 * round as u64));
+        // A train's distances, some below the bottleneck's, before the first failure.
+        for _ in 0..13 {
+            data(&mut ops, 9, ms(2), ms(50));
+            data(&mut ops, 1, ms(0), ms(50));
+        }
         ops.push(Op::Fail(Congestion::Timeout));
         ops.push(Op::Fail(Congestion::Timeout));
         data(&mut ops, 90, ms(3), ms(70));

@@ -32,7 +32,7 @@ pub struct BbrModel {
     next_round_delivered: u64,
     round_count: u64,
     round_start: bool,
-    /// Rates in packets/s with the round they were measured in.
+    /// Rates with the round they were measured in.
     filter: Vec<(u64, f64)>,
     pub rtprop: f64,
     rtprop_stamp: f64,
@@ -111,10 +111,10 @@ impl BbrModel {
             return self.initial_cwnd;
         }
         // 4.2.2: the send quantum.
-        let quantum = match self.pacing_rate * self.packet_size * 8.0 {
+        let quantum = match self.pacing_rate * 1e9 * self.packet_size * 8.0 {
             bps if bps < 1.2e6 => 1.0,
             bps if bps < 24e6 => 2.0,
-            _ => (self.pacing_rate * 0.001).min(65_536.0 / self.packet_size),
+            _ => (self.pacing_rate * 1e6).min(65_536.0 / self.packet_size),
         };
         gain * self.bandwidth() * self.rtprop + 3.0 * quantum
     }
@@ -189,7 +189,7 @@ impl BbrModel {
             self.enter_probe_bw(now, draw());
         }
         // 4.1.2.3.
-        self.rtprop_expired = now > self.rtprop_stamp + 10.0;
+        self.rtprop_expired = now > self.rtprop_stamp + 10e9;
         if let Some(rtt) = rtt
             && (rtt <= self.rtprop || self.rtprop_expired)
         {
@@ -205,7 +205,7 @@ impl BbrModel {
             self.limited_until = (self.delivered + in_flight).max(1);
             match self.probe_rtt_done {
                 None if in_flight as f64 <= MIN_PIPE => {
-                    self.probe_rtt_done = Some(now + 0.2);
+                    self.probe_rtt_done = Some(now + 0.2e9);
                     self.probe_rtt_round_done = false;
                     self.next_round_delivered = self.delivered;
                 }

@@ -1,5 +1,5 @@
 //! Copa as venkatarun95/genericCC@18299d6 has it (`markoviancc.cc`, `rtt-window.cc`, `estimators.cc`), in its
-//! automatic mode. Times in ms, as there.
+//! automatic mode. Times in ns instead of ms, so that equal times are equal.
 
 /// The least or largest value of a time window.
 struct Extreme {
@@ -10,7 +10,7 @@ struct Extreme {
 
 impl Extreme {
     fn new(largest: bool) -> Extreme {
-        Extreme { largest, span: 10e3, values: Vec::new() }
+        Extreme { largest, span: 10e9, values: Vec::new() }
     }
 
     fn sample(&mut self, value: f64, now: f64) {
@@ -189,7 +189,7 @@ impl CopaModel {
         }
         self.srtt = rtt / 16.0 + (1.0 - 1.0 / 16.0) * self.srtt;
         self.latest = rtt;
-        self.least.span = 10e3_f64.max(20.0 * self.least.get().min(1e300));
+        self.least.span = 10e9_f64.max(20.0 * self.least.get().min(1e300));
         if self.least.values.is_empty() {
             self.least.span = f64::MAX;
         }

@@ -20,6 +20,11 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * a.abs().max(b.abs())
 }
 
+/// A transmission that is never twice the same: what falls on one instant by rounding alone shows nothing.
+fn uneven(ns: u64, now: u64) -> u64 {
+    ns + now / 997 % 1009 * 37
+}
+
 fn never_marks(_: u64, _: u64) -> bool {
     false
 }
@@ -35,17 +40,17 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
     model.competitive = competitive;
     let (mut highest, mut lowest_delta) = (0.0_f64, 1.0_f64);
     while path.now < seconds * 1000 * MS {
-        let now = |path: &Path| path.now as f64 / 1e6;
+        let now = |path: &Path| path.now as f64;
         match path.step() {
             Step::Sent { .. } => continue,
-            Step::Data { rtt, .. } => model.on_ack(now(&path), rtt as f64 / 1e6),
+            Step::Data { rtt, .. } => model.on_ack(now(&path), rtt as f64),
             Step::Lost => model.on_loss(now(&path)),
         }
         let window = path.consumer.window();
-        assert!(near(window, model.window, 1e-9), "at {} ms: {window} instead of {}", now(&path), model.window);
+        assert!(near(window, model.window, 1e-9), "at {} ns: {window} instead of {}", now(&path), model.window);
         highest = highest.max(window);
         lowest_delta = lowest_delta.min(model.delta);
-        let gap = path.consumer.pacing(&path.flight).unwrap().nanos() as f64 / 1e6;
+        let gap = path.consumer.pacing(&path.flight).unwrap().nanos() as f64;
         assert!(model.gap == 0.0 || near(gap, model.gap, 1e-4), "gap {gap} instead of {}", model.gap);
     }
     (highest, lowest_delta)
@@ -55,7 +60,7 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
 // no window but that of the least round trip.
 #[test]
 fn copa_agrees_with_its_authors_code_alone_on_a_path_that_changes_its_rate() {
-    let service = |now: u64| if (now / (2000 * MS)).is_multiple_of(2) { 4 * MS } else { 7 * MS };
+    let service = |now: u64| uneven(if (now / (2000 * MS)).is_multiple_of(2) { 4 * MS } else { 7 * MS }, now);
     let path = || Behaviour { base: |_| 40 * MS, service, marks: never_marks, loses: never_loses };
     let (highest, _) = copa(path(), false, 9);
     assert!(highest > 12.0, "{highest}");
@@ -66,10 +71,15 @@ fn copa_agrees_with_its_authors_code_alone_on_a_path_that_changes_its_rate() {
 fn copa_agrees_when_a_queue_of_others_makes_it_compete_and_when_segments_are_lost() {
     // Others fill the queue with 80 ms from 1 s to 4 s; then a third and more is lost for a second.
     let base = |now: u64| if (1000 * MS..4000 * MS).contains(&now) { 120 * MS } else { 40 * MS };
-    let path = Behaviour { base, service: |_| 8 * MS, marks: never_marks, loses: |n| n % 50 == 49 };
+    let path = Behaviour { base, service: |now| uneven(8 * MS, now), marks: never_marks, loses: |n| n % 50 == 49 };
     let (_, delta) = copa(path, true, 9);
     assert!(delta < 0.2, "it competed: {delta}");
-    let path = Behaviour { base, service: |_| 8 * MS, marks: never_marks, loses: |n| n % 600 > 500 && n % 2 == 0 };
+    let path = Behaviour {
+        base,
+        service: |now| uneven(8 * MS, now),
+        marks: never_marks,
+        loses: |n| n % 600 > 500 && n % 2 == 0,
+    };
     copa(path, true, 9);
 }
 
@@ -106,7 +116,7 @@ fn prague_agrees_with_udp_prague_over_marks_from_a_millisecond_of_queue() {
     let bases: [fn(u64) -> u64; 3] = [|_| 10 * MS, |_| 30 * MS, |_| 60 * MS];
     for base in bases {
         let marks = |n: u64, waited: u64| n == 0 || waited > MS;
-        let cuts = prague(Behaviour { base, service: |_| MS / 2, marks, loses: never_loses }, 20);
+        let cuts = prague(Behaviour { base, service: |now| uneven(MS / 2, now), marks, loses: never_loses }, 20);
         assert!(cuts > 20, "{cuts}");
     }
 }
@@ -116,7 +126,7 @@ fn prague_agrees_with_udp_prague_over_losses_and_long_times_without_marks() {
     let base = |now: u64| if (now / (5000 * MS)).is_multiple_of(2) { 20 * MS } else { 50 * MS };
     let loses = |n: u64| n % 3001 == 3000 || n % 7001 == 7000;
     let marks = |n: u64, waited: u64| n == 0 || waited > 4 * MS;
-    let cuts = prague(Behaviour { base, service: |_| MS / 4, marks, loses }, 30);
+    let cuts = prague(Behaviour { base, service: |now| uneven(MS / 4, now), marks, loses }, 30);
     assert!(cuts > 10, "{cuts}");
 }
 
@@ -125,11 +135,11 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
     let mut path = Path::new("bbr-v1", &json!({}), behaviour);
     let mut chance = path.chance();
     let mut draw = || chance.below(7) as usize;
-    let mut model = BbrModel::new(path.now as f64 / 1e9, 10.0, SIZE as f64);
+    let mut model = BbrModel::new(path.now as f64, 10.0, SIZE as f64);
     let mut sent: BTreeMap<u64, SentPacket> = BTreeMap::new();
     let mut states = Vec::new();
     while path.now < seconds * 1000 * MS {
-        let at = |path: &Path| path.now as f64 / 1e9;
+        let at = |path: &Path| path.now as f64;
         match path.step() {
             Step::Sent { segment, in_flight_before } => {
                 sent.insert(segment, model.send(at(&path), in_flight_before));
@@ -137,8 +147,8 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
             }
             Step::Data { segment, rtt, .. } => {
                 let packet = sent.remove(&segment).unwrap();
-                let (srtt, in_flight) = (path.flight.srtt.secs(), u64::from(path.flight.in_flight));
-                model.on_ack(at(&path), packet, Some(rtt as f64 / 1e9), srtt, in_flight, &mut draw);
+                let (srtt, in_flight) = (path.flight.srtt.nanos() as f64, u64::from(path.flight.in_flight));
+                model.on_ack(at(&path), packet, Some(rtt as f64), srtt, in_flight, &mut draw);
             }
             Step::Lost => unreachable!("this path loses nothing"),
         }
@@ -146,11 +156,11 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
             states.push(model.state);
         }
         let (window, now, state) = (path.consumer.window(), at(&path), model.state);
-        assert!(near(window, model.cwnd, 1e-6), "{state:?} at {now} s: {window} instead of {}", model.cwnd);
-        let rate = 1.0 / path.consumer.pacing(&path.flight).unwrap().secs();
+        assert!(near(window, model.cwnd, 1e-6), "{state:?} at {now} ns: {window} instead of {}", model.cwnd);
+        let rate = 1.0 / path.consumer.pacing(&path.flight).unwrap().nanos() as f64;
         assert!(
             near(rate, model.pacing_rate, 1e-3),
-            "{state:?} at {now} s: pace {rate} instead of {}",
+            "{state:?} at {now} ns: pace {rate} instead of {}",
             model.pacing_rate
         );
     }
@@ -163,13 +173,14 @@ fn bbr_v1_agrees_with_the_draft_through_all_its_states() {
     let longer = |now: u64| if now < 15_000 * MS { 40 * MS } else { 55 * MS };
     let bases: [fn(u64) -> u64; 3] = [|_| 60 * MS, |_| 8 * MS, longer];
     for base in bases {
-        let states = bbr(Behaviour { base, service: |_| MS, marks: never_marks, loses: never_loses }, 35);
+        let states =
+            bbr(Behaviour { base, service: |now| uneven(MS, now), marks: never_marks, loses: never_loses }, 35);
         assert_eq!(states, 4);
     }
 }
 
 #[test]
 fn bbr_v1_agrees_with_the_draft_when_the_rate_of_the_path_changes() {
-    let service = |now: u64| if (now / (4000 * MS)).is_multiple_of(2) { MS } else { 3 * MS };
+    let service = |now: u64| uneven(if (now / (4000 * MS)).is_multiple_of(2) { MS } else { 3 * MS }, now);
     bbr(Behaviour { base: |_| 30 * MS, service, marks: never_marks, loses: never_loses }, 25);
 }

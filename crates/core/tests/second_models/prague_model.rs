@@ -68,7 +68,12 @@ impl PragueModel {
         let (lost, marked) = (self.lost + i64::from(rtt.is_none()), self.marked + i64::from(mark));
         let received = self.received + i64::from(rtt.is_some());
         if let Some(rtt) = rtt {
-            self.srtt = if self.state == State::Init { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
+            if self.state != State::Init && self.srtt == 0.0 {
+                self.rate = self.window / rtt * 1e6;
+                // There the first share is counted from before the first packet, here from its arrival.
+                (self.alpha_at.0, self.alpha_at.1) = (now, sent);
+            }
+            self.srtt = if self.srtt == 0.0 { rtt } else { self.srtt + (rtt - self.srtt) / 8.0 };
             self.virtual_rtt = self.srtt.max(REFERENCE_RTT);
         }
         if self.state == State::Init {
@@ -82,6 +87,11 @@ impl PragueModel {
                 self.window = self.srtt * self.rate / 1e6;
             }
             self.by_rate = false;
+        }
+        // There the rate is that after the last acknowledgement; the component takes the round trip of this one into it,
+        // which moves a wait by one where a step of the rate is near. This follows the component.
+        if !self.by_rate {
+            self.rate = self.window / self.srtt * 1e6;
         }
         let (since, at_sent, at_received, at_marked) = self.alpha_at;
         if received + lost > at_sent && now - since >= self.virtual_rtt && received > at_received {

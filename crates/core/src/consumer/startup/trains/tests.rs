@@ -163,9 +163,9 @@ fn a_train_leaves_only_when_the_last_has_arrived_and_the_window_is_capped() {
     let mut bench = bench(json!({ "cap": 10.0, "attempts": 1 }));
     assert_eq!(bench.send(0).len(), 4);
     assert!(bench.send(1).is_empty());
-    (0..3).for_each(|n| {
+    for n in 0..3 {
         bench.data(40_000 + n * 1000, 0, false);
-    });
+    }
     assert!(bench.send(43_500).is_empty());
     assert_eq!(bench.data(43_000, 0, false), 10.0);
 }
