@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the simulator's model of TCP with this kernel's CUBIC over the same links: goodput and mean queue.
+"""Compares the simulator's models of TCP with this kernel's over the same links: goodput and mean queue.
 
-    scripts/tcp_model.py target/release/ndnweir [--runs 3] [--limit 0.1]
+    scripts/tcp_model.py target/release/ndnweir                        all cases: half an hour
+    scripts/tcp_model.py target/release/ndnweir --only cubic --rates 20
+    scripts/tcp_model.py target/release/ndnweir --kernel FOLDER        store the kernel's runs there, reuse stored ones
+    scripts/tcp_model.py target/release/ndnweir --model-only           needs no root
 
-The kernel's side is scripts/tcp_over_link.py (root, a machine with nothing else to do); the model's a scenario with
-`[[cross]] kind = "tcp"`. Exits with 1 where a case differs by more than the limit in either value.
+The kernel's side is scripts/tcp_over_link.py (root), the model's a scenario with `[[cross]]`. Prints a table: medians
+of the runs, least and most in brackets, and by how much the model's median differs. Exits with 1 where that is more
+than the limit in either value.
 """
 import argparse
 import json
@@ -15,14 +19,13 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-# Payload of a segment of 1500 B with the timestamp option.
-PAYLOAD = 1448
-# Rate in Mbit/s, one-way delay in ms, queue in bytes, bytes to send, loss. 1 BDP, 1/4 BDP, and losses at random.
-CASES = [
-    (20, 20, 100_000, 60_000_000, 0.0),
-    (50, 10, 31_250, 120_000_000, 0.0),
-    (20, 20, 100_000, 30_000_000, 0.001),
-]
+# The kernel's name of an algorithm, and the scenario's.
+KINDS = {"cubic": "tcp", "bbr": "tcp-bbr-v1", "reno": "tcp-reno"}
+# Rate in Mbit/s: one-way delay in ms, seconds, numbers of flows.
+RATES = {20: (20, 25, (1, 2)), 100: (10, 10, (1,))}
+QUEUES = (0.5, 1, 4)
+# When the second flow begins, in ms after the first, in each run.
+LATER = (3, 11, 23, 7, 17)
 
 SCENARIO = """
 [run]
@@ -35,12 +38,6 @@ ends = ["A", "B"]
 rate = "{rate}Mbps"
 delay = "{delay}ms"
 queue = "{queue}B"
-forward = {{ loss = {loss} }}
-[[cross]]
-name = "tcp"
-path = ["A", "B"]
-kind = "tcp"
-packets = {segments}
 [[producer]]
 name = "P"
 node = "B"
@@ -52,32 +49,59 @@ prefix = "/p"
 kind = "stream"
 rate = "0.1/s"
 """
+FLOW = """
+[[cross]]
+name = "T{number}"
+path = ["A", "B"]
+kind = "{kind}"
+start = "{start}ms"
+"""
 
 
-def model(program, case, runs):
-    rate, delay, queue, count, loss = case
-    seconds = 30 + int(count * 8 / rate / 1e6 * 8)
-    text = SCENARIO.format(
-        rate=rate, delay=delay, queue=queue, loss=loss, seconds=seconds, segments=-(-count // PAYLOAD)
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "tcp.toml"
-        file.write_text(text)
-        command = [program, "sim", str(file), "--scheme", "fixed", "--seeds", str(runs), "--json"]
-        document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout)
-    goodput = statistics.median(run["cross"][0]["goodput_mbps"] for run in document["runs"])
-    queues = [link["queue_ms"] for run in document["runs"] for link in run["links"] if link["name"] == "A>B"]
-    return goodput, statistics.median(queues)
+def model(args, rate, times, flows, algorithm):
+    """Goodputs of all flows together, and mean queues, by run."""
+    delay, seconds, _ = RATES[rate]
+    queue = int(times * rate * 1e6 * 2 * delay / 1e3 / 8)
+    found = []
+    for run in range(args.runs):
+        text = SCENARIO.format(rate=rate, delay=delay, queue=queue, seconds=seconds)
+        starts = [0] + [LATER[run % len(LATER)]] * (flows - 1)
+        for number, start in enumerate(starts):
+            text += FLOW.format(number=number, kind=KINDS[algorithm], start=start)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "tcp.toml"
+            file.write_text(text)
+            command = [args.ndnweir, "sim", str(file), "--scheme", "fixed", "--seed", str(run + 1), "--json"]
+            out = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+        (result,) = json.loads(out)["runs"]
+        queues = [link["queue_ms"] for link in result["links"] if link["name"] == "A>B"]
+        found.append((sum(flow["goodput_mbps"] for flow in result["cross"]), queues[0]))
+    return found
 
 
-def kernel(program, case, runs):
-    rate, delay, queue, count, loss = case
-    command = [sys.executable, str(FOLDER / "tcp_over_link.py"), program, "--rate", f"{rate}Mbps"]
-    command += ["--delay", f"{delay}ms", "--queue", f"{queue}B", "--loss", str(loss), "--bytes", str(count)]
-    command += ["--runs", str(runs), "--algorithms", "cubic"]
-    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    medians = document["medians"]["cubic"]
-    return medians["share"] * rate, medians["mean_queue_ms"]
+def kernel(args, rate, times, flows):
+    """The same of this kernel, by algorithm."""
+    delay, seconds, _ = RATES[rate]
+    stored = args.kernel and pathlib.Path(args.kernel) / f"k-{rate}Mbps-{times}BDP-{flows}.json"
+    if not stored or not stored.exists():
+        command = [sys.executable, str(FOLDER / "tcp_over_link.py"), args.ndnweir, "--rate", f"{rate}Mbps"]
+        command += ["--delay", f"{delay}ms", "--queue", f"{times}BDP", "--seconds", str(seconds)]
+        command += ["--flows", str(flows), "--runs", str(args.runs), "--algorithms", ",".join(KINDS)]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        if stored:
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            stored.write_text(text)
+    else:
+        text = stored.read_text()
+    found = {algorithm: [] for algorithm in KINDS}
+    for run in json.loads(text)["runs"]:
+        found[run["algorithm"]].append((sum(run["goodputs_mbps"]), run["mean_queue_ms"]))
+    return found
+
+
+def spread(runs, place):
+    values = [run[place] for run in runs]
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
 
 
 def main():
@@ -85,21 +109,31 @@ def main():
     parser.add_argument("ndnweir", help="the binary")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=0.1)
+    parser.add_argument("--only", help="algorithms, separated by commas")
+    parser.add_argument("--rates", default="20,100", help="Mbit/s: 20 (RTT 40 ms) and 100 (RTT 20 ms)")
+    parser.add_argument("--kernel", metavar="FOLDER", help="where the kernel's runs are stored")
     parser.add_argument("--model-only", action="store_true", help="print the model's values; needs no root")
     args = parser.parse_args()
-    program = str(pathlib.Path(args.ndnweir).resolve())
+    args.ndnweir = str(pathlib.Path(args.ndnweir).resolve())
+    algorithms = args.only.split(",") if args.only else list(KINDS)
     failed = False
-    for case in CASES:
-        rate, delay, queue, _, loss = case
-        goodput, wait = model(program, case, args.runs)
-        line = f"{rate} Mbit/s, {delay} ms, {queue} B, loss {loss}: model {goodput:.2f} Mbit/s, queue {wait:.1f} ms"
-        if not args.model_only:
-            true_goodput, true_wait = kernel(program, case, args.runs)
-            differs = [abs(a / b - 1) for a, b in ((goodput, true_goodput), (wait, true_wait))]
-            failed |= max(differs) > args.limit
-            line += f"; kernel {true_goodput:.2f} Mbit/s, queue {true_wait:.1f} ms; "
-            line += f"differs by {differs[0]:.1%} and {differs[1]:.1%}"
-        print(line)
+    print("| link | buffer, BDP | flows | | goodput, Mbit/s: kernel | model | | queue, ms: kernel | model | |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for rate in (int(rate) for rate in args.rates.split(",")):
+        for flows in RATES[rate][2]:
+            for times in QUEUES:
+                measured = {} if args.model_only else kernel(args, rate, times, flows)
+                for algorithm in algorithms:
+                    ours = model(args, rate, times, flows, algorithm)
+                    columns = []
+                    for place in (0, 1):
+                        columns += ["–", spread(ours, place), ""]
+                        if theirs := measured.get(algorithm):
+                            a, b = (statistics.median(run[place] for run in runs) for runs in (ours, theirs))
+                            failed |= abs(a / b - 1) > args.limit
+                            columns[-3:] = [spread(theirs, place), spread(ours, place), f"{a / b - 1:+.1%}"]
+                    link = f"{rate} Mbit/s, {2 * RATES[rate][0]} ms"
+                    print("|", " | ".join([link, str(times), str(flows), algorithm, *columns]), "|", flush=True)
     sys.exit(failed)
 
 

@@ -5,6 +5,11 @@ Two network namespaces, a TUN interface in each, and the emulated link between t
 datagram. Needs root. Everything it makes is gone when it ends.
 
     scripts/tcp_over_link.py target/release/ndnweir --rate 100Mbps --delay 10ms --queue 1BDP --bytes 30000000 --runs 5
+
+With `--seconds` the transfers are endless and are cut off after that time, and `--flows` begin at once; their goodput
+is what the receiver's applications had read by then.
+
+    scripts/tcp_over_link.py target/release/ndnweir --rate 20Mbps --delay 20ms --seconds 30 --flows 2 --algorithms reno
 """
 import argparse
 import ctypes
@@ -20,6 +25,7 @@ import statistics
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
@@ -27,6 +33,11 @@ CLONE_NEWNET = 0x40000000
 SIDES = ("ndnweir-tcp-a", "ndnweir-tcp-b")
 ADDRESSES = ("10.213.0.1", "10.213.0.2")
 PORT = 5001
+
+
+def real_time():
+    """Runs this process before ordinary ones: late wake-ups bunch packets, which BBR takes for a higher rate."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
 
 def enter(namespace):
@@ -38,6 +49,7 @@ def enter(namespace):
 
 def relay(side, link_port, ready):
     """Moves packets between the TUN interface of a side and the link, whose socket is outside the namespace."""
+    real_time()
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     udp.connect(("127.0.0.1", link_port))
@@ -64,29 +76,37 @@ def relay(side, link_port, ready):
                     continue
 
 
-def receiver(ready):
+def receiver(ready, received):
+    """Counts what each connection brings, in the order in which they come."""
+    real_time()
     enter(SIDES[1])
     server = socket.create_server((ADDRESSES[1], PORT))
     ready.set()
-    while True:
-        connection, _ = server.accept()
-        while connection.recv(1 << 18):
-            pass
+
+    def read(connection, number):
+        while chunk := connection.recv(1 << 18):
+            received[number] += len(chunk)
         connection.close()
 
+    for number in range(len(received)):
+        threading.Thread(target=read, args=(server.accept()[0], number), daemon=True).start()
+    threading.Event().wait()
 
-def sender(algorithm, count, results):
+
+def sender(algorithm, count, start, results):
+    real_time()
     enter(SIDES[0])
     connection = socket.socket()
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+    start.wait()
     connection.connect((ADDRESSES[1], PORT))
     chunk = bytes(1 << 16)
-    start, sent = time.monotonic(), 0
-    while sent < count:
-        sent += connection.send(chunk[: count - sent])
+    begin, sent = time.monotonic(), 0
+    while count is None or sent < count:
+        sent += connection.send(chunk if count is None else chunk[: count - sent])
     connection.shutdown(socket.SHUT_WR)
     connection.recv(1)
-    results.put(time.monotonic() - start)
+    results.put(time.monotonic() - begin)
 
 
 def background(target, *args):
@@ -100,19 +120,28 @@ def measure(args, algorithm, seed):
         subprocess.run(["ip", "netns", "add", side], check=True)
     command = [args.ndnweir, "link", "--json", "--framing", "0B", "--rate", args.rate, "--delay", args.delay]
     command += ["--queue", args.queue, "--loss", str(args.loss), "--jitter", args.jitter, "--seed", str(seed)]
-    link = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    link = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=real_time)
     processes = []
     try:
         ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.stderr.readline())]
-        events = [multiprocessing.Event() for _ in range(3)]
+        events = [multiprocessing.Event() for _ in range(4)]
         processes = [background(relay, side, ports[side], events[side]) for side in (0, 1)]
         if not all(event.wait(10) for event in events[:2]):
             sys.exit("the TUN interfaces did not come up")
-        processes.append(background(receiver, events[2]))
+        received = multiprocessing.Array("Q", args.flows, lock=False)
+        processes.append(background(receiver, events[2], received))
         events[2].wait(10)
         results = multiprocessing.Queue()
-        processes.append(background(sender, algorithm, args.bytes, results))
-        seconds = results.get(timeout=600)
+        count = None if args.seconds else args.bytes
+        processes += [background(sender, algorithm, count, events[3], results) for _ in range(args.flows)]
+        time.sleep(0.3)
+        events[3].set()
+        if args.seconds:
+            time.sleep(args.seconds)
+            seconds = args.seconds
+        else:
+            seconds = max(results.get(timeout=600) for _ in range(args.flows))
+        received = list(received)
         link.send_signal(signal.SIGINT)
         forth = json.loads(link.communicate(timeout=10)[0])["directions"][0]
     finally:
@@ -121,7 +150,7 @@ def measure(args, algorithm, seed):
         link.kill()
         for side in SIDES:
             subprocess.run(["ip", "netns", "del", side], check=True)
-    return seconds, forth
+    return seconds, received, forth
 
 
 def summary(runs):
@@ -143,18 +172,23 @@ def main():
     parser.add_argument("--queue", default="1BDP")
     parser.add_argument("--loss", type=float, default=0.0)
     parser.add_argument("--jitter", default="0ms", help="most extra delay of a datagram, uniform, order kept")
-    parser.add_argument("--bytes", type=int, default=30_000_000)
+    parser.add_argument("--bytes", type=int, default=30_000_000, help="of each flow")
+    parser.add_argument("--seconds", type=float, help="endless flows, cut off after this time, instead of --bytes")
+    parser.add_argument("--flows", type=int, default=1, help="flows of the same algorithm that begin at once")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--algorithms", default="cubic,bbr")
     args = parser.parse_args()
-    document = {"link": {key: getattr(args, key) for key in ("rate", "delay", "queue", "loss", "bytes")}, "runs": []}
+    kept = ("rate", "delay", "queue", "loss", "bytes", "seconds", "flows")
+    document = {"link": {key: getattr(args, key) for key in kept}, "runs": []}
     algorithms = args.algorithms.split(",")
     for run in range(args.runs):
         for algorithm in algorithms:
-            seconds, forth = measure(args, algorithm, run + 1)
-            share = args.bytes * 8 / seconds / bits_per_second(args.rate)
+            seconds, received, forth = measure(args, algorithm, run + 1)
+            goodputs = [count * 8 / seconds / 1e6 for count in received]
+            share = sum(goodputs) * 1e6 / bits_per_second(args.rate)
             sent = {key: forth[key] for key in ("dropped", "lost", "mean_queue_ms")}
-            document["runs"].append({"algorithm": algorithm, "run": run, "seconds": seconds, "share": share, **sent})
+            entry = {"algorithm": algorithm, "run": run, "seconds": seconds, "share": share, "goodputs_mbps": goodputs}
+            document["runs"].append(entry | {key: forth[key] for key in ("dropped", "lost", "mean_queue_ms")})
     of = {algorithm: [run for run in document["runs"] if run["algorithm"] == algorithm] for algorithm in algorithms}
     document["medians"] = {algorithm: summary(runs) for algorithm, runs in of.items()}
     print(json.dumps(document, indent=2))

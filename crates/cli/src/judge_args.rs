@@ -71,7 +71,7 @@ pub struct JudgeArgs {
     /// List the criteria and what each costs, and run nothing
     #[arg(long)]
     pub list: bool,
-    /// Keep what each job (a scheme in a criterion) gave in this folder, and take from there what this program has done
+    /// Keep what each job (a cell, a scheme and a seed) gave in this folder, and take from there what this program did
     #[arg(long, value_name = "DIR")]
     pub jobs: Option<PathBuf>,
     /// List the jobs with their keys, and run nothing
@@ -85,7 +85,7 @@ pub struct JudgeArgs {
         "schemes", "against", "only", "quick", "full", "seeds", "held_out", "criteria", "overrides", "list"
     ])]
     pub run_plan: Option<PathBuf>,
-    /// Do part I of N of the jobs alone, and write no page
+    /// Do part I of N of the jobs alone, which all cost about the same, and write no page
     #[arg(long, value_name = "I/N", requires = "jobs", conflicts_with_all = ["list", "list_jobs"])]
     pub shard: Option<Shard>,
     /// Folder for judge.html, judge.txt and summary.json [default: results/judge, with a number if another command's

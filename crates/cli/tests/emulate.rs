@@ -43,6 +43,23 @@ fn an_emulated_dumbbell_is_compared_with_the_simulated_one() {
     assert_eq!(fs::read_to_string(folder.path().join("out/report.html")).unwrap(), page, "drawn again, it is the same");
 }
 
+/// On the dumbbell Data cross two routers and two hosts, and without a loss nothing but what routers told can have cut a
+/// window of `e2e-aqm`: the queue is longer than slow start needs.
+#[test]
+fn what_routers_tell_crosses_two_forwarders_to_a_consumer_that_runs_codel() {
+    let folder = tempdir().unwrap();
+    let line =
+        "emulate dumbbell --scheme e2e-aqm --set run.duration=5s --set link.*.queue=2000packets --out out --json";
+    let done = run(folder.path(), line).success();
+    let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let emulated = &document["runs"][1];
+    assert_eq!(emulated["scheme"], "e2e-aqm emulated");
+    for consumer in emulated["consumers"].as_array().unwrap() {
+        let count = |what: &str| consumer[what].as_u64().unwrap();
+        assert!(count("segments") > 0 && count("decreases") > count("retransmissions"), "{consumer}");
+    }
+}
+
 /// A switch with the bottleneck below NDN, a rate that changes, a marker of a link's own, a node that crashes, losses,
 /// and every kind of consumer.
 const EVERYTHING: &str = r#"

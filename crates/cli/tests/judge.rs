@@ -89,17 +89,22 @@ fn a_plan_that_is_done_in_parts_gives_what_the_command_gives_at_once() {
     let listed = go(&format!("{FOUR} --list-jobs"));
     let keys: Vec<&str> = plan["jobs"].as_array().unwrap().iter().map(|job| job["key"].as_str().unwrap()).collect();
     assert_eq!(keys, listed.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>());
-    assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{listed}");
-    assert!(go("judge --run-plan plan.json --jobs kept --shard 2/2").contains("2 jobs kept"));
+    // Five cells, two schemes, two seeds.
+    assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 20, "{listed}");
+    let part = go("judge --run-plan plan.json --jobs kept --shard 2/2");
     let kept = || contents(&dir.path().join("kept")).into_keys().collect::<Vec<_>>();
-    assert_eq!(kept().len(), 2);
+    let count = kept().len();
+    assert!((1..20).contains(&count) && part.contains(&format!("{count} jobs kept")), "{count}: {part}");
     assert_eq!(go("judge --run-plan plan.json --jobs kept --json --out parts"), whole);
-    assert_eq!(kept().len(), 4);
-    // All four are taken from the folder now; what is damaged is named.
+    assert_eq!(kept().len(), 20);
+    // All are taken from the folder now; what is damaged or another job's is named.
     assert_eq!(go(&format!("{FOUR} --jobs kept --json --out again")), whole);
     fs::write(dir.path().join("kept").join(&kept()[0]), "{").unwrap();
     let said = stderr(&run(dir.path(), &format!("{FOUR} --jobs kept --out damaged")).code(1));
     assert!(said.contains(&kept()[0].display().to_string()) && said.contains("delete it"), "{said}");
+    fs::copy(dir.path().join("kept").join(&kept()[1]), dir.path().join("kept").join(&kept()[0])).unwrap();
+    let said = stderr(&run(dir.path(), &format!("{FOUR} --jobs kept --out damaged")).code(1));
+    assert!(said.contains(&kept()[0].display().to_string()) && said.contains("the result of job"), "{said}");
     assert!(!dir.path().join("damaged").exists());
 }
 
@@ -113,7 +118,7 @@ fn a_plan_of_another_build_or_of_other_criteria_is_rejected() {
     for (from, to, part) in [
         (key, "0", "criteria or scenarios are not"),
         (engine, "0.0.0 x", "another build"),
-        ("\"judge_plan\": 1", "\"judge_plan\": 9", "format 9"),
+        ("\"judge_plan\": 2", "\"judge_plan\": 9", "format 9"),
         ("\"quick\"", "\"quickly\"", "quickly"),
     ] {
         // Another engine comes with other keys.

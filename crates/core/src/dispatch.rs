@@ -59,6 +59,8 @@ forward!(Marker for AnyMarker by each_marker {
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
     fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn stamps(&self) -> bool [];
+    fn stamp(&mut self, packet: &mut Packet, ctx: &mut Ctx<'_>) [packet, ctx];
 });
 
 forward!(Discipline for AnyDiscipline by each_discipline {
@@ -77,6 +79,7 @@ forward!(Shaper for AnyShaper by each_shaper {
     fn admit(&mut self, event: &ShapeEvent<'_>, ctx: &mut Ctx<'_>) -> Admission [event, ctx];
     fn next_held(&self) -> Option<(FaceId, FlowId)> [];
     fn release(&mut self, event: &ReleaseEvent, ctx: &mut Ctx<'_>) -> Option<Packet> [event, ctx];
+    fn discard(&mut self) -> Option<Packet> [];
     fn charge(&self) -> Bytes [];
     fn on_answer(&mut self, answer: &Answer<'_>, ctx: &mut Ctx<'_>) [answer, ctx];
     fn stamp(&self, flow: FlowId, fields: &mut Fields) [flow, fields];

@@ -29,7 +29,7 @@ pub enum Field {
     ConsumerWindow,
     /// Flows that share the queue which set the mark (resource pooling, method C).
     FlowCount,
-    /// The rate a router grants (MIRCC, QSCCP).
+    /// The rate of Data a router grants (RCP, MIRCC, QSCCP).
     ExplicitRate,
     /// How congested the worst queue of the path is (CoopCon-like, FleCom-like, ECP).
     CongestionLevel,
@@ -45,6 +45,16 @@ pub enum Field {
     PathUse,
     /// The consumer reacts to marks in proportion, and its packets request the low-latency queue (DualPI2).
     LowLatency,
+    /// The link that [`Field::LinkState`] is about; the two are written together (E2E-AQM).
+    LinkId,
+    /// Hops that have stamped, and the delay or the rate of one link of the path (E2E-AQM).
+    LinkState,
+    /// The round-trip time that the consumer sees (RCP).
+    RoundTrip,
+    /// The class of service of an Interest (MIRCC: 1 primary, 2 secondary; QSCCP: 1 to 8, plus 8 when penalised).
+    ServiceClass,
+    /// The rate of Data a router grants to secondary traffic (MIRCC).
+    SecondaryRate,
 }
 
 /// A row of the field table.
@@ -91,6 +101,11 @@ field_table! {
     ToleranceRate   "tolerance-rate"   "packets/s"          900 NotOnInterests;
     PathUse         "path-use"         "1/2³² of the capacity" 940 NotOnInterests;
     LowLatency      "low-latency"      "flag"               948 First;
+    LinkId          "link-id"          "number"             880 NotOnInterests;
+    LinkState       "link-state"       "hops, kind, reading" 884 NotOnInterests;
+    RoundTrip       "round-trip"       "µs"                 952 First;
+    ServiceClass    "service-class"    "class"              956 First;
+    SecondaryRate   "secondary-rate"   "kbit/s"             896 NotOnInterests;
 }
 
 impl Field {
@@ -129,6 +144,10 @@ impl Fields {
     /// Writes a slot.
     pub fn set(&mut self, slot: Slot, value: u32) {
         self.0[slot.0 as usize] = value;
+    }
+    /// Replaces each value that is present.
+    pub fn replace(&mut self, value: u32) {
+        self.0.iter_mut().filter(|present| **present != 0).for_each(|present| *present = value);
     }
     /// Drops all but these, as a receiver drops fields that it does not know.
     pub fn keep(&mut self, slots: Slots) {

@@ -125,8 +125,19 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     NdnSieve = consumer::ndnsieve::NdnSieve;
     LevelAimd = consumer::level_aimd::LevelAimd;
     BbrV1 = consumer::bbr_v1::BbrV1;
+    Bbr = consumer::bbr::Bbr;
     Copa = consumer::copa::Copa;
+    Vivace = consumer::vivace::Vivace;
     Prague = consumer::prague::Prague;
+    E2eAqm = consumer::e2e_aqm::E2eAqm;
+    Dpccp = consumer::dpccp::Dpccp;
+    Ptp = consumer::ptp::Ptp;
+    Ecp = consumer::ecp::Ecp;
+    Ictp = consumer::ictp::Ictp;
+    Cctcp = consumer::cctcp::Cctcp;
+    Rcp = consumer::rcp::Rcp;
+    Mircc = consumer::mircc::Mircc;
+    Qsccp = consumer::qsccp::Qsccp;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {
@@ -140,6 +151,9 @@ family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_mark
     Pie = queue::pie::Pie;
     Red = queue::red::Red;
     NdnSieve = queue::ndnsieve::NdnSieve;
+    E2eAqm = queue::e2e_aqm::E2eAqm;
+    Dpccp = queue::dpccp::Dpccp;
+    Chopcop = queue::chopcop::Chopcop;
 });
 
 family!($ AnyDiscipline, DisciplineParams, queue::Discipline, Discipline, "A queue discipline.", each_discipline, {
@@ -158,6 +172,11 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
     HrIcp = shaper::hr_icp::HrIcp;
     KatoWindow = shaper::kato_window::KatoWindow;
     FleCom = shaper::flecom::FleCom;
+    Ecp = shaper::ecp::Ecp;
+    Chopcop = shaper::chopcop::Chopcop;
+    Mircc = shaper::mircc::Mircc;
+    Qsccp = shaper::qsccp::Qsccp;
+    Dscpc = shaper::qsccp::Dscpc;
 });
 
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
@@ -174,6 +193,8 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     CongestionAware = strategy::congestion_aware::CongestionAware;
     CoopCon = strategy::coopcon::CoopCon;
     FleCom = strategy::flecom::FleCom;
+    Ptp = strategy::ptp::Ptp;
+    Mircc = strategy::mircc::Mircc;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
@@ -185,6 +206,7 @@ family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     NdnSieve = meter::ndnsieve::NdnSieve;
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;
+    Rcp = meter::rcp::Rcp;
 });
 
 family!($ AnyPlanner, PlannerParams, planner::Planner, Planner, "A planner.", each_planner, {

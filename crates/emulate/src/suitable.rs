@@ -51,6 +51,12 @@ pub enum Unsuitable {
          begins"
     )]
     Trace(String),
+    /// A link changes signals, or has a discipline of its own.
+    #[error(
+        "link {0} changes marks or header fields, or has a discipline of its own: emulated links read no NDN packets, \
+         and emulated forwarders have their scheme's discipline on all faces; simulate this"
+    )]
+    Signals(String),
     /// A link is too narrow for a forwarder's faces.
     #[error("link {link}: mtu {mtu} leaves less than the 256 bytes that a forwarder's face needs; write 284B or more")]
     Mtu {
@@ -112,6 +118,12 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
     };
     if let Some(link) = scenario.links.iter().find(traced) {
         return Err(Unsuitable::Trace(link.name.clone()));
+    }
+    let changes = |link: &&Link| {
+        [&link.forward, &link.backward].into_iter().any(|d| d.discipline.is_some() || !d.signals.is_none())
+    };
+    if let Some(link) = scenario.links.iter().find(changes) {
+        return Err(Unsuitable::Signals(link.name.clone()));
     }
     let narrow = |mtu: &Bytes| *mtu < LEAST_DATAGRAM + UDP_FRAMING;
     if let Some((link, mtu)) = scenario.links.iter().find_map(|link| link.mtu.filter(narrow).map(|mtu| (link, mtu))) {
@@ -203,6 +215,10 @@ mod tests {
         assert!(rejected(&of("cellular", &[])).contains("link B-C follows a trace"));
         assert!(rejected(&of("dumbbell", &["link.R1-R2.mtu=200B"])).contains("write 284B or more"));
         check(&of("dumbbell", &["link.R1-R2.mtu=284B"])).unwrap();
+        for own in ["marks=clear", "backward.fields=least", "discipline=drr"] {
+            let problem = rejected(&of("dumbbell", &[&format!("link.R1-R2.{own}")]));
+            assert!(problem.contains("link R1-R2 changes marks") && problem.contains("simulate this"), "{problem}");
+        }
         for (more, reason) in [
             ("[[medium]]\nname = \"air\"\nlinks = [\"A-B\"]\nrate = \"9Mbps\"", "medium air share one transmitter"),
             (

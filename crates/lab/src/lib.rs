@@ -7,6 +7,7 @@
 //! - [`evaluation`]: what evaluations written as data have in common: grids of cases, metrics as expressions.
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
+//! - [`jobs`]: single runs that are stored, reused and divided among machines.
 //! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
 //!
 //! It contains experiments and statistics, and no sockets, processes or pictures.
@@ -16,6 +17,7 @@ pub mod deliveries;
 pub mod evaluation;
 pub mod experiment;
 pub mod fetch_trace;
+pub mod jobs;
 pub mod metrics;
 pub mod optimum;
 pub mod papers;

@@ -1,11 +1,13 @@
 //! Criteria: those that come with the program are sound, slips are named, verdicts follow thresholds, and tables do not
 //! depend on the number of threads.
 
-use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, Judgement, ReadOptions, text};
+use ndnweir_lab::criteria::{self, Criterion, CriterionVerdict, Depth, Folder, Jobs, Judgement, ReadOptions, text};
 use ndnweir_lab::evaluation::{Measured, Runs};
 use ndnweir_lab::experiment::{Silent, choose};
+use ndnweir_lab::jobs::StoredResults;
 use ndnweir_lab::results::Run;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn options(depth: Depth) -> ReadOptions {
@@ -123,6 +125,7 @@ fn verdicts(attained: [&[f64]; 2], queueing: [f64; 2]) -> Vec<(CriterionVerdict,
         case,
         run: Run { scheme: "s".into(), seed: seed as u64, ..Run::default() },
         scalars: scalars.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        ..Measured::default()
     };
     let mut one = Vec::new();
     for (case, values) in attained.into_iter().enumerate() {
@@ -147,7 +150,7 @@ fn the_worst_cell_decides_or_the_median_where_the_measure_says_so() {
 
 fn judged(criteria: &[Criterion], schemes: &[&str], seeds: &[u64]) -> Judgement {
     let names: Vec<String> = schemes.iter().map(|s| (*s).to_owned()).collect();
-    criteria::run(criteria, &names, seeds, None, &Silent, &AtomicBool::new(false)).unwrap()
+    criteria::run(criteria, &names, seeds, &Silent, &AtomicBool::new(false)).unwrap()
 }
 
 fn table(criteria: &[Criterion], judgement: &Judgement) -> String {
@@ -189,4 +192,67 @@ fn the_smoke_subset_gives_the_table_that_is_pinned() {
     }
     let pinned = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(table == pinned, "not as pinned in {}; with PIN_TABLES=1 it is written again:\n{table}", path.display());
+}
+
+/// Stored results of a folder, and all files in it with their bytes.
+fn in_folder(name: &str) -> (StoredResults, PathBuf) {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    (StoredResults::new(&dir), dir)
+}
+
+fn bytes(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(dir).unwrap().map(Result::unwrap);
+    entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap())).collect()
+}
+
+#[test]
+fn whoever_ran_the_jobs_the_verdicts_are_the_same_and_a_changed_threshold_runs_nothing_again() {
+    let (names, seeds, stop) = (["pcon".to_owned(), "cubic".into()], [1, 2], AtomicBool::new(false));
+    let criteria = [small(SMALL, Depth::Default)];
+    let at_once = judged(&criteria, &["pcon", "cubic"], &seeds);
+    let jobs = Jobs::new(&criteria, &names, &seeds, "this").unwrap();
+    // Two cells and one, two schemes, two seeds.
+    assert_eq!(jobs.len(), 12);
+    let ((one, first), (two, second)) = (in_folder("jobs-one"), in_folder("jobs-two"));
+    for part in 0..3 {
+        let mine = jobs.part(part, 3);
+        assert_eq!(jobs.store(&mine, &one, &Silent, &stop).unwrap(), mine.len());
+    }
+    let stored = jobs.run(Some(&one), &Silent, &stop).unwrap();
+    let fresh = jobs.run(Some(&two), &Silent, &stop).unwrap();
+    let text = |j: &Judgement| (table(&criteria, j), text::json(&criteria, j, "x", "0").to_string());
+    assert_eq!(text(&stored), text(&at_once));
+    assert_eq!((&stored.shown, &stored.packet_hops), (&fresh.shown, &fresh.packet_hops));
+    assert_eq!(bytes(&first), bytes(&second));
+    let stricter = [small(&SMALL.replace("pass = 0.9", "pass = 0.95"), Depth::Default)];
+    let again = Jobs::new(&stricter, &names, &seeds, "this").unwrap();
+    assert_eq!(again.list(), jobs.list());
+    // Another measure reads other values: its runs are repeated, and the values of both are stored.
+    let other = SMALL.replace("metric = \"attained\"", "metric = \"consumers.C.marks\"");
+    let changed = [small(&other, Depth::Default)];
+    let jobs = Jobs::new(&changed, &names, &seeds, "this").unwrap();
+    jobs.run(Some(&one), &Silent, &stop).unwrap();
+    let grown = bytes(&first);
+    assert!(grown.keys().eq(bytes(&second).keys()) && grown != bytes(&second));
+    assert_eq!(
+        text(&Jobs::new(&criteria, &names, &seeds, "this").unwrap().run(Some(&one), &Silent, &stop).unwrap()),
+        text(&at_once)
+    );
+    assert_eq!(bytes(&first), grown);
+    assert!(
+        Jobs::new(&criteria, &names, &seeds, "that").unwrap().list().iter().all(|job| !grown.contains_key(&job.key))
+    );
+}
+
+#[test]
+fn criteria_with_the_same_cell_share_its_run() {
+    let one = small(SMALL, Depth::Default);
+    let mut two = small(&SMALL.replace("ratio(queueing_ms, queueing_ms@tail)", "consumers.C.marks"), Depth::Default);
+    two.name = "other".into();
+    let both = [one.clone(), two.clone()];
+    let shared = judged(&both, &["pcon"], &[1]);
+    assert_eq!(Jobs::new(&both, &["pcon".into()], &[1], "").unwrap().len(), 3);
+    let apart = [judged(&[one], &["pcon"], &[1]), judged(&[two], &["pcon"], &[1])];
+    assert_eq!(shared.results, [apart[0].results[0].clone(), apart[1].results[0].clone()]);
 }

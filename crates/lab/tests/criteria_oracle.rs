@@ -105,7 +105,7 @@ struct Seen(BTreeMap<(String, String), (String, Vec<Found>)>);
 impl Seen {
     fn record(&mut self, candidate: &str, criteria: &[Criterion], scheme: &str) {
         let names = [scheme.to_owned()];
-        let judgement = criteria::run(criteria, &names, &[1], None, &Silent, &AtomicBool::new(false)).unwrap();
+        let judgement = criteria::run(criteria, &names, &[1], &Silent, &AtomicBool::new(false)).unwrap();
         for (criterion, results) in criteria.iter().zip(&judgement.results) {
             let Some(result) = &results[0] else { continue };
             for (measure, found) in criterion.measures.iter().zip(&result.measures) {

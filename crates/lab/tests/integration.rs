@@ -14,4 +14,5 @@ mod pcon_scenarios;
 mod report_metrics;
 mod report_optimum;
 mod scenario_schemes;
+mod signals;
 mod tables;

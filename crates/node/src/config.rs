@@ -5,7 +5,7 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::registry::{DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Rate, Time};
 
@@ -53,6 +53,8 @@ pub struct FaceConfig {
     pub mtu: Option<Bytes>,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,
+    /// A discipline in place of the scheme's.
+    pub discipline: Option<ComponentChoice<DisciplineParams>>,
 }
 
 impl FaceConfig {
@@ -67,6 +69,7 @@ impl FaceConfig {
             framing: Bytes::ZERO,
             mtu: None,
             marker: None,
+            discipline: None,
         }
     }
 
@@ -81,6 +84,7 @@ impl FaceConfig {
             framing: Bytes::ZERO,
             mtu: None,
             marker: None,
+            discipline: None,
         }
     }
 }

@@ -71,6 +71,8 @@ pub(crate) struct Egress {
     settled: bool,
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
+    /// The marker writes header fields.
+    stamps: bool,
     force_events: bool,
     /// No transmission is in flight, and the marker was notified.
     idle: bool,
@@ -108,6 +110,7 @@ impl Egress {
             passes: cutter.passes(true),
             settled: !force_events && parts.is_predictable(),
             passive: matches!(parts.marker, AnyMarker::DropTail(_)),
+            stamps: parts.marker.stamps(),
             force_events,
             idle: true,
             rate: config.rate,
@@ -368,6 +371,12 @@ impl Egress {
         self.parts.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
     }
 
+    /// Lets the marker write header fields of a packet that joins.
+    fn stamp(&mut self, now: Time, packet: &mut Packet, trace: &mut Trace) {
+        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+        self.parts.marker.stamp(packet, &mut ctx);
+    }
+
     #[inline(always)]
     fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
         let bytes = Bytes::new(u64::from(size));
@@ -388,6 +397,9 @@ impl Egress {
                     self.drop(packet, size, DropCause::Marker, out);
                     return;
                 }
+            }
+            if self.stamps {
+                self.stamp(now, &mut staged.packet, trace);
             }
             staged.packet.size = packet.size;
         }
@@ -422,6 +434,9 @@ impl Egress {
                     self.drop(&packet, packet.size, DropCause::Marker, out);
                     return;
                 }
+            }
+            if self.stamps {
+                self.stamp(now, &mut packet, trace);
             }
         }
         let mut dropped = std::mem::take(&mut self.dropped);

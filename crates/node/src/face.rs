@@ -4,7 +4,7 @@ use crate::egress::Egress;
 use crate::flows::FlowCounter;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::registry::{AnyShaper, MarkerParams};
+use ndnweir_core::registry::{AnyShaper, DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{FaceView, PacketCount};
 use ndnweir_core::units::Rate;
@@ -20,6 +20,8 @@ pub(crate) struct Face {
     pub(crate) flows: FlowCounter,
     /// The marker in place of the scheme's, to build it again after a crash.
     pub(crate) marker: Option<ComponentChoice<MarkerParams>>,
+    /// Likewise its discipline.
+    pub(crate) discipline: Option<ComponentChoice<DisciplineParams>>,
 }
 
 impl Face {

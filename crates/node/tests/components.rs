@@ -107,6 +107,39 @@ fn a_held_interest_leaves_at_the_time_requested_by_the_shaper() {
     assert_eq!(out[0].start, ms(101));
 }
 
+/// Holds the last Interest that came, and gives up the one before.
+#[derive(Default)]
+struct LastOnly {
+    held: Option<Packet>,
+    given_up: Option<Packet>,
+}
+
+impl Shaper for LastOnly {
+    fn admit(&mut self, event: &ShapeEvent<'_>, _: &mut Ctx<'_>) -> Admission {
+        self.given_up = self.held.replace(*event.packet);
+        Admission::Hold
+    }
+    fn discard(&mut self) -> Option<Packet> {
+        self.given_up.take()
+    }
+    fn held(&self) -> u32 {
+        u32::from(self.held.is_some()) + u32::from(self.given_up.is_some())
+    }
+}
+
+#[test]
+fn an_interest_that_the_shaper_gives_up_is_rejected_and_forgotten() {
+    let mut node = router(&Setup::default());
+    node.set_route(ms(0), PrefixId(0), &[hop(1, 1)]);
+    node.install(ms(0), Custom::Shaper(FaceId(1), AnyShaper::Custom(Box::new(LastOnly::default()))));
+    assert!(give(&mut node, ms(0), 0, interest(1, 1)).is_empty());
+    let out = give(&mut node, ms(1), 0, interest(2, 2));
+    assert_eq!((summary(&out), out[0].packet.reason), (vec![(0, N)], NackReason::Congestion));
+    assert_eq!(out[0].packet.name, interest(1, 1).name);
+    assert_eq!((node.counters().pit, node.counters().held, node.counters().rejected), (1, 1, 1));
+    node.counters().check().unwrap();
+}
+
 #[test]
 fn a_rejected_interest_tries_the_other_hop_and_is_rejected_when_there_is_none() {
     let (mut node, _) = shaped(0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_sim::network::CrossKind;
+use ndnweir_sim::tcp::Algorithm;
 
 use super::diag::{Findings, Location};
 use super::direction::{RATE_HELP, rate_check};
@@ -21,6 +22,25 @@ const PERIOD: &str = "write a time from \"1us\" to \"1h\"";
 const DATAGRAM: Bytes = Bytes::new(1500);
 /// IPv4 and TCP headers with the timestamp option.
 const ACK: Bytes = Bytes::new(52);
+/// IPv4 and UDP headers; of QUIC a short header of 11 B, an ACK frame of one range, and the tag of its encryption.
+const QUIC_ACK: Bytes = Bytes::new(28 + 11 + 7 + 16);
+
+/// What a kind sends.
+#[derive(Clone, Copy)]
+enum Kind {
+    Poisson,
+    OnOff,
+    Transfer(Algorithm),
+}
+
+const KINDS: [(&str, Kind); 6] = [
+    ("poisson", Kind::Poisson),
+    ("on-off", Kind::OnOff),
+    ("tcp", Kind::Transfer(Algorithm::Cubic)),
+    ("tcp-reno", Kind::Transfer(Algorithm::Reno)),
+    ("tcp-bbr-v1", Kind::Transfer(Algorithm::BbrV1)),
+    ("quic-reno", Kind::Transfer(Algorithm::QuicReno)),
+];
 
 pub(super) fn read(root: &Table, settings: &Settings, network: &Network, found: &Findings) -> Vec<CrossTraffic> {
     let mut seen: BTreeMap<String, Location> = BTreeMap::new();
@@ -52,9 +72,8 @@ pub(super) fn read(root: &Table, settings: &Settings, network: &Network, found: 
 
 /// What it sends.
 fn kind(f: &Fields<'_>) -> Option<CrossKind> {
-    let kinds = ["poisson", "on-off", "tcp"].map(|kind| (kind, kind));
     f.required::<String>("kind", "\"poisson\"")?;
-    let Some(kind) = f.word("kind", &kinds) else {
+    let Some(kind) = f.word("kind", &KINDS) else {
         f.mark_known(&["rate", "on", "off", "packets", "ack"]);
         return None;
     };
@@ -63,19 +82,21 @@ fn kind(f: &Fields<'_>) -> Option<CrossKind> {
         f.checked("rate", RATE_HELP, rate_check)
     };
     match kind {
-        "poisson" => Some(CrossKind::Poisson { rate: rate()? }),
-        "on-off" => {
+        Kind::Poisson => Some(CrossKind::Poisson { rate: rate()? }),
+        Kind::OnOff => {
             let (rate, on, off) = (rate(), period(f, "on"), period(f, "off"));
             Some(CrossKind::OnOff { rate: rate?, on: on?, off: off? })
         }
-        _ => {
+        Kind::Transfer(algorithm) => {
             let help = "write a number of segments such as \"1000 packets\"";
             let segments = f.checked("packets", help, |&Packets(n)| match u32::try_from(n) {
                 Ok(1..) => Ok(()),
                 _ => Err(format!("{n} segments cannot be sent")),
             });
-            let ack = size(f, "ack").unwrap_or(ACK);
-            Some(CrossKind::Tcp { segments: segments.map(|Packets(n)| n as u32), ack: ack.get() as u32 })
+            let usual = if algorithm == Algorithm::QuicReno { QUIC_ACK } else { ACK };
+            let ack = size(f, "ack").unwrap_or(usual);
+            let segments = segments.map(|Packets(n)| n as u32);
+            Some(CrossKind::Tcp { algorithm, segments, ack: ack.get() as u32 })
         }
     }
 }
@@ -127,12 +148,14 @@ fn path(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<Vec<usize
             return None;
         }
         used.push(link);
-        if network.links[link].forward.marker.is_some() || network.links[link].backward.marker.is_some() {
+        let directions = [&network.links[link].forward, &network.links[link].backward];
+        if directions.iter().any(|direction| direction.has_own_queue()) {
+            let what = if directions.iter().any(|d| d.marker.is_some()) { "marker" } else { "discipline" };
             let message = format!(
-                "path: link {} has a marker, and queues of links that other traffic crosses lie below NDN",
+                "path: link {} has a {what}, and queues of links that other traffic crosses lie below NDN",
                 network.links[link].name
             );
-            found.error(at, message, "delete the link's marker, or lead the traffic elsewhere");
+            found.error(at, message, format!("delete the link's {what}, or lead the traffic elsewhere"));
             return None;
         }
     }

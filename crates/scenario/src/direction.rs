@@ -1,9 +1,9 @@
 //! The keys of a link's table about its directions.
 
-use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::registry::{DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_sim::network::{Arq, BurstLoss, RateTrace};
+use ndnweir_sim::network::{Arq, BurstLoss, FieldChange, MarkChange, RateTrace, SignalChange};
 
 use super::diag::Findings;
 use super::fields::{Fields, Probability};
@@ -29,6 +29,9 @@ pub(super) struct DirectionTable {
     burst: Option<BurstLoss>,
     arq: Option<Arq>,
     pub(super) marker: Option<ComponentChoice<MarkerParams>>,
+    pub(super) discipline: Option<ComponentChoice<DisciplineParams>>,
+    marks: Option<MarkChange>,
+    fields: Option<FieldChange>,
     /// Keys that are present, valid or not.
     present: Vec<String>,
 }
@@ -49,6 +52,17 @@ pub(super) fn delay_check(&delay: &Duration) -> Result<(), String> {
     if delay <= Duration::from_millis(100_000) { Ok(()) } else { Err(format!("{delay} is absurdly long")) }
 }
 
+/// The values of `marks`.
+const MARKS: [(&str, MarkChange); 3] =
+    [("keep", MarkChange::Keep), ("clear", MarkChange::Clear), ("set", MarkChange::Set)];
+/// The values of `fields`.
+const FIELDS: [(&str, FieldChange); 4] = [
+    ("keep", FieldChange::Keep),
+    ("clear", FieldChange::Clear),
+    ("least", FieldChange::Least),
+    ("largest", FieldChange::Largest),
+];
+
 const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
 
 /// The simulator keeps both kinds of extra delay together in 32 bits of nanoseconds.
@@ -59,6 +73,7 @@ fn lag_check(&lag: &Duration) -> Result<(), String> {
 impl DirectionTable {
     pub(super) fn read(f: &Fields<'_>, table: &Table, traces: &Traces<'_>, found: &Findings) -> DirectionTable {
         let marker = f.item("marker").and_then(|item| component(item, found));
+        let discipline = f.item("discipline").and_then(|item| component(item, found));
         DirectionTable {
             rate: f.checked("rate", RATE_HELP, rate_check),
             trace: traces.read(f, found),
@@ -73,6 +88,9 @@ impl DirectionTable {
             burst: impairments::burst_loss(f, found),
             arq: impairments::arq(f, found),
             marker,
+            discipline,
+            marks: f.word("marks", &MARKS),
+            fields: f.word("fields", &FIELDS),
             present: table.entries.iter().map(|e| e.key.clone()).collect(),
         }
     }
@@ -96,13 +114,16 @@ impl DirectionTable {
             burst: self.burst.or(other.burst),
             arq: self.arq.or(other.arq),
             marker: self.marker.or(other.marker),
+            discipline: self.discipline.or(other.discipline),
+            marks: self.marks.or(other.marks),
+            fields: self.fields.or(other.fields),
             present: [self.present, other.present].concat(),
         }
     }
 
     /// The link is one of a medium of this rate, whose queues lie below NDN.
     pub(super) fn share(&mut self, rate: Rate) {
-        (self.rate, self.trace, self.marker) = (Some(rate), None, None);
+        (self.rate, self.trace, self.marker, self.discipline) = (Some(rate), None, None, None);
         self.present.push("rate".to_owned());
     }
 
@@ -143,6 +164,8 @@ impl DirectionTable {
                 arq: self.arq,
             },
             marker: self.marker,
+            discipline: self.discipline,
+            signals: SignalChange { marks: self.marks.unwrap_or_default(), fields: self.fields.unwrap_or_default() },
         })
     }
 }

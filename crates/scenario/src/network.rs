@@ -264,15 +264,16 @@ fn links(
             [&mut forward, &mut backward].into_iter().for_each(|part| part.share(rate));
         }
         if let Some((a, b)) = ends {
-            // A marker for the whole link applies to its NDN end; a switch has none.
+            // A marker or discipline for the whole link applies to its NDN end; a switch has none.
             for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
                 if network.nodes[end].kind == NodeKind::Switch {
-                    let explicit = table.get(key).and_then(Item::as_table).and_then(|t| t.get("marker"));
-                    if let Some(marker) = explicit {
-                        let message = format!("{} is a switch and marks nothing", network.nodes[end].name);
-                        found.error(&marker.at, message, "delete the marker, or make the node a router");
+                    let own = table.get(key).and_then(Item::as_table);
+                    for (key, does_not) in [("marker", "marks nothing"), ("discipline", "has drop-tail queues")] {
+                        let Some(item) = own.and_then(|own| own.get(key)) else { continue };
+                        let message = format!("{} is a switch and {does_not}", network.nodes[end].name);
+                        found.error(&item.at, message, format!("delete the {key}, or make the node a router"));
                     }
-                    part.marker = None;
+                    (part.marker, part.discipline) = (None, None);
                 }
             }
         }

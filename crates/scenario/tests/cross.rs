@@ -1,13 +1,12 @@
 //! Traffic that is not NDN in scenario files.
 
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_scenario::{Scenario, Source};
+use ndnweir_scenario::{Scenario, Source, apply_overrides};
 use ndnweir_sim::network::CrossKind;
+use ndnweir_sim::tcp::Algorithm;
 use std::path::Path;
 
-fn read(more: &str) -> Result<Scenario, String> {
-    let text = format!(
-        r#"[link-defaults]
+const HEAD: &str = r#"[link-defaults]
 rate = "10Mbps"
 delay = "1ms"
 [[node]]
@@ -24,9 +23,10 @@ prefix = "/p"
 name = "C"
 node = "C"
 prefix = "/p"
-{more}
-"#
-    );
+"#;
+
+fn read(more: &str) -> Result<Scenario, String> {
+    let text = format!("{HEAD}{more}\n");
     let source = Source::from_text("x.toml", &text, Path::new(".")).map_err(|problems| problems.to_string())?;
     source.validate().map_err(|problems| problems.to_string())
 }
@@ -48,7 +48,29 @@ fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
     assert_eq!((flow.start, flow.stop), (at(2000), Some(at(9000))));
     let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"\npackets = \"100 packets\"");
     let kind = read(&tcp).unwrap().network().cross[0].kind;
-    assert_eq!(kind, CrossKind::Tcp { segments: Some(100), ack: 52 });
+    assert_eq!(kind, CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: Some(100), ack: 52 });
+    for (kind, algorithm, ack) in [
+        ("tcp-reno", Algorithm::Reno, 52),
+        ("tcp-bbr-v1", Algorithm::BbrV1, 52),
+        ("quic-reno", Algorithm::QuicReno, 62),
+    ] {
+        let text = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", &format!("\"{kind}\""));
+        let kind = read(&text).unwrap().network().cross[0].kind;
+        assert_eq!(kind, CrossKind::Tcp { algorithm, segments: None, ack });
+    }
+}
+
+#[test]
+fn an_override_changes_cross_traffic_by_its_name() {
+    let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"");
+    let set = |key: &str| {
+        let mut source = Source::from_text("x.toml", &format!("{HEAD}{tcp}"), Path::new(".")).unwrap();
+        apply_overrides(&mut source, &[key]).unwrap();
+        source.validate().map_err(|problems| problems.to_string())
+    };
+    let kind = set("cross.web.kind=quic-reno").unwrap().network().cross[0].kind;
+    assert_eq!(kind, CrossKind::Tcp { algorithm: Algorithm::QuicReno, segments: None, ack: 62 });
+    assert!(set("cross.wen.kind=tcp").unwrap_err().contains("no cross is called \"wen\""));
 }
 
 #[test]
@@ -60,6 +82,9 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         ("\"C\", \"A\", \"B\"", "\"C\"", 20, "two places or more", "write path"),
         ("\"C\", \"A\", \"B\"", "\"C\", \"D\"", 20, "there is no node \"D\"", "nodes: "),
         ("\"poisson\"", "\"poison\"", 21, "is not known", "did you mean \"poisson\""),
+        ("\"poisson\"", "\"tcp-bbr\"", 21, "is not known", "did you mean \"tcp-bbr-v1\""),
+        ("\"poisson\"", "\"quic\"", 21, "is not known", "quic-reno"),
+        ("\"poisson\"", "\"quic-reno\"", 22, "unknown key \"rate\"", ""),
         ("\"poisson\"", "\"on-off\"", 18, "has no on", "add on"),
         ("\"poisson\"", "\"tcp\"", 22, "unknown key \"rate\"", ""),
         ("\"2Mbps\"", "\"0Mbps\"", 22, "zero", "from \"1kbps\""),
@@ -77,4 +102,7 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         read(&format!("[[link]]\nends = [\"C\", \"B\"]\nmarker = \"codel\"\n{}", POISSON.replace("\"A\", ", "")));
     let said = said.unwrap_err();
     assert!(said.contains("has a marker") && said.contains("delete the link's marker"), "{said}");
+    let own = format!("[[link]]\nends = [\"C\", \"B\"]\ndiscipline = \"drr\"\n{}", POISSON.replace("\"A\", ", ""));
+    let said = read(&own).unwrap_err();
+    assert!(said.contains("has a discipline") && said.contains("delete the link's discipline"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use ndnweir_core::units::Duration;
 use ndnweir_scenario::{Scenario, Source};
-use ndnweir_sim::network::{Arq, BurstLoss};
+use ndnweir_sim::network::{Arq, BurstLoss, FieldChange, MarkChange, SignalChange};
 use std::path::Path;
 
 fn read(link: &str) -> Result<Scenario, String> {
@@ -43,8 +43,21 @@ fn both_models_are_read_with_their_defaults_and_for_one_direction() {
 }
 
 #[test]
+fn links_change_signals_and_have_disciplines_by_direction() {
+    let scenario = read("marks = \"set\"\ndiscipline = \"drr\"\nforward = { marks = \"clear\", fields = \"least\" }");
+    let link = scenario.unwrap().links.remove(0);
+    let signals = |marks, fields| SignalChange { marks, fields };
+    assert_eq!(link.forward.signals, signals(MarkChange::Clear, FieldChange::Least));
+    assert_eq!(link.backward.signals, signals(MarkChange::Set, FieldChange::Keep));
+    assert!([link.forward, link.backward].iter().all(|d| d.discipline.as_ref().is_some_and(|d| d.name() == "drr")));
+}
+
+#[test]
 fn errors_are_reported_with_line_and_remedy() {
     for (link, message, remedy) in [
+        ("marks = \"cleared\"", "\"cleared\" is not known", "did you mean \"clear\""),
+        ("fields = \"most\"", "\"most\" is not known", "largest"),
+        ("discipline = \"drrr\"", "\"drrr\"", "did you mean \"drr\""),
         ("burst-loss = 0.1", "not a table", "to-bad = "),
         ("burst-loss = { to-bad = 0.1 }", "has no to-good", "add to-good"),
         ("burst-loss = { to-bad = 1.1, to-good = 0.5 }", "1.1 is not a probability", "from 0 to 1"),

@@ -1,6 +1,7 @@
 //! What shares links below NDN: media of several links, and cross traffic.
 
 use crate::network::{Change, Network, NetworkError};
+use crate::tcp::Algorithm;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde::Serialize;
 
@@ -49,8 +50,10 @@ pub enum CrossKind {
         /// Mean length of off periods, exponentially distributed.
         off: Duration,
     },
-    /// A TCP transfer with CUBIC ([`crate::tcp`]), whose acknowledgements use the return path.
+    /// A transfer with TCP or QUIC ([`crate::tcp`]), whose acknowledgements use the return path.
     Tcp {
+        /// What controls it.
+        algorithm: Algorithm,
         /// Number of segments; `None` sends until it is stopped.
         segments: Option<u32>,
         /// Bytes of an acknowledgement, link framing excluded.
@@ -59,7 +62,7 @@ pub enum CrossKind {
 }
 
 impl CrossFlow {
-    /// The mean gap between its datagrams while it sends; `None` for TCP.
+    /// The mean gap between its datagrams while it sends; `None` for TCP and QUIC.
     pub(crate) fn gap(&self) -> Option<Duration> {
         match self.kind {
             CrossKind::Poisson { rate } | CrossKind::OnOff { rate, .. } => {
@@ -101,8 +104,8 @@ fn check_cross(network: &Network, flow: &CrossFlow) -> Result<(), String> {
             return Err(format!("crosses link {} twice", directed_link / 2));
         }
         let link = &network.links[directed_link as usize / 2];
-        if link.directions().iter().any(|direction| direction.rate.is_none() || direction.marker.is_some()) {
-            return Err(format!("crosses link {}, which has no rate or a marker", directed_link / 2));
+        if link.directions().iter().any(|direction| direction.rate.is_none() || direction.has_own_queue()) {
+            return Err(format!("crosses link {}, which has no rate, or a marker or discipline", directed_link / 2));
         }
     }
     let joins = |pair: &[u32]| ends(pair[0]).map(|[_, to]| to) == ends(pair[1]).map(|[from, _]| from);
@@ -139,8 +142,8 @@ fn check_media(network: &Network) -> Result<(), NetworkError> {
                 return fail(format!("has link {link}, which a medium has already"));
             }
             let directions = known.directions();
-            if directions.iter().any(|d| d.rate != Some(medium.rate) || d.trace.is_some() || d.marker.is_some()) {
-                return fail(format!("has link {link}, which has another rate, a trace or a marker"));
+            if directions.iter().any(|d| d.rate != Some(medium.rate) || d.trace.is_some() || d.has_own_queue()) {
+                return fail(format!("has link {link}, which has another rate, a trace, a marker or a discipline"));
             }
         }
     }

@@ -102,8 +102,8 @@ impl Network {
     fn check_switch_ports(&self, i: usize, link: &Link) -> Result<(), NetworkError> {
         let from_switch = [(link.a, &link.forward), (link.b, &link.backward)];
         for (from, direction) in from_switch {
-            if self.nodes[from] == NodeKind::Switch && direction.marker.is_some() {
-                return fail(format!("link {i} has a marker at switch {from}: switches do not mark"));
+            if self.nodes[from] == NodeKind::Switch && direction.has_own_queue() {
+                return fail(format!("link {i} has a marker or discipline at switch {from}: switches have neither"));
             }
         }
         Ok(())

@@ -95,6 +95,7 @@ pub mod pcapng;
 pub mod routing;
 pub mod schedule;
 pub mod shortest;
+mod signals;
 pub mod tcp;
 pub mod topology;
 mod traffic;

@@ -5,9 +5,10 @@
 
 pub use crate::below::{CrossFlow, CrossKind, SharedMedium};
 use crate::parts::Part;
+pub use crate::signals::{FieldChange, MarkChange, SignalChange};
 pub use crate::traffic::{Consumer, NameGroup, Names, Producer, Traffic};
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::MarkerParams;
+use ndnweir_core::registry::{DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace};
@@ -67,13 +68,25 @@ pub struct Direction {
     pub impairment: Impairment,
     /// A marker instead of the scheme's. Switches have none.
     pub marker: Option<ComponentChoice<MarkerParams>>,
+    /// A discipline instead of the scheme's. Switches have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<ComponentChoice<DisciplineParams>>,
+    /// What it does to congestion signals.
+    #[serde(skip_serializing_if = "SignalChange::is_none")]
+    pub signals: SignalChange,
 }
 
 impl Direction {
     /// A perfect link of this rate, delay and queue, without framing.
     pub fn new(rate: Rate, delay: Duration, limit: Limit) -> Direction {
         let (framing, impairment) = (Bytes::ZERO, Impairment::default());
-        Direction { rate: Some(rate), trace: None, delay, limit, framing, impairment, marker: None }
+        let (marker, discipline, signals) = (None, None, SignalChange::default());
+        Direction { rate: Some(rate), trace: None, delay, limit, framing, impairment, marker, discipline, signals }
+    }
+
+    /// Whether its queue has a component of its own, instead of the scheme's.
+    pub fn has_own_queue(&self) -> bool {
+        self.marker.is_some() || self.discipline.is_some()
     }
 
     /// The same with the rate of a trace.

@@ -6,6 +6,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
 use ndnweir_sim::network::{CrossFlow, CrossKind, Impairment, Network, NodeKind, Traffic};
+use ndnweir_sim::tcp::Algorithm;
 use ndnweir_sim::{Outcome, RunOptions};
 
 const RATE: f64 = 10.0;
@@ -107,7 +108,7 @@ fn other_traffic_takes_its_share_of_the_queue_from_a_fetch() {
 // the delay times the rate (24 segments), so that a cut to 0.7 does not empty it.
 #[test]
 fn a_tcp_transfer_fills_its_link_and_repairs_its_losses_without_timeouts() {
-    let tcp = CrossKind::Tcp { segments: None, ack: 52 };
+    let tcp = CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: None, ack: 52 };
     let outcome = simulate(&network(vec![flow(vec![2], tcp)], 60));
     let cross = outcome.cross[0];
     let share = cross.delivered as f64 / (60.0 * RATE * 1e6 / (1502.0 * 8.0));
@@ -118,9 +119,12 @@ fn a_tcp_transfer_fills_its_link_and_repairs_its_losses_without_timeouts() {
 
 #[test]
 fn two_tcp_transfers_share_a_link_and_a_finite_one_completes() {
-    let long = || flow(vec![2], CrossKind::Tcp { segments: None, ack: 52 });
+    let long = || flow(vec![2], CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: None, ack: 52 });
     let start = Time::ZERO + Duration::from_millis(5000);
-    let short = CrossFlow { start, ..flow(vec![2], CrossKind::Tcp { segments: Some(1000), ack: 52 }) };
+    let short = CrossFlow {
+        start,
+        ..flow(vec![2], CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: Some(1000), ack: 52 })
+    };
     let outcome = simulate(&network(vec![long(), long(), short], 120));
     let [a, b] = [0, 1].map(|i: usize| outcome.cross[i].delivered as f64);
     assert!((0.5..2.0).contains(&(a / b)), "{a} {b}");
@@ -133,7 +137,7 @@ fn two_tcp_transfers_share_a_link_and_a_finite_one_completes() {
 // would be 1.054 (0.0212 / 0.01)^0.75 = 1.9. Random instead of periodic losses, and timers, cost some of it.
 #[test]
 fn at_random_losses_and_a_short_round_trip_the_rate_is_that_of_reno() {
-    let tcp = CrossKind::Tcp { segments: None, ack: 52 };
+    let tcp = CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: None, ack: 52 };
     let mut network = network(vec![flow(vec![2], tcp)], 600);
     network.links[1].forward.impairment = Impairment { loss: 0.01, ..Impairment::default() };
     (network.links[1].forward.limit, network.links[1].forward.rate) =
@@ -141,6 +145,67 @@ fn at_random_losses_and_a_short_round_trip_the_rate_is_that_of_reno() {
     let outcome = simulate(&network);
     let window = outcome.cross[0].delivered as f64 / 600.0 * 0.0202;
     assert!((0.75..1.15).contains(&(window / 12.25)), "{window}");
+}
+
+fn transfer(algorithm: Algorithm) -> CrossKind {
+    CrossKind::Tcp { algorithm, segments: None, ack: 52 }
+}
+
+/// The link's mean wait in ms.
+fn wait(outcome: &Outcome) -> f64 {
+    outcome.links[2].sojourn_sum as f64 / outcome.links[2].sojourn_count as f64 / 1e6
+}
+
+// 50 segments are three times the delay times the rate. BBR alone keeps what fills the path and three times two
+// segments, 7 ms, where the others fill the queue.
+#[test]
+fn a_bbr_transfer_fills_its_link_with_a_short_queue() {
+    let run = |algorithm| {
+        let outcome = simulate(&network(vec![flow(vec![2], transfer(algorithm))], 60));
+        (outcome.cross[0].delivered as f64 / (60.0 * RATE * 1e6 / (1502.0 * 8.0)), wait(&outcome))
+    };
+    let (share, short) = run(Algorithm::BbrV1);
+    assert!((0.95..=1.0).contains(&share) && short < 12.0, "{share} {short}");
+    for algorithm in [Algorithm::Cubic, Algorithm::Reno, Algorithm::QuicReno] {
+        let (share, long) = run(algorithm);
+        assert!((0.97..=1.0).contains(&share) && long > 2.0 * short, "{algorithm:?} {share} {long}");
+    }
+}
+
+// Each of two flows measures its share of the rate and keeps twice its product in flight: of these two products one
+// fills the path, and one waits, here 100 ms (Hock et al. 2017, section III; they found up to one and a half).
+#[test]
+fn two_bbr_transfers_keep_about_one_product_of_rate_and_delay_in_the_queue() {
+    let later =
+        CrossFlow { start: Time::ZERO + Duration::from_millis(700), ..flow(vec![2], transfer(Algorithm::BbrV1)) };
+    let mut network = network(vec![flow(vec![2], transfer(Algorithm::BbrV1)), later], 120);
+    let link = &mut network.links[1];
+    for direction in [&mut link.forward, &mut link.backward] {
+        direction.delay = Duration::from_millis(50);
+        direction.limit = Limit::Packets(500);
+    }
+    let outcome = simulate(&network);
+    let (products, shares) = (wait(&outcome) / 100.0, [0, 1].map(|i: usize| outcome.cross[i].delivered as f64));
+    assert!((0.75..1.5).contains(&products), "{products}");
+    assert!((0.5..2.0).contains(&(shares[0] / shares[1])), "{shares:?}");
+}
+
+#[test]
+fn every_transfer_accounts_for_its_segments_and_is_the_same_with_the_same_seed() {
+    for algorithm in [Algorithm::Cubic, Algorithm::Reno, Algorithm::BbrV1, Algorithm::QuicReno] {
+        let mut network = network(vec![flow(vec![2], transfer(algorithm)), flow(vec![2], transfer(algorithm))], 30);
+        network.links[1].forward.impairment = Impairment { loss: 0.001, ..Impairment::default() };
+        let outcome = simulate(&network);
+        let sent: u64 = outcome.cross.iter().map(|cross| cross.sent).sum();
+        let (link, way) = (&outcome.links[2], &outcome.propagations[2]);
+        let waiting = sent - link.other_packets - link.drops.overflow;
+        assert!(waiting <= 50 && link.drops.overflow > 0 && way.lost > 0, "{algorithm:?}: {waiting}");
+        for cross in &outcome.cross {
+            assert_eq!(cross.sent, cross.sender.sent);
+            assert!(cross.delivered <= cross.sent - cross.sender.retransmissions, "{algorithm:?}: {cross:?}");
+        }
+        assert_eq!(outcome.cross, simulate(&network).cross);
+    }
 }
 
 #[test]

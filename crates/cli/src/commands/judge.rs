@@ -6,10 +6,9 @@ use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
-use ndnweir_lab::criteria::{
-    self, Criterion, Depth, Folder, Job, Judgement, ReadOptions, StoredResults, Strength, text,
-};
+use ndnweir_lab::criteria::{self, Criterion, Depth, Folder, Job, Jobs, Judgement, ReadOptions, Strength, text};
 use ndnweir_lab::experiment;
+use ndnweir_lab::jobs::{self, StoredResults};
 use ndnweir_lab::results::shell_word;
 use ndnweir_lab::text_table::{Column, Row, TextTable, Tone};
 use ndnweir_report::judge::{self as report, About};
@@ -53,30 +52,27 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     let (names, compared_from) = schemes(&criteria, args)?;
     let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
     let planned = args.plan.is_some() || args.list_jobs || args.jobs.is_some() || plan.is_some();
-    let engine =
-        if planned { criteria::engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)? } else { String::new() };
-    if planned {
-        let jobs = criteria::jobs(&criteria, &names, &seeds, &engine).map_err(Failure::work)?;
-        if let Some((path, plan)) = plan {
-            plan.check(path, &engine, &jobs)?;
-        }
-        if args.list_jobs {
-            return list_jobs(&jobs, &engine, args);
-        }
-        if let Some(path) = &args.plan {
-            return Plan::new(args, engine, jobs).write(path);
-        }
+    let engine = if planned { jobs::engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)? } else { String::new() };
+    let jobs = Jobs::new(&criteria, &names, &seeds, &engine).map_err(Failure::work)?;
+    if let Some((path, plan)) = plan {
+        plan.check(path, &engine, &jobs.list())?;
     }
-    let stored = args.jobs.as_ref().map(|folder| StoredResults::new(folder, &engine));
+    if args.list_jobs {
+        return list_jobs(&jobs.list(), &engine, args);
+    }
+    if let Some(path) = &args.plan {
+        return Plan::new(args, engine, jobs.list()).write(path);
+    }
+    let stored = args.jobs.as_ref().map(|folder| StoredResults::new(folder));
     if let (Some(shard), Some(stored)) = (args.shard, &stored) {
-        return part(&criteria, &names, &seeds, stored, shard, args);
+        return part(&jobs, stored, shard, args);
     }
     let command = command(args);
     let default = PathBuf::from("results/judge");
     let target = target::choose(args.out.as_deref(), default, Some(&command), args.output.force)?;
     let stop = crate::interrupt::watch()?;
-    let bar = Bar::new(criteria::count(&criteria, names.len(), seeds.len()), args.output.quiet);
-    let judged = criteria::run(&criteria, &names, &seeds, stored.as_ref(), &bar, stop);
+    let bar = Bar::new(jobs.len(), args.output.quiet);
+    let judged = jobs.run(stored.as_ref(), &bar, stop);
     bar.done();
     let judgement = judged.map_err(Failure::work)?;
     let interrupted = stop.load(Ordering::Relaxed);
@@ -103,19 +99,11 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
 }
 
 /// The jobs of one part, done and stored; no page, since others do the rest.
-fn part(
-    criteria: &[Criterion],
-    names: &[String],
-    seeds: &[u64],
-    stored: &StoredResults,
-    shard: Shard,
-    args: &JudgeArgs,
-) -> Result<(), Failure> {
+fn part(jobs: &Jobs<'_>, stored: &StoredResults, shard: Shard, args: &JudgeArgs) -> Result<(), Failure> {
     let stop = crate::interrupt::watch()?;
-    // In turn, so that the long jobs of one criterion go to several parts.
-    let mine = |i: usize| i % shard.of == shard.part - 1;
-    let bar = Bar::new(criteria::count(criteria, names.len(), seeds.len()), args.output.quiet);
-    let done = criteria::run_and_store(criteria, names, seeds, stored, &mine, &bar, stop);
+    let mine = jobs.part(shard.part - 1, shard.of);
+    let bar = Bar::new(jobs.len(), args.output.quiet);
+    let done = jobs.store(&mine, stored, &bar, stop);
     bar.done();
     let done = done.map_err(Failure::work)?;
     if stop.load(Ordering::Relaxed) {
@@ -134,8 +122,11 @@ fn list_jobs(jobs: &[Job], engine: &str, args: &JudgeArgs) -> Result<(), Failure
     if args.output.json {
         return print_json(&json!({ "engine": engine, "jobs": jobs }));
     }
-    let lines = jobs.iter().map(|job| format!("{}  {} {} ({} runs)\n", job.key, job.criterion, job.scheme, job.runs));
-    print(&lines.collect::<String>())
+    let line = |job: &Job| {
+        let Job { key, criterion, cell, scheme, seed, cost } = job;
+        format!("{key}  {criterion}, {cell}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
+    };
+    print(&jobs.iter().map(line).collect::<String>())
 }
 
 /// The schemes to judge, then those to compare with, each once; and how many are judged.

@@ -9,17 +9,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The first key of every plan, with the number of its format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A plan file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     judge_plan: u32,
-    /// The program for which the keys are valid (see [`ndnweir_lab::criteria::engine`]).
+    /// The program for which the keys are valid (see [`ndnweir_lab::jobs::engine`]).
     pub engine: String,
     options: Options,
-    /// The jobs, by criterion, then scheme.
+    /// The jobs, by criterion, scheme, cell and seed.
     pub jobs: Vec<Job>,
 }
 

@@ -72,6 +72,20 @@ pub struct Law {
     beta: f64,
 }
 
+impl Law {
+    /// The law by itself, for who keeps segments and timers elsewhere.
+    pub fn new(params: &Params) -> Law {
+        Law {
+            window: Window::new(params.initial_window, params.floor),
+            start: SlowStart::new(params.ssthresh),
+            slow_start_step: params.slow_start_step,
+            increase: params.increase,
+            whole_window: params.whole_window,
+            beta: params.beta,
+        }
+    }
+}
+
 impl WindowLaw for Law {
     fn increase(&mut self, _: &DataEvent<'_>, _: &mut Ctx<'_>) {
         let window = self.window.get();
@@ -128,15 +142,7 @@ impl Component for Aimd {
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Aimd {
-        let law = Law {
-            window: Window::new(params.initial_window, params.floor),
-            start: SlowStart::new(params.ssthresh),
-            slow_start_step: params.slow_start_step,
-            increase: params.increase,
-            whole_window: params.whole_window,
-            beta: params.beta,
-        };
-        Windowed::new(law, params.reaction, params.timer).announcing(env).starting(params.startup, env)
+        Windowed::new(Law::new(params), params.reaction, params.timer).announcing(env).starting(params.startup, env)
     }
 }
 

@@ -1,14 +1,16 @@
 //! `bbr-v1`: BBR of 2016, which sends at the largest recent delivery rate and keeps twice its product with the least
 //! round-trip time in flight.
 //!
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by which
-//! the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one measures
-//! ProbeRTT by a clock of its own, which is not copied.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by
+//! which the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one
+//! measures ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
+//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, and room for aggregated arrivals. The
+//! simulator's model of TCP with BBR is this one.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
-//! application; timeouts count as losses, one by one, instead of a collapse to one segment; a NACK for congestion is a
-//! loss. Marks do nothing, as in the source.
+//! application but those of ProbeRTT; timeouts count as losses, one by one, instead of a collapse to one segment; a
+//! NACK for congestion is a loss. Marks do nothing, as in the source.
 
 use super::preset::params_with_presets;
 use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
@@ -17,10 +19,14 @@ use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
 use crate::shared::delivery::Delivery;
+use crate::shared::round_trips::{LargestOfRounds, Plateau, RoundTrips};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+
+mod aggregation;
+
+use aggregation::Aggregation;
 
 /// Versions of BBR v1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +38,8 @@ pub enum Preset {
     /// The largest rate never expires, Startup ends at the first round that brings no larger one, and the window is
     /// 2/ln 2 of the product throughout.
     NdnFork,
+    /// The draft with what Linux has in addition.
+    Linux,
 }
 
 params_with_presets! { Preset;
@@ -53,8 +61,20 @@ params_with_presets! { Preset;
     full_growth: f64,
     /// Round trips with less growth that end Startup.
     full_rounds: u32,
+    /// By how much of it the pace stays below gain × delivery rate.
+    pacing_margin: f64,
+    /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room
+    /// for it. 0: none.
+    aggregation_rounds: u32,
     /// The retransmission timer.
     timer: Timer,
+}
+
+impl Params {
+    /// The values of a version.
+    pub fn of(preset: Preset) -> Params {
+        preset.params()
+    }
 }
 
 impl Preset {
@@ -71,6 +91,8 @@ impl Preset {
             window_gain: 2.0,
             full_growth: 1.25,
             full_rounds: 3,
+            pacing_margin: 0.0,
+            aggregation_rounds: 0,
             timer: Timer::default(),
         };
         match self {
@@ -78,12 +100,17 @@ impl Preset {
             Preset::NdnFork => {
                 Params { bandwidth_rounds: u32::MAX, window_gain: high_gain, full_growth: 1.0, full_rounds: 1, ..draft }
             }
+            Preset::Linux => Params { pacing_margin: 0.01, aggregation_rounds: 5, ..draft },
         }
     }
 }
 
 /// Pacing gains of ProbeBW, each for a least round-trip time.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// The room for aggregated arrivals is at most what arrives in this time, in seconds (Linux's
+/// `bbr_extra_acked_max_us`).
+const AGGREGATION_TIME: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -112,22 +139,22 @@ pub struct BbrV1 {
     /// In segments per second, as all rates here; 0 before the first sample.
     pacing_rate: f64,
     delivery: Delivery,
-    /// Largest rates by round trip, decreasing, over the last `bandwidth_rounds`.
-    rates: VecDeque<(u64, f64)>,
-    round: u64,
-    next_round: u64,
+    /// Delivery rates over the last `bandwidth_rounds`.
+    rates: LargestOfRounds,
+    rounds: RoundTrips,
     least: Option<(Duration, Time)>,
-    full_rate: f64,
-    full_count: u32,
+    plateau: Plateau,
     is_filled: bool,
     /// Place in the cycle, and since when.
     cycle: usize,
     cycle_since: Time,
     /// Losses since the last Data.
     lost: u32,
-    /// ProbeRTT: when it may end, and the round trip in which its window was reached; the window before it.
-    done: Option<(Time, u64)>,
+    /// ProbeRTT: when it may end, and whether a round trip has begun since its window was reached; the window before
+    /// it.
+    done: Option<(Time, bool)>,
     prior_window: f64,
+    aggregation: Aggregation,
     recovery: Option<Recovery>,
     decreases: u64,
 }
@@ -149,6 +176,7 @@ impl Component for BbrV1 {
         check::number("high-gain", params.high_gain, 1.0, 100.0)?;
         check::number("window-gain", params.window_gain, 1.0, 100.0)?;
         check::number("full-growth", params.full_growth, 1.0, 100.0)?;
+        check::number("pacing-margin", params.pacing_margin, 0.0, 0.5)?;
         params.timer.check()
     }
 
@@ -159,18 +187,17 @@ impl Component for BbrV1 {
             window,
             pacing_rate: 0.0,
             delivery: Delivery::default(),
-            rates: VecDeque::new(),
-            round: 0,
-            next_round: 0,
+            rates: LargestOfRounds::default(),
+            rounds: RoundTrips::default(),
             least: None,
-            full_rate: 0.0,
-            full_count: 0,
+            plateau: Plateau::default(),
             is_filled: false,
             cycle: 0,
             cycle_since: Time::ZERO,
             lost: 0,
             done: None,
             prior_window: window,
+            aggregation: Aggregation::default(),
             recovery: None,
             decreases: 0,
             params: params.clone(),
@@ -181,7 +208,7 @@ impl Component for BbrV1 {
 impl BbrV1 {
     /// The largest delivery rate of the last round trips.
     fn bandwidth(&self) -> f64 {
-        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+        self.rates.get()
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -201,53 +228,28 @@ impl BbrV1 {
         }
     }
 
+    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those
+    /// of 1 ms up to 64 kB.
+    pub fn quantum(&self, size: f64) -> f64 {
+        match self.pacing_rate * size * 8.0 {
+            bps if bps < 1.2e6 => 1.0,
+            bps if bps < 24e6 => 2.0,
+            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
+        }
+    }
+
     /// `gain` times what fills the path, with room for what is sent at once.
     fn target(&self, gain: f64, size: f64) -> f64 {
         let Some((least, _)) = self.least else { return self.params.initial_window };
-        // §4.2.2: one segment below 1.2 Mbit/s, two below 24 Mbit/s, then those of 1 ms up to 64 kB.
-        let bps = self.pacing_rate * size * 8.0;
-        let quantum = match bps {
-            _ if bps < 1.2e6 => 1.0,
-            _ if bps < 24e6 => 2.0,
-            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
-        };
-        gain * self.bandwidth() * least.secs() + 3.0 * quantum
-    }
-
-    fn count_round(&mut self, prior_delivered: u64) -> bool {
-        let starts = prior_delivered >= self.next_round;
-        if starts {
-            self.next_round = self.delivery.delivered();
-            self.round += 1;
-        }
-        starts
-    }
-
-    fn take_rate(&mut self, rate: f64) {
-        while self.rates.back().is_some_and(|&(_, smaller)| smaller <= rate) {
-            self.rates.pop_back();
-        }
-        // Of one round trip only the largest is stored, so as many as round trips at most.
-        if self.rates.back().is_none_or(|&(round, _)| round != self.round) && self.rates.len() < 1024 {
-            self.rates.push_back((self.round, rate));
-        }
-        let first = self.round.saturating_sub(u64::from(self.params.bandwidth_rounds) - 1);
-        while self.rates.len() > 1 && self.rates[0].0 < first {
-            self.rates.pop_front();
-        }
+        gain * self.bandwidth() * least.secs() + 3.0 * self.quantum(size)
     }
 
     fn check_filled(&mut self, round_starts: bool) {
         if self.is_filled || !round_starts {
             return;
         }
-        let rate = self.bandwidth();
-        if rate > self.full_rate && rate >= self.full_rate * self.params.full_growth {
-            (self.full_rate, self.full_count) = (rate, 0);
-            return;
-        }
-        self.full_count += 1;
-        self.is_filled = self.full_count >= self.params.full_rounds;
+        let (rate, params) = (self.rates.get(), &self.params);
+        self.is_filled = self.plateau.on_round(rate, params.full_growth, params.full_rounds);
     }
 
     fn enter_probe_bw(&mut self, now: Time, rng: &mut Rng) {
@@ -285,33 +287,44 @@ impl BbrV1 {
 
     fn probe_rtt(&mut self, expired: bool, round_starts: bool, in_flight: u32, ctx: &mut Ctx<'_>) {
         if self.state != State::ProbeRtt {
-            if expired {
-                self.state = State::ProbeRtt;
-                self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
-                self.done = None;
+            if !expired {
+                return;
             }
-            return;
+            self.state = State::ProbeRtt;
+            self.prior_window = self.recovery.map_or(self.window, |recovery| recovery.prior.max(self.window));
+            self.done = None;
         }
-        match self.done {
+        // What is sent now does not show what the path can carry.
+        self.delivery.limit(in_flight);
+        match &mut self.done {
             None if f64::from(in_flight) <= self.params.floor => {
-                self.done = Some((ctx.now + self.params.probe_rtt, self.round));
-                self.next_round = self.delivery.delivered();
+                self.done = Some((ctx.now + self.params.probe_rtt, false));
+                self.rounds.restart(self.delivery.delivered());
             }
-            Some((end, round)) if round_starts && self.round > round && ctx.now > end => {
-                self.least = self.least.map(|(least, _)| (least, ctx.now));
-                self.window = self.window.max(self.prior_window);
-                if self.is_filled {
-                    self.enter_probe_bw(ctx.now, ctx.rng);
-                } else {
-                    self.state = State::Startup;
+            None => {}
+            Some((end, has_lasted)) => {
+                *has_lasted |= round_starts;
+                if *has_lasted && ctx.now > *end {
+                    self.leave_probe_rtt(ctx);
                 }
             }
-            _ => {}
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, ctx: &mut Ctx<'_>) {
+        self.least = self.least.map(|(least, _)| (least, ctx.now));
+        self.window = self.window.max(self.prior_window);
+        if self.is_filled {
+            self.enter_probe_bw(ctx.now, ctx.rng);
+        } else {
+            self.state = State::Startup;
         }
     }
 
     fn set_window(&mut self, flight: &Flight, size: f64) {
-        let target = self.target(self.window_gain(), size);
+        let extra =
+            if self.is_filled { self.aggregation.extra().min(self.bandwidth() * AGGREGATION_TIME) } else { 0.0 };
+        let target = self.target(self.window_gain(), size) + extra;
         if let Some(recovery) = self.recovery
             && flight.highest_received.is_some_and(|highest| highest >= recovery.until)
         {
@@ -319,7 +332,7 @@ impl BbrV1 {
             self.recovery = None;
         }
         match self.recovery {
-            Some(recovery) if recovery.round == self.round => {
+            Some(recovery) if recovery.round == self.rounds.count() => {
                 self.window = self.window.max(f64::from(flight.in_flight));
             }
             _ if self.is_filled => self.window = (self.window + 1.0).min(target),
@@ -343,9 +356,18 @@ impl Consumer for BbrV1 {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         let (size, in_flight) = (event.size.get().max(1) as f64, event.flight.in_flight);
         let sample = self.delivery.on_data(event.segment, ctx.now, self.least.map(|(least, _)| least));
-        let round_starts = sample.is_some_and(|sample| self.count_round(sample.prior_delivered));
-        if let Some(rate) = sample.and_then(|sample| sample.rate) {
-            self.take_rate(rate);
+        let delivered = self.delivery.delivered();
+        let round_starts = sample.is_some_and(|sample| self.rounds.on_data(sample.prior_delivered, delivered));
+        if let Some(sample) = sample
+            && let Some(rate) = sample.rate
+        {
+            if !sample.limited || rate >= self.bandwidth() {
+                self.rates.push(rate, self.rounds.count(), self.params.bandwidth_rounds);
+            }
+            if self.params.aggregation_rounds > 0 {
+                let (bandwidth, rounds) = (self.bandwidth(), self.params.aggregation_rounds);
+                self.aggregation.on_data(bandwidth, self.window, round_starts.then_some(rounds), ctx.now);
+            }
         }
         if self.state == State::ProbeBw {
             self.advance_cycle(f64::from(in_flight), size, ctx.now);
@@ -355,12 +377,17 @@ impl Consumer for BbrV1 {
         if self.state == State::Startup && self.is_filled {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && f64::from(in_flight) <= self.target(1.0, size) {
+        if self.state == State::Drain && f64::from(in_flight.saturating_sub(1)) <= self.target(1.0, size) {
             self.enter_probe_bw(ctx.now, ctx.rng);
         }
         let expired = self.take_rtt(event.rtt, ctx.now);
         self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
-        let rate = self.pacing_gain() * self.bandwidth();
+        if self.pacing_rate == 0.0 && event.flight.srtt > Duration::ZERO {
+            // §4.2.1, where TCP knows the round-trip time from its handshake.
+            let first = self.params.high_gain * self.params.initial_window / event.flight.srtt.secs();
+            self.pacing_rate = first * (1.0 - self.params.pacing_margin);
+        }
+        let rate = self.pacing_gain() * self.bandwidth() * (1.0 - self.params.pacing_margin);
         if self.is_filled || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -376,7 +403,7 @@ impl Consumer for BbrV1 {
         self.lost = self.lost.saturating_add(1);
         if self.recovery.is_none() {
             let prior = if self.state == State::ProbeRtt { self.prior_window } else { self.window };
-            self.recovery = Some(Recovery { until: event.flight.next_segment, round: self.round, prior });
+            self.recovery = Some(Recovery { until: event.flight.next_segment, round: self.rounds.count(), prior });
             self.window = self.window.min(f64::from(event.flight.in_flight) + 1.0);
             self.decreases += 1;
             ctx.trace.record(ctx.now, "decrease", 0, self.window);
@@ -392,7 +419,7 @@ impl Consumer for BbrV1 {
         let rate = if self.pacing_rate > 0.0 {
             self.pacing_rate
         } else if flight.srtt > Duration::ZERO {
-            self.params.high_gain * self.params.initial_window / flight.srtt.secs()
+            self.params.high_gain * self.params.initial_window / flight.srtt.secs() * (1.0 - self.params.pacing_margin)
         } else {
             return None;
         };

@@ -7,24 +7,37 @@
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;
+pub mod bbr;
 pub mod bbr_v1;
 pub mod bic;
+pub mod cctcp;
 pub mod copa;
 pub mod cubic;
+pub mod dpccp;
+pub mod e2e_aqm;
+pub mod ecp;
 pub mod fixed;
 pub mod icp;
+pub mod ictp;
 pub mod level_aimd;
+pub mod mircc;
 pub mod ndnsieve;
 pub mod pcon;
 pub mod prague;
 mod preset;
+pub mod ptp;
+pub mod qsccp;
 pub mod raaqm;
 pub mod rate_aimd;
+pub mod rcp;
 pub mod relentless;
 pub mod rtt_window;
 pub mod startup;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_path;
+pub mod vivace;
 pub mod windowed;
 
 use crate::check;

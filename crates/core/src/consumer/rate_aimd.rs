@@ -168,11 +168,12 @@ impl Consumer for RateAimd {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
+        // Neither a timeout nor a loss is an answer: the rate may not rise by them.
+        let Congestion::Nack { reason, .. } = event.kind else { return };
         // A NACK that carries the tolerated rate makes halving unnecessary.
-        if self.take_tolerance_rate(event.fields, ctx.now) {
+        if self.take_tolerance_rate(event.fields, ctx.now) || reason != NackReason::Congestion {
             return;
         }
-        let Congestion::Nack { reason: NackReason::Congestion, .. } = event.kind else { return };
         let before = self.rated.state();
         if self.rated.on_nack(&self.params.law, event.sent) {
             self.cuts += 1;
@@ -321,6 +322,10 @@ mod tests {
         bench.data(ms(2000), ms(1999));
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
         bench.sent(ms(60_000));
+        for kind in [Congestion::Timeout, Congestion::Loss] {
+            let silence = CongestionEvent { kind, fields: &Fields::default(), ..event };
+            bench.with(ms(60_000), |consumer, ctx| consumer.on_congestion(&silence, ctx));
+        }
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(10)));
         bench.data(ms(60_001), ms(60_000));
         assert_eq!(bench.consumer.pacing(&Flight::default()), Some(Duration::from_millis(1)));

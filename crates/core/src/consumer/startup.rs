@@ -1,4 +1,5 @@
-//! How a fetch finds its first window: slow start, or a packet pair on top of it.
+//! How a fetch finds its first window: slow start, a packet pair on top of it, or packet trains before it
+//! ([`trains`]).
 //!
 //! Packet pair (Shi, Li, Wu, "An Optimized Congestion Control Scheme for Mice Flows in Named Data Networking", ICN
 //! 2019): the first Data opens the window to two, so two Interests leave back to back at t0. Their Data are spread by
@@ -14,7 +15,9 @@
 //! a pair over two paths cannot be distinguished from one over a slow link. Then `pairs` above 1 errs on the safe side:
 //! the smallest of several windows counts, which is too large only if every single pair was split.
 
-use super::{DataEvent, check_window};
+pub mod trains;
+
+use super::{DataEvent, Flight, check_window};
 use crate::check;
 use crate::component::Env;
 use crate::ctx::Ctx;
@@ -32,34 +35,88 @@ pub enum Kind {
     SlowStart,
     /// Slow start until a packet pair yields a window.
     PacketPair,
+    /// Trains at growing distances until they yield a rate; no slow start (see [`trains`]).
+    PacketTrain,
+}
+
+/// What a packet train tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimate {
+    /// The rate at which its Data arrived.
+    Ptr,
+    /// The bottleneck's rate less that of others, from the distances that grew.
+    Igi,
 }
 
 /// How the new window is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Release {
+pub enum Sending {
     /// At once (the paper).
     Burst,
     /// Spread over one round trip.
     Paced,
 }
 
+/// The pace at which a window that was found is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Release {
+    pace: Option<Duration>,
+    until: Time,
+}
+
+impl Release {
+    /// Spreads a window over a round trip, if it should be.
+    pub fn spread(&mut self, send: Sending, window: f64, round_trip: Duration, now: Time) {
+        if send == Sending::Paced {
+            *self = Release { pace: Some(round_trip.scale(1.0 / window)), until: now + round_trip };
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Time) {
+        if now >= self.until {
+            self.pace = None;
+        }
+    }
+
+    /// Nothing is spread any more.
+    pub fn end(&mut self) {
+        self.pace = None;
+    }
+
+    /// The gap to keep after the Interest just sent.
+    pub fn pace(&self) -> Option<Duration> {
+        self.pace
+    }
+}
+
 /// Parameters of the startup.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Startup {
-    /// `slow-start`, or `packet-pair` on top of it.
+    /// `slow-start`, `packet-pair` on top of it, or `packet-train` before it.
     pub kind: Kind,
     /// Pairs that should count; the smallest of their windows is taken (the paper: 1).
     pub pairs: u32,
-    /// Pairs looked at, at least `pairs`; then those that counted must do, or slow start if none did (ours: 8).
+    /// Pairs looked at, at least `pairs`; then those that counted must do, or slow start if none did (ours: 8). Trains
+    /// sent, the first included; then the last one's rate must do.
     pub attempts: u32,
     /// The least spacing of two Data that is believed: the time of one on the fastest link, if known (ours: "0", any).
     pub min_gap: Duration,
     /// The largest window an estimate can give, in segments (ours: 4096).
     pub cap: f64,
     /// How the new window is sent (the paper: at once).
-    pub send: Release,
+    pub send: Sending,
+    /// Trains: Interests in each (Hu and Steenkiste: 60).
+    pub train_length: u32,
+    /// Trains: what the distance grows by per train, over the bottleneck's (Hu and Steenkiste: 1/8).
+    pub gap_step: f64,
+    /// Trains: how much farther apart Data may arrive than the Interests left and count as equal (ours: 5 %).
+    pub tolerance: f64,
+    /// Trains: `ptr` or `igi`.
+    pub estimate: Estimate,
 }
 
 impl Default for Startup {
@@ -70,7 +127,11 @@ impl Default for Startup {
             attempts: 8,
             min_gap: Duration::ZERO,
             cap: 4096.0,
-            send: Release::Burst,
+            send: Sending::Burst,
+            train_length: 60,
+            gap_step: 0.125,
+            tolerance: 0.05,
+            estimate: Estimate::Ptr,
         }
     }
 }
@@ -83,7 +144,10 @@ impl Startup {
     pub fn check(&self) -> Result<(), SchemeError> {
         check_window("startup.cap", self.cap)?;
         check::number("startup.pairs", f64::from(self.pairs), 1.0, 1000.0)?;
-        check::number("startup.attempts", f64::from(self.attempts), f64::from(self.pairs), 1000.0)
+        check::number("startup.attempts", f64::from(self.attempts), f64::from(self.pairs), 1000.0)?;
+        check::number("startup.train-length", f64::from(self.train_length), 2.0, 1000.0)?;
+        check::number("startup.gap-step", self.gap_step, 1e-3, 100.0)?;
+        check::number("startup.tolerance", self.tolerance, 0.0, 100.0)
     }
 }
 
@@ -117,8 +181,7 @@ pub struct Pairing {
     counted: u32,
     smallest: f64,
     last: Option<First>,
-    pace: Option<Duration>,
-    paced_until: Time,
+    release: Release,
 }
 
 impl Pairing {
@@ -132,14 +195,13 @@ impl Pairing {
             counted: 0,
             smallest: f64::INFINITY,
             last: None,
-            pace: None,
-            paced_until: Time::ZERO,
+            release: Release::default(),
         }
     }
 
     /// A segment arrived, the law's `window` already counts it. The window to continue with, once it is known.
     pub fn on_data(&mut self, event: &DataEvent<'_>, window: f64, ctx: &mut Ctx<'_>) -> Option<f64> {
-        self.tick(ctx.now);
+        self.release.tick(ctx.now);
         if !self.searching {
             return None;
         }
@@ -199,30 +261,83 @@ impl Pairing {
 
     fn jump(&mut self, window: f64, round_trip: Duration, ctx: &mut Ctx<'_>) -> f64 {
         let target = self.smallest.min(self.params.cap).max(window);
-        if self.params.send == Release::Paced {
-            self.pace = Some(round_trip.scale(1.0 / target));
-            self.paced_until = ctx.now + round_trip;
-        }
+        self.release.spread(self.params.send, target, round_trip, ctx.now);
         ctx.trace.record(ctx.now, "startup-window", 0, target);
         target
     }
 
     /// The window was cut: the path is full, whatever a pair would show.
-    pub fn on_cut(&mut self) {
+    fn on_cut(&mut self) {
         self.searching = false;
-        self.pace = None;
+        self.release.end();
+    }
+}
+
+/// The search for a first window, beside or before the law's own.
+#[derive(Clone, Debug)]
+pub enum Search {
+    /// By a packet pair.
+    Pair(Pairing),
+    /// By packet trains.
+    Trains(trains::Trains),
+}
+
+impl Search {
+    /// The search that `params` ask for; none of slow start.
+    pub fn new(params: Startup, env: &Env<'_>) -> Option<Search> {
+        match params.kind {
+            Kind::SlowStart => None,
+            Kind::PacketPair => Some(Search::Pair(Pairing::new(params, env))),
+            Kind::PacketTrain => Some(Search::Trains(trains::Trains::new(params))),
+        }
     }
 
-    /// Time has passed.
-    pub fn tick(&mut self, now: Time) {
-        if now >= self.paced_until {
-            self.pace = None;
+    /// Whether the law rests meanwhile, and if so whether one more Interest may leave.
+    pub fn holds(&self, flight: &Flight) -> Option<bool> {
+        match self {
+            Search::Trains(trains) if trains.is_probing() => Some(trains.may_send(flight)),
+            _ => None,
+        }
+    }
+
+    /// An Interest was sent.
+    pub fn on_sent(&mut self, now: Time) {
+        match self {
+            Search::Pair(pairing) => pairing.release.tick(now),
+            Search::Trains(trains) => trains.on_sent(now),
+        }
+    }
+
+    /// A segment arrived, the law's `window` already counts it. The window to continue with, once it is known.
+    pub fn on_data(&mut self, event: &DataEvent<'_>, window: f64, ctx: &mut Ctx<'_>) -> Option<f64> {
+        match self {
+            Search::Pair(pairing) => pairing.on_data(event, window, ctx),
+            Search::Trains(trains) => trains.on_data(event, window, ctx),
+        }
+    }
+
+    /// An Interest failed. The window to continue with instead of a cut, if trains have shown one.
+    pub fn on_failed(&mut self, window: f64, ctx: &mut Ctx<'_>) -> Option<f64> {
+        match self {
+            Search::Pair(_) => None,
+            Search::Trains(trains) => trains.on_failed(window, ctx),
+        }
+    }
+
+    /// The window was cut.
+    pub fn on_cut(&mut self) {
+        match self {
+            Search::Pair(pairing) => pairing.on_cut(),
+            Search::Trains(trains) => trains.on_cut(),
         }
     }
 
     /// The gap to keep after the Interest just sent.
     pub fn pace(&self) -> Option<Duration> {
-        self.pace
+        match self {
+            Search::Pair(pairing) => pairing.release.pace(),
+            Search::Trains(trains) => trains.pace(),
+        }
     }
 }
 

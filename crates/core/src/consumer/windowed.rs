@@ -1,6 +1,6 @@
 //! A window law × a reaction profile × a startup.
 
-use super::startup::{Kind, Pairing, Startup};
+use super::startup::{Search, Startup};
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
 use crate::check;
 use crate::component::Env;
@@ -166,7 +166,7 @@ pub struct Windowed<L> {
     guard: WindowGuard,
     noise: Noise,
     decreases: u64,
-    startup: Option<Pairing>,
+    startup: Option<Search>,
     announced: Option<Slot>,
     low_latency: Option<Slot>,
 }
@@ -191,7 +191,7 @@ impl<L: WindowLaw> Windowed<L> {
 
     /// Begins as `startup` says.
     pub fn starting(self, startup: Startup, env: &Env<'_>) -> Windowed<L> {
-        Windowed { startup: (startup.kind == Kind::PacketPair).then(|| Pairing::new(startup, env)), ..self }
+        Windowed { startup: Search::new(startup, env), ..self }
     }
 
     /// The law, for its own tests.
@@ -219,7 +219,9 @@ impl<L: WindowLaw> Windowed<L> {
 impl<L: WindowLaw> Consumer for Windowed<L> {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         self.noise.on_data(event.rtt);
-        if event.mark > 0 {
+        if self.startup.as_ref().is_some_and(|startup| startup.holds(&event.flight).is_some()) {
+            // The law rests.
+        } else if event.mark > 0 {
             self.react(self.reaction.marks, Cause::Mark, &event.flight, ctx);
         } else {
             self.law.increase(event, ctx);
@@ -238,6 +240,10 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
             Congestion::Nack { marked: true, .. } => (self.reaction.nacks, Cause::Mark),
             Congestion::Nack { .. } => (self.reaction.nacks, Cause::Loss),
         };
+        let startup = self.startup.as_mut().filter(|_| how != React::Never);
+        if let Some(window) = startup.and_then(|startup| startup.on_failed(self.law.window(), ctx)) {
+            return self.law.jump(window, true);
+        }
         self.react(how, cause, &event.flight, ctx);
     }
 
@@ -246,6 +252,9 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
     }
 
     fn may_send(&self, flight: &Flight) -> bool {
+        if let Some(may) = self.startup.as_ref().and_then(|startup| startup.holds(flight)) {
+            return may;
+        }
         let in_flight = f64::from(flight.in_flight);
         match self.reaction.gate {
             Gate::Below => in_flight < self.law.window(),
@@ -256,12 +265,12 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
 
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
         if let Some(startup) = &mut self.startup {
-            startup.tick(ctx.now);
+            startup.on_sent(ctx.now);
         }
     }
 
     fn pacing(&self, _: &Flight) -> Option<Duration> {
-        self.startup.as_ref().and_then(Pairing::pace)
+        self.startup.as_ref().and_then(Search::pace)
     }
 
     fn timer(&self) -> Timer {

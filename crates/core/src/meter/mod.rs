@@ -15,6 +15,7 @@ pub mod none;
 pub mod paqm;
 pub mod path_label;
 pub mod pooling;
+pub mod rcp;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

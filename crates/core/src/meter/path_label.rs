@@ -36,6 +36,17 @@ impl Form {
             Form::Hashed => mix(label ^ face.wrapping_mul(0x9e37_79b9)).max(1),
         }
     }
+
+    /// The face of the hop that was folded last, and the label before it; none if it is empty or does not show that.
+    pub fn first(self, label: u32) -> Option<(FaceId, u32)> {
+        let base = match self {
+            Form::Shifted => 64,
+            Form::Decimal => 10,
+            Form::Hashed => return None,
+        };
+        let face = (label % base).checked_sub(1)?;
+        Some((FaceId(face as u16), label / base))
+    }
 }
 
 /// The finaliser of MurmurHash3.
@@ -102,6 +113,13 @@ mod tests {
         assert_eq!(along(Form::Shifted, &[2, 0]), 193);
         assert_eq!(along(Form::Decimal, &[2, 0]), 31);
         assert_eq!(along(Form::Shifted, &[64]), 1, "modulo 64");
+    }
+
+    #[test]
+    fn a_label_gives_back_the_face_that_came_last() {
+        assert_eq!(Form::Shifted.first(193), Some((FaceId(0), 3)));
+        assert_eq!(Form::Decimal.first(31), Some((FaceId(0), 3)));
+        assert_eq!((Form::Shifted.first(0), Form::Shifted.first(64), Form::Hashed.first(193)), (None, None, None));
     }
 
     #[test]

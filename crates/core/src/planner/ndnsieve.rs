@@ -56,6 +56,10 @@ pub struct Params {
     pub margin: f64,
     /// Least time between two switches of a prefix; T_p is ours.
     pub switch_gap: Duration,
+    /// Whether another path is compared as it would be with the prefix's own Data, and their share of what waits, on
+    /// it, and no link is taken for busier than full. As printed it is taken as it is, so that an idle one always wins.
+    /// Ours.
+    pub moved_load: bool,
     /// Whether the refresh every T_p may switch, or only signals; §4.2.1: "the router will then divert traffic to the
     /// new optimal interface".
     pub refresh_switches: bool,
@@ -75,6 +79,7 @@ impl Default for Params {
             share: 0.0,
             margin: 0.1,
             switch_gap: Duration::from_millis(500),
+            moved_load: false,
             refresh_switches: true,
             settle: Duration::from_millis(1000),
             priorities: Vec::new(),
@@ -90,6 +95,9 @@ enum PrefixOutcome {
     Held,
     Switched,
 }
+
+/// The links by which Data comes, none if a next hop leads nowhere.
+type Path = Option<Vec<DataLink>>;
 
 /// The planner.
 #[derive(Clone, Debug)]
@@ -198,16 +206,25 @@ impl NdnSieve {
         let Some(route) = self.topology.route(router, prefix) else { return PrefixOutcome::NotBetter };
         let Some(best) = route.best() else { return PrefixOutcome::NotBetter };
         let faces: Vec<FaceId> = route.planned().iter().map(|hop| hop.face).collect();
-        let metrics: Vec<(FaceId, Option<f64>)> =
-            faces.into_iter().map(|face| (face, self.metric(router, face, prefix, now))).collect();
-        self.tally.operations.switch += metrics.len() as u64;
+        let looked = &mut self.tally.operations.search;
+        let paths: Vec<Path> = faces.iter().map(|face| self.topology.path(router, *face, prefix, looked)).collect();
+        self.tally.operations.switch += paths.len() as u64;
+        let present = faces.iter().position(|face| *face == best).and_then(|index| paths[index].as_deref());
+        let metrics: Vec<(FaceId, Option<f64>)> = (faces.iter().zip(&paths))
+            .map(|(face, path)| {
+                (
+                    *face,
+                    path.as_ref().and_then(|path| self.metric(router, prefix, present.unwrap_or_default(), path, now)),
+                )
+            })
+            .collect();
         // Without the present path's metric no path can be called better.
-        let Some(present) = metrics.iter().find(|(face, _)| *face == best).and_then(|(_, metric)| *metric) else {
+        let Some(metric) = metrics.iter().find(|(face, _)| *face == best).and_then(|(_, metric)| *metric) else {
             return PrefixOutcome::NotBetter;
         };
-        let others = metrics.iter().filter_map(|&(face, metric)| Some((face, metric.filter(|_| face != best)?)));
+        let others = metrics.iter().filter_map(|&(face, other)| Some((face, other.filter(|_| face != best)?)));
         let better = others.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let better = better.filter(|(_, metric)| *metric < present * (1.0 - self.params.margin));
+        let better = better.filter(|(_, other)| *other < metric * (1.0 - self.params.margin));
         let mut outcome = if better.is_some() { PrefixOutcome::Held } else { PrefixOutcome::NotBetter };
         let rested = self.switched.get(&prefix).is_none_or(|&at| now >= at + self.params.switch_gap);
         let safe = |face| self.topology.is_safe(router, face, prefix);
@@ -222,8 +239,8 @@ impl NdnSieve {
         let mut hops: Vec<NextHop> = hops;
         if target == best {
             // A path that is cheaper but not taken has the present one's cost.
-            let present = cost::cost(Some(present));
-            hops.iter_mut().for_each(|hop| hop.cost = hop.cost.max(present));
+            let least = cost::cost(Some(metric));
+            hops.iter_mut().for_each(|hop| hop.cost = hop.cost.max(least));
         }
         if outcome == PrefixOutcome::Switched {
             self.switched.insert(prefix, now);
@@ -234,10 +251,36 @@ impl NdnSieve {
         outcome
     }
 
-    /// Equation 3 for the path behind a next hop.
-    fn metric(&mut self, router: RouterId, face: FaceId, prefix: PrefixId, now: Time) -> Option<f64> {
-        let links = self.topology.path(router, face, prefix, &mut self.tally.operations.search)?;
-        cost::metric(&self.cache, &links, now)
+    /// Equation 3 for a path; with [`Params::moved_load`] as it would be if the prefix came by it, with its share of
+    /// the queues of the `present` path.
+    fn metric(
+        &self,
+        router: RouterId,
+        prefix: PrefixId,
+        present: &[DataLink],
+        path: &[DataLink],
+        now: Time,
+    ) -> Option<f64> {
+        if !self.params.moved_load {
+            return cost::metric(&self.cache, path, |_| Some(cost::Added::default()), f64::INFINITY, now);
+        }
+        // By all faces: right after a switch Data comes by two.
+        let rate = self.cache.total_rate(router, prefix);
+        let share = |link: DataLink| Some(rate?.mbps() / self.topology.interface(link.0, link.1)?.rate?.mbps());
+        let queued = |link: &DataLink| {
+            let state = self.cache.state(*link, now)?;
+            let load = state.utilization.min(1.0);
+            Some(if load > 0.0 { state.occupancy * (share(*link)? / load).min(1.0) } else { 0.0 })
+        };
+        let added = |link: DataLink| {
+            if present.contains(&link) {
+                return Some(cost::Added::default());
+            }
+            let left = present.iter().filter(|link| !path.contains(link));
+            let occupancy = left.filter_map(queued).fold(0.0, f64::max);
+            Some(cost::Added { utilization: share(link)?, occupancy })
+        };
+        cost::metric(&self.cache, path, added, 1.0, now)
     }
 
     /// Gives an order, unless it would change nothing.
@@ -332,8 +375,8 @@ impl Planner for NdnSieve {
     fn on_message(&mut self, message: &Message, orders: &mut Vec<Order>, ctx: &mut Ctx<'_>) {
         let now = ctx.now;
         match *message {
-            Message::Link { router, face, neighbour, up, .. } => {
-                if self.topology.link(router, face, neighbour, up) {
+            Message::Link { router, face, neighbour, rate, up } => {
+                if self.topology.link(router, face, neighbour, rate, up) {
                     self.restore_routing_costs(None, now);
                     self.restore(orders, now);
                 }

@@ -3,13 +3,16 @@
 //! Both sit at a face's egress, which lives in `ndnweir-node`. The egress counts, transmits and enforces the limit;
 //! these decide.
 
+pub mod chopcop;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_pcon;
 pub mod cwnd_codel;
+pub mod dpccp;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
+pub mod e2e_aqm;
 pub mod fifo;
 pub mod fq_codel;
 pub mod ndn_dpdk;
@@ -164,6 +167,14 @@ pub trait Marker {
 
     /// A packet found the queue full and is dropped.
     fn on_overflow(&mut self, _event: &EnqueueEvent<'_>, _ctx: &mut Ctx<'_>) {}
+
+    /// Whether [`Marker::stamp`] does anything; asked once.
+    fn stamps(&self) -> bool {
+        false
+    }
+
+    /// A packet joins that [`Marker::on_enqueue`] has not dropped; its header fields may be written.
+    fn stamp(&mut self, _packet: &mut Packet, _ctx: &mut Ctx<'_>) {}
 }
 
 /// A packet in a discipline, with the time it joined.

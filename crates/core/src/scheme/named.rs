@@ -47,14 +47,87 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "bbr-v1" }),
     },
     Named {
+        name: "bbr",
+        summary: "BBR version 3 for NDN: bounds by losses and marks beside rate and delay, over queues that mark nothing",
+        composition: || json!({ "consumer": "bbr" }),
+    },
+    Named {
         name: "copa",
         summary: "Copa of NSDI 2018: windows by the delay that consumers see, over queues that mark nothing",
         composition: || json!({ "consumer": "copa" }),
     },
     Named {
+        name: "vivace",
+        summary: "PCC Vivace of NSDI 2018: rates by the gradient of a utility, over queues that mark nothing",
+        composition: || json!({ "consumer": "vivace" }),
+    },
+    Named {
         name: "prague",
         summary: "Prague over DualPI2, the scheme of L4S: cuts in proportion to marks from a millisecond of queue",
         composition: || json!({ "consumer": "prague", "discipline": "dualpi2", "meter": "low-latency" }),
+    },
+    Named {
+        name: "e2e-aqm",
+        summary: "end-to-end AQM of Vigo, 2023: routers tell delay and rate of a link, consumers run CoDel on them",
+        composition: || json!({ "consumer": "e2e-aqm", "marker": "e2e-aqm", "strategy": "best-route", "interest-marks": "ignore" }),
+    },
+    Named {
+        name: "dpccp",
+        summary: "stands in for DPCCP: a rate for each path by its delay, marks while a queue does not empty",
+        composition: || json!({ "consumer": "dpccp", "marker": "dpccp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
+        name: "ptp",
+        summary: "stands in for PTP: a window for each path, and routers that send Interests along its label",
+        composition: || json!({ "consumer": "ptp", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
+        name: "ictp",
+        summary: "stands in for ICTP: TCP's congestion control at the receiver, over queues that mark nothing",
+        composition: || json!({ "consumer": "ictp" }),
+    },
+    Named {
+        name: "cctcp",
+        summary: "stands in for CCTCP: a window and a timer for each source of Data, without anticipated Interests",
+        composition: || {
+            let meter = json!({ "name": "path-label", "form": "hashed" });
+            json!({ "consumer": "cctcp", "meter": meter })
+        },
+    },
+    Named {
+        name: "ecp",
+        summary: "stands in for ECP: three states from pending Interests, MIAIMD windows, NACKs while congested",
+        composition: || json!({ "consumer": "ecp", "shaper": "ecp" }),
+    },
+    Named {
+        name: "chopcop",
+        summary: "stands in for CHoPCoP: random early marks, Interests at fair shares while queues are long",
+        composition: chopcop,
+    },
+    Named {
+        name: "rcp",
+        summary: "RCP of Dukkipati and McKeown: one rate per link in Data, consumers send at the least of them",
+        composition: || json!({ "consumer": "rcp", "meter": "rcp" }),
+    },
+    Named {
+        name: "mircc",
+        summary: "MIRCC with two classes: two rates per link in Data, Interests led by path labels and paced at every face",
+        composition: || mircc(true),
+    },
+    Named {
+        name: "mircc-single",
+        summary: "MIRCC with one class: as much over all paths together as the best one grants",
+        composition: || mircc(false),
+    },
+    Named {
+        name: "qsccp",
+        summary: "QSCCP: Interests scheduled by class of service and flow, a rate for each flow in its Data",
+        composition: || json!({ "consumer": "qsccp", "shaper": "qsccp" }),
+    },
+    Named {
+        name: "dscpc",
+        summary: "stands in for DSCPC of the same authors, whose law is not public: QSCCP under another name",
+        composition: || json!({ "consumer": "qsccp", "shaper": "dscpc" }),
     },
     Named {
         name: "pcon",
@@ -83,6 +156,14 @@ pub(super) const NAMED: &[Named] = &[
             let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-pair" } });
             let meter = json!({ "name": "path-label", "form": "hashed" });
             json!({ "base": "pcon-aimd", "consumer": consumer, "meter": meter })
+        },
+    },
+    Named {
+        name: "packet-train",
+        summary: "pcon-aimd that takes its first window from packet trains, which measure what others leave of the path",
+        composition: || {
+            let consumer = json!({ "name": "aimd", "startup": { "kind": "packet-train" } });
+            json!({ "base": "pcon-aimd", "consumer": consumer })
         },
     },
     Named {
@@ -182,6 +263,15 @@ pub(super) const NAMED: &[Named] = &[
         composition: || sieve(json!({ "step": "per-window" }), json!({ "packets": 9 })),
     },
     Named {
+        name: "ndnsieve-settled",
+        summary: "ndnSieve whose controller settles: paths are compared with the load that would move (ours)",
+        composition: || {
+            let mut settled = sieve(json!({ "step": "per-window" }), json!({ "packets": 9 }));
+            settled["planner"] = json!({ "name": "ndnsieve", "moved-load": true });
+            settled
+        },
+    },
+    Named {
         name: "coopcon",
         summary: "stands in for CoopCon: windows follow a PI controller's level, paths change on severe congestion only",
         composition: || json!({ "consumer": "level-aimd", "strategy": "coopcon", "meter": "coopcon" }),
@@ -212,6 +302,23 @@ fn measured() -> Value {
 /// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.
 fn absorbing_route() -> Value {
     json!({ "name": "best-route", "suppression": { "initial": "1s", "max": "1s" } })
+}
+
+/// The consumer's timer is the Interest's lifetime, without an estimate of the round trip: what the scheme is made for.
+fn chopcop() -> Value {
+    let timer = json!({ "min": "2s", "max": "2s", "initial": "2s" });
+    let consumer = json!({ "name": "aimd", "reaction": { "recovery": 0.0 }, "timer": timer });
+    json!({ "consumer": consumer, "marker": "chopcop", "shaper": "chopcop" })
+}
+
+/// MIRCC, with its secondary class or without.
+fn mircc(dual: bool) -> Value {
+    json!({
+        "consumer": { "name": "mircc", "dual": dual },
+        "shaper": { "name": "mircc", "dual": dual },
+        "strategy": "mircc",
+        "meter": { "name": "path-label", "form": "hashed" },
+    })
 }
 
 /// Request forwarding as the simulator of Ye et al. does it.

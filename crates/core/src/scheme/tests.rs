@@ -11,7 +11,7 @@ fn every_named_scheme_resolves() {
 #[test]
 fn wrong_compositions_are_rejected_with_what_would_do() {
     let error = |value: Value| Scheme::resolve("x", &value).unwrap_err().to_string();
-    assert!(error(json!({ "consumer": "bbr" })).contains("there are: fixed"));
+    assert!(error(json!({ "consumer": "westwood" })).contains("there are: fixed"));
     assert!(error(json!({ "markr": "codel" })).contains("consumer, marker"));
     assert!(error(json!({ "consumer": { "name": "fixed", "windw": 3 } })).contains("window"));
     assert!(error(json!({ "consumer": { "name": "fixed", "window": 0.0 } })).contains("from 1"));
@@ -32,7 +32,7 @@ fn an_error_says_what_it_is_about() {
     };
     let of = |family, component, parameter: &str| (Some(family), component, parameter.to_owned(), String::new());
     let consumer = |value: Value| about(json!({ "consumer": value }));
-    assert_eq!(consumer(json!("bbr")), of(Family::Consumer, "", ""));
+    assert_eq!(consumer(json!("westwood")), of(Family::Consumer, "", ""));
     assert_eq!(consumer(json!(5)), of(Family::Consumer, "", ""));
     assert_eq!(consumer(json!({ "name": "bic", "beta": 7.0 })), of(Family::Consumer, "bic", "beta"));
     assert_eq!(consumer(json!({ "name": "bic", "beta": "7" })), of(Family::Consumer, "bic", "beta"));

@@ -3,13 +3,17 @@
 //! One instance per out-face. The node calls [`Shaper::admit`] after the strategy chose the face and before the
 //! Interest joins the egress queue.
 
+pub mod chopcop;
+pub mod ecp;
 pub mod flecom;
 pub mod his;
 pub mod hobhis;
 pub mod hobhis_2014;
 pub mod hr_icp;
 pub mod kato_window;
+pub mod mircc;
 pub mod none;
+pub mod qsccp;
 pub mod stateful;
 
 use crate::ctx::Ctx;
@@ -157,6 +161,12 @@ pub trait Shaper {
 
     /// The next held Interest that may leave now; called after every hook and wake until it returns none.
     fn release(&mut self, _event: &ReleaseEvent, _ctx: &mut Ctx<'_>) -> Option<Packet> {
+        None
+    }
+
+    /// The next held Interest that the shaper gives up; called after every hook and wake until it returns none. The node
+    /// answers it with a Congestion NACK.
+    fn discard(&mut self) -> Option<Packet> {
         None
     }
 

@@ -3,7 +3,7 @@
 use ndnweir_core::component::Env;
 use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
-use ndnweir_core::fields::{FIELDS, FieldLayout, Fields};
+use ndnweir_core::fields::{FIELDS, Field, FieldLayout, Fields, Slot};
 use ndnweir_core::packet::NackReason;
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -53,6 +53,8 @@ pub struct Bench {
     sent: BTreeMap<u64, Time>,
     /// What every third Data and all failures carry in the fields the consumer declares.
     told: Fields,
+    /// Where Data tell of a link.
+    link_state: Option<Slot>,
 }
 
 impl Bench {
@@ -74,7 +76,18 @@ impl Bench {
             segment: 0,
             sent: BTreeMap::new(),
             told,
+            link_state: layout.find(Field::LinkState),
         }
+    }
+
+    /// [`Bench::told`], with a link that tells its rate, 8 Mbit/s, and its delay, 4 to 11 ms, in turn.
+    fn told_by(&self, segment: u64) -> Fields {
+        let mut told = self.told;
+        if let Some(slot) = self.link_state {
+            let (delay, rate) = (4_000 + 1_000 * (segment / 240 % 8), 1 << 23 | 31_250 << 8 | 5);
+            told.set(slot, 3 << 24 | if segment / 3 % 2 == 0 { rate } else { delay as u32 });
+        }
+        told
     }
 
     pub fn seen(&self) -> Seen {
@@ -93,7 +106,7 @@ impl Bench {
     }
 
     pub fn apply(&mut self, op: Op) {
-        let told = self.told;
+        let told = self.told_by(self.segment);
         let now = self.now;
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         match op {
@@ -160,9 +173,9 @@ impl Bench {
     }
 }
 
-/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), slow start, long growth at
-/// changing round-trip times, marks alone and in rows, cuts at falling and rising windows, timeouts, losses, NACKs of
-/// every kind, reordering, and idle time.
+/// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), packet trains, slow start, long
+/// growth at changing round-trip times, marks alone and in rows, cuts at falling and rising windows, timeouts, losses,
+/// NACKs of every kind, reordering, and idle time.
 pub fn standard_workload() -> Vec<Op> {
     let ms = Duration::from_millis;
     let mut ops = Vec::new();
@@ -188,6 +201,11 @@ pub fn standard_workload() -> Vec<Op> {
     data(&mut ops, 5, ms(1), ms(40));
     mark(&mut ops, 1);
     data(&mut ops, 60, ms(1), ms(40));
+    // Distances that differ, for packet trains.
+    for _ in 0..9 {
+        data(&mut ops, 9, ms(1), ms(40));
+        data(&mut ops, 1, ms(7), ms(40));
+    }
     for (round, marks) in [1, 1, 3, 1, 2, 1, 1, 4].into_iter().enumerate() {
         mark(&mut ops, marks);
         data(&mut ops, 150 + 250 * (round as u32 % 3), ms(2), ms(50 + 10 * round as u64));

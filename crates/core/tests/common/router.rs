@@ -63,6 +63,11 @@ impl<C> Desk<C> {
         self.fields([0, 3, 256 * (salt % 64), u32::MAX, 1, u32::MAX / 64 * (salt % 64)][salt as usize % 6])
     }
 
+    /// Adds the values of the fields that the component declares to the record.
+    pub fn record_fields(&mut self, fields: &Fields) {
+        self.record.extend(self.layout.iter().map(|(_, slot)| u64::from(fields.get(slot))));
+    }
+
     /// Calls a hook.
     pub fn with<R>(&mut self, hook: impl FnOnce(&mut C, &mut Ctx<'_>) -> R) -> R {
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };

@@ -41,6 +41,27 @@ fn pages_begin_with_the_name_and_say_where_the_law_comes_from() {
     }
 }
 
+/// The lines of a page under a heading, up to the next of its level; none without the heading.
+fn lines_under<'a>(text: &'a str, heading: &str) -> Option<Vec<&'a str>> {
+    let mut lines = text.lines().skip_while(|line| *line != heading);
+    lines.next()?;
+    Some(lines.take_while(|line| !line.starts_with("## ")).collect())
+}
+
+// RFC 9743, sections 5.3.1 and 8: what no run of `judge` can show is on the page.
+#[test]
+fn every_named_scheme_says_where_it_deviates_from_rfc_2914_and_7141_and_whom_it_believes() {
+    for name in Scheme::names() {
+        let text = page(name).unwrap_or_default();
+        let lines = lines_under(&text, "## RFC 9743").unwrap_or_default();
+        for subject in ["RFC 2914", "RFC 7141", "Security"] {
+            let start = format!("- **{subject}**: ");
+            let said = lines.iter().filter(|line| line.len() > start.len() && line.starts_with(&start)).count();
+            assert_eq!(said, 1, "{name}.md: the section \"## RFC 9743\" needs one item that begins with {start:?}");
+        }
+    }
+}
+
 #[test]
 fn pages_of_router_components_name_every_parameter() {
     fn walk(value: &serde_json::Value, name: &str, text: &str) {

@@ -50,7 +50,7 @@ impl Egress {
     }
 
     /// A packet arrives.
-    fn offer(&mut self, packet: Packet) {
+    fn offer(&mut self, mut packet: Packet) {
         self.settle(self.desk.now);
         let queue = self.view();
         if !queue.fits(packet.bytes()) {
@@ -64,6 +64,15 @@ impl Egress {
         if verdict == Verdict::Drop {
             self.dropped += 1;
             return;
+        }
+        let before = packet;
+        self.desk.with(|marker, ctx| marker.stamp(&mut packet, ctx));
+        if self.desk.component.stamps() {
+            let fields = packet.fields;
+            assert_eq!(Packet { fields, ..before }, packet, "only header fields are stamped");
+            self.desk.record_fields(&fields);
+        } else {
+            assert_eq!(before, packet, "stamps without saying so");
         }
         self.joined += 1;
         self.queue.push_back((packet, self.desk.now));

@@ -94,9 +94,15 @@ impl Face {
         self.desk.with(|shaper, ctx| shaper.release(&event, ctx))
     }
 
-    /// Takes what is released now, as a node does after every hook and wake.
+    /// Takes what is given up and what is released now, as a node does after every hook and wake.
     fn release(&mut self) {
         for _ in 0..PATIENCE {
+            while let Some(packet) = self.desk.with(|shaper, _| shaper.discard()) {
+                let place = self.held.iter().position(|&tag| tag == packet.tag);
+                self.held.swap_remove(place.expect("only what is held is given up, and only once"));
+                self.desk.record.extend([self.desk.now.nanos(), 11, u64::from(packet.tag)]);
+                self.check();
+            }
             while let Some(packet) = self.release_one() {
                 let place = self.held.iter().position(|&tag| tag == packet.tag);
                 self.held.swap_remove(place.expect("only what is held is released, and only once"));

@@ -11,7 +11,8 @@ pub fn packet_hops(criterion: &Criterion) -> f64 {
     criterion.experiments.iter().flat_map(|e| &e.cases).map(|case| of(&case.scenario)).sum()
 }
 
-fn of(scenario: &Scenario) -> f64 {
+/// The estimate for one run of a scenario.
+pub(super) fn of(scenario: &Scenario) -> f64 {
     const LINKS: f64 = 3.0;
     let info = describe(scenario);
     let duration = info.duration_s;

@@ -1,18 +1,15 @@
 //! Runs schemes in all criteria.
 
 use super::cell_data::CellData;
-use super::chosen::{chosen, schemes_in};
-use super::jobs::{JobResult, StoredResults};
+use super::jobs::{Jobs, Need, Task};
 use super::model::Criterion;
+use super::record::{POINT, RunRecord};
 use super::verdict::CriterionResult;
-use crate::evaluation::{Limits, Measured, Runs};
-use crate::experiment::{Error, Experiment, Inputs, Progress};
-use crate::metrics::rebin;
-use crate::results::{Run, SeriesKind};
-use ndnweir_core::scheme::Scheme;
+use crate::evaluation::{Measured, Runs};
+use crate::experiment::{Error, Progress};
+use crate::jobs::StoredResults;
 use rayon::prelude::*;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The results of a judgement.
 #[derive(Clone, Debug, Default)]
@@ -27,216 +24,153 @@ pub struct Judgement {
     pub results: Vec<Vec<Option<CriterionResult>>>,
     /// The drawable data of each cell, by criterion, then scheme.
     pub shown: Vec<Vec<Vec<CellData>>>,
-    /// Interests, Data and NACKs that crossed a link, by scheme.
+    /// Interests, Data and NACKs that crossed a link, by scheme; runs that criteria share count once.
     pub packet_hops: Vec<u64>,
     /// Whether runs are missing because the work was interrupted.
     pub partial: bool,
 }
 
-/// Maximum number of bins kept of a series.
-const MAX_SHOWN: usize = 120;
-
-/// Number of runs.
-pub fn count(criteria: &[Criterion], schemes: usize, seeds: usize) -> usize {
-    criteria.iter().map(|c| c.cells().count()).sum::<usize>() * schemes * seeds
-}
-
-/// Runs and judges all criteria. After `stop` is set, incomplete results are left out. With `stored`, its results are
-/// used instead of running their jobs, and results of other jobs are stored.
-///
-/// The result depends only on the arguments, not on the number or the order of threads.
+/// Runs and judges all criteria, see [`Jobs::run`].
 ///
 /// # Errors
-/// [`Error::Choice`] for names that are not schemes, [`Error::Network`] for scenarios that cannot be simulated,
-/// [`Error::Accounting`], [`Error::StoredResults`]; [`Error::Nothing`] if nothing was complete.
+/// As [`Jobs::new`] and [`Jobs::run`].
 pub fn run(
     criteria: &[Criterion],
     names: &[String],
     seeds: &[u64],
-    stored: Option<&StoredResults>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Judgement, Error> {
-    let prepared = Prepared::new(criteria, names)?;
-    let hops: Vec<AtomicU64> = prepared.names.iter().map(|_| AtomicU64::new(0)).collect();
-    let one = |unit: &Unit<'_>| {
-        let done = unit.get_or_run(stored, progress, stop)?;
-        Ok(done.map(|done| {
-            hops[unit.scheme.0].fetch_add(done.packet_hops, Ordering::Relaxed);
-            (done.result, done.shown)
-        }))
-    };
-    let units = prepared.units(criteria, seeds);
-    let done: Vec<Option<(CriterionResult, Vec<CellData>)>> =
-        units.par_iter().map(one).collect::<Result<_, Error>>()?;
-    if done.iter().all(Option::is_none) {
-        return Err(Error::Nothing);
-    }
-    let partial = done.iter().any(Option::is_none);
-    let (mut results, mut shown) = (Vec::new(), Vec::new());
-    let mut done = done.into_iter();
-    for _ in criteria {
-        let row = done.by_ref().take(prepared.names.len()).map(Option::unzip);
-        let (verdicts, cells): (Vec<_>, Vec<Option<Vec<CellData>>>) = row.unzip();
-        results.push(verdicts);
-        shown.push(cells.into_iter().map(Option::unwrap_or_default).collect());
-    }
-    let packet_hops = hops.into_iter().map(AtomicU64::into_inner).collect();
-    let stand_ins = prepared.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.clone()).collect();
-    let schemes = prepared.names;
-    Ok(Judgement { schemes, stand_ins, seeds: seeds.to_vec(), results, shown, packet_hops, partial })
+    Jobs::new(criteria, names, seeds, "")?.run(None, progress, stop)
 }
 
-/// Runs the jobs that `mine` selects by position (by criterion, then scheme) and stores their results. Returns the
-/// number of stored results, which is smaller than the number of selected jobs if `stop` was set.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_and_store(
-    criteria: &[Criterion],
-    names: &[String],
-    seeds: &[u64],
-    stored: &StoredResults,
-    mine: &(dyn Fn(usize) -> bool + Sync),
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<usize, Error> {
-    let prepared = Prepared::new(criteria, names)?;
-    let units: Vec<Unit<'_>> = prepared.units(criteria, seeds);
-    let picked: Vec<&Unit<'_>> = units.iter().enumerate().filter(|(i, _)| mine(*i)).map(|(_, unit)| unit).collect();
-    let one = |unit: &&Unit<'_>| Ok(unit.get_or_run(Some(stored), progress, stop)?.is_some());
-    let done: Vec<bool> = picked.par_iter().map(one).collect::<Result<_, Error>>()?;
-    Ok(done.into_iter().filter(|done| *done).count())
-}
-
-/// The input of jobs in addition to their criteria.
-struct Prepared {
-    schemes: Vec<Scheme>,
-    names: Vec<String>,
-    /// By criterion, then cell; computed by the first run that needs them, as stored results need none.
-    limits: Vec<Vec<OnceLock<Limits>>>,
-}
-
-impl Prepared {
-    fn new(criteria: &[Criterion], names: &[String]) -> Result<Prepared, Error> {
-        let Some((first, cell)) = criteria.iter().find_map(|c| Some((c, c.cells().next()?))) else {
-            return Err(Error::Nothing);
-        };
-        let schemes = chosen(first, cell, names)?;
-        let names = schemes.iter().map(|s| s.name.clone()).collect();
-        let limits = criteria.iter().map(|c| c.cells().map(|_| OnceLock::new()).collect()).collect();
-        Ok(Prepared { schemes, names, limits })
-    }
-
-    /// By criterion, then scheme.
-    fn units<'a>(&'a self, criteria: &'a [Criterion], seeds: &'a [u64]) -> Vec<Unit<'a>> {
-        let mut first = 0;
-        let mut units = Vec::new();
-        for (criterion, limits) in criteria.iter().zip(&self.limits) {
-            for scheme in self.names.iter().enumerate() {
-                units.push(Unit { criterion, limits, scheme, seeds, first });
-                first += criterion.cells().count() * seeds.len();
-            }
-        }
-        units
-    }
-}
-
-/// One scheme in one criterion.
-struct Unit<'a> {
-    criterion: &'a Criterion,
-    limits: &'a [OnceLock<Limits>],
-    /// The scheme's position and name.
-    scheme: (usize, &'a String),
-    seeds: &'a [u64],
-    /// Number of its first run.
-    first: usize,
-}
-
-impl Unit<'_> {
-    /// Returns the stored result, or runs the job and stores its result; `None` if it was stopped.
-    fn get_or_run(
+impl Jobs<'_> {
+    /// Runs all jobs and judges. After `stop` is set, verdicts that lack a run are left out. With `stored`, its results
+    /// are used instead of running their jobs, and results of other jobs are stored.
+    ///
+    /// The result depends only on the jobs, not on the number or the order of threads, nor on what was stored.
+    ///
+    /// # Errors
+    /// [`Error::Network`] for scenarios that cannot be simulated, [`Error::Accounting`], [`Error::StoredResults`];
+    /// [`Error::Nothing`] if nothing was complete.
+    pub fn run(
         &self,
         stored: Option<&StoredResults>,
         progress: &dyn Progress,
         stop: &AtomicBool,
-    ) -> Result<Option<JobResult>, Error> {
-        let schemes = schemes_in(self.criterion, self.scheme.1)?;
-        let Some(stored) = stored else { return self.run(&schemes, progress, stop) };
-        let key = stored.key(self.criterion, &schemes, self.seeds);
-        if let Some(done) = stored.get(&key)? {
-            (0..schemes.len() * self.seeds.len()).for_each(|i| progress.advanced(self.first + i, 1.0));
-            return Ok(Some(done));
+    ) -> Result<Judgement, Error> {
+        let one = |job: usize| self.get_or_run(job, stored, progress, stop);
+        let records: Vec<Option<RunRecord>> = (0..self.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
+        let mut packet_hops = vec![0; self.schemes.len()];
+        for (task, record) in self.tasks.iter().zip(&records) {
+            packet_hops[task.column] += record.as_ref().map_or(0, |record| record.packet_hops);
         }
-        let done = self.run(&schemes, progress, stop)?;
-        if let Some(done) = &done {
-            stored.put(&key, done)?;
+        let judged = |(criterion, row): (&Criterion, &Vec<Need>)| -> Vec<Option<(CriterionResult, Vec<CellData>)>> {
+            row.iter().zip(&self.schemes).map(|(need, s)| self.judge(criterion, &s.name, need, &records)).collect()
+        };
+        let done: Vec<Vec<_>> = self.criteria.iter().zip(&self.needs).map(judged).collect();
+        if done.iter().flatten().all(Option::is_none) {
+            return Err(Error::Nothing);
         }
-        Ok(done)
+        let partial = done.iter().flatten().any(Option::is_none);
+        let (mut results, mut shown) = (Vec::new(), Vec::new());
+        for row in done {
+            let (verdicts, cells): (Vec<_>, Vec<Option<Vec<CellData>>>) = row.into_iter().map(Option::unzip).unzip();
+            results.push(verdicts);
+            shown.push(cells.into_iter().map(Option::unwrap_or_default).collect());
+        }
+        Ok(Judgement {
+            schemes: self.schemes.iter().map(|s| s.name.clone()).collect(),
+            stand_ins: self.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.clone()).collect(),
+            seeds: self.seeds.to_vec(),
+            results,
+            shown,
+            packet_hops,
+            partial,
+        })
     }
 
-    fn run(&self, schemes: &[Scheme], progress: &dyn Progress, stop: &AtomicBool) -> Result<Option<JobResult>, Error> {
-        let cells: Vec<(usize, usize)> = self.criterion.cells().collect();
-        if let Some(reason) = schemes.first().and_then(|scheme| self.criterion.not_applicable(scheme)) {
-            (0..cells.len() * self.seeds.len()).for_each(|i| progress.advanced(self.first + i, 1.0));
-            let result = CriterionResult::not_applicable(reason);
-            return Ok(Some(JobResult { result, shown: Vec::new(), packet_hops: 0 }));
+    /// Runs the jobs at these positions (see [`Jobs::part`]) and stores their results. Returns how many are stored now,
+    /// fewer than asked for if `stop` was set.
+    ///
+    /// # Errors
+    /// As [`Jobs::run`].
+    pub fn store(
+        &self,
+        jobs: &[usize],
+        stored: &StoredResults,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<usize, Error> {
+        let one = |&job: &usize| Ok(self.get_or_run(job, Some(stored), progress, stop)?.is_some());
+        let done: Vec<bool> = jobs.par_iter().map(one).collect::<Result<_, Error>>()?;
+        Ok(done.into_iter().filter(|done| *done).count())
+    }
+
+    /// The stored result of a job, or runs it and stores its result; `None` if it was stopped.
+    fn get_or_run(
+        &self,
+        job: usize,
+        stored: Option<&StoredResults>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunRecord>, Error> {
+        let task = &self.tasks[job];
+        let found: Option<RunRecord> = stored.map(|stored| stored.get(&task.key)).transpose()?.flatten();
+        let mut wanted = task.wanted.clone();
+        if let Some(found) = found {
+            if found.has(&wanted) {
+                progress.advanced(job, 1.0);
+                return Ok(Some(found));
+            }
+            // Whoever stored it reads other values of the run; both are kept.
+            wanted.extend(&found.wanted());
         }
-        let hops = AtomicU64::new(0);
-        let prepare = |&(e, c): &(usize, usize)| {
-            let scenario = self.criterion.experiments[e].cases[c].scenario.clone();
-            let inputs = Inputs::new(&scenario);
-            (Experiment { scenario, schemes: Vec::new(), seeds: Vec::new(), events: Vec::new() }, inputs)
-        };
-        let prepared: Vec<(Experiment, Inputs)> = cells.iter().map(prepare).collect();
-        let one = |i: usize| {
-            let (at, seed) = (i / self.seeds.len(), self.seeds[i % self.seeds.len()]);
-            let (experiment, inputs) = &prepared[at];
-            let mut advanced = |fraction| progress.advanced(self.first + i, fraction);
-            let finished = experiment.run_one(inputs, &schemes[at], seed, Some(&mut advanced), stop, None)?;
-            Ok(finished.map(|f| {
-                hops.fetch_add(f.outcome.packet_hops, Ordering::Relaxed);
-                let limits = self.limits[at].get_or_init(|| Limits::of(&experiment.scenario));
-                Measured::with_limits(cells[at].1, f.run, &inputs.info, limits)
-            }))
-        };
-        let runs: Vec<Option<Measured>> =
-            (0..cells.len() * self.seeds.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
-        let Some(runs) = runs.into_iter().collect::<Option<Vec<Measured>>>() else { return Ok(None) };
-        let shown = cells.iter().zip(runs.chunks(self.seeds.len())).map(|(cell, runs)| show(*cell, runs)).collect();
-        let mut by_experiment: Vec<Vec<Measured>> = self.criterion.experiments.iter().map(|_| Vec::new()).collect();
-        for (i, run) in runs.into_iter().enumerate() {
-            by_experiment[cells[i / self.seeds.len()].0].push(run);
+        let shared = &self.scenarios[task.scenario];
+        let (experiment, inputs) = shared.prepared(self.criteria);
+        let mut advanced = |fraction| progress.advanced(job, fraction);
+        let Task { scheme, seed, key, .. } = task;
+        let finished = experiment.run_one(inputs, scheme, *seed, Some(&mut advanced), stop, None)?;
+        let Some(finished) = finished else { return Ok(None) };
+        let measured = Measured::with_limits(0, finished.run, &inputs.info, shared.limits(self.criteria));
+        let record = RunRecord::new(&measured, &wanted, finished.outcome.packet_hops);
+        if let Some(stored) = stored {
+            stored.put(key, &record)?;
         }
-        let result = self.criterion.judge(&Runs(by_experiment), self.scheme.1);
-        Ok(Some(JobResult { result, shown, packet_hops: hops.into_inner() }))
+        Ok(Some(record))
+    }
+
+    /// The verdict of a criterion on a scheme, with what is drawn of its cells; `None` if a run is missing.
+    fn judge(
+        &self,
+        criterion: &Criterion,
+        scheme: &str,
+        need: &Need,
+        records: &[Option<RunRecord>],
+    ) -> Option<(CriterionResult, Vec<CellData>)> {
+        let jobs = match need {
+            Need::Nothing(reason) => return Some((CriterionResult::not_applicable(reason), Vec::new())),
+            Need::Jobs(jobs) => jobs,
+        };
+        let records: Vec<&RunRecord> = jobs.iter().map(|job| records[*job].as_ref()).collect::<Option<_>>()?;
+        let mut by_experiment: Vec<Vec<Measured>> = criterion.experiments.iter().map(|_| Vec::new()).collect();
+        let mut shown = Vec::new();
+        for ((experiment, case), records) in criterion.cells().zip(records.chunks(self.seeds.len())) {
+            let runs: Vec<Measured> = records.iter().map(|record| record.measured(case)).collect();
+            let series = records.first().map(|record| record.drawn.clone()).unwrap_or_default();
+            shown.push(CellData { experiment, case, point: point(&runs), series });
+            by_experiment[experiment].extend(runs);
+        }
+        Some((criterion.judge(&Runs(by_experiment), scheme), shown))
     }
 }
 
-fn show((experiment, case): (usize, usize), runs: &[Measured]) -> CellData {
+/// The place of a cell in the picture of rate against delay, mean over runs.
+fn point(runs: &[Measured]) -> Option<(f64, f64)> {
     let mean = |key: &str| {
         let values: Vec<f64> = runs.iter().filter_map(|m| m.scalars.get(key).copied()).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
-    let point = mean("attained").zip(mean("above_base_rtts.p99"));
-    let Some(first) = runs.first() else { return CellData { experiment, case, point, ..CellData::default() } };
-    let goodput = first.run.series.get(SeriesKind::Network, &[], "goodput_mbps").unwrap_or_default();
-    let by = goodput.len().div_ceil(MAX_SHOWN).max(1);
-    let bin_s = first.run.series.bin_s * by as f64;
-    let (goodput_mbps, queue_ms) = (rebin(goodput, by), rebin(&longest_wait(&first.run), by));
-    CellData { experiment, case, point, bin_s, goodput_mbps, queue_ms }
-}
-
-/// By bin, the largest mean queueing time of all links.
-fn longest_wait(run: &Run) -> Vec<f64> {
-    let Some(column) = SeriesKind::Links.metrics().iter().position(|m| *m == "queue_ms") else { return Vec::new() };
-    let mut longest = Vec::new();
-    for values in run.series.table(SeriesKind::Links).iter().filter_map(|row| row.columns.get(column)) {
-        longest.resize(values.len().max(longest.len()), 0.0);
-        for (most, value) in longest.iter_mut().zip(values) {
-            // A bin without departures has no queueing time.
-            *most = f64::max(*most, *value);
-        }
-    }
-    longest
+    let [rate, delay] = POINT.map(mean);
+    rate.zip(delay)
 }

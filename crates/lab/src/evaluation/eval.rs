@@ -8,7 +8,7 @@ use ndnweir_core::units::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// A finished run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// The case's position in its experiment.
     pub case: usize,
@@ -16,6 +16,8 @@ pub struct Measured {
     pub run: Run,
     /// [`Run::scalars`] by name, and [`QUEUEING`].
     pub scalars: BTreeMap<String, f64>,
+    /// Values of patterns, for a run whose tables were not kept.
+    pub patterns: BTreeMap<String, Option<Vec<f64>>>,
 }
 
 /// Matches any part of a name in an expression.
@@ -32,12 +34,15 @@ impl Measured {
         if let Some(waited) = queueing(&run, scenario) {
             scalars.insert(QUEUEING.into(), waited);
         }
-        Measured { case, scalars, run }
+        Measured { case, scalars, run, patterns: BTreeMap::new() }
     }
 
     /// The metric of all consumers, links, nodes or cross traffic whose name matches the pattern. `None` if it is
     /// undefined for one of them, or if none matches.
-    fn every(&self, pattern: &str) -> Option<Vec<f64>> {
+    pub(crate) fn every(&self, pattern: &str) -> Option<Vec<f64>> {
+        if let Some(values) = self.patterns.get(pattern) {
+            return values.clone();
+        }
         let (table, rest) = pattern.split_once('.')?;
         let (head, tail) = rest.split_once(ANY)?;
         let (end, metric) = tail.split_once('.')?;
@@ -154,6 +159,10 @@ impl Runs {
                 (Function::Reach, [Expr::Name(name), from, level, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(measured.run.series.bin_s);
                     reach(&measured.run, name, at(from)?, at(level)?, step)
+                }
+                (Function::PeakShare, [Expr::Name(part), Expr::Name(other), from, to, window, least]) => {
+                    let within = (at(from)?, at(to)?);
+                    peak_share(&measured.run, (part, other), within, at(window)?, at(least)?)
                 }
                 (function, [Expr::Name(name), a, b, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(SECOND);
@@ -281,6 +290,22 @@ fn reach(run: &Run, name: &str, from: f64, level: f64, step: f64) -> Option<f64>
     (!values.is_empty()).then_some((reached * by) as f64 * width)
 }
 
+/// The largest share of a series in its sum with another, over all stretches of `window` s between two times whose sum
+/// is at least `least`; 0 if there is none.
+fn peak_share(run: &Run, (part, other): (&str, &str), (from, to): (f64, f64), window: f64, least: f64) -> Option<f64> {
+    let width = run.series.bin_s;
+    let bins = ((window / width - 1e-6).ceil() as usize).max(1);
+    let within = |name: &str| Some(between(series(run, name)?, width, from, to));
+    let (part, other) = (within(part)?, within(other)?);
+    let sum = |values: &[f64]| finite(values).iter().sum::<f64>();
+    let share = |(part, other): (&[f64], &[f64])| {
+        let (part, all) = (sum(part), sum(part) + sum(other));
+        (all > 0.0 && all >= least).then(|| part / all)
+    };
+    let shares = part.windows(bins).zip(other.windows(bins)).filter_map(share);
+    (part.len() >= bins).then(|| shares.fold(0.0, f64::max))
+}
+
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
@@ -381,6 +406,22 @@ mod tests {
         // If only one of two consumers receives Data, the Jain index is one half.
         let jain = over_time(Function::Jain, &run(), "consumers.*.goodput_mbps", (0.0, 1.5), 1.0);
         assert_eq!(jain, Some(0.5));
+    }
+
+    #[test]
+    fn a_peak_share_is_that_of_the_worst_stretch_with_enough_in_it() {
+        let mut run = run();
+        let row = |name: &str, values: &[f64]| Rows { key: vec![name.into()], columns: vec![values.to_vec()] };
+        run.series.tables[SeriesKind::Consumers as usize] =
+            vec![row("A", &[0.0, 2.0, 0.0, 0.0, 1.0]), row("B", &[10.0, 6.0, 2.0, 0.0, 9.0])];
+        let names = ("consumers.A.goodput_mbps", "consumers.B.goodput_mbps");
+        let peak = |from, window, least| peak_share(&run, names, (from, 9.0), window, least);
+        // Two bins each: 2 of 18, 2 of 10, 0 of 2, 1 of 10.
+        assert_eq!(peak(0.0, 0.7, 0.0), Some(0.2));
+        assert_eq!(peak(0.0, 1.0, 15.0), Some(1.0 / 9.0));
+        assert_eq!(peak(1.0, 1.0, 0.0), Some(0.1));
+        // One bin: 2 of 8. None is large enough, or the run is too short.
+        assert_eq!((peak(0.0, 0.1, 0.0), peak(0.0, 0.1, 99.0), peak(0.0, 9.0, 0.0)), (Some(0.25), Some(0.0), None));
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub enum Function {
     /// `reach(series, from, level)`: s after `from` until a bin is at least `level`, which may be an expression; if
     /// there is no such bin, until the end of the series. A fourth argument uses means over that many s.
     Reach,
+    /// `peak-share(a, b, from, to, window, least)`: the largest share that series `a` has of the sum of `a` and `b`
+    /// in any stretch of `window` s, which may be an expression; at least one bin, else rounded up to whole bins.
+    /// Stretches with a sum below `least` do not count. With drops and packets sent it is what a circuit breaker
+    /// (RFC 8084) compares with its threshold.
+    PeakShare,
     /// `convergence(series, band, tail)`: s from the start after which every 1 s mean stays within the fraction `band`
     /// of the mean of the last fraction `tail`. A series that does not converge has its whole length as the value,
     /// which underestimates. A fourth argument uses means over that many s.
@@ -79,6 +84,8 @@ pub enum Signature {
     Pair,
     /// A series, a number, an expression, and at most one number.
     Reach,
+    /// Two series, two numbers, an expression, and a number.
+    Share,
     /// An event key, then at most one number.
     Event,
     /// An event key, a value, and at most two numbers.
@@ -99,6 +106,7 @@ impl Function {
         ("least", Function::Least),
         ("balance", Function::Balance),
         ("reach", Function::Reach),
+        ("peak-share", Function::PeakShare),
         ("convergence", Function::Convergence),
         ("burst-count", Function::BurstCount),
         ("burst-start", Function::BurstStart),
@@ -133,6 +141,7 @@ impl Function {
             | Function::BurstSize => Signature::Series,
             Function::Balance => Signature::Pair,
             Function::Reach => Signature::Reach,
+            Function::PeakShare => Signature::Share,
             Function::Dwell => Signature::Dwell,
             Function::Event | Function::When => Signature::Event,
             Function::Ratio | Function::Difference | Function::Harm | Function::HarmLess => Signature::Values(2, 2),

@@ -217,6 +217,15 @@ impl<'a> Resolver<'a> {
                 self.value(experiment, level)
             }
             (Signature::Reach, _) => form("reach(series, from, level) or reach(series, from, level, step)"),
+            (
+                Signature::Share,
+                [Expr::Name(part), Expr::Name(other), Expr::Number(_), Expr::Number(_), window, Expr::Number(_)],
+            ) => {
+                self.series(experiment, part)?;
+                self.series(experiment, other)?;
+                self.value(experiment, window)
+            }
+            (Signature::Share, _) => form("peak-share(series, series, from, to, window, least)"),
             (Signature::Event, [Expr::Name(_)] | [Expr::Name(_), Expr::Number(_)]) => Ok(()),
             (Signature::Event, _) => form("a function of a key, or of a key and a number"),
             (

@@ -183,6 +183,7 @@ impl Daemon {
             framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },
             mtu: None,
             marker: spec.marker.clone(),
+            discipline: None,
         };
         let number = self.faces.next_number();
         let options = FaceOptions {

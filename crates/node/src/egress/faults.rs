@@ -108,6 +108,7 @@ impl Egress {
             self.parts.discipline = discipline;
         }
         self.passive = matches!(self.parts.marker, AnyMarker::DropTail(_));
+        self.stamps = self.parts.marker.stamps();
         self.settled = !self.force_events && self.parts.is_predictable();
     }
 }

@@ -73,7 +73,7 @@ impl Node {
         self.meter = plan.scheme.meter(&mut layout);
         for face in &mut self.faces {
             let marker = plan.marker(face.marker.as_ref());
-            let discipline = plan.scheme.discipline(&mut layout);
+            let discipline = plan.discipline(face.discipline.as_ref());
             face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
             face.shaper = plan.scheme.shaper(&mut layout);
         }

@@ -47,7 +47,7 @@ use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::planner::Order;
-use ndnweir_core::registry::{AnyMarker, AnyMeter, MarkerParams};
+use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::{ComponentChoice, InterestMarks, Scheme};
 use ndnweir_core::shaper::{FaceView, Shaper};
 use ndnweir_core::strategy::{ForwardingDecision, NextHop, Strategy};
@@ -71,6 +71,10 @@ struct Plan {
 impl Plan {
     fn marker(&self, instead: Option<&ComponentChoice<MarkerParams>>) -> AnyMarker {
         instead.unwrap_or(&self.scheme.parts.marker).build(&mut self.layout.clone())
+    }
+
+    fn discipline(&self, instead: Option<&ComponentChoice<DisciplineParams>>) -> AnyDiscipline {
+        instead.unwrap_or(&self.scheme.parts.discipline).build(&mut self.layout.clone())
     }
 
     fn stream(&self, purpose: u64, instance: u64) -> Rng {
@@ -224,7 +228,7 @@ impl Node {
         let parts = Parts {
             marker: plan.marker(config.marker.as_ref()),
             marker_rng: plan.stream(streams::MARKER, instance),
-            discipline: plan.scheme.discipline(&mut layout),
+            discipline: plan.discipline(config.discipline.as_ref()),
             discipline_rng: plan.stream(streams::DISCIPLINE, instance),
         };
         Face {
@@ -235,6 +239,7 @@ impl Node {
             interests_in: Default::default(),
             flows: FlowCounter::new(self.flow_hash),
             marker: config.marker,
+            discipline: config.discipline,
         }
     }
 

@@ -313,6 +313,9 @@ impl Node {
     pub(super) fn release(&mut self, now: Time, strategy: bool) {
         for _ in 0..MAX_RELEASES {
             if let Some(face) = self.touched.last().copied() {
+                while let Some(packet) = self.faces[face.index()].shaper.discard() {
+                    self.discard(now, &packet);
+                }
                 let next_held = self.faces[face.index()].shaper.next_held();
                 let next_held = next_held.filter(|(downstream, _)| downstream.index() < self.faces.len());
                 let downstream = next_held.map(|(downstream, flow)| self.downstream(now, downstream, flow));
@@ -346,6 +349,19 @@ impl Node {
             self.out.released(released.packet.tag);
         }
         self.touched.clear();
+    }
+
+    /// A shaper gives up an Interest that it held: it is rejected, unless it is no longer pending or was sent as well.
+    #[cold]
+    fn discard(&mut self, now: Time, packet: &Packet) {
+        match self.pit.find(packet.name) {
+            Ok(slot) if self.pit.sent(slot).iter().all(|record| record.nacked.is_some()) => {
+                self.reject(now, slot, NackReason::Congestion, packet);
+            }
+            Ok(_) => {}
+            Err(_) => self.counters.held_stale += 1,
+        }
+        self.out.released(packet.tag);
     }
 
     /// A held Interest may leave, unless it is no longer pending, or its name was transferred to another strategy than

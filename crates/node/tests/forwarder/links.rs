@@ -135,3 +135,48 @@ fn a_local_face_with_the_option_gets_incoming_face_ids() {
     assert_eq!(open(&bench.take()[0].1).1.incoming_face_id, Some(300));
     bench.check_empty();
 }
+
+// A far forwarder sends 100 Data through a link of 8 Mbit/s, where about 1000 bytes take 1 ms, a near one on through
+// another.
+#[test]
+fn the_two_halves_of_an_e2e_aqm_mark_cross_two_forwarders_together() {
+    let scheme = json!({ "marker": { "name": "e2e-aqm", "delay-share": 1.0 } });
+    let mut far = Bench::with(&scheme, |config| config.seed = 1, vec![paced(8.0, 100), local()]);
+    let mut near = Bench::with(&scheme, |config| config.seed = 2, vec![paced(8.0, 100), paced(8.0, 100)]);
+    far.route("/a", 1);
+    near.route("/a", 1);
+    for t in 0..100 {
+        let wanted = interest(&format!("/a/seg={t}"), t);
+        near.receive(0, &wanted);
+        far.receive(0, &wanted);
+    }
+    near.wait(20);
+    near.take();
+    far.wait(20);
+    far.take();
+    for t in 0..100 {
+        far.receive(1, &data(&format!("/a/seg={t}"), &[0; 920], 0));
+    }
+    let (id, state) = (Field::LinkId.info().tlv_type, Field::LinkState.info().tlv_type);
+    let mut told: std::collections::BTreeMap<u64, u32> = std::collections::BTreeMap::new();
+    let mut arrived = 0;
+    for _ in 0..300 {
+        far.wait(1);
+        near.now = far.now;
+        for (_, frame) in far.take() {
+            let (_, header) = open(&frame);
+            assert_eq!(header.extra_number(state).unwrap() >> 24, 1, "one hop has stamped");
+            near.receive(1, &frame);
+        }
+        near.wait(0);
+        for (_, frame) in near.take() {
+            let (_, header) = open(&frame);
+            let (link, mark) = (header.extra_number(id).unwrap(), header.extra_number(state).unwrap());
+            assert_eq!((mark >> 24, mark >> 23 & 1), (2, 0), "two hops have stamped, of a delay");
+            *told.entry(link).or_default() += 1;
+            arrived += 1;
+        }
+    }
+    assert_eq!((arrived, told.len()), (100, 2), "{told:?}");
+    assert!(told.values().all(|&count| count > 25), "either hop about every second time: {told:?}");
+}

@@ -76,7 +76,7 @@ fn drawn(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize,
         judgement.schemes.iter().enumerate().filter_map(line).collect()
     };
     let id = |what: &str| format!("{}-{e}-{i}-{what}", criterion.name);
-    let bin_s = (0..judgement.schemes.len()).find_map(shown).map_or(1.0, |shown| shown.bin_s);
+    let bin_s = (0..judgement.schemes.len()).find_map(shown).map_or(1.0, |shown| shown.series.bin_s);
     let grid = |what: &str, title: &str, y_label: &str, lines: Vec<Line>| Grid {
         id: id(what),
         title: title.into(),
@@ -89,8 +89,9 @@ fn drawn(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize,
         events: Vec::new(),
     };
     let goodput =
-        grid("goodput", "Goodput", "goodput of all consumers (Mbit/s), first seed", lines(|s| &s.goodput_mbps));
-    let queue = grid("queue", "Longest wait", "longest mean wait at a link (ms), first seed", lines(|s| &s.queue_ms));
+        grid("goodput", "Goodput", "goodput of all consumers (Mbit/s), first seed", lines(|s| &s.series.goodput_mbps));
+    let queue =
+        grid("queue", "Longest wait", "longest mean wait at a link (ms), first seed", lines(|s| &s.series.queue_ms));
     [goodput, queue].into_iter().filter_map(Grid::draw).map(|f| format!("<figure>{}</figure>", f.inline())).collect()
 }
 

@@ -10,7 +10,7 @@ use super::planner::PlannerHost;
 use super::sampling::Sampler;
 use super::{EgressLink, Engine, EngineNode, KnownFields, Local, Net, RunOptions, Source};
 use crate::mtu;
-use crate::network::{Direction, NameGroup, Network, NetworkError, Traffic};
+use crate::network::{Direction, NameGroup, Network, NetworkError, SignalChange, Traffic};
 use crate::observer::Observer;
 use crate::outcome::EventHash;
 use crate::parts::Placement;
@@ -128,6 +128,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             unswitched: vec![0; count],
             next_flow: first_number(network),
             known: None,
+            signals: signals(network),
             eager: Vec::new(),
             links: Vec::new(),
             departures: Vec::new(),
@@ -350,6 +351,7 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
         config.trace = direction.trace.clone();
         config.framing = direction.framing;
         config.marker = direction.marker.clone();
+        config.discipline = direction.discipline.clone();
     }
     if topology.channels[channel as usize].direct {
         config.return_rate = self::direction(network, directed_link ^ 1).rate;
@@ -367,6 +369,12 @@ fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Po
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
     let in_medium = network.media.iter().any(|medium| medium.links.contains(&(directed_link as usize / 2)));
     (is_used && !in_medium && topology.is_below_ndn(directed_link)).then(built)
+}
+
+/// By directed link: what it does to congestion signals; none where no link does anything.
+fn signals(network: &Network) -> Option<Box<[SignalChange]>> {
+    let all: Box<[SignalChange]> = network.links.iter().flat_map(|l| l.directions()).map(|d| d.signals).collect();
+    all.iter().any(|change| !change.is_none()).then_some(all)
 }
 
 fn propagations(network: &Network, seed: u64) -> Vec<Propagation> {

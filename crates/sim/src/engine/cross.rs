@@ -11,6 +11,7 @@ use ndnweir_core::units::{Duration, Time};
 
 /// Labels of the random streams (see [`Rng::derive`]).
 const STREAM: u64 = 0x6372_6f73;
+const LAW: u64 = 1;
 
 /// The state of a flow's source.
 #[derive(Debug)]
@@ -48,8 +49,10 @@ impl Cross {
             let state = match given.kind {
                 CrossKind::Poisson { .. } => State::Poisson,
                 CrossKind::OnOff { on, .. } => State::OnOff(given.start + rng.exponential(on)),
-                CrossKind::Tcp { segments, .. } => {
-                    State::Tcp(Box::new((Sender::new(segments.unwrap_or(u32::MAX)), Receiver::default())))
+                CrossKind::Tcp { algorithm, segments, .. } => {
+                    let law = Rng::derive(seed, &[STREAM, number as u64, LAW]);
+                    let sender = Sender::new(algorithm, segments.unwrap_or(u32::MAX), given.size, law);
+                    State::Tcp(Box::new((sender, Receiver::default())))
                 }
             };
             let wait = match (&state, given.gap()) {
@@ -182,7 +185,7 @@ impl Net<'_> {
             flow.counters.delivered += 1;
             return;
         };
-        let CrossKind::Tcp { segments, ack: size } = given.kind else { return };
+        let CrossKind::Tcp { segments, ack: size, .. } = given.kind else { return };
         let (sender, receiver) = &mut **ends;
         if back {
             let ack = Ack { next: packet.lifetime_ms, segment: packet.nonce, transmission: packet.payload };

@@ -10,7 +10,7 @@ mod media;
 mod planner;
 mod sampling;
 
-use crate::network::{Network, NetworkError};
+use crate::network::{Network, NetworkError, SignalChange};
 use crate::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId};
 use crate::outcome::{EventHash, Outcome};
 use crate::path::Paths;
@@ -196,6 +196,8 @@ struct Engine<'n, 'o> {
     next_flow: u32,
     /// What nodes and consumers know of header fields; none where all run one scheme.
     known: Option<KnownFields>,
+    /// By directed link: what it does to congestion signals; none where no link does anything.
+    signals: Option<Box<[SignalChange]>>,
     /// Applications of the node at hand that may have something to send.
     eager: Vec<u32>,
     links: Vec<DirectedLinkId>,
@@ -292,7 +294,7 @@ impl Engine<'_, '_> {
 
     /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
     fn arrival(&mut self, directed_link: u32, source: u32) {
-        let Self { net, places, now, hash, known, .. } = self;
+        let Self { net, places, now, hash, known, signals, .. } = self;
         let to = net.topology.directed_links[directed_link as usize].to;
         let place = &mut places[to as usize];
         let propagation = &mut net.propagations[directed_link as usize];
@@ -303,6 +305,11 @@ impl Engine<'_, '_> {
             }
             let channel = arrived.channel();
             let packet = &mut arrived.packet;
+            if let Some(signals) = signals
+                && !packet.has(flags::FOREIGN)
+            {
+                signals[directed_link as usize].apply(packet);
+            }
             match &mut place.node {
                 Some(node) if place.up && packet.fragment.is_none() => {
                     let face = net.topology.channels[channel as usize].in_face;

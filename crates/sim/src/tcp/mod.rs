@@ -1,15 +1,23 @@
-//! A model of TCP bulk transfer, for traffic that shares links with NDN: segments and acknowledgements without bytes.
+//! Models of bulk transfers that are not NDN, for traffic that shares links with it: segments and acknowledgements
+//! without bytes.
 //!
-//! It models: slow start from ten segments (RFC 6928), CUBIC (RFC 9438, the same law as the `cubic` consumer's),
-//! selective acknowledgements and loss recovery of RFC 6675 (three acknowledged segments above a gap), and the
-//! retransmission timer of RFC 6298 with the minimum of 200 ms that Linux uses instead of 1 s.
+//! A [`Sender`] is a law that decides on window and pace ([`Algorithm`]), a scoreboard of segments, which all share,
+//! and one of two ways to detect losses. TCP: selective acknowledgements with three acknowledged segments above a gap
+//! (RFC 6675), three acknowledged later transmissions for a retransmission (after RFC 8985), and the retransmission
+//! timer of RFC 6298, at least 200 ms above the smoothed round-trip time as in Linux, instead of 1 s. QUIC: packet
+//! threshold 3, time threshold 9/8, probe timeout and persistent congestion (RFC 9002 §6, §7).
 //!
-//! It does not model: connection set-up, flow control, ECN, delayed acknowledgements (every segment is acknowledged),
-//! HyStart, pacing, proportional rate reduction, and RACK: a lost retransmission is sent again only after a timeout.
+//! Not modelled: connection set-up, flow control, ECN, delayed acknowledgements (every segment is acknowledged), tail
+//! loss probes of TCP, proportional rate reduction, and reductions that are undone. A model of BBR that finds itself
+//! policed does not exist either.
 
+mod hystart;
+mod law;
 mod receiver;
+mod scoreboard;
 mod sender;
 
+pub use law::Algorithm;
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderCounters};
 

@@ -1,16 +1,30 @@
-//! The sender of a transfer: segments in flight, loss detection and timing.
+//! The sender of a transfer: when it sends what, and its timers.
 
+use super::law::{Algorithm, Law};
+use super::scoreboard::{Acked, Detection, Lost, Scoreboard};
 use super::{Ack, Segment};
-use ndnweir_core::consumer::windowed::{Cause, WindowLaw};
-use ndnweir_core::consumer::{DataEvent, Estimator, Flight, Timer, cubic};
+use ndnweir_core::consumer::{Congestion, CongestionEvent, DataEvent, Flight, SentEvent, Timer};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::Fields;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
-use std::collections::VecDeque;
 
-/// Number of acknowledged segments above a gap after which it counts as lost (RFC 6675, DupThresh).
-const THRESHOLD: u32 = 3;
+/// TCP's retransmission timeout is at least this much above the smoothed round-trip time, as in Linux; RFC 6298 has 1 s
+/// in all.
+const LEAST_SPREAD: Duration = Duration::from_millis(200);
+/// The retransmission timeout before the first sample (RFC 6298 §2.1), and the largest of all (§2.5).
+const INITIAL_RTO: Duration = Duration::from_millis(1000);
+const LARGEST_RTO: Duration = Duration::from_millis(60_000);
+
+/// RFC 9002 kGranularity, and the max_ack_delay that endpoints announce by default (RFC 9000 §18.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// The probe timeout before the first sample: kInitialRtt of 333 ms and four times the half of it (RFC 9002 §6.2.2).
+const INITIAL_PTO: Duration = Duration::from_millis(999);
+/// RFC 9002 kPersistentCongestionThreshold.
+const PERSISTENT: u64 = 3;
+/// Transmissions that a probe timeout permits beyond the window (RFC 9002 §6.2.4).
+const PROBES: u32 = 2;
 
 /// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,82 +33,91 @@ pub struct SenderCounters {
     pub sent: u64,
     /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Number of times that the window was reduced after losses detected from acknowledgements.
+    /// Number of recoveries that losses detected from acknowledgements began.
     pub recoveries: u64,
-    /// Number of times that the retransmission timer expired.
+    /// Number of times that the retransmission timer or the probe timeout expired.
     pub timeouts: u64,
-}
-
-/// A segment above the cumulative acknowledgement.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    at: Time,
-    transmissions: u32,
-    /// Selectively acknowledged.
-    sacked: bool,
-    /// In flight, as far as the sender can infer.
-    in_flight: bool,
 }
 
 /// The sending end of a transfer.
 #[derive(Debug)]
 pub struct Sender {
-    law: cubic::Law,
+    law: Law,
+    is_quic: bool,
+    /// Bytes of a segment on its link.
+    size: Bytes,
     estimator: RttEstimator,
-    /// The segments from `first` on.
-    window: VecDeque<Sent>,
-    first: u32,
+    latest_rtt: Duration,
+    board: Scoreboard,
     /// Number of segments of the transfer.
     total: u32,
-    in_flight: u32,
-    sacked: u32,
-    /// Segments in `window` that are considered lost and have not been retransmitted.
-    lost: u32,
-    /// Recovery, also after a timeout, ends when all segments below this number are acknowledged.
+    /// Recovery, also after a timeout, ends when all segments below this number are acknowledged; with QUIC, when a
+    /// transmission from `recover_order` on is.
     recover: u32,
+    recover_order: u64,
     /// Whether the window is held during recovery.
     recovering: bool,
     /// The first segment at the last timeout: repeated timeouts of one segment reduce the threshold only once.
     timed_out: Option<u32>,
+    /// TCP's retransmission timer.
     deadline: Time,
+    /// QUIC: when transmissions count as lost by time, since when the probe timeout runs, how often it expired in a
+    /// row, and transmissions that it permits.
+    late: Time,
+    since: Time,
+    expired: u32,
+    probes: u32,
+    /// The pace permits a segment from this time on, and some more at once.
+    next_send: Time,
+    at_once: u32,
+    /// Whether only the pace keeps it from sending.
+    is_paced: bool,
     rng: Rng,
     trace: Trace,
     counters: SenderCounters,
+    acked: Vec<Acked>,
+    lost: Vec<Lost>,
 }
 
 impl Sender {
-    /// The sender of `total` segments, with the constants of RFC 9438.
-    pub fn new(total: u32) -> Sender {
-        let params = cubic::Params { initial_window: 10.0, ..cubic::Params::of(cubic::Edition::Rfc9438) };
-        let timer = Timer {
-            estimator: Estimator::Ndnsim,
-            min: Duration::from_millis(200),
-            max: Duration::from_millis(60_000),
-            ..Timer::default()
-        };
+    /// The sender of `total` segments of `size` bytes on the link.
+    pub fn new(algorithm: Algorithm, total: u32, size: u32, rng: Rng) -> Sender {
         Sender {
-            law: cubic::Law::new(&params),
-            estimator: RttEstimator::new(timer),
-            window: VecDeque::new(),
-            first: 0,
+            law: Law::new(algorithm),
+            is_quic: algorithm == Algorithm::QuicReno,
+            size: Bytes::new(size.into()),
+            estimator: RttEstimator::new(Timer::default()),
+            latest_rtt: Duration::ZERO,
+            board: Scoreboard::default(),
             total,
-            in_flight: 0,
-            sacked: 0,
-            lost: 0,
             recover: 0,
+            recover_order: 0,
             recovering: false,
             timed_out: None,
             deadline: Time::NEVER,
-            // The law draws no random numbers.
-            rng: Rng::derive(0, &[]),
+            late: Time::NEVER,
+            since: Time::ZERO,
+            expired: 0,
+            probes: 0,
+            next_send: Time::ZERO,
+            at_once: 0,
+            is_paced: false,
+            rng,
             trace: Trace::new(false),
             counters: SenderCounters::default(),
+            acked: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
     /// The window, in segments.
     pub fn window(&self) -> f64 {
         self.law.window()
+    }
+
+    /// Segments in flight, as far as the sender can infer.
+    pub fn in_flight(&self) -> u32 {
+        self.board.in_flight()
     }
 
     /// The counters.
@@ -109,172 +132,226 @@ impl Sender {
 
     /// Whether everything is acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.first >= self.total
+        self.board.first() >= self.total
     }
 
     /// Sends no new segments from now on.
     pub fn stop(&mut self) {
-        self.total = self.next();
+        self.total = self.board.next();
     }
 
-    /// When [`Sender::handle_timeout`] is to be called.
+    /// When [`Sender::handle_timeout`] and [`Sender::poll_transmit`] are to be called.
     pub fn poll_timeout(&self) -> Time {
-        self.deadline
+        let release = if self.is_paced { self.next_send } else { Time::NEVER };
+        let timer = if self.is_quic { self.late.min(self.probe_at()) } else { self.deadline };
+        timer.min(release)
     }
 
-    fn next(&self) -> u32 {
-        self.first + self.window.len() as u32
+    /// When the probe timeout expires.
+    fn probe_at(&self) -> Time {
+        if self.board.in_flight() == 0 {
+            return Time::NEVER;
+        }
+        // 60 s at most: RFC 9002 gives no limit.
+        let pto = self.probe_timeout().nanos().saturating_mul(1 << self.expired.min(16));
+        self.since + Duration::from_nanos(pto).min(LARGEST_RTO)
+    }
+
+    fn retransmission_timeout(&self) -> Duration {
+        let once = match self.estimator.srtt() {
+            Duration::ZERO => INITIAL_RTO,
+            srtt => srtt + Duration::from_nanos(4 * self.estimator.deviation().nanos()).max(LEAST_SPREAD),
+        };
+        Duration::from_nanos(once.nanos().saturating_mul(self.estimator.multiplier().into())).min(LARGEST_RTO)
+    }
+
+    fn probe_timeout(&self) -> Duration {
+        match self.estimator.srtt() {
+            Duration::ZERO => INITIAL_PTO,
+            srtt => {
+                let spread = Duration::from_nanos(4 * self.estimator.deviation().nanos()).max(GRANULARITY);
+                srtt + spread + MAX_ACK_DELAY
+            }
+        }
     }
 
     fn flight(&self) -> Flight {
         Flight {
-            in_flight: self.in_flight,
-            next_segment: self.next().into(),
-            highest_received: None,
+            in_flight: self.board.in_flight(),
+            next_segment: self.board.next().into(),
+            highest_received: self.board.first().checked_sub(1).map(u64::from),
             srtt: self.estimator.srtt(),
         }
     }
 
     /// A segment to send now; call it until it returns `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if f64::from(self.in_flight + 1) > self.law.window() {
+        self.is_paced = false;
+        let is_probe = self.probes > 0;
+        if !is_probe && f64::from(self.board.in_flight() + 1) > self.law.window() {
+            self.at_once = 0;
             return None;
         }
-        let place = if self.lost > 0 {
-            self.window.iter().position(|sent| !sent.sacked && !sent.in_flight)?
-        } else {
-            if self.next() >= self.total {
-                return None;
-            }
-            self.window.push_back(Sent { at: now, transmissions: 0, sacked: false, in_flight: false });
-            self.window.len() - 1
-        };
-        let sent = &mut self.window[place];
-        if sent.transmissions > 0 {
-            self.lost -= 1;
-            self.counters.retransmissions += 1;
+        let is_new = self.board.next() < self.total;
+        if !self.board.has_lost() && !is_new && !is_probe {
+            return None;
         }
-        (sent.at, sent.transmissions, sent.in_flight) = (now, sent.transmissions + 1, true);
-        self.in_flight += 1;
+        if !is_probe && self.at_once == 0 && now < self.next_send {
+            self.is_paced = true;
+            return None;
+        }
+        self.probes = self.probes.saturating_sub(1);
+        let segment = self.board.send(now, is_new)?;
+        let retransmission = segment.transmission > 1;
         self.counters.sent += 1;
-        if self.deadline == Time::NEVER {
-            self.deadline = now + self.estimator.rto();
+        self.counters.retransmissions += u64::from(retransmission);
+        // As in Linux, it begins anew with a retransmission of what it waits for.
+        if self.deadline == Time::NEVER || (retransmission && segment.number == self.board.first()) {
+            self.deadline = now + self.retransmission_timeout();
         }
-        Some(Segment { number: self.first + place as u32, transmission: sent.transmissions })
+        self.since = now;
+        let flight = self.flight();
+        if let Some(gap) = self.law.pacing(&flight) {
+            let more = if self.at_once == 0 { self.law.quantum(self.size) } else { self.at_once };
+            self.at_once = more.saturating_sub(1);
+            self.next_send = self.next_send.max(now) + gap;
+        }
+        let event = SentEvent { segment: segment.number.into(), retransmission, flight };
+        let Sender { law, rng, trace, .. } = self;
+        law.on_sent(&event, &mut Ctx { now, rng, trace });
+        Some(segment)
     }
 
     /// Handles an acknowledgement.
     pub fn ack(&mut self, now: Time, ack: Ack) {
-        let mut delivered = self.take(now, ack.segment, Some(ack.transmission));
-        let advances = ack.next > self.first;
-        while self.first < ack.next && !self.window.is_empty() {
-            delivered += self.take(now, self.first, None);
-            self.window.pop_front();
-            self.sacked -= 1;
-            self.first += 1;
+        let mut acked = std::mem::take(&mut self.acked);
+        let before = self.board.largest();
+        let advances = self.board.take(now, ack, &mut acked);
+        for rtt in acked.iter().filter_map(|acked| acked.rtt) {
+            self.latest_rtt = rtt;
+            self.estimator.sample(rtt, self.board.in_flight());
+        }
+        if !acked.is_empty() {
+            self.expired = 0;
         }
         if advances {
-            self.deadline = if self.window.is_empty() { Time::NEVER } else { now + self.estimator.rto() };
-            self.timed_out = self.timed_out.filter(|&first| first >= self.first);
+            self.deadline = if self.board.is_empty() { Time::NEVER } else { now + self.retransmission_timeout() };
+            self.timed_out = self.timed_out.filter(|&first| first >= self.board.first());
         }
-        if self.recovering && self.first >= self.recover {
+        if self.recovering && !self.is_quic && self.board.first() >= self.recover {
             self.recovering = false;
         }
-        let found = self.find_losses();
-        if found && !self.recovering {
-            self.recovering = true;
-            self.recover = self.next();
-            self.counters.recoveries += 1;
-            self.cut(now);
-        } else if !self.recovering {
-            (0..delivered).for_each(|_| self.increase(now, ack.segment));
+        self.find_losses(now, before);
+        for (i, one) in acked.iter().enumerate() {
+            let grows = if self.is_quic { one.order >= self.recover_order } else { !self.recovering };
+            self.on_acked(now, *one, (acked.len() - i) as u32, grows);
         }
+        acked.clear();
+        self.acked = acked;
     }
 
-    /// Records the arrival of a segment; returns 1 if it was not known. `transmission` identifies the transmission for
-    /// the RTT sample.
-    fn take(&mut self, now: Time, number: u32, transmission: Option<u32>) -> u32 {
-        let Some(sent) = number.checked_sub(self.first).and_then(|place| self.window.get_mut(place as usize)) else {
-            return 0;
-        };
-        if sent.sacked {
-            return 0;
-        }
-        sent.sacked = true;
-        self.sacked += 1;
-        if std::mem::replace(&mut sent.in_flight, false) {
-            self.in_flight -= 1;
-        } else {
-            self.lost -= 1;
-        }
-        if transmission == Some(sent.transmissions) {
-            let rtt = now.since(sent.at);
-            self.estimator.sample(rtt, self.in_flight);
-        }
-        1
-    }
-
-    /// Marks segments with enough acknowledged segments above them as lost. Returns whether one of these was first sent
-    /// after the last window reduction. Retransmitted segments wait for the timer.
-    fn find_losses(&mut self) -> bool {
-        if self.sacked < THRESHOLD {
-            return false;
-        }
-        let (mut above, mut anew) = (0, false);
-        for (place, sent) in self.window.iter_mut().enumerate().rev() {
-            if sent.sacked {
-                above += 1;
-            } else if above >= THRESHOLD && sent.in_flight && sent.transmissions == 1 {
-                sent.in_flight = false;
-                self.in_flight -= 1;
-                self.lost += 1;
-                anew |= self.first + place as u32 >= self.recover;
-            }
-        }
-        anew
-    }
-
-    /// The time of [`Sender::poll_timeout`] has come: all segments that are not acknowledged count as lost, and the
-    /// window restarts (RFC 9438 section 4.8, RFC 6298 section 5).
-    pub fn handle_timeout(&mut self, now: Time) {
-        if now < self.deadline {
-            return;
-        }
-        self.counters.timeouts += 1;
-        if self.timed_out != Some(self.first) {
-            self.timed_out = Some(self.first);
-            self.cut(now);
-        }
-        self.law.jump(1.0, false);
-        for sent in self.window.iter_mut().filter(|sent| !sent.sacked) {
-            self.lost += u32::from(std::mem::replace(&mut sent.in_flight, false));
-        }
-        self.in_flight = 0;
-        self.recovering = false;
-        self.recover = self.next();
-        self.estimator.back_off();
-        self.deadline = now + self.estimator.rto();
-    }
-
-    fn cut(&mut self, now: Time) {
-        let flight = self.flight();
-        let Sender { law, rng, trace, .. } = self;
-        law.decrease(Cause::Loss, &flight, &mut Ctx { now, rng, trace });
-    }
-
-    fn increase(&mut self, now: Time, segment: u32) {
+    /// `pending`: how many arrivals the law has not been notified of, this one included.
+    fn on_acked(&mut self, now: Time, acked: Acked, pending: u32, grows: bool) {
         let flight = self.flight();
         let event = DataEvent {
-            segment: segment.into(),
-            sent: now,
-            rtt: None,
+            segment: acked.number.into(),
+            sent: acked.sent,
+            rtt: acked.rtt,
             mark: 0,
-            size: Bytes::ZERO,
+            size: self.size,
             fields: &Fields::default(),
-            flight,
+            flight: Flight { in_flight: flight.in_flight + pending, ..flight },
         };
         let Sender { law, rng, trace, .. } = self;
-        law.increase(&event, &mut Ctx { now, rng, trace });
+        law.on_acked(&event, grows, &mut Ctx { now, rng, trace });
+    }
+
+    /// Detects losses; `before` is the latest transmission that was acknowledged earlier.
+    fn find_losses(&mut self, now: Time, before: Option<u64>) {
+        let mut lost = std::mem::take(&mut self.lost);
+        let rtt = self.estimator.srtt().max(self.latest_rtt);
+        // RFC 9002 kTimeThreshold: 9/8.
+        let wait = Duration::from_nanos(rtt.nanos() / 8 * 9).max(GRANULARITY);
+        let detection = if self.is_quic { Detection::Packets(wait) } else { Detection::Selective };
+        self.late = self.board.find_losses(detection, now, &mut lost);
+        let begins = lost.iter().any(|one| match self.is_quic {
+            true => one.order >= self.recover_order,
+            // Retransmissions are part of the recovery that they belong to.
+            false => !self.recovering && one.is_first && one.number >= self.recover,
+        });
+        if begins {
+            self.recovering = true;
+            self.recover = self.board.next();
+            self.recover_order = self.board.order();
+            self.counters.recoveries += 1;
+            let flight = self.flight();
+            let Sender { law, rng, trace, .. } = self;
+            law.reduce(&flight, &mut Ctx { now, rng, trace });
+        }
+        self.on_lost(now, Congestion::Loss, &lost);
+        if self.is_quic && self.is_persistent(&lost, before) {
+            self.law.restart();
+            self.recover_order = 0;
+        }
+        lost.clear();
+        self.lost = lost;
+    }
+
+    fn on_lost(&mut self, now: Time, kind: Congestion, lost: &[Lost]) {
+        let flight = self.flight();
+        for (i, one) in lost.iter().enumerate() {
+            let in_flight = flight.in_flight + (lost.len() - i) as u32;
+            let (segment, sent) = (one.number.into(), one.sent);
+            let flight = Flight { in_flight, ..flight };
+            let event = CongestionEvent { kind, segment, sent, fields: &Fields::default(), flight };
+            let Sender { law, rng, trace, .. } = self;
+            law.on_lost(&event, &mut Ctx { now, rng, trace });
+        }
+    }
+
+    /// Whether losses without an arrival between them are so far apart that congestion persists (RFC 9002 §7.6).
+    fn is_persistent(&self, lost: &[Lost], before: Option<u64>) -> bool {
+        let sent = || lost.iter().filter(|one| Some(one.order) > before).map(|one| one.sent);
+        let (Some(first), Some(last), Some(_)) = (sent().min(), sent().max(), before) else { return false };
+        last.since(first).nanos() > PERSISTENT * self.probe_timeout().nanos()
+    }
+
+    /// Does what is due: where the retransmission timer expires, all segments that are not acknowledged count as lost,
+    /// and the window restarts (RFC 9438 §4.8, RFC 6298 §5); a probe timeout permits two transmissions (RFC 9002
+    /// §6.2.4).
+    pub fn handle_timeout(&mut self, now: Time) {
+        if !self.is_quic {
+            if now >= self.deadline {
+                self.time_out(now);
+            }
+        } else if now >= self.late {
+            self.find_losses(now, self.board.largest());
+        } else if now >= self.probe_at() {
+            self.counters.timeouts += 1;
+            self.expired += 1;
+            self.since = now;
+            self.probes = PROBES;
+        }
+    }
+
+    fn time_out(&mut self, now: Time) {
+        self.counters.timeouts += 1;
+        if self.timed_out != Some(self.board.first()) {
+            self.timed_out = Some(self.board.first());
+            let flight = self.flight();
+            let Sender { law, rng, trace, .. } = self;
+            law.reduce(&flight, &mut Ctx { now, rng, trace });
+        }
+        self.law.restart();
+        let mut lost = std::mem::take(&mut self.lost);
+        self.board.lose_all(&mut lost);
+        self.on_lost(now, Congestion::Timeout, &lost);
+        lost.clear();
+        self.lost = lost;
+        self.recovering = false;
+        self.recover = self.board.next();
+        self.estimator.back_off();
+        self.deadline = now + self.retransmission_timeout();
     }
 }
 

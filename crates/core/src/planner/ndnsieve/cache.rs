@@ -72,6 +72,12 @@ impl Cache {
         self.rates.get(&(router, prefix, face)).copied()
     }
 
+    /// How much Data of a prefix comes to a router by all faces; none if it never reported any.
+    pub(super) fn total_rate(&self, router: RouterId, prefix: PrefixId) -> Option<Rate> {
+        let of_prefix = self.rates.range((router, prefix, FaceId(0))..=(router, prefix, FaceId(u16::MAX)));
+        of_prefix.map(|(_, rate)| rate.bps()).reduce(u64::saturating_add).map(Rate::from_bps)
+    }
+
     /// Whether a router measures rates at all.
     pub(super) fn has_rates(&self, router: RouterId) -> bool {
         let (first, last) = ((router, PrefixId(0), FaceId(0)), (router, PrefixId(u32::MAX), FaceId(u16::MAX)));

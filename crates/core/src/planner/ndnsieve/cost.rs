@@ -9,11 +9,26 @@ use crate::units::Time;
 /// The cost of a next hop that leads nowhere, loops, or passes a silent router. Any path is cheaper.
 pub(super) const UNUSABLE: u32 = 1 << 30;
 
-/// Equation 3 over the links of a path: the largest β · 10 · e^ε; none if the state of a link is not known.
-pub(super) fn metric(cache: &Cache, links: &[DataLink], now: Time) -> Option<f64> {
+/// What a switch would bring to a link: β and ε in addition.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Added {
+    pub(super) utilization: f64,
+    pub(super) occupancy: f64,
+}
+
+/// Equation 3 over the links of a path: the largest β · 10 · e^ε, with what is `added` to each, and a reported β of `most`
+/// at most; none if either is not known for a link.
+pub(super) fn metric(
+    cache: &Cache,
+    links: &[DataLink],
+    added: impl Fn(DataLink) -> Option<Added>,
+    most: f64,
+    now: Time,
+) -> Option<f64> {
     let cost = |link: &DataLink| {
-        let state = cache.state(*link, now)?;
-        Some(state.utilization * 10.0 * libm::exp(state.occupancy))
+        let (state, added) = (cache.state(*link, now)?, added(*link)?);
+        let occupancy = (state.occupancy + added.occupancy).min(1.0);
+        Some((state.utilization.min(most) + added.utilization) * 10.0 * libm::exp(occupancy))
     };
     links.iter().try_fold(0.0, |largest: f64, link| Some(largest.max(cost(link)?)))
 }

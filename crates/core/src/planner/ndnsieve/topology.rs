@@ -3,7 +3,7 @@
 use crate::ids::{FaceId, PrefixId};
 use crate::planner::RouterId;
 use crate::strategy::NextHop;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
 /// Router numbers are below this; others are ignored.
@@ -26,6 +26,8 @@ pub(super) struct Interface {
     pub(super) neighbour: Option<RouterId>,
     /// The neighbour's interface back.
     pub(super) peer: Option<FaceId>,
+    /// Its capacity, as far as it is known.
+    pub(super) rate: Option<Rate>,
     /// Whether it is up.
     pub(super) up: bool,
 }
@@ -122,12 +124,19 @@ impl RouterTable {
     }
 
     /// Adds an interface; whether a known one has changed.
-    pub(super) fn link(&mut self, id: RouterId, face: FaceId, neighbour: Option<RouterId>, up: bool) -> bool {
+    pub(super) fn link(
+        &mut self,
+        id: RouterId,
+        face: FaceId,
+        neighbour: Option<RouterId>,
+        rate: Option<Rate>,
+        up: bool,
+    ) -> bool {
         if neighbour.is_some_and(|n| n.0 as usize >= MAX_ROUTERS || n == id) {
             return false;
         }
         let Some(router) = self.router_mut(id) else { return false };
-        let before = router.faces.insert(face, Interface { neighbour, peer: None, up });
+        let before = router.faces.insert(face, Interface { neighbour, peer: None, rate, up });
         for other in [before.and_then(|old| old.neighbour), neighbour].into_iter().flatten() {
             self.pair(id, other);
             self.pair(other, id);

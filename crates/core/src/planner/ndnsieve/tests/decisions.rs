@@ -116,6 +116,53 @@ fn a_refresh_switches_without_a_signal_unless_configured_not_to() {
     }
 }
 
+// One prefix of 9 Mbit/s on a link of 10. As printed 0.5 · 10 = 5 beats 0.9 · 10 = 9. With it the idle path would have
+// (0.0 + 0.9) · 10 = 9 and the other (0.5 + 0.9) · 10 = 14; with 3 Mbit/s of it (0.5 + 0.3) · 10 = 8 < 0.9 · 9.
+#[test]
+fn a_path_is_compared_as_it_would_be_with_the_load_that_moves() {
+    for (params, lower, mbps, expected) in [
+        (json!({}), 0.5, 9.0, 1),
+        (json!({ "moved-load": true }), 0.5, 9.0, 0),
+        (json!({ "moved-load": true }), 0.0, 9.0, 0),
+        (json!({ "moved-load": true }), 0.5, 3.0, 1),
+    ] {
+        let mut bench = bench(&params, 1, (0.9, 0.0), (lower, 0.0));
+        rate(&mut bench, 0, mbps);
+        bench.signal(1, 0);
+        assert_eq!(best(&bench, 0), expected, "{params} {lower} {mbps}");
+    }
+}
+
+// All of a full link's Data: 1.5 offered counts as 1 · 10 · e^0.4 = 14.9, and the idle path would have the same queue:
+// 0.95 · 10 · e^(0.4 · 0.95) = 13.9 > 0.9 · 14.9 = 13.4. With a third of it, 0.32 · 10 · e^(0.4 · 0.32) = 3.6.
+#[test]
+fn the_queue_moves_with_its_share_of_the_load_and_offered_load_that_is_dropped_does_not() {
+    for (mbps, expected) in [(9.5, 0), (3.2, 1)] {
+        let mut bench = bench(&json!({ "moved-load": true }), 1, (1.5, 0.4), (0.0, 0.0));
+        rate(&mut bench, 0, mbps);
+        bench.signal(1, 0);
+        assert_eq!(best(&bench, 0), expected, "{mbps}");
+    }
+}
+
+// 9 Mbit/s of a prefix that has just been switched: 1 has come by the new face so far, 8 by the old one.
+#[test]
+fn data_that_comes_by_two_faces_after_a_switch_counts_whole() {
+    let mut bench = bench(&json!({ "moved-load": true }), 1, (0.9, 0.0), (0.0, 0.0));
+    rate(&mut bench, 0, 1.0);
+    let (router, prefix, face, rate) = (RouterId(0), PrefixId(0), FaceId(1), Rate::from_mbps(8.0));
+    bench.receive(&Message::PrefixRate { router, prefix, face, rate });
+    bench.signal(1, 0);
+    assert_eq!((best(&bench, 0), bench.planner.tally().not_better), (0, 1));
+}
+
+#[test]
+fn without_a_measured_rate_no_load_is_moved() {
+    let mut bench = bench(&json!({ "moved-load": true }), 1, (0.9, 0.0), (0.0, 0.0));
+    bench.signal(1, 0);
+    assert_eq!((best(&bench, 0), bench.planner.tally().not_better), (0, 1));
+}
+
 #[test]
 fn the_prefix_of_the_highest_rate_is_chosen_and_random_choice_reaches_all() {
     let mut by_rate = bench(&json!({ "select": "highest-rate" }), 3, (0.9, 0.0), (0.0, 0.0));

@@ -155,7 +155,7 @@ impl Bench {
 
     pub(super) fn link(&mut self, router: usize, face: usize, up: bool) {
         let neighbour = Some(RouterId(self.graph.links[router][face].0));
-        let (router, face, rate) = (RouterId(router as u32), FaceId(face as u16), None);
+        let (router, face, rate) = (RouterId(router as u32), FaceId(face as u16), Some(Rate::from_mbps(10.0)));
         self.receive(&Message::Link { router, face, neighbour, rate, up });
     }
 

@@ -1,0 +1,181 @@
+//! Jobs: single runs as units of work that can be stored, reused and divided among machines.
+//!
+//! A job is one scenario under one scheme with one seed. Its key is a hash of everything that the run depends on, so
+//! that a result stored under this key can replace the run, whoever computed it. What a job's result holds is up to
+//! its user; [`StoredResults`] stores any value that serialises.
+
+use crate::results::{Error, replace_files};
+use ndnweir_core::scheme::Scheme;
+use ndnweir_scenario::Scenario;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Identifies the program that runs the jobs: its version and a hash of its executable file, since two builds of one
+/// version may give different results. Takes some milliseconds.
+///
+/// # Errors
+/// If the program may not read its own executable file.
+pub fn engine(version: &str) -> Result<String, Error> {
+    let reject = |path: &Path, source| Error::Io {
+        path: path.display().to_string(),
+        source,
+        remedy: "let the program read its own file, or leave out what needs keys of jobs",
+    };
+    let path = std::env::current_exe().map_err(|e| reject(Path::new("the program's own file"), e))?;
+    let bytes = fs::read(&path).map_err(|e| reject(&path, e))?;
+    Ok(format!("{version} {}", hash(&bytes)))
+}
+
+/// SHA-256 in hexadecimal digits.
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// A hash of all in a scenario that a run depends on: not its name, description and file, and not the schemes that it
+/// offers, of which a run has one.
+pub fn scenario_hash(scenario: &Scenario) -> String {
+    let mut read = json!(scenario);
+    if let Some(keys) = read.as_object_mut() {
+        for key in ["name", "about", "source", "notes", "schemes", "compositions"] {
+            keys.remove(key);
+        }
+    }
+    hash(read.to_string().as_bytes())
+}
+
+/// A hash of a scheme with all its parameters.
+pub fn scheme_hash(scheme: &Scheme) -> String {
+    hash(json!(scheme).to_string().as_bytes())
+}
+
+/// The key of a job: a hash of the [`engine`], the [`scenario_hash`], the [`scheme_hash`] and the seed.
+pub fn key(engine: &str, scenario: &str, scheme: &str, seed: u64) -> String {
+    hash(json!([engine, scenario, scheme, seed]).to_string().as_bytes())
+}
+
+/// Divides jobs among `parts` so that the sums of their costs are nearly equal: the most expensive first, each to the
+/// part with the least so far. Returns the part of each job, from 0 on; the same for the same costs.
+pub fn balance(costs: &[u64], parts: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    // Stable: among equal costs the first comes first.
+    order.sort_by_key(|job| std::cmp::Reverse(costs[*job]));
+    let mut loads = vec![(0u64, 0usize); parts.max(1)];
+    let mut part_of = vec![0; costs.len()];
+    for job in order {
+        // Of equal loads the part with fewer jobs, so that jobs without cost are spread too.
+        let part = (0..loads.len()).min_by_key(|part| loads[*part]).unwrap_or(0);
+        loads[part] = (loads[part].0.saturating_add(costs[job]), loads[part].1 + 1);
+        part_of[job] = part;
+    }
+    part_of
+}
+
+/// A folder that stores the results of jobs, each in a file of its own. Files appear whole or not at all, so that a
+/// worker that is killed leaves nothing half-written, and several workers may share the folder.
+#[derive(Clone, Debug)]
+pub struct StoredResults {
+    folder: PathBuf,
+}
+
+/// The content of a file: the result with what it is the result of, and a hash of it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    job: String,
+    sha256: String,
+    result: Value,
+}
+
+const REDO: &str = "delete it; the job is done again";
+
+impl StoredResults {
+    /// The results in a folder, which is created when the first result is stored.
+    pub fn new(folder: &Path) -> StoredResults {
+        StoredResults { folder: folder.to_path_buf() }
+    }
+
+    fn file(key: &str) -> String {
+        format!("{key}.json")
+    }
+
+    /// The stored result of a job, if there is one.
+    ///
+    /// # Errors
+    /// [`Error`] for a file that cannot be read, is damaged, or holds the result of another job.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
+        let path = self.folder.join(StoredResults::file(key));
+        let shown = || path.display().to_string();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                return Err(Error::Io { path: shown(), source, remedy: "make it readable, or delete it" });
+            }
+        };
+        let wrong = |what: String| Error::Damaged { path: shown(), what, remedy: REDO };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|e| wrong(e.to_string()))?;
+        if stored.job != key {
+            return Err(wrong(format!("it holds the result of job {}", stored.job)));
+        }
+        if stored.sha256 != hash(stored.result.to_string().as_bytes()) {
+            return Err(wrong("its content is not what was stored".into()));
+        }
+        serde_json::from_value(stored.result).map(Some).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// Stores the result of a job.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn put<T: Serialize>(&self, key: &str, result: &T) -> Result<(), Error> {
+        let result = json!(result);
+        let stored = Stored { job: key.to_owned(), sha256: hash(result.to_string().as_bytes()), result };
+        replace_files(&self.folder, &[(StoredResults::file(key), json!(stored).to_string().into_bytes())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_nearly_equal_costs_and_every_job_is_in_one() {
+        // By hand: 9 to the first, 7 and 2 to the second, 5 and 4 to the third.
+        assert_eq!(balance(&[5, 9, 7, 4, 2], 3), [2, 0, 1, 2, 1]);
+        assert_eq!(balance(&[0, 0, 0], 2), [0, 1, 0]);
+        assert_eq!(balance(&[], 4), Vec::<usize>::new());
+        assert_eq!(balance(&[1, 2], 1), [0, 0]);
+    }
+
+    #[test]
+    fn what_is_stored_comes_back_and_what_is_damaged_or_of_another_job_is_rejected() {
+        let folder = std::env::temp_dir().join(format!("ndnweir-jobs-{}", std::process::id()));
+        let stored = StoredResults::new(&folder);
+        assert_eq!(stored.get::<Vec<f64>>("a").unwrap(), None);
+        let values = vec![0.1 + 0.2, 1e-300, 7.0];
+        stored.put("a", &values).unwrap();
+        assert_eq!(stored.get::<Vec<f64>>("a").unwrap(), Some(values));
+        let text = fs::read_to_string(folder.join("a.json")).unwrap();
+        for (file, content, part) in [
+            ("b", text.clone(), "it holds the result of job a"),
+            ("a", text.replace("7.0", "8.0"), "not what was stored"),
+            ("a", text[..text.len() / 2].to_owned(), "EOF"),
+            ("a", text.replace("sha256", "md5"), "unknown field `md5`"),
+        ] {
+            fs::write(folder.join(format!("{file}.json")), content).unwrap();
+            let error = stored.get::<Vec<f64>>(file).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("delete it"), "{error}");
+        }
+        fs::write(folder.join("a.json"), text).unwrap();
+        assert!(stored.get::<String>("a").unwrap_err().to_string().contains("invalid type"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
