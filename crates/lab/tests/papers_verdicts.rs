@@ -20,6 +20,7 @@ fn made(case: usize, scheme: &str, values: &[f64]) -> Vec<Measured> {
         case,
         run: Run { scheme: scheme.into(), seed: i as u64 + 1, ..Run::default() },
         scalars: BTreeMap::from([("goodput_mbps".to_owned(), *v)]),
+        ..Measured::default()
     });
     each.collect()
 }

@@ -170,7 +170,7 @@ impl Vivace {
         let measured = self.monitor.measured();
         match self.mode {
             Mode::Probing(first_above) if measured < 2 * PAIRS => {
-                let above = first_above[measured / 2] == (measured % 2 == 0);
+                let above = first_above[measured / 2] == measured.is_multiple_of(2);
                 let side = if above { self.params.probe } else { -self.params.probe };
                 (self.rate * (1.0 + side), true)
             }

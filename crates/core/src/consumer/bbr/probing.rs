@@ -47,6 +47,7 @@ impl Bbr {
         if !self.is_filled || self.adapt_long_bounds(sample, round_starts) {
             return;
         }
+        let goes_down = self.state == State::Up && self.is_time_to_go_down(sample, in_flight);
         match self.state {
             State::Down | State::Cruise => {
                 let full = self.quantized(self.product(self.rates.get(), 1.0), size);
@@ -57,11 +58,9 @@ impl Bbr {
                 }
             }
             State::Refill if round_starts => self.start_up(sample),
-            State::Up => {
-                if self.is_time_to_go_down(sample, in_flight) {
-                    self.too_high = false;
-                    self.start_down(ctx);
-                }
+            State::Up if goes_down => {
+                self.too_high = false;
+                self.start_down(ctx);
             }
             _ => {}
         }

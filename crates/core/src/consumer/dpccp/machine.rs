@@ -116,7 +116,7 @@ impl Machine {
     }
 
     fn set_rate(&mut self, rate: f64) {
-        self.rate = rate.min(MAX_RATE).max(MIN_RATE);
+        self.rate = rate.clamp(MIN_RATE, MAX_RATE);
         self.sending = self.rate;
     }
 

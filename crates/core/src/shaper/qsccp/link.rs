@@ -113,14 +113,14 @@ struct ClassState {
 pub(super) struct Link {
     capacity: f64,
     flows: BTreeMap<u32, Flow>,
-    classes: [ClassState; CLASSES],
+    classes: Box<[ClassState; CLASSES]>,
     /// Virtual time: the place of the Interest of a weighted class that left last.
     place: f64,
 }
 
 impl Link {
     pub(super) fn new(capacity: f64) -> Link {
-        let mut link = Link { capacity, flows: BTreeMap::new(), classes: Default::default(), place: 0.0 };
+        let mut link = Link { capacity, flows: BTreeMap::new(), classes: Box::default(), place: 0.0 };
         for (class, weight) in link.classes[LIMITS.len()..].iter_mut().zip(WEIGHTS) {
             class.available = capacity * weight / TOTAL_WEIGHT;
         }
@@ -148,12 +148,12 @@ impl Link {
     /// The key of a flow's queue.
     fn key(&self, flow: FlowId) -> u32 {
         let is_own = self.flows.contains_key(&flow.0) || self.flows.len() < MAX_FLOWS;
-        if is_own { flow.0 } else { SHARED | flow.0 % MAX_FLOWS as u32 }
+        if is_own { flow.0 } else { SHARED | (flow.0 % MAX_FLOWS as u32) }
     }
 
     /// A flow's rate in bit/s, if it is known.
     pub(super) fn rate(&self, flow: FlowId) -> Option<f64> {
-        let shared = SHARED | flow.0 % MAX_FLOWS as u32;
+        let shared = SHARED | (flow.0 % MAX_FLOWS as u32);
         self.flows.get(&flow.0).or_else(|| self.flows.get(&shared)).map(|flow| flow.rate)
     }
 
@@ -260,7 +260,7 @@ impl Link {
                 }
             }
             while let Some(key) = state.flows.get(state.turn) {
-                let Some(flow) = self.flows.get_mut(key) else { return None };
+                let flow = self.flows.get_mut(key)?;
                 let bits = flow.expected();
                 if flow.queue.is_empty() {
                     flow.balance = 0.0;
