@@ -73,7 +73,7 @@ fn false_fields_change_what_reads_them_and_nothing_else() {
     let goodput = |set: &[&str]| run("hobhis-2014", set).goodput_mbps;
     // Rates in a field: the least one that can be written stops the consumer.
     let (honest, least) = (goodput(&[]), goodput(&["link.R1-R2.fields=least"]));
-    assert!(honest > 1.0 && least < 0.1 * honest, "{honest} {least}");
+    assert!(honest > 1.0 && least < 0.2 * honest, "{honest} {least}");
     // No field, no change.
     assert_eq!(run("cubic", &["link.R1-R2.fields=largest"]).event_hash, run("cubic", &[]).event_hash);
 }

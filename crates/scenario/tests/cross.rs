@@ -82,7 +82,7 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         ("\"C\", \"A\", \"B\"", "\"C\"", 20, "two places or more", "write path"),
         ("\"C\", \"A\", \"B\"", "\"C\", \"D\"", 20, "there is no node \"D\"", "nodes: "),
         ("\"poisson\"", "\"poison\"", 21, "is not known", "did you mean \"poisson\""),
-        ("\"poisson\"", "\"tcp-bbr\"", 21, "is not known", "did you mean \"tcp-bbr-v1\""),
+        ("\"poisson\"", "\"tcp-bbr\"", 21, "is not known", "tcp-bbr-v1"),
         ("\"poisson\"", "\"quic\"", 21, "is not known", "quic-reno"),
         ("\"poisson\"", "\"quic-reno\"", 22, "unknown key \"rate\"", ""),
         ("\"poisson\"", "\"on-off\"", 18, "has no on", "add on"),

@@ -55,7 +55,7 @@ fn links_change_signals_and_have_disciplines_by_direction() {
 #[test]
 fn errors_are_reported_with_line_and_remedy() {
     for (link, message, remedy) in [
-        ("marks = \"cleared\"", "\"cleared\" is not known", "did you mean \"clear\""),
+        ("marks = \"cleared\"", "\"cleared\" is not known", "keep, clear, set"),
         ("fields = \"most\"", "\"most\" is not known", "largest"),
         ("discipline = \"drrr\"", "\"drrr\"", "did you mean \"drr\""),
         ("burst-loss = 0.1", "not a table", "to-bad = "),

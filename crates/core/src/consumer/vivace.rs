@@ -21,6 +21,13 @@ use serde::{Deserialize, Serialize};
 
 mod interval;
 
+/// b: what a round-trip time that grows by a second per second costs, per Mbit/s.
+const LATENCY: f64 = 900.0;
+/// ω₀: the largest change, as a part of the rate.
+const BOUND: f64 = 0.05;
+/// The least change, in Mbit/s.
+const MIN_CHANGE: f64 = 0.5;
+
 /// Parameters of [`Vivace`]; sources on the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -31,12 +38,6 @@ pub struct Params {
     pub min_rate: Rate,
     /// ε: how far probes lie beside the rate, as a part of it.
     pub probe: f64,
-    /// b: what a round-trip time that grows by a second per second costs, per Mbit/s; 0 is the form without latency.
-    pub latency: f64,
-    /// ω₀: the largest change, as a part of the rate.
-    pub bound: f64,
-    /// The least change.
-    pub min_change: Rate,
     /// The retransmission timer.
     pub timer: Timer,
 }
@@ -47,9 +48,6 @@ impl Default for Params {
             initial_rate: Rate::from_bps(1_120_000),
             min_rate: Rate::from_bps(500_000),
             probe: 0.05,
-            latency: 900.0,
-            bound: 0.05,
-            min_change: Rate::from_bps(500_000),
             timer: Timer::default(),
         }
     }
@@ -107,14 +105,10 @@ impl Component for Vivace {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        for (name, rate) in
-            [("initial-rate", params.initial_rate), ("min-rate", params.min_rate), ("min-change", params.min_change)]
-        {
+        for (name, rate) in [("initial-rate", params.initial_rate), ("min-rate", params.min_rate)] {
             check::number(name, rate.bps() as f64, 1000.0, MAX_MBPS * 1e6)?;
         }
         check::number("probe", params.probe, 1e-3, 0.5)?;
-        check::number("latency", params.latency, 0.0, 1e6)?;
-        check::number("bound", params.bound, 1e-3, 1.0)?;
         params.timer.check()
     }
 
@@ -153,7 +147,7 @@ impl Vivace {
     fn utility(&self, measured: &Measured) -> f64 {
         let cut = libm::trunc(measured.gradient / LEAST_GRADIENT) * LEAST_GRADIENT;
         let x = measured.mbps;
-        libm::pow(x, EXPONENT) - self.params.latency * x * cut - LOSS * x * measured.loss
+        libm::pow(x, EXPONENT) - LATENCY * x * cut - LOSS * x * measured.loss
     }
 
     fn set_rate(&mut self, rate: f64) {
@@ -188,13 +182,13 @@ impl Vivace {
         self.upwards = upwards;
         let wanted = gradient.abs() * CONVERSION * amplifier(self.repeated);
         self.repeated = (self.repeated + 1).min(1000);
-        let bound = (self.params.bound + BOUND_STEP * f64::from(self.bounded)) * self.rate;
+        let bound = (BOUND + BOUND_STEP * f64::from(self.bounded)) * self.rate;
         if wanted > bound {
             self.bounded = (self.bounded + 1).min(1000);
         } else {
             self.bounded = self.bounded.saturating_sub(1);
         }
-        let size = wanted.min(bound).max(mbps(self.params.min_change));
+        let size = wanted.min(bound).max(MIN_CHANGE);
         if upwards { size } else { -size }
     }
 

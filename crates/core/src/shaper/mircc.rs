@@ -32,6 +32,9 @@ pub const SECONDARY: u32 = 2;
 /// The class of those that come first.
 pub const PRIMARY: u32 = 1;
 
+/// d before the first Data, in s.
+const INITIAL_RTT: f64 = 0.03;
+
 /// Parameters of [`Mircc`]; all but `data-size` from the implementation named above.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -48,8 +51,6 @@ pub struct Params {
     pub memory: f64,
     /// The part of its old value that the mean round trip keeps at each Data.
     pub rtt_memory: f64,
-    /// The mean round trip before the first Data.
-    pub initial_rtt: Duration,
     /// The first primary rate, at most that of the link.
     pub initial_rate: Rate,
     /// Interests that may wait.
@@ -67,7 +68,6 @@ impl Default for Params {
             beta: 0.1,
             memory: 0.8,
             rtt_memory: 0.7,
-            initial_rtt: Duration::from_millis(30),
             initial_rate: Rate::from_bps(1_000_000),
             queue: 10,
             data_size: Bytes::new(1087),
@@ -163,7 +163,6 @@ impl Component for Mircc {
         check::number("beta", params.beta, 0.0, 10.0)?;
         check::number("memory", params.memory, 0.0, 0.999)?;
         check::number("rtt-memory", params.rtt_memory, 0.0, 0.999)?;
-        check::least("initial-rtt", params.initial_rtt, Duration::from_millis(1))?;
         check::number("queue", params.queue.into(), 1.0, MOST_QUEUE)?;
         check::data_size("data-size", params.data_size)
     }
@@ -174,7 +173,7 @@ impl Component for Mircc {
             explicit: env.slot(Field::ExplicitRate),
             second: params.dual.then(|| env.slot(Field::SecondaryRate)),
             link: None,
-            rtt: params.initial_rtt.secs(),
+            rtt: INITIAL_RTT,
             size: SizeEstimate::new(params.data_size),
             primary: VecDeque::new(),
             secondary: VecDeque::new(),

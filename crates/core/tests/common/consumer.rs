@@ -39,6 +39,7 @@ pub struct Seen {
     nack: bool,
     /// The gate at in-flight counts around the window.
     gate: [bool; 5],
+    stamped: Fields,
 }
 
 /// A consumer with the part of a fetcher that feeds it.
@@ -55,6 +56,8 @@ pub struct Bench {
     told: Fields,
     /// Where Data tell of a link.
     link_state: Option<Slot>,
+    /// What the last Interest carried.
+    stamped: Fields,
 }
 
 impl Bench {
@@ -77,6 +80,7 @@ impl Bench {
             sent: BTreeMap::new(),
             told,
             link_state: layout.find(Field::LinkState),
+            stamped: Fields::default(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Bench {
             timeout: self.consumer.retransmission_timeout(),
             wake: self.consumer.next_wake(),
             nack: self.consumer.retransmits_on_nack(),
+            stamped: self.stamped,
             gate: gate.map(|in_flight| self.consumer.may_send(&Flight { in_flight, ..self.flight })),
         }
     }
@@ -120,7 +125,8 @@ impl Bench {
                     let segment = self.flight.next_segment;
                     self.flight.next_segment += 1;
                     self.sent.insert(segment, self.now);
-                    self.consumer.stamp(segment, &mut Fields::default());
+                    self.stamped = Fields::default();
+                    self.consumer.stamp(segment, &mut self.stamped);
                     self.consumer.on_sent(&SentEvent { segment, retransmission: false, flight: self.flight }, &mut ctx);
                 }
             }
@@ -197,6 +203,11 @@ pub fn standard_workload() -> Vec<Op> {
         for _ in 0..segments {
             ops.extend([Op::Wait(gap), Op::Data { mark: 0, rtt: Some(ms(40)), skip: 0 }]);
         }
+    }
+    // A whole train with distances below and above that of the bottleneck.
+    ops.push(Op::Send(64));
+    for micros in [1000, 1000, 1000, 200, 3000].into_iter().cycle().take(60) {
+        ops.extend([Op::Wait(Duration::from_micros(micros)), Op::Data { mark: 0, rtt: Some(ms(40)), skip: 0 }]);
     }
     data(&mut ops, 5, ms(1), ms(40));
     mark(&mut ops, 1);

@@ -138,6 +138,7 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
 
 /// Every parameter changes some decision of the workload: with the other defaults, or with one other choice switched.
 pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) -> Result<(), SchemeError>, run: Run) {
+    let mut without = Vec::new();
     for info in infos {
         let (defaults, schema) = ((info.defaults)(), (info.schema)());
         let leaves = leaves(&schema, &schema, &defaults, &mut Vec::new());
@@ -153,9 +154,12 @@ pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) ->
                 let mut changed = candidates.iter().map(|value| replaced(base, path, value));
                 changed.any(|params| check(info.name, &params).is_ok() && run(info, &params) != before)
             });
-            assert!(differs, "{}: parameter {} has no effect", info.name, path.join("."));
+            if !differs {
+                without.push(format!("{}: {}", info.name, path.join(".")));
+            }
         }
     }
+    assert!(without.is_empty(), "parameters without an effect: {without:?}");
 }
 
 /// Defaults pass the check; unknown keys and wrong types are rejected with their name; every parameter is documented.
