@@ -95,8 +95,13 @@ fn a_file_comes_through_a_forwarder_as_it_was_and_is_counted() {
 fn a_file_comes_over_udp_in_fragments_and_over_tcp() {
     let mut place = Place::new(1_000_003, &[]);
     assert_eq!(place.run("get /t -q -o unix").0, 0);
-    // Free at this moment; the forwarder takes it at once.
-    let address = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    // Free at this moment for both; the forwarder takes it at once.
+    let address = loop {
+        let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        if std::net::TcpListener::bind(udp).is_ok() {
+            break udp.to_string();
+        }
+    };
     place.fwd = None;
     place.fwd = Some(forwarder_at(place.dir.path(), &["--udp", &address, "--tcp", &address]));
     for transport in ["udp4", "tcp4"] {

@@ -28,6 +28,9 @@ pub enum Op {
     Wake,
 }
 
+/// Consumers that keep a rate have no window; the driver of a fetch bounds what it follows as well.
+const MOST_IN_FLIGHT: u32 = 1024;
+
 /// What can be seen of a consumer from outside, as bits so that equal means equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -118,7 +121,7 @@ impl Bench {
             Op::Wait(duration) => self.now = (self.now + duration).min(Time::from_nanos(u64::MAX / 2)),
             Op::Send(most) => {
                 for _ in 0..most {
-                    if !self.consumer.may_send(&self.flight) {
+                    if !self.consumer.may_send(&self.flight) || self.flight.in_flight >= MOST_IN_FLIGHT {
                         break;
                     }
                     self.flight.in_flight += 1;
