@@ -152,12 +152,13 @@ fn beside_a_flood(scheme: &str, reaction: Option<Duration>) -> (f64, Outcome) {
 }
 
 /// Schemes whose routers limit what all flows together may ask, without shares for each: what the flood requests and
-/// never gets counts like Data. Two of them are the forms in which Stateful Forwarding and its successor were
-/// published.
-const STARVED: [&str; 3] = ["stateful-consumer", "nack-once-consumer", "his"];
+/// never gets counts like Data, or like a pending Interest (`ecp`). Two of them are the forms in which Stateful
+/// Forwarding and its successor were published.
+const STARVED: [&str; 6] = ["stateful-consumer", "nack-once-consumer", "his", "ecp", "mircc", "mircc-single"];
 
 #[test]
 fn beside_a_flood_for_missing_names_memory_is_bounded_and_other_flows_go_on() {
+    let mut starved = Vec::new();
     for scheme in Scheme::names() {
         let (rate, _) = beside_a_flood(scheme, None);
         if STARVED.contains(&scheme) {
@@ -168,8 +169,11 @@ fn beside_a_flood_for_missing_names_memory_is_bounded_and_other_flows_go_on() {
             continue;
         }
         // Nine tenths of the fair share, which is half of the capacity.
-        assert!(rate >= 0.45 * CAPACITY, "{scheme}: {rate} Data/s beside the flood");
+        if rate < 0.45 * CAPACITY {
+            starved.push(format!("{scheme}: {rate} Data/s"));
+        }
     }
+    assert!(starved.is_empty(), "beside the flood: {starved:?}");
 }
 
 #[test]
