@@ -16,6 +16,7 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
+use crate::shared::bunch::Bunch;
 use crate::shared::delivery::{Delivery, Sample};
 use crate::shared::round_trips::{LargestOfRounds, Plateau, RoundTrips};
 use crate::units::{Duration, Time};
@@ -189,8 +190,7 @@ pub struct Bbr {
     round_done: bool,
     prior_window: f64,
     /// Bunches of Data: since when they are counted, how many, and the largest by round trip.
-    bunch_since: Time,
-    bunch: f64,
+    bunch: Bunch,
     bunches: LargestOfRounds,
     /// Whether the window was full in this and in the last round trip.
     full_now: bool,
@@ -261,8 +261,7 @@ impl Component for Bbr {
             done: None,
             round_done: false,
             prior_window: window,
-            bunch_since: Time::ZERO,
-            bunch: 0.0,
+            bunch: Bunch::default(),
             bunches: LargestOfRounds::default(),
             full_now: false,
             full_before: false,

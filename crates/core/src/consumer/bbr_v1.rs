@@ -238,6 +238,13 @@ impl BbrV1 {
         }
     }
 
+    /// The pace before any rate is known; none without a round-trip time, which TCP has from its handshake (§4.2.1).
+    fn first_pace(&self, srtt: Duration) -> Option<f64> {
+        let first =
+            self.params.high_gain * self.params.initial_window / srtt.secs() * (1.0 - self.params.pacing_margin);
+        (srtt > Duration::ZERO).then_some(first)
+    }
+
     /// `gain` times what fills the path, with room for what is sent at once.
     fn target(&self, gain: f64, size: f64) -> f64 {
         let Some((least, _)) = self.least else { return self.params.initial_window };
@@ -382,10 +389,8 @@ impl Consumer for BbrV1 {
         }
         let expired = self.take_rtt(event.rtt, ctx.now);
         self.probe_rtt(expired, round_starts, in_flight.saturating_sub(1), ctx);
-        if self.pacing_rate == 0.0 && event.flight.srtt > Duration::ZERO {
-            // §4.2.1, where TCP knows the round-trip time from its handshake.
-            let first = self.params.high_gain * self.params.initial_window / event.flight.srtt.secs();
-            self.pacing_rate = first * (1.0 - self.params.pacing_margin);
+        if self.pacing_rate == 0.0 {
+            self.pacing_rate = self.first_pace(event.flight.srtt).unwrap_or(0.0);
         }
         let rate = self.pacing_gain() * self.bandwidth() * (1.0 - self.params.pacing_margin);
         if self.is_filled || rate > self.pacing_rate {
@@ -416,13 +421,7 @@ impl Consumer for BbrV1 {
     }
 
     fn pacing(&self, flight: &Flight) -> Option<Duration> {
-        let rate = if self.pacing_rate > 0.0 {
-            self.pacing_rate
-        } else if flight.srtt > Duration::ZERO {
-            self.params.high_gain * self.params.initial_window / flight.srtt.secs() * (1.0 - self.params.pacing_margin)
-        } else {
-            return None;
-        };
+        let rate = if self.pacing_rate > 0.0 { self.pacing_rate } else { self.first_pace(flight.srtt)? };
         Some(Duration::from_secs_f64(1.0 / rate))
     }
 

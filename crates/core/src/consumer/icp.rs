@@ -10,12 +10,11 @@
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::packet::NackReason;
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,7 +173,7 @@ impl Consumer for Icp {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if matches!(event.kind, Congestion::Nack { reason: NackReason::Duplicate | NackReason::NoRoute, .. }) {
+        if event.kind.is_other_nack() {
             return;
         }
         let timeout = self.timeout();
@@ -210,6 +209,7 @@ impl Consumer for Icp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Congestion;
     use super::super::testing::{Driver, driver};
     use super::*;
     use proptest::prelude::{any, prop, prop_assert, proptest};

@@ -10,13 +10,12 @@
 
 use super::preset::params_with_presets;
 use super::rtt_window::{RttWindow, check_samples};
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
-use crate::packet::NackReason;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -346,7 +345,7 @@ impl Consumer for Raaqm {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if matches!(event.kind, Congestion::Nack { reason: NackReason::Duplicate | NackReason::NoRoute, .. }) {
+        if event.kind.is_other_nack() {
             return;
         }
         match self.params.on_timeout {

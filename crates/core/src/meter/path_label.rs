@@ -15,10 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a hop enters the label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// `(label << 6) + face mod 64` (Ye et al.): distinguishes up to five hops of up to 63 faces.
+    #[default]
     Shifted,
     /// `label · 10 + face` (Bai et al.): distinguishes up to nine hops of up to nine faces.
     Decimal,
@@ -57,17 +58,11 @@ fn mix(mut x: u32) -> u32 {
 }
 
 /// Parameters of [`PathLabel`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// How a hop enters the label; Ye et al.
     pub form: Form,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        Params { form: Form::Shifted }
-    }
 }
 
 /// The meter.

@@ -1,6 +1,7 @@
 //! Parts that several schemes share; each exists once.
 
 pub mod bucket;
+pub mod bunch;
 pub mod delivery;
 pub mod draw;
 pub mod explicit;

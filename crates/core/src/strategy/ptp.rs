@@ -17,17 +17,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Ptp`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// How labels are made: the form of the meter `path-label`, which cannot be `hashed`.
     pub form: Form,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        Params { form: Form::Shifted }
-    }
 }
 
 /// The strategy.

@@ -44,12 +44,8 @@ impl Bbr {
 
     /// Data that came in bunches, beyond what the rate explains [UpdateACKAggregation].
     pub(super) fn count_bunch(&mut self, now: Time) {
-        let mut expected = self.rate * now.since(self.bunch_since).secs();
-        if self.bunch <= expected {
-            (self.bunch, self.bunch_since, expected) = (0.0, now, 0.0);
-        }
-        self.bunch += 1.0;
-        let extra = (self.bunch - expected).min(self.window);
+        let rate = self.rate;
+        let extra = self.bunch.on_data(|time| rate * time.secs(), now).min(self.window);
         let rounds = if self.is_filled { BUNCH_ROUNDS } else { 1 };
         self.bunches.push(extra, self.rounds.count(), rounds);
     }

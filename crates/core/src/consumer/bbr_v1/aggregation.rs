@@ -3,14 +3,13 @@
 //! Source: Linux's `bbr_update_ack_aggregation` (`net/ipv4/tcp_bbr.c`, version 6); draft-ietf-ccwg-bbr,
 //! "BBR.extra_acked".
 
+use crate::shared::bunch::Bunch;
 use crate::units::Time;
 
 /// The largest excess of the last one to two spans of some round trips.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
-    /// Since when arrivals are counted, and how many there were.
-    epoch: Time,
-    arrived: f64,
+    bunch: Bunch,
     /// The largest excess of the span before and of this one.
     extra: [f64; 2],
     /// Round trips of this span.
@@ -28,12 +27,8 @@ impl Aggregation {
                 self.extra = [self.extra[1], 0.0];
             }
         }
-        let mut expected = libm::floor(bandwidth * now.since(self.epoch).secs());
-        if self.arrived <= expected {
-            (self.epoch, self.arrived, expected) = (now, 0.0, 0.0);
-        }
-        self.arrived += 1.0;
-        self.extra[1] = self.extra[1].max((self.arrived - expected).min(window));
+        let excess = self.bunch.on_data(|time| libm::floor(bandwidth * time.secs()), now);
+        self.extra[1] = self.extra[1].max(excess.min(window));
     }
 
     /// The excess, in segments.

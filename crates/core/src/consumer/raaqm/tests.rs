@@ -1,3 +1,4 @@
+use super::super::Congestion;
 use super::super::testing::{Driver, driver};
 use super::*;
 use proptest::prelude::{any, prop, prop_assert, proptest};
