@@ -121,7 +121,7 @@ impl Consumer for Cctcp {
             source.rtt.sample(rtt, event.flight.in_flight);
         }
         let window = source.window.get();
-        source.window.set(window + if source.start.applies(window) { 1.0 } else { 1.0 / window });
+        source.window.set(window + source.start.step(window));
         if source.gap.on_data(event.segment, first) && source.on_loss(ctx.now, params) {
             self.decreases += 1;
             ctx.trace.record(ctx.now, "decrease", label.into(), source.window.get());

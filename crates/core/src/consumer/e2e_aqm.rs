@@ -193,12 +193,7 @@ impl E2eAqm {
     }
 
     fn cut(&mut self, how: React, flight: &Flight, ctx: &mut Ctx<'_>) {
-        let cuts = match how {
-            React::Never => false,
-            React::Always => true,
-            React::OncePerWindow => self.guard.admit(flight),
-        };
-        if cuts {
+        if how.admits(&mut self.guard, flight) {
             self.start.end_at(self.window.get() * self.params.beta);
             self.window.set(self.start.threshold());
             self.decreases += 1;
@@ -215,7 +210,7 @@ impl Consumer for E2eAqm {
             return self.cut(self.params.marks, &event.flight, ctx);
         }
         let window = self.window.get();
-        let step = if self.start.applies(window) { 1.0 } else { 1.0 / window };
+        let step = self.start.step(window);
         self.window.set(window + step);
     }
 

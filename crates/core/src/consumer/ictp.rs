@@ -111,7 +111,7 @@ impl Consumer for Ictp {
             return self.on_loss(&event.flight, None, ctx);
         }
         let window = self.window.get();
-        let step = if self.start.applies(window) { 1.0 } else { 1.0 / window };
+        let step = self.start.step(window);
         self.window.set(window + step);
     }
 

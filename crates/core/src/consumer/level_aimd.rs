@@ -99,7 +99,7 @@ impl Consumer for LevelAimd {
             return self.cut(level, &event.flight, ctx);
         }
         let window = self.window.get();
-        let step = if self.start.applies(window) { 1.0 } else { 1.0 / window };
+        let step = self.start.step(window);
         self.window.set(window + step);
     }
 

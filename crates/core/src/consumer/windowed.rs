@@ -84,6 +84,17 @@ pub enum React {
     Always,
 }
 
+impl React {
+    /// Whether this signal is reacted to. `guard` has seen those before.
+    pub(super) fn admits(self, guard: &mut WindowGuard, flight: &Flight) -> bool {
+        match self {
+            React::Never => false,
+            React::Always => true,
+            React::OncePerWindow => guard.admit(flight),
+        }
+    }
+}
+
 /// When one more Interest may go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -200,12 +211,7 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     fn react(&mut self, how: React, cause: Cause, flight: &Flight, ctx: &mut Ctx<'_>) {
-        let cut = match how {
-            React::Never => false,
-            React::Always => true,
-            React::OncePerWindow => self.guard.admit(flight),
-        };
-        if cut {
+        if how.admits(&mut self.guard, flight) {
             self.law.decrease(cause, flight, ctx);
             self.decreases += 1;
             if let Some(startup) = &mut self.startup {
