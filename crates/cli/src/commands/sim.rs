@@ -1,7 +1,7 @@
 //! `ndnweir sim`.
 
 use super::inputs::{changed_but_not_run, check, load, seeds};
-use super::repeat::repeat;
+use super::repeat::{repeat, stand_ins};
 use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
@@ -84,9 +84,8 @@ fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, not
     let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
     let mut text = format!("{}\n\n", wrapped(&about, style.width).join("\n"));
     text.push_str(&table(comparison, args.sort, style));
-    let stand_ins: Vec<&str> = experiment.schemes.iter().filter(|s| s.is_stand_in()).map(|s| s.name.as_str()).collect();
-    if !stand_ins.is_empty() {
-        text.push_str(&format!("\nStand-ins (the original law is not public): {}\n", stand_ins.join(", ")));
+    if let Some(stand_ins) = stand_ins(&experiment.schemes) {
+        text.push_str(&format!("\n{stand_ins}\n"));
     }
     let seeds = match experiment.seeds[..] {
         [one] => format!("seed {one}"),
